@@ -94,6 +94,17 @@ def test_a_point_mass_at_the_end_of_an_arm():
 def test_a_model_knows_that_a_body_lacks_mass():
     """A user's own program could not find out."""
     assert with_coupler().model.singular_mass and not with_distance().model.singular_mass
+    # in joint coordinates a massless arm takes the mass of what it carries
+    for coordinates, lacks in (("maximal", True), ("joint", False)):
+        bodies = {
+            "arm": Link(mass=0.0, length=1.0, at=(0.5, 0.0)),
+            "tip": Link(inertia=0.0, at=(1.0, 0.0)),
+        }
+        joints = {
+            "pivot": Joint("revolute", ("ground", "arm.start")),
+            "weld": Joint("fixed", ("arm.end", "tip")),
+        }
+        assert Mechanism(bodies, joints, coordinates=coordinates).model.singular_mass == lacks
 
 
 def test_a_body_whose_motion_nothing_determines_is_named():

@@ -13,6 +13,7 @@ import numpy as np
 
 from zwang.bodies import BodyTree, PlanarBodies, RigidBodies
 from zwang.bodies.rigid import velocity_map
+from zwang.dynamics.initial_conditions import mass_is_positive
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.state import State
@@ -200,9 +201,21 @@ class CompiledMechanism:
             constraints,
             self.params,
             servo=control,
-            # only a run outside a user's jit could find out by itself
-            singular_mass=self.geometry.lacks_mass,
+            singular_mass=self._lacks_mass,
             name=name,
+        )
+
+    @cached_property
+    def _lacks_mass(self) -> bool:
+        """Whether M is singular, which a program of the user's could not find out by itself.
+
+        In a tree a massless body moves the bodies that it carries, and M may be positive.
+        """
+        if not self.geometry.lacks_mass or self.tree is None:
+            return self.geometry.lacks_mass
+        tree = self.tree.tree
+        return not mass_is_positive(
+            np.asarray(tree.mass_matrix(jnp.asarray(tree.home), self.params))
         )
 
     # --- where the bodies are
