@@ -20,6 +20,7 @@ FILE = Path(__file__).parent / "verification.json"
 TITLES = {
     "chrono": "Project Chrono: joint tests against ADAMS",
     "modelica": "Modelica Standard Library: reference results of Dymola",
+    "iftomm": "IFToMM library of computational benchmark problems",
     "ivp": "Test Set for IVP Solvers",
     "exact": "Closed forms",
     "analyses": "Analyses",

@@ -11,12 +11,13 @@ from zwang.papers.index import PAPERS
 SUITES = {
     "chrono": "chrono",
     "modelica": "modelica",
+    "iftomm": "iftomm",
     "exact": "own",
     "ivp": "ivp",
     "analyses": "analyses",
     **dict.fromkeys(PAPERS, "own"),
 }
-NEED_DATA = ("chrono", "modelica")
+NEED_DATA = ("chrono", "modelica", "iftomm")
 
 
 def main() -> None:

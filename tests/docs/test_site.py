@@ -9,13 +9,13 @@ import pytest
 from verification.line import AGREES, DIFFERS, NOT_MODELED
 
 import zwang as zw
-from verification import chrono, modelica
+from verification import chrono, iftomm, modelica
 from zwang.papers.index import PAPERS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 WRITTEN_BY_THE_BUILD = {"joints.md"}
-FROM_OUTSIDE = ("chrono", "modelica", *PAPERS)
+FROM_OUTSIDE = ("chrono", "modelica", "iftomm", *PAPERS)
 
 
 def lines() -> dict[str, list[dict]]:
@@ -81,6 +81,7 @@ def test_every_page_is_in_the_navigation():
 def test_suites_are_shown_whole():
     assert [line["case"] for line in lines()["chrono"]] == [case.name for case in chrono.cases()]
     assert [line["case"] for line in lines()["modelica"]] == modelica.names()
+    assert [line["case"] for line in lines()["iftomm"]] == [x.name for x in iftomm.BENCHMARKS]
     assert sum(len(lines().get(suite, [])) for suite in FROM_OUTSIDE) >= 60
 
 

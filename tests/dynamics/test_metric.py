@@ -15,6 +15,7 @@ from zwang.dynamics.drift.metric import (
     metric_of,
     rows_of,
 )
+from zwang.dynamics.equation_of_motion import augmentation
 
 RANDOM = np.random.default_rng(11)
 ROOT = RANDOM.standard_normal((4, 4)) + 2 * np.eye(4)
@@ -155,3 +156,12 @@ def test_sparse_corrections_know_no_scale(sparse):
         np.testing.assert_allclose(found, pinv(mass, A) @ r, rtol=1e-9)
     none = metric.correct(csr_array((0, 4)), np.zeros(0), np.zeros(0))
     np.testing.assert_array_equal(none, np.zeros(4))
+
+
+def test_a_massless_row_whose_zeros_are_round_off_weighs_no_more_than_the_masses():
+    """A row that acts on a massless velocity alone may have 1e-16 where it acts on a mass."""
+    M, round_off = np.diag([1.0, 2.0, 0.0]), 1e-16
+    A = np.array([[round_off, 0.0, 1.0], [1.0, 1.0, 0.5]])
+    weight = np.asarray(augmentation(jnp.asarray(M), jnp.asarray(A)))
+    assert np.all(weight * np.sum(A**2, axis=1) <= 2.0)
+    assert np.linalg.cond(M + A.T @ (weight[:, None] * A)) < 1e4

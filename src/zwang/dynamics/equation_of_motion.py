@@ -345,18 +345,19 @@ def centripetal_terms(
 def augmentation(M: Float[Array, "nv nv"], A: Float[Array, "m nv"]) -> Float[Array, " m"]:
     """D in `M + AᵀDA`: each row weighs as much as the masses that it moves, over massive columns
     first, then over all; and at least `LEAST_WEIGHT` of the largest mass, which a row that acts on
-    massless coordinates alone would not get from them (`|e|² = 1` of a quaternion at rest).
+    massless coordinates alone would not get from them (`|e|² = 1` of a quaternion at rest), and at
+    most that mass, which such a row would exceed by far if its zeros are round-off.
     """
     scale = xp.diag(M)
     D = xp.zeros(len(A))
     size = xp.sum(A**2, axis=1)
-    least = xp.where(size > 0, LEAST_WEIGHT / xp.where(size > 0, size, 1.0), 0.0) * xp.max(scale)
+    largest = xp.where(size > 0, xp.max(scale) / xp.where(size > 0, size, 1.0), 0.0)
     # the first turn gives the massless columns that rows act on a scale, by which the second weighs
     # every row
     for _ in range(2):
         massive = scale > 1e-14 * xp.max(scale)
         mobility = xp.sum(xp.where(massive, A**2 / xp.where(massive, scale, 1.0), 0.0), axis=1)
         D = xp.where(mobility > 0, 1 / xp.where(mobility > 0, mobility, 1.0), 0.0)
-        D = xp.maximum(D, least)
+        D = xp.clip(D, LEAST_WEIGHT * largest, largest)
         scale = xp.diag(M) + D @ A**2
     return D
