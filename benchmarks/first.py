@@ -1,5 +1,6 @@
 """The first motion of a model: whole processes of `zwang run` with nothing compiled before, the
-same once more, and what is compiled beside the evaluation of the model alone.
+same once more, the same when the step loop has been compiled behind, and what is compiled beside
+the evaluation of the model alone.
 
     python -m benchmarks first
     python -m benchmarks.first five-bar bennett --repeats 1
@@ -67,7 +68,7 @@ print(time.perf_counter() - start)
 
 
 def run(models: tuple[str, ...] = MODELS, repeats: int = REPEATS) -> dict:
-    columns = "".join(f"{name:>12s}" for name in ("first", "again", *SHARES))
+    columns = "".join(f"{name:>12s}" for name in ("first", "again", "later", *SHARES))
     print(f"{'zwang run':18s}{columns}")
     found = {name: _measured(name, repeats) for name in models}
     return {**found, "table": _table(found)}
@@ -76,7 +77,7 @@ def run(models: tuple[str, ...] = MODELS, repeats: int = REPEATS) -> dict:
 def _table(found: dict[str, dict[str, float]]) -> dict:
     """For the page (`benchmarks.page`)."""
     rows = [
-        [f"`{name}`", *(f"{x[k]:.1f}" for k in ("first", "again", "compiling", "evaluation"))]
+        [f"`{name}`", *(f"{x[k]:.1f}" for k in ("first", "again", "later", *SHARES[:2]))]
         + [f"{x['ratio']:.1f}"]
         for name, x in found.items()
     ]
@@ -85,7 +86,8 @@ def _table(found: dict[str, dict[str, float]]) -> dict:
         "columns": [
             "model",
             "nothing compiled before [s]",
-            "once more [s]",
+            "once more, at once [s]",
+            "once more, its loop compiled behind [s]",
             "of the first: compiling [s]",
             "the model's functions alone [s]",
             "ratio",
@@ -95,14 +97,17 @@ def _table(found: dict[str, dict[str, float]]) -> dict:
 
 
 def _measured(name: str, repeats: int) -> dict[str, float]:
-    first, again, compiling, alone = [], [], [], []
+    first, again, later, compiling, alone = [], [], [], [], []
     for _ in range(repeats):
         with tempfile.TemporaryDirectory() as folder:
             given = environment(ZWANG_CACHE=f"{folder}/cache")
             file = FILES / f"{name}.py"
             model = str(file) if file.is_file() else name
             command = [sys.executable, "-m", "zwang", "run", model, "--out", f"{folder}/out"]
-            for times in (first, again):
+            for times in (first, again, later):
+                if times is later:
+                    # as the process does that a run in a terminal leaves behind
+                    _output([*command, "--compile-only"], given)
                 start = time.perf_counter()
                 said = _output(command, given)
                 times.append(time.perf_counter() - start)
@@ -113,6 +118,7 @@ def _measured(name: str, repeats: int) -> dict[str, float]:
     found = {
         "first": float(np.median(first)),
         "again": float(np.median(again)),
+        "later": float(np.median(later)),
         "compiling": float(np.median(compiling)),
         "evaluation": float(np.median(alone)),
     }

@@ -11,6 +11,7 @@ from typing import Any
 
 import typer
 
+from zwang.cli import compile_ahead
 from zwang.cli.advice import fitted
 from zwang.cli.failure import INTERRUPTED, RUN_FAILED, UserError
 from zwang.cli.interruption import Interruption
@@ -20,7 +21,9 @@ from zwang.cli.progress import Bar, progress_text
 from zwang.cli.run_options import (
     Alpha,
     Atol,
+    Behind,
     Beta,
+    CompileOnly,
     DriftName,
     Duration,
     Formulas,
@@ -75,6 +78,8 @@ def command(
     formulas: Formulas = False,
     stream: Stream = False,
     resume: Resume = None,
+    behind: Behind = None,
+    compile_only: CompileOnly = False,
     quiet: Quiet = False,
 ) -> int:
     """Simulate a model and write run.nc, report.html with its curves as CSV, and view.html.
@@ -97,6 +102,7 @@ def command(
     Exit code: 0 done, 2 wrong input, 3 stopped early (what was reached is written), 130 interrupted
     (likewise).
     """
+    compile_ahead.require_alone(compile_only, resume, stream)
     if model is None or resume is not None:
         return resumed(ctx, resume, model)
     given = assignments(set_ or [])
@@ -112,24 +118,23 @@ def command(
         "start_tolerance": start_tolerance,
         "atol": None if atol is None else number_or_list(atol, "--atol"),
     }
-    interrupted = ""
     with Bar(not quiet) as bar, Interruption() as interruption, contextlib.ExitStack() as stack:
         from zwang.cli.startup import start_jax
 
         warnings = [start_jax(task=f"run {model}")]
         stack.enter_context(wall.watching_compilation())
-        target = load_target(model, given, None if no_report else _first_picture(out, bar))
+        drawn = None if no_report or compile_only else _first_picture(out, bar)
+        target = load_target(model, given, drawn)
         warnings += target.warnings
-        asked |= {
-            "integrator": method(INTEGRATORS, integrator),
-            "pseudoinverse": method(PSEUDOINVERSES, pseudoinverse),
-            "formulation": method(FORMULATIONS, formulation),
-            "drift": drift_treatment(drift, alpha, beta),
-        }
+        asked |= _methods(integrator, pseudoinverse, formulation)
+        asked["drift"] = drift_treatment(drift, alpha, beta)
         # what is asked on the command line wins over what the file defines
         options = target.options | {n: x for n, x in asked.items() if x is not None}
         _require_duration(target, options)
         phases = [_known_coordinate(target, name) for name in phase or ()]
+        if compile_only:
+            bar.says("compiling the step loop")
+            return _said(compile_ahead.compile_loop(target, options), warnings, quiet)
         folder = made_folder(_folder(out, target.name))
         kept = remember(folder, ctx.obj["words"]) if stream else None
         run = _simulated(target, options, bar, wall, interruption, kept)
@@ -137,21 +142,55 @@ def command(
         run.attrs["command"] = shlex.join(["zwang", *ctx.obj["words"]])
         # the run first: the pages may fail or be interrupted, and the result is safe by then
         summary = _save(run, target, folder, bar, wall, warnings)
-        try:
-            # from here on Ctrl-C ends the writing of pages at once
-            interruption.release()
-            if not no_report:
-                target.derivation = formulas and _derivation(target, bar, wall, warnings)
-                _write_pages(run, summary, target, options, folder, phases, wall, warnings)
-        except KeyboardInterrupt:
-            interrupted = _left_out(folder)
+        deriving = bar if formulas else None
+        pages = lambda: _write_pages(
+            run, summary, target, options, folder, phases, wall, warnings, deriving
+        )
+        interrupted = _interrupted(interruption, None if no_report else pages, folder)
     _say(summary, wall, folder, not (no_report or interrupted), quiet, warnings)
     if interrupted:
         complain(interrupted)
+    elif compile_ahead.is_wanted(behind, model, run, wall.phases["integration"]):
+        compile_ahead.begin(ctx.obj["words"], quiet)
     if run.result.is_failure:
         complain(_stopped(summary, target.name, folder))
-    failed = RUN_FAILED if run.result.is_failure else 0
-    return INTERRUPTED if interrupted or run.result.name == "INTERRUPTED" else failed
+    return _exit_code(run, interrupted)
+
+
+def _interrupted(interruption: Interruption, write: Callable | None, folder: Path) -> str:
+    """Write the pages, if any; what Ctrl-C has left out, if it came."""
+    try:
+        # from here on Ctrl-C ends the writing of pages at once
+        interruption.release()
+        if write is not None:
+            write()
+    except KeyboardInterrupt:
+        return _left_out(folder)
+    return ""
+
+
+def _methods(integrator, pseudoinverse, formulation) -> dict[str, Any]:
+    """Methods by the names on the command line; None where none is named."""
+    return {
+        "integrator": method(INTEGRATORS, integrator),
+        "pseudoinverse": method(PSEUDOINVERSES, pseudoinverse),
+        "formulation": method(FORMULATIONS, formulation),
+    }
+
+
+def _exit_code(run, interrupted: str) -> int:
+    if interrupted or run.result.name == "INTERRUPTED":
+        return INTERRUPTED
+    return RUN_FAILED if run.result.is_failure else 0
+
+
+def _said(outcome: str, warnings: list[str], quiet: bool) -> int:
+    """Say what came of compiling ahead."""
+    for warning in filter(None, warnings):
+        warn(warning)
+    if not quiet:
+        say(outcome)
+    return 0
 
 
 def _first_picture(out: Path | None, bar: Bar) -> Callable[[str, Callable], None]:
@@ -265,11 +304,23 @@ def _derivation(target: Target, bar: Bar, wall: WallTime, warnings: list[str]):
 
 
 def _write_pages(
-    run, summary, target: Target, options, folder: Path, phases, wall: WallTime, warnings
+    run,
+    summary,
+    target: Target,
+    options,
+    folder: Path,
+    phases,
+    wall: WallTime,
+    warnings,
+    deriving: Bar | None,
 ) -> None:
-    """Write the view and the report; the report last, since it names all other files."""
+    """Write the view and the report; the report last, since it names all other files. With
+    `deriving`, where progress is shown, the report has the equation of motion by symbols.
+    """
     from zwang.output.report import write_report
 
+    if deriving is not None:
+        target.derivation = _derivation(target, deriving, wall, warnings)
     if target.scene is not None:
         from zwang.output.viewer import write_view
 

@@ -30,6 +30,7 @@ from zwang.compile.compilers import FusedIfSmall as FusedIfSmall
 from zwang.compile.compilers import PlainJit as PlainJit
 from zwang.compile.compilers import requested as requested
 from zwang.compile.events import LOADED as LOADED
+from zwang.compile.events import NOT_CACHED as NOT_CACHED
 from zwang.compile.folder import cache_folder as cache_folder
 from zwang.compile.folder import processor as processor
 from zwang.compile.interface import BatchProgram as BatchProgram
@@ -40,5 +41,6 @@ from zwang.compile.interface import program as program
 from zwang.compile.interpreter import JaxprInterpreter as JaxprInterpreter
 from zwang.compile.options import compiler_options as compiler_options
 from zwang.compile.program_cache.cache import keep_programs as keep_programs
+from zwang.compile.program_cache.cache import keeps_programs as keeps_programs
 from zwang.compile.size import ProgramSize as ProgramSize
 from zwang.compile.size import program_size as program_size

@@ -208,6 +208,11 @@ def current() -> ProgramCache | None:
     return _current
 
 
+def keeps_programs() -> bool:
+    """Whether compiled programs are kept."""
+    return current() is not None
+
+
 def keep_programs(folder: Path | str | None = None, *, on: bool = True, task: str = "") -> str:
     """Cache compiled programs on disk from now on, and use those that are there: what ran once in
     any process is not traced again.
