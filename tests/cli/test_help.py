@@ -3,6 +3,8 @@ is slow.
 """
 
 import ast
+import importlib
+import inspect
 import json
 import os
 import re
@@ -109,3 +111,22 @@ def test_every_example_of_help_runs(words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     answer = zwang(*shlex.split(words))
     assert answer.code == 0, answer.err
+
+
+def test_every_command_is_listed_with_what_it_says_of_itself():
+    listed = " ".join(re.sub(r"\x1b\[[0-9;]*m|│", "", zwang("--help").out).split())
+    for name, module in zwang_cli.COMMANDS.items():
+        made = importlib.import_module(f"zwang.cli.{module}").command
+        first = " ".join((inspect.getdoc(made) or "").split("\n\n")[0].split())
+        assert f"{name} {first}" in listed
+
+
+@pytest.mark.parametrize(
+    ("line", "found"), [("zwang equ", "equilibrium"), ("zwang run --max", "--max-steps")]
+)
+def test_a_shell_completes_commands_and_options(line, found, monkeypatch):
+    monkeypatch.setenv("_ZWANG_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(line.count(" ")))
+    answer = zwang()
+    assert (answer.code, answer.out.split(), answer.err) == (0, [found], "")

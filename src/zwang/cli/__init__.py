@@ -21,35 +21,19 @@ from __future__ import annotations
 import atexit
 import contextlib
 import gc
+import importlib
+import inspect
 import os
+import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
 
 import zwang
-from zwang.cli import (
-    assembly_modes,
-    branches,
-    check,
-    continuation,
-    derive,
-    design,
-    driving_torque,
-    equilibrium,
-    export,
-    kinematics,
-    linearize,
-    listing,
-    modes,
-    reproduce,
-    run,
-    sweep,
-    view,
-    workspace,
-)
 from zwang.cli.failure import FAULT, explain
 from zwang.cli.terminal import complain, ready
 from zwang.errors import ModelError
@@ -59,37 +43,73 @@ GARBAGE = 100_000, 20, 50
 command, and finds nothing.
 """
 COMMANDS = {
-    "list": listing.command,
-    "run": run.command,
-    "sweep": sweep.command,
-    "view": view.command,
-    "check": check.command,
-    "equilibrium": equilibrium.command,
-    "continuation": continuation.command,
-    "linearize": linearize.command,
-    "modes": modes.command,
-    "kinematics": kinematics.command,
-    "driving-torque": driving_torque.command,
-    "assembly-modes": assembly_modes.command,
-    "branches": branches.command,
-    "workspace": workspace.command,
-    "design": design.command,
-    "derive": derive.command,
-    "export": export.command,
-    "reproduce": reproduce.command,
+    "list": "listing",
+    "run": "run",
+    "sweep": "sweep",
+    "view": "view",
+    "check": "check",
+    "equilibrium": "equilibrium",
+    "continuation": "continuation",
+    "linearize": "linearize",
+    "modes": "modes",
+    "kinematics": "kinematics",
+    "driving-torque": "driving_torque",
+    "assembly-modes": "assembly_modes",
+    "branches": "branches",
+    "workspace": "workspace",
+    "design": "design",
+    "derive": "derive",
+    "export": "export",
+    "reproduce": "reproduce",
 }
+"""Commands and their modules, of which only the one that is asked for is imported."""
+COMPLETING = "_ZWANG_COMPLETE"
+"""Variable by which a shell asks for completions."""
+COMPLETED = "_TYPER_COMPLETE_ARGS", "COMP_WORDS"
+"""Variables in which shells hand over the line to be completed."""
+SUMMARY = re.compile(r'^def command\(.*?\n    """(.*?)(?:\n\n|""")', re.DOTALL | re.MULTILINE)
+"""First paragraph of what a module's command says of itself."""
 
-app = typer.Typer(
-    name="zwang",
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Start with: [bold]zwang list[/], then [bold]zwang run five-bar[/] and open "
-    "results/five-bar/report.html",
-)
-for _name, _command in COMMANDS.items():
-    app.command(_name)(_command)
+
+def application(words: Sequence[str]) -> typer.Typer:
+    """The commands, as far as a command line needs them.
+
+    Args:
+        words: after `zwang`.
+    """
+    app = typer.Typer(
+        name="zwang",
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        epilog="Start with: [bold]zwang list[/], then [bold]zwang run five-bar[/] and open "
+        "results/five-bar/report.html",
+    )
+    # a shell that completes a line hands it over apart
+    line = [*words, *(os.environ.get(name, "") for name in COMPLETED)]
+    given = [word for part in line for word in part.split() if not word.startswith("-")]
+    asked = next((word for word in given if word in COMMANDS), None)
+    for name, module in COMMANDS.items():
+        app.command(name)(_command(module) if name == asked else _summary(module))
+    app.callback()(_options)
+    return app
+
+
+def _command(module: str) -> Callable:
+    return importlib.import_module(f"zwang.cli.{module}").command
+
+
+def _summary(module: str) -> Callable:
+    """A command that stands in the list of commands only."""
+
+    def listed() -> None:
+        raise NotImplementedError
+
+    found = SUMMARY.search((Path(__file__).parent / f"{module}.py").read_text(encoding="utf-8"))
+    assert found is not None, module
+    listed.__doc__ = inspect.cleandoc(found[1])
+    return listed
 
 
 def _print_version(wanted: bool) -> None:
@@ -98,7 +118,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     debug: Annotated[
         bool, typer.Option("--debug", help="Show the full trace of an error. May stand anywhere.")
@@ -150,7 +169,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         refuse_null_bytes(words)
         return (
-            app(
+            application(words)(
                 words,
                 prog_name="zwang",
                 standalone_mode=False,
@@ -159,6 +178,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             or 0
         )
     except BaseException as error:  # a user's file may raise anything, SystemExit included
+        if isinstance(error, SystemExit) and COMPLETING in os.environ:
+            return 0  # how a completion ends
         if _reader_has_left(error):
             with contextlib.suppress(OSError, ValueError):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
