@@ -90,7 +90,10 @@ def test_a_conical_pendulum_swings_about_its_circle():
     np.testing.assert_allclose(fastest, speed * np.sqrt(1 + 3 * c**2), rtol=1e-12)
 
 
-@pytest.mark.parametrize("name, diametral, factor", [("disk", 0.25, 1 / 3), ("hoop", 0.5, 1 / 4)])
+@pytest.mark.parametrize(
+    "name, diametral, factor",
+    [("disk", 0.25, 1 / 3), pytest.param("hoop", 0.5, 1 / 4, marks=pytest.mark.slow)],
+)
 def test_a_rolling_wheel_is_stable_above_its_critical_speed(disk, name, diametral, factor):
     inertia = 0.25 * np.array([[diametral, diametral, 2 * diametral]])
 

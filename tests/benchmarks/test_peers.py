@@ -155,7 +155,8 @@ def test_every_peer_that_is_installed_finds_the_motion(name, peer):
 
 
 @pytest.mark.parametrize(
-    "name", ["a02-2", pytest.param("five-bar", marks=pytest.mark.slow), "3rrr"]
+    "name",
+    ["a02-2", *(pytest.param(name, marks=pytest.mark.slow) for name in ("five-bar", "3rrr"))],
 )
 def test_zwang_in_natural_coordinates_finds_the_motion(name):
     problem = PROBLEMS[name]()

@@ -14,9 +14,9 @@ from zwang.mechanism.expression import Expression
     [
         pytest.param("formulas", formulas.case, 1000, id="formulas"),
         pytest.param("toml", toml_files.case, 200, id="toml"),
-        pytest.param("robots", robot_files.case, 100, id="robots"),
+        pytest.param("robots", robot_files.case, 60, id="robots"),
         pytest.param("arguments", arguments.case, 120, id="arguments"),
-        pytest.param("models", models.case_of("tree", second=False), 6, id="models"),
+        pytest.param("models", models.case_of("tree", second=False), 4, id="models"),
     ],
 )
 def test_random_input_ends_rightly_or_in_a_sentence(kind, case, count):

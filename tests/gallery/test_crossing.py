@@ -30,7 +30,11 @@ def is_accurate(name, reached, **settings):
     assert largest_error(example(name, **settings), reached) <= 1e-7
 
 
-@pytest.mark.parametrize("end_only", [False, True], ids=["samples", "end only"])
+@pytest.mark.parametrize(
+    "end_only",
+    [False, pytest.param(True, marks=pytest.mark.slow)],
+    ids=["samples", "end only"],
+)
 @pytest.mark.parametrize("rtol", RTOLS)
 @pytest.mark.parametrize("N", [2, *(pytest.param(N, marks=pytest.mark.slow) for N in (3, 4, 5))])
 def test_n_four_bar_crosses_at_every_tolerance_in_as_many_steps_as_one_loop(N, rtol, end_only):

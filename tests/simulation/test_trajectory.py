@@ -95,7 +95,7 @@ def _equations(jaxpr):
             yield from _equations(inner)
 
 
-@pytest.mark.parametrize("gradient", ["forward", "reverse"])
+@pytest.mark.parametrize("gradient", [pytest.param("forward", marks=pytest.mark.slow), "reverse"])
 def test_derivative_of_a_parameter(gradient):
     """The start is moved onto a longer rod, and so is the motion."""
     last = flown(gradient=gradient)

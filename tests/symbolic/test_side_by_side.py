@@ -8,7 +8,15 @@ import zwang as zw
 SYSTEMS = ["pendulum", "knife-edge", "appell-hamel", "log-spiral"]
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        if name in ("knife-edge", "appell-hamel")
+        else pytest.param(name, marks=pytest.mark.slow)
+        for name in SYSTEMS
+    ],
+)
 def test_all_principles_agree(name):
     example = zw.gallery.load(name)
     found = zw.side_by_side(example.model, example.q0, example.v0 + 0.0)
