@@ -116,3 +116,10 @@ def test_another_process_takes_it(name, tmp_path):
     )
     expected = run.at(0.3)[0].tolist(), len(run.crossings), run.result.name
     assert done.stdout.strip() == " ".join(map(str, expected)), done.stderr
+
+
+def test_steps_print_what_they_are_and_not_their_numbers(run):
+    count = len(run.steps.t)
+    assert repr(run.steps) == (
+        f"Steps({count} states, t = 0 to 0.5 s, y of 4 entries; .t, .y, .violation, .residual)"
+    )

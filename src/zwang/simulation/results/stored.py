@@ -22,7 +22,8 @@ from zwang.simulation.results.strategies import described
 from zwang.simulation.results.variables import Variables
 
 if TYPE_CHECKING:
-    from zwang.simulation.results.record import Run, Steps
+    from zwang.simulation.results.record import Run
+    from zwang.simulation.results.steps import Steps
 
 FORMAT = 2
 """Version of what is written here; files of version 0.1 have no record and count as 1."""
@@ -142,7 +143,7 @@ def stored_leaves(part: Mapping[str, Any], prefix: str) -> dict[str, np.ndarray]
 
 def stored_steps(part: Mapping[str, Any]) -> Steps:
     """The steps of a file."""
-    from zwang.simulation.results.record import Steps
+    from zwang.simulation.results.steps import Steps
 
     count = len(part["step_t"].values)
     fields = {
