@@ -1,5 +1,6 @@
 """What "small" means for a model, and which mass matrices are refused, by numbers known by hand."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -124,3 +125,36 @@ def test_a_slender_pendulum_takes_no_more_steps_along_its_arm():
         np.testing.assert_allclose(run.q[-1, 2], exact, atol=1e-6)
         steps.append(len(run.steps.t))
     assert max(steps) < 2 * min(steps)
+
+
+def loop() -> zw.Model:
+    """A parallelogram by the angles of its bars, one row of which vanishes where they are in line;
+    on its branch θ̈ = −0.1 θ.
+    """
+
+    def closed(q, t, p):
+        x, y = jnp.cos(q), jnp.sin(q)
+        return jnp.stack([x[0] + 2 * x[1] - x[2] - 2, y[0] + 2 * y[1] - y[2]])
+
+    system = zw.System(3, lambda q, t, p: jnp.ones(3), lambda q, v, t, p: -0.1 * q)
+    return zw.Model(system, [zw.Holonomic(closed, name="loop")], name="loop")
+
+
+def test_a_start_beside_a_singular_configuration_runs_as_one_in_it():
+    """Rows of 1e-8 ask for accelerations that round-off makes: it took 200 steps and more."""
+    model, rate = loop(), np.sqrt(0.1)
+    noise = 1e-17 * np.random.default_rng(1).standard_normal(3)
+    for angle in (1e-8, 1e-9, 1e-10, 0.0):
+        q = np.array([angle, 0.0, angle]) + noise
+        run = zw.simulate(
+            model, q, [1.0, 0.0, 1.0], duration=0.1, samples=2, rtol=1e-8, execution="host"
+        )
+        exact = angle * np.cos(rate * 0.1) + np.sin(rate * 0.1) / rate
+        np.testing.assert_allclose(run.q[-1], [exact, 0.0, exact], atol=1e-8)
+        assert len(run.steps.t) < 40
+    # where round-off is 1e-4 of the angle, it is no longer known where the bars go
+    noise = 1e-17 * np.random.default_rng(2).standard_normal(3)
+    q = np.array([1e-12, 0.0, 1e-12]) + noise
+    v = np.array([1.0, 0.0, 1.0]) * (1 + 10 * noise)
+    with pytest.raises(zw.ModelError, match="close to a singular.*'loop' .*gradient of 1e-12 th"):
+        zw.simulate(model, q, v, duration=0.1, samples=2, execution="host")

@@ -13,15 +13,15 @@ from zwang.algebra.judgement import OFF_MANIFOLD, UNCERTAIN
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.arguments import host_only, instance
 from zwang.dynamics.consistency import Verdict, judge
-from zwang.dynamics.drift.metric import dense_mass, mass_blocks
+from zwang.dynamics.drift.metric import dense_mass, mass_blocks, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate
 from zwang.dynamics.matrix_structure import DENSE
 from zwang.dynamics.model import Model
-from zwang.dynamics.motion import augmented, contradiction, refuse_vanishing
+from zwang.dynamics.motion import augmented, contradiction, refuse_vanishing, row_name
 from zwang.dynamics.number_range import refuse_range
 from zwang.dynamics.placement import CONVERGED, Placement, place
-from zwang.dynamics.scales import measure
+from zwang.dynamics.scales import ALL_BUT_LOST, measure
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError, Result
@@ -36,6 +36,9 @@ SYMMETRIC = 1e-8
 """Largest difference between M and its transpose, relative to the entry or to the masses that it
 couples, that counts as round-off.
 """
+
+NO_RESIDUAL = 1e-12
+"""A residual up to this, in the units of its constraint, is said to be none."""
 
 
 class PlacementError(ModelError):
@@ -185,14 +188,22 @@ def checked_start(
         refuse_asymmetric_elsewhere(model, dynamics, state, span)
     refuse_vanishing(model, dynamics, start.there, start.placement.state)
     before, speed = start.placement.violation_before, start.placement.velocity_violation_before
-    if max(before, speed) > tolerance:
+    off, stuck = max(before, speed) > tolerance, not start.placement.converged
+    if (off or (stuck and tolerance < np.inf)) and (near := lost_in_round_off(model, start.at)):
+        raise ModelError(
+            f"{model.name}: the start is so close to a singular configuration that round-off "
+            f"decides whether it meets its constraints ({near}; relative violation "
+            f"{max(before, speed):.1e}, start_tolerance {tolerance:.0e}): start in that "
+            "configuration itself, or farther from it, or raise start_tolerance."
+        )
+    if off:
         what = "constraints" if before > tolerance else "constraints' velocity level"
         raise ModelError(
             f"{model.name}: the start is off the {what}: {worst_violation(model, state, params)} "
             f"(relative {max(before, speed):.1e}, start_tolerance {tolerance:.0e}); move it with "
             "zw.consistent_state(model, q0, v0).state, or raise start_tolerance."
         )
-    if tolerance < np.inf and not start.placement.converged:
+    if tolerance < np.inf and stuck:
         raise ModelError(
             f"{model.name}: the start cannot be put on its constraints "
             f"(relative violation {start.placement.violation_after:.1e} of {CONVERGED:.0e}): "
@@ -345,6 +356,20 @@ def _is_positive(blocks: np.ndarray) -> bool:
     return bool(np.all(value[:, 0] > 1e-14 * value[:, -1]))
 
 
+def lost_in_round_off(model: Model, at: ModelEvaluation) -> str:
+    """A row that is all but lost at a state off whose constraints there is no more than round-off,
+    in words; empty if there is none.
+    """
+    residuals = np.concatenate([np.asarray(at.phi), np.asarray(at.psi)])
+    rows = rows_of(at.A)
+    size = np.asarray(abs(rows).max(axis=1)).ravel() if len(residuals) else np.zeros(0)
+    gone = np.flatnonzero((size > 0) & (size < ALL_BUT_LOST * np.max(size, initial=0.0)))
+    if np.max(np.abs(residuals), initial=0.0) > NO_RESIDUAL or not len(gone):
+        return ""
+    row = gone[np.argmin(size[gone])]
+    return f"constraint {row_name(model, int(row))} has a gradient of {size[row]:.0e} there"
+
+
 def worst_violation(model: Model, state: State, params: PyTree) -> str:
     """The constraint with the largest residual, in its own units."""
     c, p = model.constraints, model.params if params is None else model.merged(params)
@@ -352,7 +377,7 @@ def worst_violation(model: Model, state: State, params: PyTree) -> str:
     phi[c.position_rows] = np.abs(c.position_residual(state.q, state.t, p))
     psi = np.zeros(c.m)
     psi[c.velocity_rows] = np.abs(c.velocity_residual(state.q, state.v, state.t, p))
-    size, symbol = (phi, "phi") if phi.max(initial=0.0) > 1e-12 else (psi, "psi")
+    size, symbol = (phi, "phi") if phi.max(initial=0.0) > NO_RESIDUAL else (psi, "psi")
     name = max(c.row_slices, key=lambda n: float(size[c.row_slices[n]].max(initial=0.0)))
     return f"constraint {name!r} has {symbol} = {size[c.row_slices[name]].max():.3g}"
 

@@ -23,6 +23,10 @@ RANK_LOST = 10.0
 that is about to be lost here. Beside the lengths of the neighbours a small singular value would be
 damped (`zwang.algebra.pseudoinverse.Proximal`, whose border is 1e-5): those of the start are kept.
 """
+ALL_BUT_LOST = 1e-6
+"""A row that is this part of its length at the neighbours is lost here as if it were zero: beside
+its own length the round-off of φ would be an error of the size of the mechanism.
+"""
 
 
 def measure(dynamics: Dynamics, s: State, span: float = 0.0) -> Scales:
@@ -73,6 +77,7 @@ def measure(dynamics: Dynamics, s: State, span: float = 0.0) -> Scales:
         return scales
     typical, held = beside(dynamics, s, (metric, rows), step * along)
     found = scales_of(np, typical, curved, extent)
+    held = held or bool(np.any((length > 0) & (length < ALL_BUT_LOST * typical)))
     return found if held and scales.curvature > UNTYPICAL * found.curvature else scales
 
 
