@@ -21,6 +21,7 @@ extensions = [
     "gallery_pages",
     "hostile_table",
     "live",
+    "notebooks",
     "solutions",
     "verification_table",
 ]

@@ -44,6 +44,7 @@ from zwang.equations.constraint.units import MODEL_UNITS
 from zwang.errors import ModelError
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
+from zwang.reporting import report
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -277,6 +278,7 @@ def assembly_modes(
     begin = _starts(subject.model, subject.q, starts, spread, np.random.default_rng(seed))
     ends = []
     for i in range(0, starts, BOXES_AT_ONCE):
+        report(f"{i} of {starts} starts", i / starts)
         # the last chunk is filled up by repetition, since another shape would compile anew
         chunk = np.resize(begin[i : i + BOXES_AT_ONCE], (BOXES_AT_ONCE, begin.shape[1]))
         at, residual, _ = (np.asarray(x) for x in quickly(_solved)(dynamics, chunk, np.float64(t)))

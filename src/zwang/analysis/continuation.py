@@ -32,6 +32,7 @@ from zwang.analysis.implicit import Motion, critical_root
 from zwang.arguments import count, host_only, instance, known, listed, number
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
+from zwang.reporting import report
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -232,6 +233,7 @@ def continuation(
     branch = Branch.begin(problem, at, over, (low, high), step, tangent)
     places, special = [branch.place(at)], []
     for _ in range(points - 1):
+        report(f"{len(places)} points, {over} = {places[-1].value:.4g}")
         new = branch.following(places[-1])
         if new is None:
             break

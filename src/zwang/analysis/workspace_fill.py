@@ -17,6 +17,7 @@ from zwang.analysis.subject import Quantity
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.errors import ModelError
 from zwang.mechanism.relative_pose import wrapped
+from zwang.reporting import report
 
 GRID_NEWTON = 10
 """Steps of Newton's iteration from one place of the grid to the next."""
@@ -236,6 +237,7 @@ def _outwards(grid: Grid, inputs: np.ndarray, u0, start, branch) -> dict[str, np
                 ways.append((place, other))
         if not ways:
             break
+        report(f"{int(reached.sum())} of {reached.size} places", float(reached.mean()))
         begin, end = (tuple(np.array(x).T) for x in zip(*ways, strict=True))
         new, good = _stepped(grid, qs[begin], inputs[begin], inputs[end], branch)
         kept = [other for (_, other), fine in zip(ways, good, strict=True) if fine]
@@ -291,7 +293,8 @@ class Edges(NamedTuple):
 def _bisected(grid: Grid, q, a, b, keep: Callable) -> Edges:
     """The last inputs between a and b at which `keep` holds."""
     low, high = np.zeros(len(a)), np.ones(len(a))
-    for _ in range(BISECTIONS):
+    for i in range(BISECTIONS):
+        report(f"boundary at {len(a)} places", i / BISECTIONS)
         middle = 0.5 * (low + high)
         found = _at(grid, q, a + middle[:, None] * (b - a))
         good = keep(found)

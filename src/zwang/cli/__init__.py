@@ -63,6 +63,8 @@ COMMANDS = {
     "reproduce": "reproduce",
 }
 """Commands and their modules, of which only the one that is asked for is imported."""
+OWN_BAR = ("listing", "run", "sweep", "reproduce", "view")
+"""Modules of commands that have a bar of their own, are done at once, or serve."""
 COMPLETING = "_ZWANG_COMPLETE"
 """Variable by which a shell asks for completions."""
 COMPLETED = "_TYPER_COMPLETE_ARGS", "COMP_WORDS"
@@ -97,7 +99,13 @@ def application(words: Sequence[str]) -> typer.Typer:
 
 
 def _command(module: str) -> Callable:
-    return importlib.import_module(f"zwang.cli.{module}").command
+    command = importlib.import_module(f"zwang.cli.{module}").command
+    if module in OWN_BAR:
+        return command
+    # a bar is nothing that the list of commands needs
+    from zwang.cli.progress import with_bar
+
+    return with_bar(command)
 
 
 def _summary(module: str) -> Callable:

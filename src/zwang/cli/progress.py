@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 import time
+from collections.abc import Callable
+
+from zwang.cli.terminal import cleared
+from zwang.reporting import listening
 
 DELAY = 1.0
 """Seconds before the bar appears."""
@@ -53,7 +58,11 @@ class Bar:
         return self
 
     def __exit__(self, *_) -> None:
-        if self._progress is None:
+        self.ends()
+
+    def ends(self) -> None:
+        """Leave the terminal to others; nothing is shown any more."""
+        if self._progress is None or self._closed:
             return
         self._timer.cancel()
         with self._lock:
@@ -73,11 +82,30 @@ class Bar:
                 self._task, description="running", total=1.0, completed=fraction, reached=text
             )
 
+    def hears(self, what: str, fraction: float | None) -> None:
+        """What a computation reports (`zwang.reporting`)."""
+        if fraction is None:
+            self.says(what)
+        else:
+            self.reaches(fraction, what)
+
     def _show(self) -> None:
         with self._lock:
             if not self._closed and self._progress is not None:
                 self._progress.start()
                 self._shown = True
+
+
+def with_bar(command: Callable[..., int]) -> Callable[..., int]:
+    """A command that shows what it computes until it has something to say."""
+
+    @functools.wraps(command)
+    def shown(*args, **kwargs) -> int:
+        with Bar(True) as bar, cleared(bar.ends), listening(bar.hears):
+            bar.says("compiling and computing")
+            return command(*args, **kwargs)
+
+    return shown
 
 
 def progress_text(reached, duration: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import sys
+from collections.abc import Callable
 
 from zwang.text import escaped
 
@@ -18,8 +19,23 @@ def ready() -> None:
                 stream.reconfigure(errors="backslashreplace")
 
 
+_before: list[Callable[[], None]] = []
+
+
+@contextlib.contextmanager
+def cleared(end: Callable[[], None]):
+    """Inside, `end` clears the terminal of what moves on it before anything is said."""
+    _before.append(end)
+    try:
+        yield
+    finally:
+        _before.remove(end)
+
+
 def say(text: str) -> None:
     """Print text for the user to stdout."""
+    for end in _before:
+        end()
     print(escaped(text), flush=True)
 
 
