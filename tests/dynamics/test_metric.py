@@ -10,6 +10,7 @@ from scipy.sparse import csr_array, diags_array
 from zwang.dynamics.drift.metric import (
     DenseMetric,
     SparseMetric,
+    condition_of_mass,
     dense_mass,
     mass_blocks,
     metric_of,
@@ -165,3 +166,14 @@ def test_a_massless_row_whose_zeros_are_round_off_weighs_no_more_than_the_masses
     weight = np.asarray(augmentation(jnp.asarray(M), jnp.asarray(A)))
     assert np.all(weight * np.sum(A**2, axis=1) <= 2.0)
     assert np.linalg.cond(M + A.T @ (weight[:, None] * A)) < 1e4
+
+
+def test_the_condition_of_a_mass_matrix_is_the_worst_of_its_blocks_in_any_units():
+    block = np.array([[1.0, 0.9], [0.9, 1.0]])  # eigenvalues 1.9 and 0.1
+    units = np.diag([1e3, 1e-4])
+    for M in (block, units @ block @ units, np.stack([np.eye(2), units @ block @ units])):
+        assert condition_of_mass(M) == pytest.approx(19.0, rel=1e-9)
+    assert condition_of_mass(np.array([4.0, 1e-6])) == pytest.approx(1.0)
+    assert condition_of_mass(np.array([[1.0, 1.0], [1.0, 1.0]])) > 1e14
+    for M in (np.diag([1.0, 0.0]), np.array([[1.0, np.nan], [np.nan, 1.0]])):
+        assert condition_of_mass(M) == np.inf

@@ -125,6 +125,13 @@ def test_sweeps_leave_nothing_of_the_null_space_in_multipliers():
     assert float(factor.log_det()) == pytest.approx(2 * np.log(0.48) + np.log(MU), abs=0.2)
 
 
+@pytest.mark.parametrize("factor", [1e-4, 1e4])
+def test_the_rank_does_not_depend_on_the_length_of_all_rows(factor):
+    least = 3 * Proximal().rank_threshold
+    C = jnp.asarray(factor * with_singular_values((4, 6), [1.0, 0.8, least]))
+    assert int(Pseudoinverse(Proximal(), C).rank()) == 3
+
+
 def test_a_correction_that_is_round_off_leaves_nothing_of_the_null_space_either():
     C = jnp.asarray(with_singular_values((4, 6), [1.0, 0.8, 0.6]))
     null = np.linalg.svd(C)[0][:, 3]

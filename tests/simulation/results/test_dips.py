@@ -7,9 +7,9 @@ import pytest
 from scipy.interpolate import KroghInterpolator
 from scipy.signal import find_peaks
 
+from zwang.simulation.results import Steps
 from zwang.simulation.results.crossing import PROMINENCE, _bottoms, _dips, _parabolas
 from zwang.simulation.results.interpolate import hermite
-from zwang.simulation.results import Steps
 
 
 @pytest.mark.parametrize("digits", [0, 1, 6])
