@@ -10,6 +10,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 FOLDER = "notebooks"
 HERE = Path(__file__).parent
+LEFT_OUT = ("index",)
+"""The front page reads measurements that lie beside it."""
 HEAD = "---\nfile_format: mystnb\n"
 CODE = re.compile(r"^```\{code-cell\}[^\n]*\n((?::[^\n]*\n)*)(.*?)^```$", re.DOTALL | re.MULTILINE)
 DIRECTIVE = re.compile(r"^```\{([\w-]+)\}[^\n]*\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
@@ -24,7 +26,7 @@ LINK = (
 def pages() -> list[str]:
     """The names of the pages whose code runs, in alphabetical order."""
     found = (path for path in HERE.glob("*.md") if path.read_text("utf-8").startswith(HEAD))
-    return sorted(path.stem for path in found)
+    return sorted(path.stem for path in found if path.stem not in LEFT_OUT)
 
 
 def notebook(name: str) -> nbformat.NotebookNode:
@@ -70,7 +72,7 @@ def _table(text: str) -> str:
 
 def link(app, docname: str, source: list[str]) -> None:
     """Put the link under the title of a page whose code runs."""
-    if source[0].startswith(HEAD):
+    if source[0].startswith(HEAD) and docname not in LEFT_OUT:
         shown = LINK.format(up="../" * docname.count("/"), name=docname)
         source[0] = re.sub(
             r"^# .*\n",
