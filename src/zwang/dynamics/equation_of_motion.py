@@ -143,8 +143,13 @@ class Dynamics(eqx.Module):
         """Size of a position residual, dimensionless: ‖φ / row length‖ ·
         `Scales.inverse_length`.
         """
+        return self.inverse_length * self.distance(phi)
+
+    @property
+    def inverse_length(self) -> Float[Array, ""]:
+        """What makes a violation dimensionless (`Scales.inverse_length`)."""
         assert self.scales is not None
-        return self.scales.inverse_length * self.distance(phi)
+        return self.scales.inverse_length
 
     def uncertainty(self, phi: Float[Array, " holonomic"]) -> Float[Array, ""]:
         """Size of the false singular values of a state that is off its constraints by φ: ‖φ / row

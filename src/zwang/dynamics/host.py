@@ -269,6 +269,7 @@ class HostVectorField:
             cast(Any, np.concatenate(landed.error)),
             landed.violation,
             landed.slip,
+            landed.creep,
             landed.converged,
             landed.log_det,
         )

@@ -118,6 +118,7 @@ class ConstrainedVectorField(eqx.Module):
             jnp.concatenate(landed.error),
             landed.violation,
             landed.slip,
+            landed.creep,
             landed.converged,
             landed.log_det,
         )

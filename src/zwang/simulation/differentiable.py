@@ -58,7 +58,7 @@ class Differentiable(eqx.Module):
             s = corrected(dynamics, s)
         none = jnp.zeros(())
         return ProjectedStep(
-            s, error, position_violation(dynamics, s), none, jnp.asarray(True), none
+            s, error, position_violation(dynamics, s), none, none, jnp.asarray(True), none
         )
 
 

@@ -16,6 +16,7 @@ class Landing(NamedTuple):
         y, error: state and error estimate.
         violation: dimensionless position violation left.
         slip: velocity residual left, relative to the velocities in it.
+        creep: rate at which it would let the dimensionless violation grow [1/s]; inf if unknown.
         converged: whether the projection came to an end.
         log_det: log-determinant of the rows at unit length, which dips where they lose rank.
     """
@@ -24,6 +25,7 @@ class Landing(NamedTuple):
     error: Float[Array, " n"]
     violation: Float[Array, ""]
     slip: Float[Array, ""]
+    creep: Float[Array, ""]
     converged: Bool[Array, ""]
     log_det: Float[Array, ""]
 

@@ -199,7 +199,7 @@ def _judged(
     return _Judged(
         ratio,
         finite,
-        finite & acceptable(landing, tolerances.accept) & (near | _is_fixed(tolerances)),
+        finite & acceptable(landing, tolerances) & (near | _is_fixed(tolerances)),
         (ratio <= 1) | _is_fixed(tolerances),
         step.residual > tolerances.residual,  # NaN is no contradiction: it is not finite either
     )

@@ -19,6 +19,9 @@ LEAST_SLIP = 1e-9
 """Velocity residual that a step may always leave, relative to the velocities in it: damping near a
 rank drop leaves up to 1e-10. Velocity constraints that contradict each other leave their own
 disagreement."""
+LEAST_CREEP = 1e-12
+"""Dimensionless violation that the velocity residual of a step may add in the whole run, round-off
+of positions: beside the velocities of a motion that comes to rest, their own round-off is large."""
 FARTHEST = 1e3
 """Most that a projection may move q, in errors that a step may have. It takes back the drift of
 one step, which is as small as its error; a constraint that jumps within the step (a drive with a
@@ -58,9 +61,11 @@ def error_ratio(error, before, after, rtol, atol) -> Float[Array, ""]:
     return xp.sqrt(xp.mean((error / weight) ** 2)) + 1e-30
 
 
-def acceptable(landing: Landing, accept) -> Bool[Array, ""]:
+def acceptable(landing: Landing, tolerances: Tolerances) -> Bool[Array, ""]:
     """Whether what a step leaves of φ and ψ is small enough to go on from."""
-    return (landing.violation <= accept) & (landing.slip <= xp.maximum(accept, LEAST_SLIP))
+    slow = landing.slip <= xp.maximum(tolerances.accept, LEAST_SLIP)
+    at_rest = landing.creep * tolerances.duration <= LEAST_CREEP
+    return (landing.violation <= tolerances.accept) & (slow | at_rest)
 
 
 def step_growth(order: int, ratio, before, kept, close, limits=(SHRINK, GROW)) -> Float[Array, ""]:

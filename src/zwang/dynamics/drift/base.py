@@ -24,6 +24,7 @@ class ProjectedStep(NamedTuple):
         error: the step's error estimate for q and v, without what is no error.
         violation: dimensionless position violation that remains.
         slip: velocity residual that remains, relative to the velocities in it.
+        creep: rate at which it would let the dimensionless violation grow [1/s]; inf if unknown.
         converged: whether the projection came to an end.
         log_det: log-determinant of the rows at unit length (`WeightedPseudoinverse.log_det`).
     """
@@ -32,6 +33,7 @@ class ProjectedStep(NamedTuple):
     error: tuple[Float[Array, " nq"], Float[Array, " nv"]]
     violation: Float[Array, ""]
     slip: Float[Array, ""]
+    creep: Float[Array, ""]
     converged: Bool[Array, ""]
     log_det: Float[Array, ""]
 

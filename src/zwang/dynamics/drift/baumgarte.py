@@ -79,6 +79,7 @@ class Stabilized(AbstractDrift):
             error,
             size,
             xp.zeros(()),  # the velocity is left as it was integrated
+            xp.zeros(()),
             xp.asarray(True),
             dynamics.weighted(dynamics.mass(state, A), A).log_det(),
         )

@@ -75,7 +75,7 @@ class Projection(AbstractDrift):
         identity_map = system.velocity_map is None
 
         def correct(carry):
-            state, (error_q, error_v), _, _, i, _, _ = carry
+            state, (error_q, error_v), _, _, _, i, _, _ = carry
             A, phi, psi = dynamics.linearized(state)
             moving = dynamics.weighted(dynamics.mass(state, A), A, constraints.velocity_rows)
             before = dynamics.violation(phi)
@@ -101,6 +101,7 @@ class Projection(AbstractDrift):
             # beside the velocities that ψ is made of, those of its drives included
             imposed = xp.linalg.norm(unit * (psi - moving.A @ moved.v))
             beside = xp.maximum(speed + imposed, slip)
+            creep = slip * dynamics.inverse_length
             slip = slip / xp.where(slip > 0, beside, 1.0)
 
             stagnant = ((i >= 1) & (size > 0.5 * before)) | (
@@ -112,18 +113,21 @@ class Projection(AbstractDrift):
             state = State(choose(worse, state.q, q), choose(worse, moved.v, moved.v - dv), state.t)
             error = error_q - sum(forbidden_q), error_v - forbidden_v
             size = choose(worse, before, size)
-            return state, error, size, slip, i + 1, moving.log_det(), done
+            return state, error, size, slip, creep, i + 1, moving.log_det(), done
 
         start = (
             renormalized(dynamics, state),
             error,
             xp.asarray(xp.inf),
             xp.zeros(()),
+            xp.zeros(()),
             0,
             xp.zeros(()),
             xp.asarray(False),
         )
-        state, error, size, slip, _, log_det, _ = while_loop(
+        state, error, size, slip, creep, _, log_det, _ = while_loop(
             lambda carry: ~carry[-1], correct, start
         )
-        return ProjectedStep(state, error, size, slip, xp.isfinite(size), log_det)
+        # without a length no violation is known to be small
+        creep = xp.where(dynamics.inverse_length > 0, creep, xp.inf)
+        return ProjectedStep(state, error, size, slip, creep, xp.isfinite(size), log_det)
