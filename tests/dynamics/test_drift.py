@@ -31,6 +31,7 @@ class Bead:
         self.rolls, self.offset, self.slips, self.jump = rolls, offset, slips, jump
         self.floor = floor
         velocity = np.arange(2 if rolls else 1)
+        self.inverse_length = np.float64(1.0)
         self.constraints = types.SimpleNamespace(
             m=len(velocity), position_rows=np.array([0]), velocity_rows=velocity
         )
