@@ -16,7 +16,7 @@ from zwang.mechanism.expression import Expression
         pytest.param("toml", toml_files.case, 200, id="toml"),
         pytest.param("robots", robot_files.case, 60, id="robots"),
         pytest.param("arguments", arguments.case, 120, id="arguments"),
-        pytest.param("models", models.case_of("tree", second=False), 4, id="models"),
+        pytest.param("models", models.case_of("tree", second=False), 3, id="models"),
     ],
 )
 def test_random_input_ends_rightly_or_in_a_sentence(kind, case, count):

@@ -52,7 +52,11 @@ def test_n_four_bar_is_accurate_at_1e_10(N, end_only):
     is_accurate("n-four-bar", run("n-four-bar", N=N, end_only=end_only), N=N)
 
 
-@pytest.mark.parametrize("end_only", [False, True], ids=["samples", "end only"])
+@pytest.mark.parametrize(
+    "end_only",
+    [False, pytest.param(True, marks=pytest.mark.slow)],
+    ids=["samples", "end only"],
+)
 @pytest.mark.parametrize("rtol", RTOLS)
 def test_five_bar_crosses_at_every_tolerance(rtol, end_only):
     reaches_the_end_on_its_constraints(run("five-bar", rtol=rtol, end_only=end_only))

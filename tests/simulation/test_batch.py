@@ -50,7 +50,8 @@ def test_a_member_that_fails_is_named(some):
 @pytest.mark.parametrize(
     "options",
     [
-        {},
+        # what it is made of is in the default run: tests/compile/test_batch_last.py
+        pytest.param({}, marks=pytest.mark.slow),
         pytest.param({"step": 0.05}, marks=pytest.mark.slow),
         pytest.param({"step": 0.05, "precision": "single"}, marks=pytest.mark.slow),
     ],

@@ -61,7 +61,7 @@ def assert_equal(sparse, dense):
     ("name", "N"),
     [
         ("ladder", 12),
-        ("redundant", 12),
+        pytest.param("redundant", 12, marks=pytest.mark.slow),
         *(
             pytest.param(name, 40, marks=pytest.mark.slow)
             for name in ("chain", "tree", "ladder", "redundant")
