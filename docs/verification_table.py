@@ -30,6 +30,10 @@ OPEN = 12
 """Suites with at most as many lines are shown unfolded."""
 
 
+SEVERAL = {"agrees": "agree", "differs": "differ"}
+"""Verdicts of more than one line."""
+
+
 def kept() -> dict[str, list[dict]]:
     """The lines of every suite."""
     return json.loads(FILE.read_text(encoding="utf-8"))
@@ -38,7 +42,8 @@ def kept() -> dict[str, list[dict]]:
 def counted(lines: list[dict]) -> str:
     """How many lines have which verdict."""
     count = Counter(line["verdict"] for line in lines)
-    return ", ".join(f"{n} {verdict}" for verdict, n in sorted(count.items()))
+    said = lambda n, verdict: verdict if n == 1 else SEVERAL.get(verdict, verdict)
+    return ", ".join(f"{n} {said(n, verdict)}" for verdict, n in sorted(count.items()))
 
 
 def cells(line: dict) -> list[str]:
