@@ -71,18 +71,19 @@ def run(models: tuple[str, ...] = MODELS, repeats: int = REPEATS) -> dict:
     columns = "".join(f"{name:>12s}" for name in ("first", "again", "later", *SHARES))
     print(f"{'zwang run':18s}{columns}")
     found = {name: _measured(name, repeats) for name in models}
-    return {**found, "table": _table(found)}
+    return {**found, "table": _table(found, repeats)}
 
 
-def _table(found: dict[str, dict[str, float]]) -> dict:
+def _table(found: dict[str, dict[str, float]], repeats: int) -> dict:
     """For the page (`benchmarks.page`)."""
+    runs = "one run each" if repeats == 1 else f"medians of {repeats}"
     rows = [
         [f"`{name}`", *(f"{x[k]:.1f}" for k in ("first", "again", "later", *SHARES[:2]))]
         + [f"{x['ratio']:.1f}"]
         for name, x in found.items()
     ]
     return {
-        "title": "First motions: `zwang run`, whole processes",
+        "title": f"First motions: `zwang run`, whole processes, {runs}",
         "columns": [
             "model",
             "nothing compiled before [s]",
