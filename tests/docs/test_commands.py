@@ -55,6 +55,8 @@ def test_a_command_of_the_documentation_runs(words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("model.py", "my_model.py"):
         write(tmp_path, PENDULUM, name)
-    write(tmp_path, zwang("list", "four-bar", "--file").out, "four-bar.toml")
+    # what the page of joints calls its examples, all of which tests/mechanism runs
+    for name in ("four-bar.toml", "example.toml"):
+        write(tmp_path, zwang("list", "four-bar", "--file").out, name)
     answer = zwang(*shlex.split(words))
     assert answer.code == 0, answer.err
