@@ -38,8 +38,8 @@ def notebook(name: str) -> nbformat.NotebookNode:
     text = (HERE / f"{name}.md").read_text(encoding="utf-8")
     body = text.split("\n---\n", 1)[1]
     said = (
-        f"*The page `{name}` of zwang's documentation. It runs where zwang and matplotlib are "
-        "installed; links to other pages are left out.*"
+        f"*The page `{name}` of zwang's documentation. It needs zwang and matplotlib; links "
+        "to other pages are left out.*"
     )
     cells = [new_markdown_cell(said)]
     # between prose stand a cell's options, which only the site needs, and its code

@@ -1,5 +1,5 @@
-"""The benchmarks A01 to A05 of the IFToMM library of computational benchmark problems, beside its
-reference solutions.
+"""The benchmarks A01 to A05 of the IFToMM library of computational benchmark problems, compared
+with its reference solutions.
 
 Facts from: González, Dopico, Lugrís and Cuadrado (2006), A benchmarking system for MBS simulation
 software, Multibody Syst. Dyn. 16, 179-190. The reference solutions are read out of the figures of

@@ -21,7 +21,7 @@ ELSEWHERE = {
 
 
 def shown() -> set[str]:
-    """The commands in blocks and between backticks, without what stands for a reader's own name."""
+    """The commands in code blocks and in backticks, except those with a placeholder."""
     found: set[str] = set()
     for page in PAGES:
         text = page.read_text(encoding="utf-8")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -26,6 +26,20 @@ class Body:
     name: str
     mass: float = 1.0
     inertia: float | Sequence = 1.0
+
+
+@dataclasses.dataclass(frozen=True)
+class FreeEquations:
+    """What the functions of a free system hold apart from their parameters. These are no numbers:
+    a compiled program is known by all that its functions can reach, and serves any masses.
+
+    Attributes:
+        wrench: `(q, v, t, p)` → further force and torque of each body, or None.
+        potential: `(q, t, p)` → further potential energy, or None.
+    """
+
+    wrench: Callable | None
+    potential: Callable | None
 
 
 class Massive(Protocol):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 
 import jax
@@ -10,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.bodies.body import Body, by_name, entries_of, entry, stacked
+from zwang.bodies.body import Body, FreeEquations, by_name, entries_of, entry, stacked
 from zwang.equations.system import System
 
 
@@ -99,14 +98,8 @@ class PlanarBodies:
         return twist[..., :2] + twist[..., 2:] * jnp.stack([-arm[..., 1], arm[..., 0]], axis=-1)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Equations:
-    """The free system. It holds no numbers: a compiled program is known by all that its functions
-    can reach, and serves bodies of any masses.
-    """
-
-    wrench: Callable | None
-    potential: Callable | None
+class _Equations(FreeEquations):
+    """M, F and the energy of the bodies."""
 
     def mass_matrix(self, q, t, p):
         return jnp.stack([p["mass"], p["mass"], p["inertia"]], axis=1).ravel()

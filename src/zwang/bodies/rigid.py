@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 
 import jax
@@ -10,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.bodies.body import Body, by_name, entries_of, entry, stacked
+from zwang.bodies.body import Body, FreeEquations, by_name, entries_of, entry, stacked
 from zwang.bodies.rotation import moved, rate_map, rotation_matrix
 from zwang.equations.system import System
 
@@ -118,14 +117,8 @@ class RigidBodies:
         return twist[..., :3] + self.direction(q, body, jnp.cross(twist[..., 3:], offset))
 
 
-@dataclasses.dataclass(frozen=True)
-class _Equations:
-    """The free system. It holds no numbers: a compiled program is known by all that its functions
-    can reach, and serves bodies of any masses.
-    """
-
-    wrench: Callable | None
-    potential: Callable | None
+class _Equations(FreeEquations):
+    """M, F and the energy of the bodies."""
 
     def mass_matrix(self, q, t, p):
         mass, inertia = p["mass"], p["inertia"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -78,17 +78,21 @@ def _energy(run: Run, data: Variables) -> Iterator[str]:
     yield energy_of(run, data).warning
 
 
+def _more(found: Sequence) -> str:
+    """How often it happened again."""
+    return f", and {len(found) - 1} times more" if len(found) > 1 else ""
+
+
 def _branch_changed(run: Run, data: Variables) -> Iterator[str]:
     """Singular configurations at which the motion left on another branch than it came on."""
     changed = [c for c in run.crossings if c.changed]
     if not changed:
         return
     c = changed[0]
-    more = f", and {len(changed) - 1} times more" if len(changed) > 1 else ""
     yield (
         f"the motion changed its branch at t = {c.time:.6g} s, from {c.before} to {c.after} of the "
-        f"{c.branches} that meet there{more}: forces or errors decided, not momentum; see "
-        "zw.passages, or start on the branch meant (zw.branches)."
+        f"{c.branches} that meet there{_more(changed)}: forces or errors decided, not momentum; "
+        "see zw.passages, or start on the branch meant (zw.branches)."
     )
 
 
@@ -107,12 +111,11 @@ def _stepped_across(run: Run, data: Variables) -> Iterator[str]:
     if not (found := run.stepped_across):
         return
     c = found[0]
-    more = f", and {len(found) - 1} times more" if len(found) > 1 else ""
     yield (
         f"the run stepped from one branch onto another that it does not meet at t = {c.time:.6g} s "
-        f"({', '.join(c.constraints)}, singular value {c.smallest:.1e}){more}: the motion itself "
-        "turns there, which shorter steps follow (longest_step, rtol); or end it before with a "
-        "zw.Stop."
+        f"({', '.join(c.constraints)}, singular value {c.smallest:.1e}){_more(found)}: the motion "
+        "itself turns there, which shorter steps follow (longest_step, rtol); or end it before "
+        "with a zw.Stop."
     )
 
 
