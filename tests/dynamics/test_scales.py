@@ -1,5 +1,6 @@
 """What "small" means for a model, and which mass matrices are refused, by numbers known by hand."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -9,8 +10,9 @@ import zwang as zw
 from tests.models import free_particle
 from zwang.dynamics.initial_conditions import mass_is_positive, refuse_asymmetric_mass
 from zwang.dynamics.scales import directions_of, extent_of, measure, scales_of, size_of
-from zwang.equations.state import host_state
+from zwang.equations.state import State, host_state
 from zwang.mechanism import Joint, Link, Mechanism
+from zwang.simulation.placed_start import measured
 
 
 def test_the_extent_of_a_motion_is_where_it_is_and_how_far_it_goes():
@@ -111,6 +113,26 @@ def test_rows_that_are_short_at_the_start_only_are_given_their_length_nearby(ine
     for unusual in found.values():
         assert 1 / 3 < unusual.curvature / usual.curvature < 3
         assert np.all(np.abs(np.log(unusual.row_length / usual.row_length)) < np.log(3))
+
+
+def test_a_program_measures_as_the_host_does():
+    """Along its arm, just beside it, and across; one program for all of them."""
+    dynamics = hinged_rod(1e-6, 0.0).model.dynamics()
+    find = jax.jit(lambda q, v: measured(dynamics, State(q, v, jnp.zeros(())), jnp.ones(())))
+    for angle in (0.0, 1e-6, 0.7):
+        q, v = np.array([np.cos(angle), np.sin(angle), angle]), np.zeros(3)
+        found, expected = find(q, v), measure(dynamics, host_state(q, v, 0.0), 1.0)
+        for x, y in zip(jax.tree.leaves(found.scales), jax.tree.leaves(expected), strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-6)
+        assert bool(found.massive) and not bool(found.beyond)
+
+
+@pytest.mark.slow
+def test_a_compiled_slender_pendulum_takes_no_more_steps_along_its_arm():
+    """Some 4000 steps were not enough for a third of a second."""
+    model, times = hinged_rod(1e-6, 0.0).model, np.linspace(0, 0.5, 3)
+    found = zw.trajectory(model, [1.0, 0.0, 0.0], np.zeros(3), times, max_steps=100)
+    assert int(found.result) == zw.Result.SUCCESS, found.reason(model)
 
 
 def test_a_slender_pendulum_takes_no_more_steps_along_its_arm():

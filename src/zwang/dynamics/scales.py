@@ -18,6 +18,8 @@ UNTYPICAL = 30.0
 their lengths, and neighbours are looked at; what they say counts if it is as far from what this
 state says. Along a generic motion of one rigid body the two are within ten of each other.
 """
+NEIGHBOURS = (0.0, 1.0, -1.0)
+"""Where rows are measured, in steps along a tangent direction; the first is the state itself."""
 RANK_LOST = 10.0
 """A residual that takes this many times the correction that it takes at the neighbours shows a rank
 that is about to be lost here. Beside the lengths of the neighbours a small singular value would be
@@ -70,45 +72,61 @@ def measure(dynamics: Dynamics, s: State, span: float = 0.0) -> Scales:
     if not scales.curvature > 0:
         return scales
     w = directions[0]
-    along = tangent_of(metric.speed, w - metric.correct(rows, length, rows @ w), len(length))
+    along = tangent_of(np, metric.speed, w - metric.correct(rows, length, rows @ w), len(length))
     turning = metric.speed(metric.correct(rows, length, form(along)))
-    step = neighbourhood(turning, len(length), float(extent))
+    step = neighbourhood(np, turning, len(length), extent)
     if not step * scales.curvature > UNTYPICAL:
         return scales
-    typical, held = beside(dynamics, s, (metric, rows), step * along)
-    found = scales_of(np, typical, curved, extent)
-    held = held or bool(np.any((length > 0) & (length < ALL_BUT_LOST * typical)))
-    return found if held and scales.curvature > UNTYPICAL * found.curvature else scales
+    places = [(metric, rows)]
+    for sign in NEIGHBOURS[1:]:
+        dq = sign * step * along
+        at = evaluate(dynamics, State(moved(dynamics, s.q, dq, s.t), s.v, s.t))
+        places.append((metric_of(dynamics, at.M, at.A), rows_of(at.A)))
+    lengths = np.stack([metric.lengths(A) for metric, A in places])
+    typical, residual = beside(np, lengths)
+    reach = np.stack([m.speed(m.correct(A, typical, residual)) for m, A in places])
+    nearby = scales_of(np, typical, curved, extent)
+    return nearby if are_typical(np, nearby, scales, lengths, reach) else scales
 
 
-def tangent_of(speed, along: np.ndarray, rows: int) -> np.ndarray:
+def tangent_of(xp, speed, along, rows: int):
     """A tangent direction of unit variance, from a random one that may be short by chance."""
     size = speed(along)
-    return along * np.sqrt(max(len(along) - rows, 1)) / size if size > 0 else along
+    unit = np.sqrt(max(len(along) - rows, 1)) / xp.where(size > 0, size, 1.0)
+    return along * xp.where(size > 0, unit, 1.0)
 
 
-def neighbourhood(turning: float, rows: int, extent: float) -> float:
+def neighbourhood(xp, turning, rows: int, extent):
     """How far along a tangent direction of unit variance a motion has changed its direction: one
     radius of its curvature, which is what the rows' correction `turning` for that direction comes
     to per row, and at most the extent of the motion.
     """
-    return min(np.sqrt(rows) / turning, extent) if turning > 0 else extent
+    radius = np.sqrt(rows) / xp.where(turning > 0, turning, 1.0)
+    return xp.where(turning > 0, xp.minimum(radius, extent), extent)
 
 
-def beside(dynamics: Dynamics, s: State, here: tuple, dq: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Root mean square of row lengths at a state and at its neighbours `q ⊕ ±dq`, and whether the
-    rows there hold the rank that they have here (`RANK_LOST`); `here` are their metric and matrix.
+def beside(xp, lengths):
+    """Root mean square of row lengths at a state and at its neighbours, from those at each of them,
+    shape (places, m); and a random residual of that size.
     """
-    places = [here]
-    for sign in (1.0, -1.0):
-        at = evaluate(dynamics, State(moved(dynamics, s.q, sign * dq, s.t), s.v, s.t))
-        places.append((metric_of(dynamics, at.M, at.A), rows_of(at.A)))
-    lengths = np.stack([metric.lengths(A) for metric, A in places])
-    typical = np.sqrt(np.mean(np.where(np.isfinite(lengths), lengths, lengths[0]) ** 2, axis=0))
-    residual = typical * np.random.default_rng(1992).standard_normal(len(typical))
-    reach = np.stack([m.speed(m.correct(A, typical, residual)) for m, A in places])
-    there = np.max(reach[1:], initial=0.0, where=np.isfinite(reach[1:]))
-    return typical, bool(reach[0] <= RANK_LOST * there)
+    typical = xp.sqrt(xp.mean(xp.where(xp.isfinite(lengths), lengths, lengths[0]) ** 2, axis=0))
+    return typical, typical * np.random.default_rng(1992).standard_normal(lengths.shape[1])
+
+
+def are_typical(xp, nearby: Scales, here: Scales, lengths, reach):
+    """Whether scales with the lengths of the neighbours are to be used in place of those here.
+
+    Args:
+        nearby, here: both.
+        lengths: of the rows, here and at the neighbours, shape (places, m).
+        reach: size of the correction that a residual takes at each place, shape (places,): it says
+            whether the rows there hold the rank that they have here (`RANK_LOST`).
+    """
+    there = xp.max(reach[1:], initial=0.0, where=xp.isfinite(reach[1:]))
+    typical, _ = beside(xp, lengths)
+    lost = xp.any((lengths[0] > 0) & (lengths[0] < ALL_BUT_LOST * typical))
+    held = (reach[0] <= RANK_LOST * there) | lost
+    return held & (here.curvature > UNTYPICAL * nearby.curvature)
 
 
 def directions_of(nv: int) -> np.ndarray:

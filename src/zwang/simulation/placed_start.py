@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import dataclasses
+import functools
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +22,18 @@ from zwang.dynamics.drift import Projection
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.leaving import ALONG_BRANCH, FORM_VANISHES
 from zwang.dynamics.number_range import ACTING, out_of_range, probes, row_sizes, too_large
-from zwang.dynamics.scales import directions_of, extent_of, scales_of, size_of
+from zwang.dynamics.scales import (
+    NEIGHBOURS,
+    UNTYPICAL,
+    are_typical,
+    beside,
+    directions_of,
+    extent_of,
+    neighbourhood,
+    scales_of,
+    size_of,
+    tangent_of,
+)
 from zwang.equations.state import State
 from zwang.simulation.differentiable import corrected, position_violation
 
@@ -74,30 +87,85 @@ class Measured(NamedTuple):
     beyond: Bool[Array, ""]
 
 
-def measured(dynamics: Dynamics, s: State, span: Float[Array, ""]) -> Measured:
-    """`zwang.dynamics.scales.measure` inside a program, by this state alone: neighbours would make
-    the program of five-bar a fifth longer to compile. The model is evaluated once for all of it.
+class _Place(NamedTuple):
+    """What is measured at a state or beside it; `curved` and `far` count at the state itself.
+
+    Attributes:
+        A, mass: evaluated there.
+        length: of the rows, shape (m,).
+        curved: `wᵀHᵢw` of the directions, shape (8, m).
+        extent: of the motion.
+        far: whether the neighbours have a say.
     """
+
+    A: Any
+    mass: Any
+    length: Float[Array, " m"]
+    curved: Float[Array, "eight m"]
+    extent: Float[Array, ""]
+    far: Bool[Array, ""]
+
+
+def measured(dynamics: Dynamics, s: State, span: Float[Array, ""]) -> Measured:
+    """`zwang.dynamics.scales.measure` inside a program. The state and its neighbours are turns of
+    one loop, so that the model's functions are compiled once for all of them.
+    """
+    force = jnp.asarray(dynamics.system.force(s.q, s.v, s.t, dynamics.p))
+    look = functools.partial(_looked, dynamics, s, span, force)
+    _, places = jax.lax.scan(look, jnp.zeros_like(s.v), jnp.asarray(NEIGHBOURS))
+    here = jax.tree_util.tree_map(lambda x: x[0], places)
+    diagonal = here.mass.diag()
+    beyond = out_of_range(jnp, row_sizes(jnp, here.A, diagonal), diagonal)
+    beyond = beyond | too_large(jnp, s.q, s.v, force)
+    scales = scales_of(jnp, here.length, here.curved, here.extent)
+    if dynamics.constraints.m:
+        typical, residual = beside(jnp, places.length)
+        nearby = scales_of(jnp, typical, here.curved, here.extent)
+
+        def reached(place: _Place) -> Float[Array, ""]:
+            change = (
+                _with_lengths(dynamics, typical).weighted(place.mass, place.A).correct(residual)
+            )
+            return _speed(place.mass, change)
+
+        reach = jax.lax.map(reached, places)
+        taken = here.far & are_typical(jnp, nearby, scales, places.length, reach)
+        scales = jax.tree_util.tree_map(lambda x, y: jnp.where(taken, x, y), nearby, scales)
+    return Measured(scales, here.mass.is_positive(), beyond)
+
+
+def _looked(dynamics: Dynamics, s: State, span, force, dq, sign) -> tuple[Array, _Place]:
+    """One turn of the loop of `measured`: the step to the neighbours, and what is at one place."""
+    q = jnp.where(sign == 0, s.q, dynamics.move(s, sign * dq))
+    s = State(q, s.v, s.t)
     A = dynamics.matrix(s)
     mass = dynamics.mass(s, A)
-    length, diagonal = dynamics.row_lengths(mass, A), mass.diag()
-    speed = lambda w: jnp.sqrt(jnp.abs(w @ mass.apply(w)))
-    unit = jnp.sqrt(jnp.mean(jnp.abs(diagonal)))
-    place = speed(s.q) if len(s.q) == len(s.v) else size_of(jnp, s.q, unit)
-    force = jnp.asarray(dynamics.system.force(s.q, s.v, s.t, dynamics.p))
-    extent = extent_of(jnp, place, speed(s.v), speed(mass.solve(force)), unit, span)
-    directions = jax.vmap(mass.unweigh)(jnp.asarray(directions_of(dynamics.system.nv)))
-    still = 0 * directions[:1]
-    b = jax.vmap(lambda w: dynamics.rhs(State(s.q, w, s.t)))(
-        jnp.concatenate([directions, -directions, still])
-    )
-    half = len(directions)
-    beyond = out_of_range(jnp, row_sizes(jnp, A, diagonal), diagonal)
-    return Measured(
-        scales_of(jnp, length, 0.5 * (b[:half] + b[half:-1]) - b[-1], extent),
-        mass.is_positive(),
-        beyond | too_large(jnp, s.q, s.v, force),
-    )
+    m, length, unit = len(A), dynamics.row_lengths(mass, A), jnp.sqrt(jnp.mean(abs(mass.diag())))
+    place = _speed(mass, s.q) if len(s.q) == len(s.v) else size_of(jnp, s.q, unit)
+    free = _speed(mass, mass.solve(force))
+    extent = extent_of(jnp, place, _speed(mass, s.v), free, unit, span)
+    w = jax.vmap(mass.unweigh)(jnp.asarray(directions_of(dynamics.system.nv)))
+    weighted = _with_lengths(dynamics, length).weighted(mass, A)
+    along = tangent_of(jnp, functools.partial(_speed, mass), weighted.tangent(w[0]), m)
+    asked = jnp.concatenate([w, along[None]])
+    b = jax.vmap(lambda v: dynamics.rhs(State(s.q, v, s.t)))
+    found = b(jnp.concatenate([asked, -asked, 0 * w[:1]]))
+    curved = 0.5 * (found[: len(asked)] + found[len(asked) : -1]) - found[-1]
+    step = neighbourhood(jnp, _speed(mass, weighted.correct(curved[-1])), m, extent)
+    scales = scales_of(jnp, length, curved[:-1], extent)
+    far = step * scales.curvature > UNTYPICAL
+    dq = jnp.where(sign == 0, step * along, dq)
+    return dq, _Place(A, mass, length, curved[:-1], extent, far)
+
+
+def _with_lengths(dynamics: Dynamics, length: Float[Array, " m"]) -> Dynamics:
+    """The dynamics with rows of these lengths."""
+    return dataclasses.replace(dynamics, scales=Scales(length, jnp.zeros(()), jnp.zeros(())))
+
+
+def _speed(mass, w: Float[Array, " nv"]) -> Float[Array, ""]:
+    """Length of a velocity in the mass metric."""
+    return jnp.sqrt(jnp.abs(w @ mass.apply(w)))
 
 
 def judged(dynamics: Dynamics, s: State) -> tuple[Bool[Array, ""], Bool[Array, ""]]:
