@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import numpy as np
@@ -13,7 +14,7 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from zwang.arrays import is_concrete
 from zwang.display import present
-from zwang.dynamics.equation_of_motion import Dynamics, Equation
+from zwang.dynamics.equation_of_motion import Choice, Dynamics, Equation
 from zwang.dynamics.labels import Labels
 from zwang.equations.state import State
 from zwang.errors import ModelError
@@ -92,8 +93,8 @@ class AbstractControlLaw(eqx.Module):
         """Units of their controls, empty where not given."""
 
     @abc.abstractmethod
-    def force(self, passive: Dynamics, eq: Equation) -> Float[Array, " nv"]:
-        """`B u` at a state: what the equation of motion adds to F.
+    def choose(self, passive: Dynamics, eq: Equation) -> Choice:
+        """The control at a state: its `actuator_force` is what the equation of motion adds to F.
 
         Args:
             passive: the system with its passive constraints, without control.
@@ -101,11 +102,21 @@ class AbstractControlLaw(eqx.Module):
         """
 
     @abc.abstractmethod
+    def diagnose(self, passive: Dynamics, choice: Any) -> Control:
+        """The control with its diagnosis, of what `choose` found."""
+
     def control(
         self, passive: Dynamics, s: State, stabilization: Float[Array, " m"] | float = 0.0
     ) -> Control:
         """u at a state where passive constraints hold `A v̇ = b + stabilization`, with its
         diagnosis.
+        """
+        return self.diagnose(passive, self.choose(passive, passive.equation_at(s, stabilization)))
+
+    @abc.abstractmethod
+    def blank(self, passive: Dynamics) -> Control:
+        """A `Control` of zeros, of the shapes that `diagnose` returns; nothing is traced for it but
+        the actuation matrix.
         """
 
     def residual_units(self) -> dict[str, tuple[str, str]]:

@@ -51,7 +51,7 @@ class Equation(eqx.Module):
         b: right-hand side of `A v̇ = b`, stabilization included, shape (m,).
         force: F [N, N·m …], shape (nv,), with the actuators' and, for a singular mass, `AᵀDb`.
         given_b, given_force: b and F as the model's functions give them.
-        actuator_force: what a control law adds to F, or None.
+        choice: what a control law chose at the state, or None without one.
     """
 
     state: State
@@ -61,7 +61,7 @@ class Equation(eqx.Module):
     force: Float[Array, " nv"]
     given_b: Float[Array, " m"]
     given_force: Float[Array, " nv"]
-    actuator_force: Float[Array, " nv"] | None = None
+    choice: Choice | None = None
 
     @property
     def free_acceleration(self) -> Float[Array, " nv"]:
@@ -81,11 +81,20 @@ class EquationSolver(Protocol):
         raise NotImplementedError
 
 
+class Choice(Protocol):
+    """What a control law chose at a state, a pytree."""
+
+    @property
+    def actuator_force(self) -> Float[Array, " nv"]:
+        """`B u`."""
+        raise NotImplementedError
+
+
 class Actuation(Protocol):
     """What an `AbstractControlLaw` is to the equation of motion."""
 
-    def force(self, passive: Dynamics, eq: Equation) -> Float[Array, " nv"]:
-        """`B u`."""
+    def choose(self, passive: Dynamics, eq: Equation) -> Choice:
+        """The control at a state of the passive system."""
         raise NotImplementedError
 
 
@@ -241,17 +250,15 @@ class Dynamics(eqx.Module):
         if self.law is None:
             return eq
         # the law is shown the passive system: its own force is none that it reacts to
-        actuator_force = self.law.force(self.passive, eq)
-        return dataclasses.replace(eq, force=force + actuator_force, actuator_force=actuator_force)
+        choice = self.law.choose(self.passive, eq)
+        return dataclasses.replace(eq, force=force + choice.actuator_force, choice=choice)
 
     def applied_force(self, s: State) -> Float[Array, " nv"]:
         """F with the force of the actuators."""
         force = jnp.asarray(self.system.force(s.q, s.v, s.t, self.p), dtype=s.v.dtype)
-        return (
-            force
-            if self.law is None
-            else force + self.law.force(self.passive, self.passive.equation_at(s))
-        )
+        if self.law is None:
+            return force
+        return force + self.law.choose(self.passive, self.passive.equation_at(s)).actuator_force
 
     def equation_at(self, s: State, stabilization: Float[Array, " m"] | float = 0.0) -> Equation:
         """`equation`, with A⊕ computed at the same state."""

@@ -20,8 +20,9 @@ from jaxtyping import Array, Float
 
 from zwang.compile import BoundProgram, ProgramSize, program_size
 from zwang.compile.recent import Recent
+from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.drift import AbstractDrift, Projection
-from zwang.dynamics.equation_of_motion import Dynamics, Scales
+from zwang.dynamics.equation_of_motion import Choice, Dynamics, Scales
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
 from zwang.equations.system import System
@@ -43,6 +44,8 @@ class ModelEvaluation(NamedTuple):
         M: mass matrix as it is given, shape (nv,), (nv, nv) or (nb, k, k).
         F: applied force without that of actuators [N, N·m …], shape (nv,).
         actuator_force: force of the actuators, shape (nv,).
+        control: u with its diagnosis, at a state whose velocity is taken as it is; zeros at a stage
+            that brings it onto the constraints; None without a control law.
     """
 
     phi: Float[Array, " holonomic"]
@@ -52,6 +55,7 @@ class ModelEvaluation(NamedTuple):
     M: Float[Array, "..."]
     F: Float[Array, " nv"]
     actuator_force: Float[Array, " nv"]
+    control: Control | None = None
 
 
 class Stages(NamedTuple):
@@ -99,7 +103,8 @@ def stages_of(
             eq.given_b,
             M,
             eq.given_force,
-            jnp.zeros_like(eq.force) if eq.actuator_force is None else eq.actuator_force,
+            jnp.zeros_like(eq.force) if eq.choice is None else eq.choice.actuator_force,
+            None if eq.choice is None else _diagnosed(dynamics, eq.choice, treated),
         )
         return jnp.concatenate([rate.q, rate.v]), rate.residual, at
 
@@ -111,6 +116,19 @@ def stages_of(
     # a loop, and not a scan: the number of stages is traced, so that one state is one stage
     start = jnp.zeros((len(y), len(c))), jnp.zeros(()), _nothing(dynamics, y)
     return Stages(*jax.lax.fori_loop(0, jnp.asarray(count, int), stage, start))
+
+
+def _diagnosed(dynamics: Dynamics, choice: Choice, treated) -> Control:
+    """The control's diagnosis, which samples and starts ask for and stages do not."""
+    passive, law = dynamics.passive, dynamics.law
+    assert isinstance(law, AbstractControlLaw)
+    none = law.blank(passive)
+
+    def diagnosis():
+        found = law.diagnose(passive, choice)
+        return jax.tree_util.tree_map(lambda x, like: jnp.asarray(x, like.dtype), found, none)
+
+    return jax.lax.cond(treated, lambda: none, diagnosis)
 
 
 def _nothing(dynamics: Dynamics, y) -> ModelEvaluation:
@@ -126,9 +144,10 @@ def _nothing(dynamics: Dynamics, y) -> ModelEvaluation:
         A = jax.eval_shape(lambda: dynamics.matrix(s))
     zeros = lambda shape: jax.tree_util.tree_map(lambda x: jnp.zeros(x.shape, x.dtype), shape)
     vector, phi, psi = jnp.zeros(system.nv), len(c.position_rows), len(c.velocity_rows)
-    return ModelEvaluation(
-        jnp.zeros(phi), jnp.zeros(psi), zeros(A), jnp.zeros(c.m), zeros(M), vector, vector
-    )
+    law = dynamics.law
+    control = law.blank(dynamics.passive) if isinstance(law, AbstractControlLaw) else None
+    rows = jnp.zeros(phi), jnp.zeros(psi), zeros(A), jnp.zeros(c.m)
+    return ModelEvaluation(*rows, zeros(M), vector, vector, control)
 
 
 class BoundEvaluation:

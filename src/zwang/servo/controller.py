@@ -26,7 +26,7 @@ from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
 from zwang.errors import Result
-from zwang.servo.lie_derivative import NATURAL_DEGREE, DifferentiatedConstraint, chain
+from zwang.servo.lie_derivative import DifferentiatedConstraint, chain, differentiated
 from zwang.servo.limits import limited
 from zwang.servo.null_space import AUTHORITY_THRESHOLD, ReducedServoSystem
 
@@ -63,24 +63,29 @@ class Controller(eqx.Module):
 
     def __init__(self, dynamics: Dynamics, servo: Servo):
         self.dynamics, self.servo = dynamics, servo
-        members = [
-            c
-            if servo.degrees[c.name] == NATURAL_DEGREE[c.level]
-            else DifferentiatedConstraint(c, dynamics, servo.degrees[c.name])
-            for c in servo.constraints
-        ]
-        self.rows = Constraints(members, dynamics.system, dynamics.p)
+        self.rows = differentiated(servo.constraints, dynamics, servo.degrees)
 
     def target(self, s: State) -> Float[Array, " rows"]:
         """`b_s` with the pull of the gains, shape (rows,)."""
-        b = self.rows.rhs(s.q, s.v, s.t, self.dynamics.p)
-        for c in self.servo.constraints:
-            # without a gain the constraint is enforced at the level of accelerations alone, and
-            # errors persist
-            if c.name in self.servo.gains:
-                errors = chain(c, self.dynamics, s, self.servo.degrees[c.name])
-                b = b.at[self.rows.row_slices[c.name]].add(self.servo.gains[c.name].pull(errors))
+        b, errors = self.rows.rhs(s.q, s.v, s.t, self.dynamics.p), self.errors(s)
+        # without a gain the constraint is enforced at the level of accelerations alone, and errors
+        # persist
+        for name, gain in self.servo.gains.items():
+            b = b.at[self.rows.row_slices[name]].add(gain.pull(errors[name]))
         return b
+
+    def errors(self, s: State) -> dict[str, list[Float[Array, " rows"]]]:
+        """`y, ẏ …` of each servo constraint, up to one below its degree."""
+        found = {}
+        for member in self.rows.members:
+            together = isinstance(member, DifferentiatedConstraint)
+            originals = member.originals if together else (member,)
+            order = self.servo.degrees[originals[0].name]
+            orders = chain(originals, self.dynamics, s, order)
+            parts = [jnp.split(y, len(originals)) for y in orders]
+            for i, c in enumerate(originals):
+                found[c.name] = [part[i] for part in parts]
+        return found
 
     def choose(
         self,
@@ -130,7 +135,7 @@ class Controller(eqx.Module):
             a0 = self.dynamics.acceleration(eq)
             u, problem = solve(a0, scale[:, None] * G)
             return ServoSolution(
-                eq, A, b, B, scale, u, a0 + eq.mass.unweigh(passed(columns.T @ u)), problem
+                self, eq, A, b, B, scale, u, a0 + eq.mass.unweigh(passed(columns.T @ u)), problem
             )
 
         def achieved(u):
@@ -143,7 +148,7 @@ class Controller(eqx.Module):
         # friction depends on the constraint force and so on u: a fixed number of corrections keeps
         # the program differentiable
         u = jax.lax.fori_loop(0, NEWTON_STEPS, lambda _, u: corrected(u)[0], jnp.zeros(B.shape[1]))
-        return ServoSolution(eq, A, b, B, scale, u, achieved(u), corrected(u)[1])
+        return ServoSolution(self, eq, A, b, B, scale, u, achieved(u), corrected(u)[1])
 
     def _within_limits(
         self, reduced: ReducedServoSystem, wanted, s: State, before, elapsed
@@ -161,19 +166,17 @@ class Controller(eqx.Module):
         B = self.servo.actuation_matrix(eq.state.q, eq.state.t, self.dynamics.p)
         return self.dynamics.acceleration(dataclasses.replace(eq, force=eq.force + B @ u))
 
-    def __call__(
-        self,
-        s: State,
-        u: Float[Array, " nu"] | None = None,
-        stabilization: Float[Array, " m"] | float = 0.0,
-    ) -> Control:
-        """The control at a state, with its diagnosis; or that of a control u that something else
-        has chosen.
+    def __call__(self, s: State) -> Control:
+        """The control at a state, with its diagnosis."""
+        return self.diagnosis(self.choose(self.dynamics.equation_at(s)))
+
+    def diagnosis(self, best: ServoSolution, u: Float[Array, " nu"] | None = None) -> Control:
+        """What a choice does; or what a control u does in its place that something else has chosen.
 
         For such a u, `result` says whether the servo constraints could be met at this state, and
         `missed` what u leaves undone.
         """
-        c = best = self.choose(self.dynamics.equation_at(s, stabilization))
+        c = best
         if u is not None:
             c = dataclasses.replace(c, u=u, acceleration=self.acceleration(c.eq, u))
         # a residual of 1e-12 means nothing where accelerations are 1e-12 as well
@@ -196,7 +199,7 @@ class Controller(eqx.Module):
         passive_force = c.eq.mass.apply(c.acceleration) - c.eq.force - actuator_force
         passive_residual = _passive_residual(c.eq, c.acceleration)
         code = self._code(c, best.u, per, passive_residual)
-        phi, psi = self._errors(s)
+        phi, psi = self._errors(c.eq.state)
         return Control(
             u=c.u,
             actuator_force=actuator_force,
@@ -268,6 +271,7 @@ class ServoSolution(eqx.Module):
     and the problem it solved.
     """
 
+    controller: Controller
     eq: Equation
     A: Float[Array, "rows nv"]
     b: Float[Array, " rows"]
@@ -276,6 +280,33 @@ class ServoSolution(eqx.Module):
     u: Float[Array, " nu"]
     acceleration: Float[Array, " nv"]
     problem: ServoProblem
+
+    @property
+    def actuator_force(self) -> Float[Array, " nv"]:
+        """`B u`."""
+        return self.B @ self.u
+
+
+def blank(servo: Servo, passive: Dynamics) -> Control:
+    """A `Control` of zeros of the shapes that `Controller.diagnosis` returns."""
+    system, zero, code = passive.system, jnp.zeros(()), jnp.zeros((), int)
+    q, t = (jax.ShapeDtypeStruct(shape, float) for shape in ((system.nq,), ()))
+    nu = jax.eval_shape(servo.actuation_matrix, q, t, passive.p).shape[1]
+    force, each = jnp.zeros(system.nv), {c.name: zero for c in servo.constraints}
+    return Control(
+        u=jnp.zeros(nu),
+        actuator_force=force,
+        passive_force=force,
+        acceleration=force,
+        residual=zero,
+        passive_residual=zero,
+        rank=code,
+        authority=each,
+        missed=each,
+        violation=each,
+        velocity_violation=each,
+        result=code,
+    )
 
 
 def _passive_residual(eq: Equation, acceleration) -> Float[Array, ""]:

@@ -118,8 +118,8 @@ def dynamic_extension(
     bound = controller(model, servo, params)
     given, state = bound.servo, model.state(q, v, t)
     passive = model.passive if params is None else model.passive.with_params(params)
-    lengths = _lengths(passive, given, bound, state, highest)
-    if lengths is None:
+    found = _lengths(passive, given, bound, state, highest)
+    if found is None:
         raise ModelError(
             f"{model.name}: {_without(bound, state, highest)}, and dynamic extension does not "
             "help: integrators before the actuators that appear first "
@@ -127,13 +127,13 @@ def dynamic_extension(
             "Combine actuators that act alike (the sum and the difference of two forces), or "
             "take fewer servo constraints."
         )
+    lengths, least, general = found
     held = _held(bound, state, inputs)
     chains = Chains(passive.system, lengths)
     q0, v0 = chains.state(state.q, state.v, held)
     plain = extended_model(passive, given, lengths)
     # in general position the extension works; the given state may still be an exception
-    there = decoupling(controller(plain), plain.state(q0, v0, t), highest)
-    general = _generic(passive, given, lengths, bound, state, highest)
+    there = decoupling(controller(plain), plain.state(q0, v0, t), highest, least)
     if there.degrees != general.degrees or not there.is_regular:
         raise ModelError(
             f"{model.name}: with {_before(_integrators(given, lengths)) or 'no integrators'} "
@@ -214,13 +214,18 @@ def with_found_degrees(
 
 def _lengths(
     model: Model, servo: Servo, bound: Controller, state: State, highest: int
-) -> tuple[int, ...] | None:
-    """Number of integrators before each actuator, or None if none help."""
-    lengths = np.zeros(_nu(bound, state), int)
+) -> tuple[tuple[int, ...], dict[str, int], Decoupling] | None:
+    """Number of integrators before each actuator, degrees below which none has authority with them,
+    and what the actuators do then; or None if none help.
+    """
+    lengths, least = np.zeros(_nu(bound, state), int), {}
     while True:
-        found = _generic(model, servo, tuple(lengths.tolist()), bound, state, highest)
+        tried = tuple(lengths.tolist())
+        found = _generic(model, servo, tried, bound, state, highest, least)
         if found.is_regular:
-            return tuple(lengths.tolist())
+            return tried, least, found
+        # integrators never make an actuator appear earlier
+        least = {name: degree for name, degree in found.degrees.items() if degree is not None}
         early = _in_dependent_rows(found.matrix, len(lengths))
         # If all inputs are late alike, the same rows depend on each other one derivative later.
         if not early.any() or early.all() or max(lengths[early]) >= highest - 2:
@@ -247,6 +252,7 @@ def _generic(
     bound: Controller,
     state: State,
     highest: int,
+    least: Mapping[str, int],
 ) -> Decoupling:
     """The decoupling matrix with integrators before the actuators, at a state in general position
     near the given one, the inputs at rest near what they hold.
@@ -262,7 +268,7 @@ def _generic(
     held = _held(bound, state, None)
     inputs = beside(held + GENERAL * np.max(np.abs(held), initial=0.0))
     q, v = Chains(model.system, lengths).state(q, v, inputs)
-    return decoupling(controller(plain), plain.state(q, v, float(state.t)), highest)
+    return decoupling(controller(plain), plain.state(q, v, float(state.t)), highest, least)
 
 
 def _nu(bound: Controller, state: State) -> int:

@@ -13,7 +13,8 @@ y^(r−1), i.e. where r is the relative degree.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -21,7 +22,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.equations.constraint import AbstractConstraint
+from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State
 
 NATURAL_DEGREE = {"position": 2, "velocity": 1, "acceleration": 0}
@@ -36,70 +37,112 @@ def passive_acceleration(dynamics: Dynamics, s: State) -> Float[Array, " nv"]:
 
 
 def chain(
-    constraint: AbstractConstraint, dynamics: Dynamics, s: State, order: int
+    constraints: Sequence[AbstractConstraint], dynamics: Dynamics, s: State, order: int
 ) -> list[Float[Array, " rows"]]:
     """`y, ẏ … y^(order−1)` along the passive motion without control, each of shape (rows,).
 
     Args:
-        constraint: at position level y = φ, at velocity level y = ψ.
+        constraints: y is all their φ, where they are given at position level, or all their ψ; all
+            at one level, so that they share the motion along which they are differentiated.
         dynamics: of the passive system.
         s: state.
         order: how many.
     """
     if order == 0:
         return []
-    position = constraint.level == "position"
-    residuals: list[Callable] = []
-    if position:
-        residuals.append(
-            lambda q, v, t: constraint.position_residual(dynamics.system, q, t, dynamics.p)
-        )
-    residuals.append(
-        lambda q, v, t: constraint.velocity_residual(dynamics.system, q, v, t, dynamics.p)
-    )
-    while len(residuals) < order:
-        residuals.append(_along(residuals[-1], dynamics))
-    return [y(s.q, s.v, s.t) for y in residuals[:order]]
+    system, p = dynamics.system, dynamics.p
+    stacked = lambda found: jnp.concatenate(list(found))
+    if constraints[0].level == "position":
+        residuals = [
+            lambda q, v, t: stacked(c.position_residual(system, q, t, p) for c in constraints),
+            lambda q, v, t: stacked(c.velocity_residual(system, q, v, t, p) for c in constraints),
+        ]
+    else:
+        residuals = [
+            lambda q, v, t: stacked(c.velocity_residual(system, q, v, t, p) for c in constraints)
+        ]
+    known = residuals[: min(order, len(residuals)) - 1]
+    # the highest that is known as a function, and its derivatives, from one evaluation
+    derived = lambda q, v, t: [residuals[len(known)](q, v, t)]
+    for _ in range(order - len(residuals)):
+        derived = _with_rate(derived, dynamics)
+    return [*(y(s.q, s.v, s.t) for y in known), *derived(s.q, s.v, s.t)]
 
 
-def _along(y: Callable, dynamics: Dynamics) -> Callable:
-    """`L_f y`."""
+def _with_rate(ladder: Callable, dynamics: Dynamics) -> Callable:
+    """`y, L_f y … L_f^(k+1) y` from a function that gives them up to `L_f^k y`."""
 
-    def rate(q, v, t):
+    def longer(q, v, t):
         # without control: below the relative degree no actuator appears in the derivative
         acceleration = passive_acceleration(dynamics, State(q, v, t))
-        return jax.jvp(
-            y,
-            (q, v, t),
-            (dynamics.system.rate(q, v, t, dynamics.p), acceleration, jnp.ones_like(t)),
-        )[1]
+        along = dynamics.system.rate(q, v, t, dynamics.p), acceleration, jnp.ones_like(t)
+        values, rates = jax.jvp(ladder, (q, v, t), along)
+        return [values[0], *rates]
 
-    return rate
+    return longer
 
 
 class DifferentiatedConstraint(AbstractConstraint):
-    """`z(q, v, t) = L_f^(degree−1) y = 0`, at velocity level.
+    """`z(q, v, t) = L_f^(degree−1) y = 0`, at velocity level, of one constraint or of several at
+    one level with equally many rows.
 
     Attributes:
-        original: the constraint with residual y.
+        originals: the constraints with residuals y.
         dynamics: of the passive system; its own parameters are replaced by those of the call.
         degree: r.
     """
 
-    original: AbstractConstraint
+    originals: tuple[AbstractConstraint, ...]
     dynamics: Dynamics
     degree: int = eqx.field(static=True)
     name: str
     nonideal: Callable | None
 
-    def __init__(self, original: AbstractConstraint, dynamics: Dynamics, degree: int):
-        self.original, self.dynamics, self.degree = original, dynamics, degree
-        self.name, self.nonideal = original.name, None
+    def __init__(self, originals: Sequence[AbstractConstraint], dynamics: Dynamics, degree: int):
+        self.originals, self.dynamics, self.degree = tuple(originals), dynamics, degree
+        self.name, self.nonideal = " and ".join(c.name for c in originals), None
 
     @property
     def level(self) -> str:
         return "velocity"
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return tuple(c.name for c in self.originals)
+
+    @property
+    def is_full(self) -> bool:
+        # the passive motion couples the velocities, and its derivatives take long to follow
+        return True
+
     def velocity_residual(self, system, q, v, t, p):
         dynamics = dataclasses.replace(self.dynamics, p=p)
-        return chain(self.original, dynamics, State(q, v, t), self.degree)[-1]
+        return chain(self.originals, dynamics, State(q, v, t), self.degree)[-1]
+
+
+def differentiated(
+    constraints: Sequence[AbstractConstraint], dynamics: Dynamics, degrees: Mapping[str, int]
+) -> Constraints:
+    """Constraints differentiated as often as their degrees say, so that v̇ appears in them.
+
+    Those of one level, one degree and one number of rows are differentiated together, as most of
+    the work is the motion along which they are.
+
+    Args:
+        constraints: what is differentiated.
+        dynamics: of the passive system.
+        degrees: by name of constraint.
+    """
+    sizes = Constraints(constraints, dynamics.system, dynamics.p).sizes
+    alike: dict[Any, list[AbstractConstraint]] = {}
+    for c, size in zip(constraints, sizes, strict=True):
+        natural = degrees[c.name] == NATURAL_DEGREE[c.level]
+        key = c.name if natural else (c.level, degrees[c.name], size)
+        alike.setdefault(key, []).append(c)
+    members = [
+        group[0]
+        if isinstance(key, str)
+        else DifferentiatedConstraint(group, dynamics, degrees[group[0].name])
+        for key, group in alike.items()
+    ]
+    return Constraints(members, dynamics.system, dynamics.p)

@@ -25,7 +25,7 @@ from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError
-from zwang.servo.controller import Controller
+from zwang.servo.controller import Controller, blank
 from zwang.servo.servo import Servo
 
 ON_THE_WAY = 32
@@ -186,15 +186,28 @@ class AbstractServoLaw(AbstractControlLaw):
         return self.servo.units(nu)
 
     @abc.abstractmethod
-    def chosen(self, s: State) -> Float[Array, " nu"]:
+    def input_at(self, s: State) -> Float[Array, " nu"]:
         """u at a state of the plant."""
 
-    def force(self, passive: Dynamics, eq: Equation):
-        s = eq.state
-        return self.servo.actuation_matrix(s.q, s.t, passive.p) @ self.chosen(s)
+    def choose(self, passive: Dynamics, eq: Equation) -> Applied:
+        u, s = self.input_at(eq.state), eq.state
+        return Applied(eq, u, self.servo.actuation_matrix(s.q, s.t, passive.p) @ u)
 
-    def control(self, passive: Dynamics, s: State, stabilization=0.0) -> Control:
-        return Controller(passive, self.servo)(s, self.chosen(s), stabilization)
+    def diagnose(self, passive: Dynamics, choice: Applied) -> Control:
+        # what the servo itself would have chosen here says what could be met
+        controller = Controller(passive, self.servo)
+        return controller.diagnosis(controller.choose(choice.eq), choice.u)
+
+    def blank(self, passive: Dynamics) -> Control:
+        return blank(self.servo, passive)
+
+
+class Applied(eqx.Module):
+    """A control whose servo did not choose it, at a state of the passive system."""
+
+    eq: Equation
+    u: Float[Array, " nu"]
+    actuator_force: Float[Array, " nv"]
 
 
 class Held(AbstractServoLaw):
@@ -203,7 +216,7 @@ class Held(AbstractServoLaw):
     servo: Servo
     u: Float[Array, " nu"]
 
-    def chosen(self, s):
+    def input_at(self, s):
         return self.u
 
 
@@ -213,7 +226,7 @@ class Believing(AbstractServoLaw):
     servo: Servo
     believed: Dynamics
 
-    def chosen(self, s):
+    def input_at(self, s):
         return Controller(self.believed, self.servo).choose(self.believed.equation_at(s)).u
 
 

@@ -13,6 +13,7 @@ what it moves.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from functools import partial
 
 import jax
@@ -25,17 +26,16 @@ from zwang.arguments import count, host_only
 from zwang.compile import program
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
-from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.servo.control import controller, refuse_no_state
 from zwang.servo.controller import Controller
-from zwang.servo.lie_derivative import NATURAL_DEGREE, DifferentiatedConstraint
+from zwang.servo.lie_derivative import NATURAL_DEGREE, differentiated
 from zwang.servo.null_space import AUTHORITY_THRESHOLD
 from zwang.servo.servo import Servo
 
 HIGHEST_DEGREE = 6
-"""Relative degree at which the search ends: every derivative multiplies the size of the program."""
+"""Relative degree at which the search ends: every derivative doubles the size of the program."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,43 +158,53 @@ class Decoupling:
         return None not in self.degrees.values() and self.rank == len(self.matrix)
 
 
-def decoupling(bound: Controller, state: State, highest: int) -> Decoupling:
-    """Differentiate every servo constraint until an actuator appears in it."""
+def decoupling(
+    bound: Controller, state: State, highest: int, least: Mapping[str, int] | None = None
+) -> Decoupling:
+    """Differentiate every servo constraint until an actuator appears in it.
+
+    Args:
+        bound: the servo and the system it acts on.
+        state: where authority is looked at.
+        highest: degree at which to give up.
+        least: by constraint, a degree below which none has authority, where that is known.
+    """
     dynamics, servo = bound.dynamics, bound.servo
-    degrees, authority, rows = {}, {}, []
-    for c in servo.constraints:
-        degrees[c.name], authority[c.name] = None, []
-        for degree in range(NATURAL_DEGREE[c.level], highest + 1):
-            row, cosine = (np.asarray(x) for x in _reach(dynamics, servo, c, degree, state))
-            authority[c.name].append(float(np.min(cosine, initial=1.0)))
+    names = [c.name for c in servo.constraints]
+    natural = {c.name: NATURAL_DEGREE[c.level] for c in servo.constraints}
+    degrees: dict[str, int | None] = dict.fromkeys(names)
+    authority: dict[str, list[float]] = {name: [] for name in names}
+    rows: dict[str, np.ndarray] = {}
+    tried = {name: max(natural[name], (least or {}).get(name, 0)) for name in names}
+    # all that are still without an actuator take the next degree together, in one program
+    while tried:
+        for name, (row, cosine) in _reach(dynamics, servo, tuple(tried.items()), state).items():
+            degree, cosine = tried.pop(name), np.asarray(cosine)
+            authority[name].append(float(np.min(cosine, initial=1.0)))
             reached = cosine > AUTHORITY_THRESHOLD
             # rows of one constraint share a degree; rows that differ would need derivatives of u
+            if reached.any() and not reached.all():
+                raise ModelError(
+                    f"servo constraint {name!r}: at degree {degree} only rows "
+                    f"{np.flatnonzero(reached).tolist()} of {len(reached)} have authority; "
+                    "make its rows constraints of their own, each with its own degree."
+                )
             if reached.any():
-                if not reached.all():
-                    raise ModelError(
-                        f"servo constraint {c.name!r}: at degree {degree} only rows "
-                        f"{np.flatnonzero(reached).tolist()} of {len(reached)} have authority; "
-                        "make its rows constraints of their own, each with its own degree."
-                    )
-                degrees[c.name] = degree
-                rows.append(row)
-                break
-            if c.level == "acceleration":
-                break
-    return Decoupling(degrees, authority, rows)
+                degrees[name], rows[name] = degree, np.asarray(row)
+            elif natural[name] and degree < highest:
+                tried[name] = degree + 1
+    return Decoupling(degrees, authority, [rows[name] for name in names if name in rows])
 
 
 @partial(program, quick=True)
-def _reach(dynamics: Dynamics, servo: Servo, constraint: AbstractConstraint, degree: int, s: State):
+def _reach(dynamics: Dynamics, servo: Servo, tried: tuple[tuple[str, int], ...], s: State):
     """`L_g L_f^(degree−1) y` at rows of unit length, (rows, nu), and each row's largest cosine with
-    one actuator's effect.
+    one actuator's effect; by constraint that is tried, given with its degree.
     """
-    p, system = dynamics.p, dynamics.system
-    if degree == 0:
-        D = constraint.acceleration_rows(system, s.q, s.v, s.t, p)[0]
-    else:
-        y = DifferentiatedConstraint(constraint, dynamics, degree)
-        D = jax.jacfwd(lambda v: y.velocity_residual(system, s.q, v, s.t, p))(s.v)
+    p, degrees = dynamics.p, dict(tried)
+    constraints = [c for c in servo.constraints if c.name in degrees]
+    y = differentiated(constraints, dynamics, degrees)
+    D = y.matrix(s.q, s.v, s.t, p)
     A = dynamics.matrix(s)
     mass = dynamics.mass(s, A)
     weighted = dynamics.weighted(mass, A)
@@ -204,4 +214,5 @@ def _reach(dynamics: Dynamics, servo: Servo, constraint: AbstractConstraint, deg
     reaction = jax.vmap(lambda column: weighted.tangent(mass.solve(column)), 1, 1)(B)
     length, width = row_lengths(mass.weigh(D)), row_lengths(mass.weigh(B.T))
     row = (D @ reaction) / jnp.where(length > 0, length, 1.0)[:, None]
-    return row, jnp.max(jnp.abs(row) / jnp.where(width > 0, width, 1.0), axis=1, initial=0.0)
+    cosine = jnp.max(jnp.abs(row) / jnp.where(width > 0, width, 1.0), axis=1, initial=0.0)
+    return {name: (row[i], cosine[i]) for name, i in y.row_slices.items()}

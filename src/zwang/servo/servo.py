@@ -28,7 +28,7 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.constraint.units import residual_units
 from zwang.errors import ModelError
-from zwang.servo.controller import Controller
+from zwang.servo.controller import Controller, blank
 from zwang.servo.gains import AbstractGain, as_gain, fit_rows, require_decay
 from zwang.servo.lie_derivative import NATURAL_DEGREE
 from zwang.servo.limits import Limits
@@ -273,12 +273,14 @@ class Servo(AbstractControlLaw):
                 "zw.simulate(..., loop=zw.Loop(sample_time=...))."
             )
 
-    def force(self, passive, eq):
-        choice = Controller(passive, self).choose(eq)
-        return choice.B @ choice.u
+    def choose(self, passive, eq):
+        return Controller(passive, self).choose(eq)
 
-    def control(self, passive, s, stabilization=0.0):
-        return Controller(passive, self)(s, stabilization=stabilization)
+    def diagnose(self, passive, choice):
+        return choice.controller.diagnosis(choice)
+
+    def blank(self, passive):
+        return blank(self, passive)
 
 
 class Constant(eqx.Module):

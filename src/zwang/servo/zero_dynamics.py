@@ -27,7 +27,6 @@ from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.servo.control import controller, refuse_no_state
 from zwang.servo.controller import Controller
-from zwang.servo.lie_derivative import chain
 from zwang.servo.servo import Servo
 
 EQUILIBRIUM_SPEED = 1e-6
@@ -124,7 +123,7 @@ def _linearized(bound: Controller, s: State):
     """Residuals that are 0 on Z, their Jacobian D, the closed loop's Jacobian J, and ẋ; in
     directions (N⁺ δq, δv).
     """
-    dynamics, servo = bound.dynamics, bound.servo
+    dynamics = bound.dynamics
     system, p = dynamics.system, dynamics.p
     N = jnp.eye(system.nv) if system.velocity_map is None else system.velocity_map(s.q, s.t, p)
     # changes of q are expressed as velocities, so that a quaternion counts three directions and not
@@ -136,9 +135,7 @@ def _linearized(bound: Controller, s: State):
 
     def residual(step):
         x = here(step)
-        servo_chain = [
-            y for c in servo.constraints for y in chain(c, dynamics, x, servo.degrees[c.name])
-        ]
+        servo_chain = [y for orders in bound.errors(x).values() for y in orders]
         return jnp.concatenate(
             [dynamics.position_residual(x), dynamics.velocity_residual(x), *servo_chain]
         )

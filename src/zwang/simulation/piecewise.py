@@ -14,13 +14,10 @@ from jaxtyping import Array, Float, PyTree
 
 from zwang.arguments import instance, number, strategy
 from zwang.arrays import vector
-from zwang.compile import BoundProgram
-from zwang.dynamics.control_law import AbstractControlLaw, AbstractLoop
+from zwang.dynamics.control_law import AbstractLoop
 from zwang.dynamics.drift import Projection
-from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.dynamics.evaluation import BoundEvaluation
+from zwang.dynamics.evaluation import BoundEvaluation, ModelEvaluation
 from zwang.dynamics.model import Model
-from zwang.equations.state import State
 from zwang.errors import Result, SimulationError
 from zwang.simulation.driver import RECENT_TURNS, RunDriver
 from zwang.simulation.engine import execution_of
@@ -222,18 +219,15 @@ class PiecewiseRun:
             rates[:nq],
             rates[nq:],
             balance - np.asarray(at.actuator_force),
-            self._control(dynamics, held),
+            self._control(at, held),
             float(np.max(np.abs(residuals), initial=0.0)),
         )
 
-    def _control(self, dynamics: Dynamics, held: np.ndarray) -> np.ndarray:
+    def _control(self, at: ModelEvaluation, held: np.ndarray) -> np.ndarray:
         """u: what a sampler holds, or what the control law chooses here."""
-        if dynamics.law is None:
+        if at.control is None:
             return np.zeros(0)
-        if self._driver.flow.sampler is not None:
-            return held
-        given = self.q, self.v, np.float64(self.t)
-        return np.asarray(BoundProgram(_control_at, (dynamics,), given)(*given))
+        return held if self._driver.flow.sampler is not None else np.asarray(at.control.u)
 
     def saved(self) -> Snapshot:
         """Where the run is, to be taken up again by `restore`."""
@@ -254,9 +248,3 @@ def _product(M: np.ndarray, x: np.ndarray) -> np.ndarray:
     if M.ndim == 2:
         return M @ x
     return (M @ x.reshape(len(M), -1, 1)).ravel()
-
-
-def _control_at(dynamics: Dynamics, q, v, t):
-    law = dynamics.law
-    assert isinstance(law, AbstractControlLaw)
-    return law.control(dynamics.passive, State(q, v, t)).u

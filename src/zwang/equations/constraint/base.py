@@ -58,6 +58,11 @@ class AbstractConstraint(eqx.Module):
         """
         return ()
 
+    @property
+    def is_full(self) -> bool:
+        """Whether each row is taken to depend on all velocities, without a look at its function."""
+        return False
+
     def impressed(self, q, v, t, p, ideal: Float[Array, "parts nv"]) -> Float[Array, "parts nv"]:
         """c of each part from the parts' own ideal forces; only of a nonideal constraint."""
         assert self.nonideal is not None

@@ -96,6 +96,11 @@ class Constraints(eqx.Module):
             for name, i, j in zip(self.names, ends, ends[1:], strict=False)
         }
 
+    def rows_of(self, c: AbstractConstraint) -> slice:
+        """The rows of one member, all its parts."""
+        slices = self.row_slices
+        return slice(slices[c.parts[0]].start, slices[c.parts[-1]].stop)
+
     def ideal_forces(
         self, c: AbstractConstraint, A, multipliers: Float[Array, " m"]
     ) -> Float[Array, "parts nv"]:
@@ -223,17 +228,23 @@ class Entries:
         """Which entries can differ from zero."""
         c, system = self._constraints, self._constraints.system
         q, v, t = (jax.ShapeDtypeStruct(s, jnp.float64) for s in ((system.nq,), (system.nv,), ()))
+        followed = [x for x in c.members if x.level != "acceleration" and not x.is_full]
 
         def along(w, q, v, t, p):
-            return jax.jvp(lambda v: c.velocity_residual(q, v, t, p), (v,), (w,))[1]
+            each = lambda v: [x.velocity_residual(system, q, v, t, p) for x in followed]
+            return jnp.concatenate(jax.jvp(each, (v,), (w,))[1])
 
+        pattern = np.ones((c.m, system.nv), bool)
+        rows = [i for x in followed for i in range(c.m)[c.rows_of(x)]]
         try:
-            with jax.enable_x64(True):
-                return dependencies(along, system.nv, q, v, t, self._p)
+            if followed:
+                with jax.enable_x64(True):
+                    pattern[rows] = dependencies(along, system.nv, q, v, t, self._p)
         except Exception:
             # an operation of the user's that cannot be followed costs speed only; its own errors
             # come again
-            return np.ones((len(c.velocity_rows), system.nv), bool)
+            pass
+        return pattern[c.velocity_rows]
 
     @cached_property
     def group(self) -> Int[np.ndarray, " nv"]:

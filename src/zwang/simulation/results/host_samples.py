@@ -26,12 +26,11 @@ from zwang.algebra.judgement import (
 )
 from zwang.algebra.pseudoinverse.certificate import NULL_DIRECTION, SOLVED_ROUND_OFF
 from zwang.compile import BoundProgram
-from zwang.dynamics.control_law import AbstractControlLaw, Control
+from zwang.dynamics.control_law import Control
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.host import HostVectorField, dense, has_host
 from zwang.dynamics.motion import Motion
 from zwang.dynamics.vector_field import ConstrainedVectorField
-from zwang.equations.state import State
 from zwang.errors import Result
 from zwang.simulation.results.observe import Observation
 
@@ -55,7 +54,7 @@ class Samples:
     """The model's functions at every sample, each with a leading axis of samples.
 
     Attributes:
-        phi, psi, A, b, M, F, actuator_force: as in `ModelEvaluation`.
+        phi, psi, A, b, M, F, actuator_force, control: as in `ModelEvaluation`.
         rate: v̇ as a stage of the run computes it; None where there is no run.
     """
 
@@ -67,18 +66,22 @@ class Samples:
     F: np.ndarray
     actuator_force: np.ndarray
     rate: np.ndarray | None
+    control: Control | None = None
 
     @classmethod
     def of(cls, flow: HostVectorField, t, q, v, applied) -> Samples:
         """Evaluate the model at each sample."""
-        found, nq = [], q.shape[1]
+        found, controls, nq = [], [], q.shape[1]
         for i in range(len(t)):
             evaluation = flow.with_input(applied[i]).evaluation
             at = evaluation.untreated(t[i], np.concatenate([q[i], v[i]]))
             last = at.last
             parts = last.phi, last.psi, dense(last.A), last.b, last.M, last.F, last.actuator_force
             found.append([*(np.asarray(x) for x in parts), np.asarray(at.rates)[nq:, 0]])
-        return cls(*(np.stack(x) for x in zip(*found, strict=True)))
+            controls.append(last.control)
+        control = jax.tree_util.tree_map(lambda *x: np.stack(x), *controls)
+        phi, psi, A, b, M, F, actuator_force, rate = (np.stack(x) for x in zip(*found, strict=True))
+        return cls(phi, psi, A, b, M, F, actuator_force, rate, control)
 
 
 class Metric:
@@ -169,7 +172,7 @@ def observe_on_host(
         if system.controller_states:
             moving[:, -system.controller_states :] = 0.0
         power = lambda force: np.sum(moving * force, axis=1)
-        none, control = np.zeros(len(t)), _controls(flow, t, q, v, applied)
+        none, control = np.zeros(len(t)), at.control
         unit = row_scale(np, np.asarray(scales.row_length)) * float(scales.inverse_length)
         observed: dict[str, Any] = {
             "motion": motion,
@@ -185,26 +188,6 @@ def observe_on_host(
             "control": control,
         }
         return Observation(**observed)
-
-
-def _controls(flow: ConstrainedVectorField, t, q, v, applied) -> Control | None:
-    """The control at every sample, with its diagnosis, or None without control."""
-    if flow.dynamics.law is None:
-        return None
-    found = []
-    for i in range(len(t)):
-        given = q[i], v[i], np.float64(t[i])
-        if i == 0 or not np.array_equal(applied[i], applied[i - 1]):
-            program = BoundProgram(_control, (flow.with_input(applied[i]).dynamics,), given)
-        found.append(program(*given))
-    return jax.tree_util.tree_map(lambda *x: np.stack([np.asarray(y) for y in x]), *found)
-
-
-def _control(dynamics: Dynamics, q, v, t) -> Control:
-    """The control at one state."""
-    law = dynamics.law
-    assert isinstance(law, AbstractControlLaw)
-    return law.control(dynamics.passive, State(q, v, t))
 
 
 def _energies(dynamics: Dynamics, q, v, t):
