@@ -85,10 +85,13 @@ def versions() -> dict[str, str]:
 
     found = {"python": platform.python_version()}
     for name in PACKAGES:
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
+        # what is imported anyway need not be looked up in its whole description
+        if (version := getattr(sys.modules.get(name), "__version__", None)) is None:
+            try:
+                version = importlib.metadata.version(name)
+            except importlib.metadata.PackageNotFoundError:
+                continue
+        found[name] = str(version)
     return found
 
 

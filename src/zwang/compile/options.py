@@ -47,16 +47,18 @@ def _options(batched: bool, quick: bool) -> dict[str, str | bool]:
     if jax.default_backend() != "cpu":
         return {}
     wanted = SEQUENTIAL | (BATCHED if batched else {}) | (QUICK if quick else {})
-    return {name: value for name, value in wanted.items() if _is_known(name, value)}
+    if _are_known(**wanted):
+        return wanted
+    return {name: value for name, value in wanted.items() if _are_known(**{name: value})}
 
 
 @functools.cache
-def _is_known(name: str, value: str | bool) -> bool:
-    """Whether this version of the compiler has an option; without it programs are slower, not
+def _are_known(**options: str | bool) -> bool:
+    """Whether this version of the compiler has these options; without them programs are slower, not
     wrong.
     """
     try:
-        jax.jit(lambda x: x, compiler_options={name: value}).lower(0.0).compile()
+        jax.jit(lambda x: x, compiler_options=options).lower(0.0).compile()
     except Exception:
         return False
     return True

@@ -13,24 +13,15 @@ from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.scene import belt, outline
 from zwang.plots import Curve, Label, Panel, Picture, joined, projected
+from zwang.plots.bodies import BODY, FADED, FRAME, HEIGHT, JOINT, OPEN, SPRING
 from zwang.plots.data import HALF
 
 if TYPE_CHECKING:
     from zwang.simulation.results import Run
 
-BODY, JOINT, FRAME, SPRING, OPEN, FADED = (
-    "#0072b2",
-    "#d55e00",
-    "#555555",
-    "#009e73",
-    "#cc0000",
-    0.16,
-)
 TRACES = ("#cc79a7", "#e69f00", "#56b4e9", "#7b5cd6")
 MOTION_SHADES = 6
 """Instants at which a moving mechanism is drawn."""
-HEIGHT = 2.9
-"""Height of a picture [inch]."""
 CIRCLE = np.linspace(0.0, 2 * np.pi, 61)
 
 

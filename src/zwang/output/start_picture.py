@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.mechanism.drawing import BODY, HEIGHT, JOINT, SPRING
 from zwang.output.viewer.motion import upright
 from zwang.plots import Curve, Panel, Picture, joined, projected
+from zwang.plots.bodies import BODY, HEIGHT, JOINT, SPRING
 from zwang.plots.data import HALF
 from zwang.scene import Scene
 
