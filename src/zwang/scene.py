@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from zwang.bodies.shape import Shape
+from zwang.display import present
 from zwang.errors import ModelError
 
 Symbol = Literal["pin", "slide", "ball", "block", "contact", "none"]
@@ -129,6 +130,9 @@ class Scene:
     view: tuple[float, float] = (-60.0, 25.0)
     unit: str = "m"
     up: tuple[float, ...] | None = None
+
+    def __repr__(self) -> str:
+        return present("text_of_scene", self)
 
     def __post_init__(self):
         if self.up is not None and not np.any(self.up):

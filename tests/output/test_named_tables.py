@@ -90,3 +90,27 @@ def test_notebooks_show_the_same_table(pendulum, shown):
         made = read(FOLDER / "four-bar.toml")
     page = made._repr_html_()
     assert page.count("<table>") >= 1 and "<th>" in page
+
+
+NOISE = ("ArrayImpl", "Array(", "array(", "f64[", "object at 0x", "<function", "float64")
+
+
+def test_models_and_results_print_names_and_numbers_but_no_arrays(pendulum):
+    found = zw.equilibrium(pendulum, [0.6, -0.8])
+    placed = zw.consistent_state(pendulum, [1.0, 0.01], [0.0, 0.0])
+    limits, gain = zw.Limits(-2.0, 2.0), zw.SecondOrder(3.0)
+    stop = zw.Stop(lambda q, v, t, p: q[0], name="upright")
+    shown = (pendulum, pendulum.system, pendulum.constraints, found, placed, limits, gain, stop)
+    for x in (*shown, zw.check(pendulum, found.q), pendulum.constraints.members[0]):
+        for text in (repr(x), str(x)):
+            assert not [noise for noise in NOISE if noise in text], text
+    assert "rod" in repr(pendulum) and "m/s" in repr(pendulum)
+    assert repr(limits) == "Limits(lower=-2, upper=2)"
+    assert "y           -1" in repr(found)
+    assert "moved by at most" in repr(placed)
+
+
+def test_a_member_of_the_gallery_prints_what_it_is():
+    text = repr(zw.gallery.load("four-bar"))
+    assert text.startswith("four-bar: a crank")
+    assert not [noise for noise in NOISE if noise in text]

@@ -204,6 +204,8 @@ class AssemblyModes:
             lines.append(f"  {i}  {shown}{often}{meets}")
         return "\n".join(lines)
 
+    __repr__ = __str__
+
 
 @host_only("list the modes of numbers")
 def assembly_modes(

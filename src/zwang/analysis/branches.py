@@ -163,6 +163,8 @@ class Branches:
             rows.append(f"  {i}  {', '.join(shown)}{sure}")
         return "\n".join(rows)
 
+    __repr__ = __str__
+
 
 @host_only("look at the branches of one configuration with its numbers")
 def branches(model, q=None, t=0.0, *, params: PyTree = None) -> Branches:
@@ -237,6 +239,8 @@ class Passage:
     def __str__(self) -> str:
         what = f"changed from branch {self.before} to" if self.changed else "stayed on branch"
         return f"t = {self.time:.6f} s: {what} {self.after} of {len(self.branches)}"
+
+    __repr__ = __str__
 
 
 def passages(run: Run) -> list[Passage]:

@@ -152,6 +152,8 @@ class Diagnosis:
     def __str__(self) -> str:
         return "\n".join(lines(self))
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         return present("notebook_of_diagnosis", self)

@@ -71,6 +71,8 @@ class SpecialPoint:
         shown = f"{x.imag:.6g}i" if x.imag else f"{x.real:.6g}"
         return f"{self.kind} at {self.value:.12g}" + (f", eigenvalue {shown} 1/s" if x else "")
 
+    __repr__ = __str__
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Continuation:
@@ -181,6 +183,8 @@ class Continuation:
             along = [f"{self.over} {np.round(s, 9) + 0.0:+.3g}" for _, s in x.tangents]
             lines.append(f"  {x}, tangents: {', '.join(along)} (dq of length one)")
         return "\n".join(lines)
+
+    __repr__ = __str__
 
 
 @host_only("follow the branch before, at the numbers of one model")

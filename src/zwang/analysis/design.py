@@ -142,6 +142,8 @@ class Design:
             lines.append(f"  the optimizer stopped early: {self.message}")
         return "\n".join(lines)
 
+    __repr__ = __str__
+
 
 @host_only("design once, with numbers")
 def design(

@@ -111,6 +111,8 @@ class DrivingTorque:
             f"  unique          {int(np.sum(self.unique))} of {len(self.unique)} multipliers"
         )
 
+    __repr__ = __str__
+
 
 @host_only("compute the torque of numbers, or differentiate .torques(params)")
 def driving_torque(model, input, over, *, rate: float = 1.0, **options) -> DrivingTorque:

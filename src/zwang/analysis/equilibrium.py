@@ -198,6 +198,8 @@ class Equilibrium:
 
         return "\n".join(equilibrium_lines(self))
 
+    __repr__ = __str__
+
 
 @host_only("find the equilibrium before, at the numbers of one model")
 def equilibrium(

@@ -86,6 +86,8 @@ class KinematicsBatch:
             "certified"
         )
 
+    __repr__ = __str__
+
 
 @host_only("follow the paths once, with numbers")
 def kinematics_batch(

@@ -265,6 +265,8 @@ class Kinematics:
     def __str__(self) -> str:
         return "\n".join(_lines(self))
 
+    __repr__ = __str__
+
 
 def _lines(k: Kinematics):
     unit = f" {k.input_unit}" if k.input_unit else ""

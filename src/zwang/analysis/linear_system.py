@@ -166,6 +166,8 @@ class Reach:
             return f"{self.what}: all {self.n} states"
         return f"{self.what}: {self.rank} of {self.n} states; not {', '.join(self.missing)}"
 
+    __repr__ = __str__
+
 
 def ordered(values: np.ndarray) -> np.ndarray:
     """Complex numbers by decreasing real part, conjugates beside each other."""

@@ -206,6 +206,8 @@ class Linearization(LinearSystem):
         )
         return head + str(self.modes())
 
+    __repr__ = __str__
+
 
 def is_stable(A: np.ndarray) -> bool:
     """Whether no eigenvalue has a real part beyond `EIGENVALUE_MARGIN`."""

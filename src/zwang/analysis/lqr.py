@@ -138,6 +138,8 @@ class Regulator:
             lines.append(f"  {name} = {' '.join(['u₀', *shown])}")
         return "\n".join(lines)
 
+    __repr__ = __str__
+
 
 def lqr(linearization: Linearization, Q=None, R=None) -> Regulator:
     """Gains that minimize a quadratic cost of outputs and inputs.

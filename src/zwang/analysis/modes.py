@@ -47,6 +47,11 @@ class Mode:
     shape_v: np.ndarray
     names: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        most = ", ".join(self.names)
+        value = f"{self.eigenvalue + 0.0:.6g} 1/s, {self.frequency:.6g} Hz"
+        return f"Mode({self.kind}, {value}, moves most {most})"
+
     @property
     def kind(self) -> str:
         """In words: "oscillates", "decays", "grows", "free"."""
@@ -170,6 +175,8 @@ class Modes:
         if at.kind == "steady motion" and at.neutral.shape[1]:
             lines.append(f"  and {at.neutral.shape[1]} symmetries, along which nothing changes")
         return "\n".join(lines)
+
+    __repr__ = __str__
 
 
 def modes(linear: Linearization) -> Modes:

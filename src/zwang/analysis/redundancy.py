@@ -46,6 +46,8 @@ class Dependency:
         more = f" and {len(self.others) - 6} more" if len(self.others) > 6 else ""
         return f"{row} follows from {rows}{more}"
 
+    __repr__ = __str__
+
 
 @dataclasses.dataclass(frozen=True)
 class FreeMotion:
@@ -79,6 +81,8 @@ class Suggestion:
             f"make {self.joint!r} {self.kind}: {self.redundant_before} redundant rows to "
             f"{self.redundant_after}"
         )
+
+    __repr__ = __str__
 
 
 def dependencies(C: np.ndarray, row_slices: dict[str, slice], rank: int) -> tuple[Dependency, ...]:

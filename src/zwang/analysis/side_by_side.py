@@ -93,6 +93,8 @@ class SideBySide:
         ]
         return "\n".join([f"{'method':22s}{'unknowns':>9s}{'operations':>12s}", *rows])
 
+    __repr__ = __str__
+
 
 @dataclasses.dataclass(frozen=True)
 class _Problem:

@@ -108,6 +108,8 @@ class TimeVaryingLinearization:
             f"{len(self.inputs)} inputs, {len(self.outputs)} outputs"
         )
 
+    __repr__ = __str__
+
 
 def linearize_along(
     model: Model, dynamics: Dynamics, q, v, t, acting: Inputs, outputs: PyTree

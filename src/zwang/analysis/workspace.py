@@ -220,6 +220,8 @@ class Workspace:
             f"  first kind        {len(self.lost[0])} places where the point loses a direction"
         )
 
+    __repr__ = __str__
+
 
 def _spots(x, y, label: str, color: str, size: float = 4.0) -> Line:
     return Line(x, y, label, color=color, width=0.0, marker="s", size=size)

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.bodies.body import Body, FreeEquations, by_name, entries_of, entry, stacked
+from zwang.display import present
 from zwang.equations.system import System
 
 
@@ -72,6 +73,9 @@ class PlanarBodies:
         )
 
     # --- where the bodies are
+
+    def __repr__(self) -> str:
+        return present("text_of_bodies", self)
 
     def pose(self, q: Float[Array, " nq"], body) -> Float[Array, "... 3"]:
         """`(x, y, angle)` of a body, given by name or index; of several, with a leading axis, by

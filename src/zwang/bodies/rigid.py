@@ -11,6 +11,7 @@ from jaxtyping import Array, Float
 
 from zwang.bodies.body import Body, FreeEquations, by_name, entries_of, entry, stacked
 from zwang.bodies.rotation import moved, rate_map, rotation_matrix
+from zwang.display import present
 from zwang.equations.system import System
 
 COORDINATES = ("x", "y", "z", "qw", "qx", "qy", "qz")
@@ -82,6 +83,9 @@ class RigidBodies:
 
     # --- where the bodies are; `body` is a name or index, or a slice or index array for several
     # with a leading axis ---
+
+    def __repr__(self) -> str:
+        return present("text_of_bodies", self)
 
     def position(self, q: Float[Array, " nq"], body) -> Float[Array, "... 3"]:
         """Center of mass [m] in space."""

@@ -25,6 +25,7 @@ from zwang.arrays import (
     vector,
 )
 from zwang.by_identity import ByIdentity
+from zwang.display import present
 from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.formulation.base import AbstractFormulation
@@ -117,6 +118,9 @@ class Model(eqx.Module):
             )
             servo.checked(self.dynamics(pseudoinverse=Proximal()))
             self.servo = servo
+
+    def __repr__(self) -> str:
+        return present("text_of_model", self)
 
     @property
     def passive(self) -> Model:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from zwang.arrays import on_device
+from zwang.display import present
 from zwang.dynamics.drift.metric import metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
@@ -60,6 +61,9 @@ class Placement:
     velocity_violation_before: float
     velocity_violation_after: float
     converged: bool
+
+    def __repr__(self) -> str:
+        return present("text_of_placement", self)
 
 
 def place(dynamics: Dynamics, state: State, scales: Scales | None = None) -> Placement:

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from zwang.arguments import count, function, label, labels, optional_function, text, texts
+from zwang.display import present
 from zwang.errors import ModelError
 
 MOST_COORDINATES = 1_000_000
@@ -144,6 +145,9 @@ class System(eqx.Module):
             [f"{u}/s" if u else "" for u in self.units] if self.nv == self.nq else [""] * self.nv
         )
         self.velocity_units = _names(velocity_units, per_second, "velocity_units", unique=False)
+
+    def __repr__(self) -> str:
+        return present("text_of_system", self)
 
     def rate(self, q: Float[Array, " nq"], v: Float[Array, " nv"], t, p) -> Float[Array, " nq"]:
         """`q̇ = N v + n`."""

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from zwang.display import present
 from zwang.errors import SimulationError
 
 if TYPE_CHECKING:
@@ -68,6 +69,9 @@ class Example:
         if self.scene is None and drawn is not None:
             names = tuple(f"bar {i + 1}" for i in range(len(drawn.bars(np.asarray(self.q0)))))
             object.__setattr__(self, "scene", bars_scene(drawn.bars, names, unit=drawn.unit))
+
+    def __repr__(self) -> str:
+        return present("text_of_example", self)
 
     def run(self, **changes) -> Run:
         """Simulate it; `changes` are arguments of `zw.simulate` that differ."""

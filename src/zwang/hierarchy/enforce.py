@@ -156,6 +156,8 @@ class Enforced(eqx.Module):
             for row in lines
         )
 
+    __repr__ = __str__
+
 
 class _Whole:
     """The model and its names as one thing that is hashed by identity: a system's names alone are

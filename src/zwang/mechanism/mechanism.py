@@ -152,6 +152,8 @@ class Mechanism:
         """Its bodies and joints, with masses and inertias."""
         return present("text_of_mechanism", self)
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         return present("notebook_of_mechanism", self)
 

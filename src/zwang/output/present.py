@@ -14,6 +14,20 @@ from typing import Any
 from zwang.errors import ModelError
 from zwang.files import make_folder
 from zwang.files.reading import shown_path
+from zwang.output.described import (
+    text_of_bodies,  # noqa: F401 (found by name)
+    text_of_constraints,  # noqa: F401
+    text_of_example,  # noqa: F401
+    text_of_model,  # noqa: F401
+    text_of_placement,  # noqa: F401
+    text_of_presentation,  # noqa: F401
+    text_of_scene,  # noqa: F401
+    text_of_servo,  # noqa: F401
+    text_of_system,  # noqa: F401
+    text_of_trajectory,  # noqa: F401
+    text_of_values,  # noqa: F401
+    text_of_variables,  # noqa: F401
+)
 from zwang.output.film import write_film
 from zwang.output.named_tables import (
     batch_table,

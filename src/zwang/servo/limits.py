@@ -30,6 +30,7 @@ from jaxtyping import Array, Bool, Float
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Pseudoinverse
 from zwang.arguments import real_array
 from zwang.arrays import is_concrete
+from zwang.display import present
 from zwang.errors import ModelError
 
 STRONGER = 1e-9
@@ -74,6 +75,9 @@ class Limits(eqx.Module):
     ):
         self.lower, self.upper = _numbers("lower", lower), _numbers("upper", upper)
         self.rate = None if rate is None else _numbers("rate", rate)
+
+    def __repr__(self) -> str:
+        return present("text_of_values", self)
 
     def check(self, nu: int) -> None:
         """Raise if limits do not fit `nu` actuators or leave nothing between them."""

@@ -36,6 +36,7 @@ from jaxtyping import Array, Float, Int
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.algebra.pseudoinverse.base import Pseudoinverse
 from zwang.arguments import real_array
+from zwang.display import present
 from zwang.equations.state import State
 
 AUTHORITY_THRESHOLD = 1e-9
@@ -67,6 +68,9 @@ class AbstractNullSpace(eqx.Module):
     """A way to choose u among all that meet the servo constraints; the least-squares u where none
     does.
     """
+
+    def __repr__(self) -> str:
+        return present("text_of_values", self)
 
     @abc.abstractmethod
     def choose(self, reduced: ReducedServoSystem, state: State, p) -> Float[Array, " nu"]:

@@ -23,6 +23,7 @@ from zwang.arguments import (
     texts,
 )
 from zwang.arrays import require_float64
+from zwang.display import present
 from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint import AbstractConstraint, Constraints
@@ -138,6 +139,9 @@ class Servo(AbstractControlLaw):
         degrees = {} if degrees is None else mapping(degrees, "Servo: degrees", "name -> degree")
         self.degrees = self._checked_degrees(degrees)
         self.gains = self._checked_gains(gains)
+
+    def __repr__(self) -> str:
+        return present("text_of_servo", self)
 
     def _checked_degrees(self, degrees: dict[str, int]) -> dict[str, int]:
         natural = {c.name: NATURAL_DEGREE[c.level] for c in self.constraints}

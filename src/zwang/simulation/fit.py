@@ -96,6 +96,8 @@ class Fit:
             ]
         )
 
+    __repr__ = __str__
+
 
 @host_only("differentiate zw.trajectory(..., gradient='reverse') in its place")
 def fit(

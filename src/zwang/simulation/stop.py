@@ -24,3 +24,6 @@ class Stop(eqx.Module):
     def __check_init__(self):
         label(self.name, "Stop: name")
         function(self.function, f"Stop {self.name!r}: function", "(q, v, t, p) → number")
+
+    def __repr__(self) -> str:
+        return f"Stop({self.name!r})"

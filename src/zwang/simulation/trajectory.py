@@ -28,6 +28,7 @@ from zwang.arithmetic import without_derivative
 from zwang.arrays import is_concrete
 from zwang.compile import program
 from zwang.compile.hints import set_row, while_loop
+from zwang.display import present
 from zwang.dynamics.drift import AbstractDrift, Projection
 from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.dynamics.model import Model
@@ -115,6 +116,9 @@ class Trajectory(eqx.Module):
     rejected: Int[Array, ""]
     result: Int[Array, ""]
     end: State
+
+    def __repr__(self) -> str:
+        return present("text_of_trajectory", self) if is_concrete(self) else eqx.tree_pformat(self)
 
     def reason(self, model: Model, params: PyTree = None) -> str:
         """How the motion ended, in words: when, and which constraints ended it.

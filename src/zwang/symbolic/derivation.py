@@ -114,6 +114,8 @@ class Derivation:
 
         return text(self)
 
+    __repr__ = __str__
+
     def write(self, folder: str | Path, forms: Iterable[str] = tuple(ENDINGS)) -> list[Path]:
         """Write `NAME.html`, `.tex`, `.py`, `.c`, `.h`, `_test.c`, `.m` and `.jl` into a folder.
 

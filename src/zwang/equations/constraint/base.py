@@ -42,6 +42,9 @@ class AbstractConstraint(eqx.Module):
     def level(self) -> str:
         """The highest level at which it is given: "position", "velocity" or "acceleration"."""
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.parts))}, given at {self.level})"
+
     @property
     def parts(self) -> tuple[str, ...]:
         """Names under which its rows are reported, each with as many rows: its own, or those of the

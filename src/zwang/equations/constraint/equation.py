@@ -25,6 +25,7 @@ from jax.core import eval_jaxpr
 from jaxtyping import Array, Bool, Float, Int
 
 from zwang.algebra.sparsity_pattern import dependencies, grouped
+from zwang.display import present
 from zwang.equations.constraint.base import AbstractConstraint
 from zwang.equations.system import System
 from zwang.errors import ModelError
@@ -67,6 +68,9 @@ class Constraints(eqx.Module):
                     "give one unit, or one per row."
                 )
         self.entries = Entries(self, p)
+
+    def __repr__(self) -> str:
+        return present("text_of_constraints", self)
 
     @property
     def names(self) -> tuple[str, ...]:

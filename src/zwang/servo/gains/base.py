@@ -11,11 +11,15 @@ from jaxtyping import Array, Complex, Float
 
 from zwang.arguments import real_array
 from zwang.arrays import is_concrete
+from zwang.display import present
 from zwang.errors import ModelError
 
 
 class AbstractGain(eqx.Module):
     """The coefficients of one servo constraint's error dynamics."""
+
+    def __repr__(self) -> str:
+        return present("text_of_values", self)
 
     @abc.abstractmethod
     def coefficients(self, order: int) -> list[Array]:

@@ -101,6 +101,8 @@ class Crossing:
             f"({', '.join(self.constraints) or 'no single constraint'}){taken}"
         )
 
+    __repr__ = __str__
+
 
 def find_crossings(
     t: np.ndarray,

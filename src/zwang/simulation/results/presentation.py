@@ -10,6 +10,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from zwang.display import present
 from zwang.errors import ModelError
 from zwang.provenance import source_of
 from zwang.suggestions import did_you_mean
@@ -39,6 +40,9 @@ class Presentation:
     reactions: Callable | None = None
     settings: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
     derivation: Any = None
+
+    def __repr__(self) -> str:
+        return present("text_of_presentation", self)
 
 
 def presentation_of(run: Run, changes: Mapping[str, Any], needed: str = "") -> Presentation:

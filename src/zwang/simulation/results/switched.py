@@ -45,3 +45,5 @@ class Switched:
             f"t = {self.time:.6f} s: {self.what} ({impulse}; energy lost {self.energy_loss:.4g} "
             f"{self.energy_unit})"
         )
+
+    __repr__ = __str__

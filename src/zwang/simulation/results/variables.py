@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from zwang.display import present
+
 if TYPE_CHECKING:
     import xarray as xr
 
@@ -67,6 +69,9 @@ class Variables(Mapping[str, Variable]):
         self.data = {name: variable(name, *given) for name, given in data.items()}
         self.coordinates = {name: variable(name, *given) for name, given in coordinates.items()}
         self.attrs = attrs
+
+    def __repr__(self) -> str:
+        return present("text_of_variables", self)
 
     def __getitem__(self, name: str) -> Variable:
         if name in RENAMED and name not in self:
