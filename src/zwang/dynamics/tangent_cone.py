@@ -16,12 +16,11 @@ from __future__ import annotations
 
 import dataclasses
 
-import jax.numpy as jnp
 import numpy as np
 
 from zwang.dynamics.drift.metric import dense_mass, metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.dynamics.evaluation import ModelEvaluation, evaluate
+from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.equations.state import host_state
 
 SINGULAR = 1e-6
@@ -31,7 +30,9 @@ TYPICAL = 0.1
 STARTS = 300
 """Random directions from which Newton's iteration looks for zeros of the quadratic forms."""
 MOST_NEWTON = 80
-"""Steps of that iteration; a double zero takes some fifty."""
+"""Steps of that iteration; a double zero takes some thirty."""
+FORM_ROUND_OFF = 1e-15
+"""Round-off of a quadratic form of entries up to 1 at a unit vector."""
 MOST_TANGENTS = 64
 """Number of tangents above which they are taken for a continuum."""
 MOST_JUDGED = 600
@@ -121,11 +122,6 @@ def _lengths(dynamics: Dynamics, q, t, metric) -> np.ndarray:
     return np.where(size > 0, size, 1.0)
 
 
-def moved(dynamics: Dynamics, q, dv, t) -> np.ndarray:
-    """`q ⊕ dv`."""
-    return np.asarray(dynamics.system.move(jnp.asarray(q), jnp.asarray(dv), t, dynamics.p))
-
-
 def _forms(dynamics: Dynamics, q, t, kernel: np.ndarray, left: np.ndarray) -> np.ndarray:
     """Symmetric matrices of Lᵀ b(K u), shape (forms, k, k); those that vanish are left out."""
     k = kernel.shape[1]
@@ -199,7 +195,9 @@ def _by_newton(forms: np.ndarray, k: int) -> list[np.ndarray]:
         size = np.linalg.norm(step, axis=1)
         at = at - step * np.minimum(1.0, 0.5 / np.maximum(size, 1e-300))[:, None]
         u[running] = at / np.linalg.norm(at, axis=1, keepdims=True)
-        running = running[size >= 1e-15]
+        # a double zero ends at the root of the round-off, about which further steps wander
+        unsolved = np.max(np.abs(value), axis=1) > FORM_ROUND_OFF
+        running = running[(size >= 1e-15) & unsolved]
         if not len(running):
             break
     found: list[np.ndarray] = []

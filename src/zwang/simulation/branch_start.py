@@ -16,10 +16,11 @@ import numpy as np
 from zwang.arrays import on_device
 from zwang.dynamics.drift.metric import RANK_THRESHOLD, metric_of
 from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.evaluation import moved
 from zwang.dynamics.initial_conditions import Start, begin
 from zwang.dynamics.leaving import ALONG_BRANCH
 from zwang.dynamics.model import Model
-from zwang.dynamics.tangent_cone import TangentCone, may_branch, moved, tangent_cone
+from zwang.dynamics.tangent_cone import TangentCone, may_branch, tangent_cone
 from zwang.equations.state import State
 
 OWN_TANGENT = 0.1

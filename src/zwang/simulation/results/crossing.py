@@ -145,7 +145,8 @@ def find_crossings(
     found = []
     # a run that begins or ends in a singular configuration does not pass it
     passed = (times > t[0] + precision) & (times < t[-1] - precision)
-    gaps = _stepped_across(t, dips, scaled_rows) & ~(rank < generic)
+    gaps, kept = np.zeros(len(dips), bool), np.flatnonzero(~(rank < generic))
+    gaps[kept] = _stepped_across(t, dips[kept], scaled_rows)
     for i in map(int, np.flatnonzero(((rank < generic) | gaps) & passed)):
         # rows that were redundant before have a share in the null space all along, and are not
         # named
@@ -174,6 +175,8 @@ def _stepped_across(t: np.ndarray, dips: np.ndarray, scaled_rows: RowsAt) -> np.
     a bifurcation point).
     """
     found = np.zeros(len(dips), bool)
+    if not len(dips):
+        return found
     around = [t[max(i - 1, 0) : i + 2] for i in dips]
     rows = scaled_rows(np.concatenate(around), True)
     sign = rows.turned()
