@@ -106,7 +106,7 @@ def compile_loop(target: Target, options: dict[str, Any]) -> str:
             return "another process is compiling a step loop; nothing was done"
         jax.monitoring.register_event_listener(heard)
         try:
-            simulate(target.model, target.q0, target.v0, **given)
+            simulate(target.model, target.q0, target.v0, **given).compile_between()
         finally:
             jax.monitoring.unregister_event_listener(heard)
     if reasons:

@@ -33,6 +33,21 @@ def test_samples_and_states_between_steps_are_the_same_compiled_and_on_the_host(
         np.testing.assert_allclose(a, b, atol=1e-12)
 
 
+def test_what_was_compiled_between_steps_takes_as_many_instants_as_pay(example, monkeypatch):
+    run, between = example.run(duration=2.0, samples=41), np.linspace(0.013, 1.987, 30)
+    run.compile_between()
+    taken, host = [], interpolate.Interpolant._projected_on_host
+    monkeypatch.setattr(
+        interpolate.Interpolant,
+        "_projected_on_host",
+        lambda self, times, *x: taken.append(len(times)) or host(self, times, *x),
+    )
+    many, few = run.at(between), run.at(between[:3])
+    assert taken == [3]
+    for a, b in zip(many, few, strict=True):
+        np.testing.assert_allclose(a[:3], b, atol=1e-13)
+
+
 def test_samples_on_the_host_are_evaluated_a_part_at_a_time(example, monkeypatch):
     run = example.run(duration=1.0, samples=21)
     sizes, whole = [], run.observation

@@ -19,7 +19,13 @@ AROUND_CROSSING = 1e-4
 
 def with_branches(run: Run, crossings: list[Crossing]) -> list[Crossing]:
     """Crossings with their branches, where constraints are holonomic and none was switched."""
-    return crossings if _unjudged(run) else [_judged(run, x) for x in crossings]
+    if not crossings or _unjudged(run):
+        return crossings
+    first, last = float(run.steps.t[0]), float(run.steps.t[-1])
+    span = AROUND_CROSSING * (last - first)
+    times = [(x.time, max(x.time - span, first), min(x.time + span, last)) for x in crossings]
+    q, v = (x.reshape(len(times), 3, -1) for x in run.at(np.ravel(times)))
+    return [_judged(run, *x) for x in zip(crossings, q, v, strict=True)]
 
 
 def unnamed(run: Run) -> str:
@@ -43,11 +49,9 @@ def _unjudged(run: Run) -> str:
     return f"{others[0]!r} is not holonomic" if others else ""
 
 
-def _judged(run: Run, crossing: Crossing) -> Crossing:
-    t, first, last = crossing.time, float(run.steps.t[0]), float(run.steps.t[-1])
-    span = AROUND_CROSSING * (last - first)
-    q, v = run.at([t, max(t - span, first), min(t + span, last)])
-    cone = tangent_cone(run.flow.dynamics, q[0], t)
+def _judged(run: Run, crossing: Crossing, q: np.ndarray, v: np.ndarray) -> Crossing:
+    """A crossing with its branches, from q and v there, before and after it, shapes (3, ·)."""
+    cone = tangent_cone(run.flow.dynamics, q[0], crossing.time)
     # a mechanism that stands still is on all of its branches
     stands = not np.all(np.any(v[1:], axis=1))
     if not len(cone.tangents) or cone.rank > crossing.rank or stands:

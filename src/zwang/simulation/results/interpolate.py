@@ -13,8 +13,8 @@ import numpy as np
 from zwang.algebra import judgement
 from zwang.algebra.kernel import row_scale
 from zwang.arrays import on_device
-from zwang.compile import program
-from zwang.compile.blocks import MOST_ON_HOST, in_blocks
+from zwang.compile import prepared, program
+from zwang.compile.blocks import BLOCK, MOST_ON_HOST, in_blocks
 from zwang.dynamics.drift.metric import metric_of, rows_of
 from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.host import HostVectorField, has_host
@@ -27,6 +27,8 @@ STENCIL = 4
 """Steps that one polynomial goes through; with their rates it has degree 7, that of the default
 integrator's steps.
 """
+LEAST_COMPILED = BLOCK // 4
+"""Instants from which on a block of them in a compiled program takes less time than the host."""
 LOOKED_AT = 5
 """Steps whose rows are measured; along a motion the length of a row changes little or vanishes."""
 
@@ -58,7 +60,7 @@ class Interpolant:
     def __call__(self, times: np.ndarray) -> np.ndarray:
         """States (k, n) at times within the run (k,)."""
         guess, on_step, held = self._guessed(times)
-        if self._is_few(times):
+        if self._is_on_host(times):
             projected = self._projected_on_host(times, guess, held)
         else:
             projected = self._projected(times, guess, held)[0]
@@ -70,7 +72,7 @@ class Interpolant:
         of the run.
         """
         guess, _, held = self._guessed(times)
-        if self._is_few(times):
+        if self._is_on_host(times):
             return DenseRows(self._rows_on_host(times, guess, held, glance))
         rows = self._projected(times, guess, held)[1]
         structure = self.flow.dynamics.structure
@@ -78,9 +80,28 @@ class Interpolant:
             SparseRows(rows, cast(Any, structure).layout) if structure.sparse else DenseRows(rows)
         )
 
-    def _is_few(self, times: np.ndarray) -> bool:
-        """Whether the host evaluates them before a program for them would be compiled."""
-        return self._host is not None and len(times) <= MOST_ON_HOST
+    def compile(self) -> None:
+        """Make the program for many instants, for this process or for later ones."""
+        prepared(_projected, *self._example, make=True)
+
+    def _is_on_host(self, times: np.ndarray) -> bool:
+        """Whether the host evaluates them before a program for them would be compiled, or sooner
+        than one that is there.
+        """
+        if self._host is None or len(times) > MOST_ON_HOST:
+            return False
+        return len(times) < LEAST_COMPILED or not self._is_compiled
+
+    @cached_property
+    def _is_compiled(self) -> bool:
+        """Whether the program for many instants is at hand or kept."""
+        return prepared(_projected, *self._example, make=False)
+
+    @property
+    def _example(self) -> tuple:
+        """Arguments of `_projected` for one block of instants."""
+        block = (np.zeros((BLOCK, *x.shape[1:])) for x in (self.t, self.y, self.applied))
+        return self.flow, on_device(np.zeros(self.flow.dynamics.constraints.m)), *block
 
     def _guessed(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """States before their projection, which of them are those of steps, and what was held."""

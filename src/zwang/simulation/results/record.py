@@ -233,6 +233,12 @@ class Run:
             found += find_crossings(t, self.steps.log_det[span], rows, labels)
         return found
 
+    def compile_between(self) -> None:
+        """Compile the states between steps, many at once, and keep the program for later runs; a
+        run of few instants evaluates them one by one.
+        """
+        self._between.compile()
+
     def at(self, t) -> tuple[np.ndarray, np.ndarray]:
         """q and v at any time of the run, or at many, shapes (nq,) and (nv,) or (times, nq) and
         (times, nv): a polynomial of degree 7 through four steps, projected onto the constraints;
