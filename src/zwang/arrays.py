@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -76,6 +78,12 @@ def as_parameters(params: PyTree) -> PyTree:
         jax.ensure_compile_time_eval()
     ):  # a model that is built inside `jit` must not keep numbers of that program
         return jax.tree_util.tree_map_with_path(convert, params, is_leaf=_is_list_of_numbers)
+
+
+def same(one: PyTree, other: PyTree) -> bool:
+    """Whether two trees of numbers hold the very same objects in the same places."""
+    (first, structure), (second, other_structure) = map(jax.tree_util.tree_flatten, (one, other))
+    return structure == other_structure and all(map(operator.is_, first, second))
 
 
 def _place(path: tuple) -> str:

@@ -235,3 +235,15 @@ def test_contradictory_constraints_are_refused_with_their_names():
     )
     with pytest.raises(zw.ModelError, match="contradict each other.*(still|moving)"):
         zw.motion(model, [0.0, 0.0], [0.0, 0.0])
+
+
+def test_a_parameter_changed_in_place_is_used_by_all_that_follows():
+    """`model.params["length"] = 2` once left a start bound to the old length."""
+    model = pendulum().with_params({"length": 1.0})  # others share that one
+    zw.consistent_state(model, [1.0, 0.0], [0.0, 0.0])
+    zw.motion(model, [1.0, 0.0], [0.0, 0.0])
+    model.params["length"] = 2
+    assert np.allclose(zw.consistent_state(model, [1.0, 0.0], [0.0, 0.0]).state.q, [2.0, 0.0])
+    with pytest.raises(zw.ModelError, match="phi = "):
+        zw.simulate(model, [1.0, 0.0], [0.0, 0.0], duration=1.0)
+    assert np.isclose(zw.motion(model, [2.0, 0.0], [0.0, 2.0]).acceleration[0], -2.0)

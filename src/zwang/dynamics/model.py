@@ -22,6 +22,7 @@ from zwang.arrays import (
     merged_parameters,
     on_device,
     require_float64,
+    same,
     vector,
 )
 from zwang.by_identity import ByIdentity
@@ -37,7 +38,7 @@ from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.tracing import outcome, returned
 
-_DYNAMICS: ByIdentity[Dynamics] = ByIdentity()
+_DYNAMICS: ByIdentity[tuple[PyTree, Dynamics]] = ByIdentity()
 
 
 class AbstractParameterLayout:
@@ -139,8 +140,8 @@ class Model(eqx.Module):
         """
         # asked for at every instant that a caller looks at, and a fifth of the time of one
         plain = params is pseudoinverse is formulation is None and not implicit
-        if plain and (known := _DYNAMICS.get(self)) is not None:
-            return known
+        if plain and (known := _DYNAMICS.get(self)) is not None and same(known[0], self.params):
+            return known[1]
         strategy(
             pseudoinverse,
             (AbstractPseudoinverse, Sparse),
@@ -148,7 +149,8 @@ class Model(eqx.Module):
             "zw.Proximal(), zw.SVD() ...",
         )
         strategy(formulation, AbstractFormulation, "formulation", "zw.Campbell() or another one")
-        p = self.parameters(params)
+        # in containers of its own: `model.params["m"] = 2.0` must not change what has been bound
+        p = jax.tree_util.tree_map(lambda x: x, self.parameters(params))
         method = self._default(formulation) if pseudoinverse is None else pseudoinverse
         if formulation is not None and self.singular_mass and not formulation.singular_mass:
             raise ModelError(
@@ -173,7 +175,9 @@ class Model(eqx.Module):
             structure,
         )
         # what is traced belongs to one program
-        return _DYNAMICS.keep(self, found) if plain and is_concrete(p) else found
+        if plain and is_concrete(p):
+            _DYNAMICS.keep(self, (jax.tree_util.tree_map(lambda x: x, self.params), found))
+        return found
 
     def _default(self, formulation) -> AbstractPseudoinverse:
         """`Sparse` where it pays and nothing else needs A as an array."""
@@ -207,6 +211,8 @@ class Model(eqx.Module):
         hierarchy, equal modules' together.
         """
         p = self.params if params is None else self.merged(params)
+        if any(isinstance(x, (int, float)) for x in jax.tree_util.tree_leaves(p)):
+            p = as_parameters(p)  # a user has put a number in the place of another
         return p if self.layout is None or self.servo is not None else self.layout.packed(p)
 
     def with_params(self, params: PyTree) -> Model:
