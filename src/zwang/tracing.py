@@ -100,6 +100,11 @@ def explained(error: BaseException, given: tuple = ()) -> str:
             return f"{does}{where}: {remedy}."
     if isinstance(error, TypeError) and "immutable" in str(error):
         return f"writes into an array in place{where}: write x = x.at[i].set(value)."
+    if isinstance(error, TypeError) and "'NoneType' object is not subscriptable" in str(error):
+        return (
+            f"asks for a parameter of a model that has none{where}: give zw.Model(..., "
+            "params={...}) the numbers by name."
+        )
     if isinstance(error, KeyError) and error.args:
         names = {str(k) for tree in given if isinstance(tree, Mapping) for k in tree}
         return (

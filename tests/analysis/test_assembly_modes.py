@@ -9,7 +9,7 @@ import pytest
 import zwang as zw
 from tests.analysis.models import LENGTHS, apart, closed_form, four_bar
 from zwang.algebra.pseudoinverse.proximal import Proximal
-from zwang.analysis.distinct import attitudes, distinct
+from zwang.analysis.distinct import attitudes, distinct, telling
 from zwang.bodies import Body, RigidBodies
 from zwang.bodies.rotation import rotation_matrix
 from zwang.gallery.mechanisms import FOLDER
@@ -175,3 +175,11 @@ def test_too_few_inputs_are_refused_before_anything_is_searched():
     particle = zw.Model(zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: 0 * q))
     with pytest.raises(zw.ModelError, match="has no loop or other constraint"):
         zw.assembly_modes(particle, q=[0.0, 0.0])
+
+
+def test_modes_that_differ_late_are_printed_apart():
+    """Six coordinates are printed of many: those that tell the modes apart."""
+    q = np.zeros((3, 9))
+    q[1, 7], q[2, 8] = 1.0, 2.0
+    assert {7, 8} <= set(telling(q, 6))
+    assert telling(q, 12) == list(range(9))

@@ -11,6 +11,7 @@ import pytest
 
 import zwang as zw
 from tests.fuzz.starts import random_rods, two_rods
+from tests.models import free_particle
 
 H, V, A = zw.Holonomic, zw.Nonholonomic, zw.AccelerationConstraint
 
@@ -341,3 +342,15 @@ def test_a_mass_that_vanishes_along_the_run_is_found_there():
     assert run.result is zw.Result.SUCCESS
     assert "singular" in run.attrs["method_changes"][0]
     assert np.allclose(run.q[:, 1], 0.5 * run.q[:, 0], atol=1e-12)
+
+
+def test_a_constraint_without_a_zero_is_said_to_have_none():
+    """A wrong sign: q·q + 1 in place of q·q − 1."""
+    model = zw.Model(free_particle(2), [zw.Holonomic(lambda q, t, p: q @ q + 1, name="rod")])
+    with pytest.raises(zw.ModelError, match="'rod': it has no zero near the start.*signs"):
+        zw.simulate(model, [1.0, 0.0], [0.0, 0.0], duration=1.0)
+
+
+def test_a_model_without_parameters_says_so():
+    with pytest.raises(zw.ModelError, match="a model that has none"):
+        zw.Model(free_particle(2), [zw.Holonomic(lambda q, t, p: q @ q - p["l"], name="rod")])

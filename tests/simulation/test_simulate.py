@@ -356,3 +356,18 @@ def test_a_mass_that_vanishes_on_the_way_ends_the_run_as_such(mass, where):
     run = zw.simulate(model, [0.0, 0.0], [0.5, 0.0], duration=2.0, throw=False)
     assert run.result.name == "SINGULAR_MASS" and "mass matrix" in run.result.sentence
     assert where(run) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_a_variable_is_found_by_its_one_name_or_the_sentence_says_where(swing):
+    assert len(swing.plot("energy").axes) == 1
+    with pytest.raises(zw.ModelError, match="'energi'; did you mean 'energy'"):
+        swing.plot("energi")
+    with pytest.raises(AttributeError, match=r"it is run\.dataset\['energy'\]"):
+        swing.energy  # noqa: B018
+
+
+def test_energy_without_a_potential_is_called_kinetic():
+    system = zw.System(1, lambda q, t, p: jnp.ones(1), lambda q, v, t, p: jnp.ones(1))
+    run = zw.simulate(zw.Model(system), [0.0], [0.0], duration=1.0)
+    assert "motion alone" in run.dataset.energy.attrs["long_name"]
+    assert run.plot("energy").axes[0].get_ylabel() == "kinetic energy [J]"

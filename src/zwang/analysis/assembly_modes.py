@@ -31,7 +31,7 @@ from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.curve import quickly
-from zwang.analysis.distinct import attitudes, distinct, same_senses
+from zwang.analysis.distinct import attitudes, distinct, same_senses, telling
 from zwang.analysis.kinematics import Constant
 from zwang.analysis.moving_mechanism import closed as closed_at
 from zwang.analysis.quadratic_loops import Found, all_configurations
@@ -197,8 +197,12 @@ class AssemblyModes:
                 f"{self.model.name}: {len(self)} assembly modes, the real ones of "
                 f"{self.solutions} solutions, from {self.starts} paths of a homotopy: {sure}"
             ]
+        chosen = telling(np.asarray(self.q[:50]), 6)
+        names = self.model.system.coordinates
+        if len(names) > len(chosen):
+            lines.append("  those that differ most: " + ", ".join(names[k] for k in chosen))
         for i, (q, n) in enumerate(zip(self.q[:50], self.found, strict=False)):
-            shown = ", ".join(f"{x:.5g}" for x in q[:6]) + (", …" if len(q) > 6 else "")
+            shown = ", ".join(f"{q[k]:.5g}" for k in chosen)
             meets = "  (singular)" if self.smallest[i] < SINGULAR else ""
             often = "" if self.method == "homotopy" else f"  found {n} times"
             lines.append(f"  {i}  {shown}{often}{meets}")

@@ -105,3 +105,22 @@ def distinct(
     order = np.argsort(-np.array(times, int), kind="stable")
     found = np.array(kept).reshape(-1, q.shape[-1])
     return found[order], np.array(times, int)[order]
+
+
+def telling(q: np.ndarray, most: int) -> list[int]:
+    """The coordinates that tell configurations apart: each time the one that differs most between
+    the two that those chosen so far tell apart least.
+
+    Args:
+        q: configurations, shape (n, nq).
+        most: how many coordinates to choose; all where there are fewer.
+    """
+    if q.shape[1] <= most or len(q) < 2:
+        return list(range(min(q.shape[1], most)))
+    between = np.abs(q[:, None] - q[None])[np.triu_indices(len(q), 1)]
+    chosen: list[int] = []
+    while len(chosen) < most:
+        apart = between[:, chosen].max(axis=1) if chosen else np.zeros(len(between))
+        order = np.argsort(-between[np.argmin(apart)], kind="stable")
+        chosen.append(next(int(k) for k in order if k not in chosen))
+    return sorted(chosen)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from zwang.cli.target import Target, load_target, locate
+from zwang.cli.target import Target, load_target, locate, results_folder
 from zwang.cli.values import assignments
 
 ModelName = Annotated[
@@ -41,4 +41,4 @@ def loaded(model: str, settings: list[str] | None):
 
 def folder_of(target: Target, out: Path | None) -> Path:
     """Where files go."""
-    return Path("results") / target.name if out is None else out
+    return results_folder(target.name) if out is None else out

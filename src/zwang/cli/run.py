@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -43,7 +42,7 @@ from zwang.cli.run_options import (
     Stream,
 )
 from zwang.cli.streaming import remember, resumed, streamed
-from zwang.cli.target import Target, load_target, locate, made_folder
+from zwang.cli.target import Target, load_target, locate, made_folder, results_folder
 from zwang.cli.terminal import complain, say, warn
 from zwang.cli.timing import WallTime
 from zwang.cli.values import assignments, did_you_mean, number_or_list
@@ -385,7 +384,7 @@ def _say(
 def _folder(out: Path | None, name: str) -> Path:
     if out is not None:
         return out
-    return Path("results") / (re.sub(r"[^\w.-]+", "-", name).strip("-.") or "model")
+    return results_folder(name)
 
 
 def _shown(value) -> str:

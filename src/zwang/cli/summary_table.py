@@ -50,8 +50,9 @@ def closing_lines(s: Summary, wall: WallTime) -> Iterator[tuple[str, str]]:
         )
     else:
         e = s.energy
+        kind = "energy" if e.potential else "kinetic energy"  # gravity counts as work without V
         changes = (
-            f"energy changes by up to {e.drift:.4g} {e.unit}; samples resolve the work to "
+            f"{kind} changes by up to {e.drift:.4g} {e.unit}; samples resolve the work to "
             f"{e.doubt:.1e} {e.unit}"
         )
         yield "energy balance", f"{e.balance:.2e} {e.unit} off ({changes})"

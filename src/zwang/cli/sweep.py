@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,7 +31,7 @@ from zwang.cli.sweep_options import (
     Trajectories,
     Workers,
 )
-from zwang.cli.target import Target, load_target, locate, made_folder
+from zwang.cli.target import Target, load_target, locate, made_folder, results_folder
 from zwang.cli.terminal import complain, say, warn
 from zwang.cli.values import assignments
 
@@ -224,6 +223,4 @@ def _read(params, name: str):
 def _folder(out: Path | None, name: str) -> Path:
     if out is not None:
         return out
-    return (
-        Path("results") / f"{re.sub(r'[^-.0-9A-Za-z_]+', '-', name).strip('-.') or 'model'}-sweep"
-    )
+    return results_folder(name, "-sweep")

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,11 @@ def locate(model: str) -> Path | None:
         hint = f"`zwang list` shows all; a file's name ends in {', '.join(FILES)}"
         raise UserError(f"unknown model {model!r:.100}{did_you_mean(model, ENTRIES)} {hint}")
     return None
+
+
+def results_folder(name: str, ending: str = "") -> Path:
+    """Where the results of a model go whose name may have blanks and slashes."""
+    return Path("results") / ((re.sub(r"[^\w.-]+", "-", name).strip("-.") or "model") + ending)
 
 
 def made_folder(path: Path) -> Path:

@@ -29,6 +29,8 @@ on all their pairs."""
 LATER = (0.37, 0.37 * 5**0.5)
 """Times from now [s] at which a dependence on time is looked for: in no ratio of whole numbers to
 each other, so that no period fits into both."""
+NO_ZERO = 1e-3
+"""Part of its second derivative that a residual has at an extremum if it passes through no zero."""
 SECOND_ORDER = 1e-9
 """Eigenvalues of a second-order form below this part of the row's Hessian are zero."""
 
@@ -174,6 +176,12 @@ def _short(dynamics: Dynamics, state: State, A, row: int) -> str | None:
     )
 
 
+def _residual(dynamics: Dynamics, state: State, row: int) -> float:
+    """φ of a row at position level, zero of any other."""
+    place = np.flatnonzero(np.asarray(dynamics.constraints.position_rows) == row)
+    return float(np.asarray(evaluate(dynamics, state).phi)[place[0]]) if len(place) else 0.0
+
+
 def _of_one_sign(
     dynamics: Dynamics, state: State, metric: AbstractMetric, A, length: np.ndarray, rows: list
 ) -> dict[int, str]:
@@ -217,6 +225,12 @@ def _of_one_sign(
         if np.max(np.abs(value)) <= small or (value[0] < -small and value[-1] > small):
             continue
         isolated = np.min(np.abs(value)) > small
+        if abs(residual := _residual(dynamics, state, row)) > NO_ZERO * np.max(np.abs(value)):
+            found[row] = (
+                f"it has no zero near the start: its residual keeps away from zero, with "
+                f"{residual:.3g} where the search ended; look at its signs"
+            )
+            continue
         found[row] = (
             "its gradient vanishes here while its second derivative has one sign: "
             + ("an isolated point" if isolated else "a squared constraint")

@@ -187,8 +187,8 @@ def notebook_of_robot(robot: Any) -> str:
 def _require_scene(run: Run, shown: Presentation) -> None:
     if shown.scene is None:
         raise ModelError(
-            f"nothing says what there is to see of {run.name}: give a zw.Scene, e.g. "
-            "run.view(scene=zw.Scene(...))."
+            f"nothing says what there is to see of {run.name}: give scene=zw.Scene(...), "
+            "as docs/viewer.md does for a point on a rod."
         )
 
 

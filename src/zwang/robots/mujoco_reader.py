@@ -46,6 +46,10 @@ NUMBERS = (
 """Arrays of MuJoCo's model that the robot is made of."""
 LOOPS = by_format("mjcf equality")
 """Kinds of joints that close a loop, by the name of MuJoCo's equality constraint."""
+TREES_ONLY = (
+    ": a URDF describes a tree, so give each link one parent and close the loop by "
+    "robot.driven(constraints=[zw.Holonomic(...)]), or write it as MJCF with <connect>."
+)
 EXTRA = "reading URDF and MJCF takes the package mujoco: pip install 'zwang[robots]'."
 
 
@@ -114,7 +118,12 @@ def _compiled(mujoco, path: Path, form: str, floating: bool):
     with tempfile.TemporaryDirectory(prefix="zwang-") as folder:
         result = Path(folder) / "model.mjb"
         words = [os.path.abspath(path), str(result), form, "floating" if floating else "held"]
-        run_isolated(PROCESS, [*words, *limits], Path(folder), shown_path(path))
+        try:
+            run_isolated(PROCESS, [*words, *limits], Path(folder), shown_path(path))
+        except ModelError as error:
+            if "multiple parents" in str(error):
+                raise ModelError(f"{str(error).rstrip('.')}{TREES_ONLY}") from None
+            raise
         try:
             model = mujoco.MjModel.from_binary_path(str(result))
         except ValueError as error:

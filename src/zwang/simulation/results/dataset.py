@@ -18,6 +18,7 @@ from zwang.simulation.results.variables import Variables
 from zwang.simulation.results.work import work_of
 
 TEXT = "1"
+KINETIC_ALONE = " of motion alone: the system has no potential="
 """Unit of names and units, which have none."""
 LABELS = {
     "coordinate": "name of the generalized coordinate",
@@ -91,7 +92,9 @@ def variables_of(
     for switched in switches:
         # from the impact on: the balance counts what was lost so far
         lost = lost + np.where(t >= switched.time, switched.energy_loss, 0.0)
-    energies, doubtful = _energies(t, seen, units, lost, bool(switches))
+    energies, doubtful = _energies(
+        t, seen, units, lost, bool(switches), model.system.potential is not None
+    )
     data = {
         **_motion(q, v, seen, units, list(model.constraints.row_slices)),
         **_residuals(len(t), seen, units.rows, model.constraints.row_slices),
@@ -200,14 +203,22 @@ def _residuals(samples: int, seen: Observation, units: RowUnits, rows: dict) -> 
 
 
 def _energies(
-    t: np.ndarray, seen: Observation, units: Units, lost: np.ndarray, switched: bool
+    t: np.ndarray,
+    seen: Observation,
+    units: Units,
+    lost: np.ndarray,
+    switched: bool,
+    potential: bool,
 ) -> tuple[dict, dict]:
     """Energies and powers, and attributes of those that are known to some digits only.
 
     Args:
         lost: energy that impacts have taken since the start, shape (samples,).
         switched: whether there were any.
+        potential: whether the system has one; the energy is that of motion alone otherwise, which
+            its long name says.
     """
+    alone = "" if potential else KINETIC_ALONE
     energy = seen.kinetic + seen.potential
     power = seen.applied_power + seen.constraint_power + seen.nonideal_power + seen.control_power
     work, doubt = work_of(t, np.asarray(power))
@@ -216,8 +227,12 @@ def _energies(
     meaning = "energy minus start minus work (work by spline over the samples)"
     table = {
         "kinetic_energy": (seen.kinetic, units.energy, "kinetic energy"),
-        "potential_energy": (seen.potential, units.energy, "potential energy"),
-        "energy": (energy, units.energy, "energy"),
+        "potential_energy": (
+            seen.potential,
+            units.energy,
+            "potential energy" if potential else "potential energy (the system has no potential=)",
+        ),
+        "energy": (energy, units.energy, "energy" + alone),
         "applied_power": (seen.applied_power, units.power, "power of forces without potential"),
         "constraint_power": (
             seen.constraint_power,

@@ -37,6 +37,7 @@ class Energy:
         scale: largest kinetic energy [J].
         conserved: whether the system has a potential and nothing else does work.
         unit: unit of energy.
+        potential: whether the system has a potential; its energy is that of motion otherwise.
     """
 
     drift: float
@@ -45,6 +46,7 @@ class Energy:
     scale: float
     conserved: bool
     unit: str
+    potential: bool
 
     @property
     def warning(self) -> str:
@@ -76,4 +78,5 @@ def energy_of(run: Run, data: Variables) -> Energy:
         scale,
         conserved,
         data["energy"].attrs["units"],
+        run.model.system.potential is not None,
     )

@@ -11,7 +11,9 @@ import numpy as np
 from zwang.equations.constraint.units import MODEL_UNITS, per_second
 from zwang.errors import ModelError
 from zwang.plots import Curve, Panel, Picture
+from zwang.simulation.results.dataset import KINETIC_ALONE
 from zwang.simulation.results.variables import Variable, Variables
+from zwang.suggestions import did_you_mean
 
 LOGARITHMIC = ("violation", "velocity_violation", "relative_violation", "residual", "accuracy") + (
     "servo_violation",
@@ -37,11 +39,15 @@ nothing.
 """
 
 
-def plot(data: Variables, variables: Sequence[str]) -> Picture:
+def plot(data: Variables, variables: str | Sequence[str]) -> Picture:
     """One panel per variable and unit over time; residuals on a logarithmic axis."""
+    variables = [variables] if isinstance(variables, str) else list(variables)
     unknown = [v for v in variables if v not in data]
     if unknown:
-        raise ModelError(f"the run has no variable {unknown[0]!r}; it has: {', '.join(data)}.")
+        raise ModelError(
+            f"the run has no variable {unknown[0]!r}{did_you_mean(unknown[0], data)} "
+            "Variables are the names in run.dataset."
+        )
     wanted = [(name, unit) for name in variables for unit in dict.fromkeys(units_of(data, name))]
     return Picture(
         [panel(data, name, unit) for name, unit in wanted], title=str(data.attrs.get("model", ""))
@@ -59,12 +65,15 @@ def panel(data: Variables, name: str, unit: str | None = None) -> Panel:
     units, labels = units_of(data, name), labels_of(data[name])
     values = data[name].values.reshape(len(data["time"]), -1)
     chosen = [i for i, u in enumerate(units) if unit is None or u == unit]
+    # where no potential is known, what is called energy is that of motion
+    alone = str(data[name].attrs.get("long_name", "")).endswith(KINETIC_ALONE)
+    title = "kinetic energy" if alone else name.replace("_", " ")
     shown_unit = unit if unit is not None else ", ".join(dict.fromkeys(u for u in units if u))
     return lines(
         data["time"].values,
         values[:, chosen],
         [labels[i] for i in chosen],
-        f"{name.replace('_', ' ')} [{shown_unit or MODEL_UNITS}]",
+        f"{title} [{shown_unit or MODEL_UNITS}]",
         logarithmic=name in LOGARITHMIC,
     )
 

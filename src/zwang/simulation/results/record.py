@@ -89,7 +89,11 @@ class Run:
         """What a run that was loaded makes only when it is asked for: its model and its motion."""
         restore = vars(self).get("_restore", {}).get(name)
         if restore is None:
-            raise AttributeError(f"'Run' object has no attribute {name!r}", name=name, obj=self)
+            # the steps are there before anything else can be asked for
+            kept = not name.startswith("_") and "steps" in vars(self) and name in self.variables
+            where = f"; it is run.dataset[{name!r}]" if kept else ""
+            said = f"'Run' object has no attribute {name!r}{where}"
+            raise AttributeError(said, name=name, obj=self)
         vars(self)[name] = found = restore()
         return found
 
@@ -317,12 +321,12 @@ class Run:
         """What a notebook shows: the summary, the motion to play, and figures."""
         return present("notebook", self)
 
-    def plot(self, variables: tuple[str, ...] | None = None):
+    def plot(self, variables: str | Sequence[str] | None = None):
         """A matplotlib figure of some of the dataset's variables over time, with names and units.
 
         Args:
-            variables: names; by default q, v, violation and energy, and of a closed loop also the
-                control and the tracking error.
+            variables: a name or several; by default q, v, violation and energy, and of a closed
+                loop also the control and the tracking error.
         """
         from zwang.simulation.results.plot import plot
 
