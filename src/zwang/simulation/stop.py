@@ -13,8 +13,8 @@ class Stop(eqx.Module):
     """A condition that ends a run where a function crosses zero.
 
     Attributes:
-        function: `(q, v, t, p)` → a number that changes sign; the crossing is found to 1e-12 of the
-            run's duration.
+        function: `(q, v, t, p)` → a number that changes sign or becomes zero; the instant is found
+            to 1e-12 of the run's duration.
         name: name in messages.
     """
 

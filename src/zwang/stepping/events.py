@@ -18,7 +18,7 @@ round-off.
 
 class EventFunctions(Protocol):
     """Functions whose zeros end the loop: those that are `rising` where they leave zero or what is
-    below it upward, the others wherever they cross it.
+    below it upward, the others wherever they reach or cross it.
     """
 
     @property
@@ -55,9 +55,9 @@ def crossed_events(
         return Crossed(nothing, nothing, nothing > 0, xp.asarray(1.0))
     values = without_derivative(events(flow, controller_state, t, y))
     largest = xp.maximum(largest_before, xp.abs(values))
-    crossed = xp.where(
-        events.rising, (before <= 0) & (values > 0), xp.sign(values) * xp.sign(before) < 0
-    )
+    # a step may end on zero itself, from which no later one would cross it
+    met = (before != 0) & (xp.sign(values) * xp.sign(before) <= 0)
+    crossed = xp.where(events.rising, (before <= 0) & (values > 0), met)
     values = xp.where(xp.isinf(before) & (values > -EVENT_BAND * largest), xp.inf, values)
     # where the line through both ends is zero, and a little before it, so that the approach stays
     # on this side
