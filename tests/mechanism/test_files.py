@@ -247,3 +247,12 @@ def test_compiled_programs_of_a_file_can_be_kept_and_know_its_formulas(tmp_path)
         return found.hexdigest()
 
     assert key(GOOD) == key(GOOD) != key(GOOD.replace('"2*t"', '"3*t"'))
+
+
+def test_a_mistake_in_a_point_of_the_ground_is_one_and_names_no_type(tmp_path):
+    path = tmp_path / "a.toml"
+    path.write_text('[bodies]\n[ground]\nrail = { at = [0, 0], angle = "-90°" }\n')
+    with pytest.raises(zw.ModelError) as caught:
+        read(path)
+    assert "line 3: ground.rail.angle: '-90°' is no formula" in str(caught.value)
+    assert "tuple" not in str(caught.value) and "Point" not in str(caught.value)

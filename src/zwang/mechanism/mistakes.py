@@ -72,12 +72,29 @@ class MistakesError(PartError):
         return f"{self} Also {'; '.join(others)}." if others else str(self)
 
 
+def _forms(place: tuple[str | int, ...]) -> list[int]:
+    """Where in a place the name of a form stands that was tried, `Point` or `tuple[...]`, and no
+    name of the user's, of which there are two at most.
+    """
+    form = lambda x: isinstance(x, str) and (x == "Point" or x.startswith("tuple["))
+    return [i for i, x in enumerate(place) if i > 1 and form(x)]
+
+
+def of_the_form_given(found) -> bool:
+    """Whether a mistake is one of what was written: a table with a mistake is not a wrong list."""
+    return not (
+        isinstance(found["input"], dict) and found["type"] == "tuple_type" and _forms(found["loc"])
+    )
+
+
 def explained(found) -> PartError:
     """What pydantic found, in words of mechanics."""
     cause = found.get("ctx", {}).get("error")
     if isinstance(cause, PartError):
         return cause
-    where: tuple[str, ...] = tuple(str(x) for x in found["loc"])
+    # of fields that take a table or a list, pydantic adds which of the two it has tried
+    tried = _forms(found["loc"])
+    where: tuple[str, ...] = tuple(str(x) for i, x in enumerate(found["loc"]) if i not in tried)
     # entries of a list have no lines of their own
     known = where if len(where) < 3 or where[0] not in HOLDS else where[:3]
     if found["type"] in ("unexpected_keyword_argument", "extra_forbidden"):

@@ -16,7 +16,7 @@ from zwang.files.toml import TomlError, parsed_toml
 from zwang.mechanism.expression import CONSTANTS, FUNCTIONS, Expression
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.mechanism import Mechanism
-from zwang.mechanism.mistakes import MistakesError, explained
+from zwang.mechanism.mistakes import MistakesError, explained, of_the_form_given
 from zwang.provenance import Source, remember
 from zwang.suggestions import did_you_mean
 
@@ -149,7 +149,8 @@ def _validated(content: dict[str, Any], values: dict[str, float]) -> Mechanism:
     try:
         return _reader().validate_python(content, context=values)
     except pydantic.ValidationError as error:
-        raise MistakesError([explained(x) for x in error.errors(include_url=False)]) from None
+        found = [x for x in error.errors(include_url=False) if of_the_form_given(x)]
+        raise MistakesError([explained(x) for x in found]) from None
 
 
 def line_of(text: str, where: tuple[str, ...]) -> int | None:
