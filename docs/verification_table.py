@@ -21,6 +21,7 @@ TITLES = {
     "chrono": "Project Chrono: joint tests against ADAMS",
     "modelica": "Modelica Standard Library: reference results of Dymola",
     "iftomm": "IFToMM library of computational benchmark problems",
+    "siconos": "Siconos: examples of mechanics with impacts",
     "ivp": "Test Set for IVP Solvers",
     "exact": "Closed forms",
     "analyses": "Analyses",

@@ -12,12 +12,13 @@ SUITES = {
     "chrono": "chrono",
     "modelica": "modelica",
     "iftomm": "iftomm",
+    "siconos": "siconos",
     "exact": "own",
     "ivp": "ivp",
     "analyses": "analyses",
     **dict.fromkeys(PAPERS, "own"),
 }
-NEED_DATA = ("chrono", "modelica", "iftomm")
+NEED_DATA = ("chrono", "modelica", "iftomm", "siconos")
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from verification.line import AGREES, DIFFERS, NOT_MODELED
+from verification.siconos.suite import CASES
 
 import zwang as zw
 from verification import chrono, iftomm, modelica
@@ -15,7 +16,7 @@ from zwang.papers.index import PAPERS
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 WRITTEN_BY_THE_BUILD = {"joints.md"}
-FROM_OUTSIDE = ("chrono", "modelica", "iftomm", *PAPERS)
+FROM_OUTSIDE = ("chrono", "modelica", "iftomm", "siconos", *PAPERS)
 
 
 def lines() -> dict[str, list[dict]]:
@@ -82,6 +83,7 @@ def test_suites_are_shown_whole():
     assert [line["case"] for line in lines()["chrono"]] == [case.name for case in chrono.cases()]
     assert [line["case"] for line in lines()["modelica"]] == modelica.names()
     assert [line["case"] for line in lines()["iftomm"]] == [x.name for x in iftomm.BENCHMARKS]
+    assert [line["case"] for line in lines()["siconos"]] == list(CASES)
     assert sum(len(lines().get(suite, [])) for suite in FROM_OUTSIDE) >= 60
 
 
