@@ -149,6 +149,35 @@ def test_a_slender_pendulum_takes_no_more_steps_along_its_arm():
     assert max(steps) < 2 * min(steps)
 
 
+@pytest.mark.parametrize(("inertia", "angle"), [(1e-8, 0.0), (1e-12, 0.3)])
+def test_a_pendulum_of_hardly_any_inertia_swings_as_one_of_none(inertia, angle):
+    """In the metric of M⁻¹ its rows are parallel but for 1e-4 and 1e-6; it stopped, or ran to
+    accelerations that were accurate to 2e-2."""
+    mechanism = hinged_rod(inertia, angle)
+    q0, v0 = mechanism.start_state.q, mechanism.start_state.v
+    run = zw.simulate(mechanism.model, q0, v0, duration=0.5, samples=2, max_steps=500)
+    swing = lambda t, y: [y[1], -9.81 * np.cos(y[0]) / (1 + inertia)]
+    exact = solve_ivp(swing, (0.0, 0.5), [angle, 0.0], rtol=1e-11, atol=1e-12).y[0, -1]
+    np.testing.assert_allclose(run.q[-1, 2], exact, atol=1e-7)
+    assert not run.warnings and len(run.steps.t) < 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("inertia", [1e-7, 1e-8, 1e-10, 1e-12])
+def test_slender_rods_of_a_redundant_loop_move_as_those_without_inertia(inertia):
+    """Bricard's linkage, whose rods' inertia about their own axes does not matter to its motion."""
+    from benchmarks.models import bricard
+
+    def end(lengthwise):
+        moments = [np.diag(np.where(np.abs(u) > 0.5, lengthwise, 1 / 12)) for u in bricard.along]
+        params = {**bricard.rods.params, "inertia": np.array(moments)}
+        model = zw.Model(bricard.rods.system, bricard.model.constraints.members, params)
+        run = zw.simulate(model, bricard.q0, bricard.v0, duration=1.0, samples=2, max_steps=500)
+        return np.asarray(bricard.rods.point(run.q[-1], 1, bricard.along[1] / 2))
+
+    np.testing.assert_allclose(end(inertia), end(0.0), atol=1e-7 + 10 * inertia)
+
+
 def loop() -> zw.Model:
     """A parallelogram by the angles of its bars, one row of which vanishes where they are in line;
     on its branch θ̈ = −0.1 θ.

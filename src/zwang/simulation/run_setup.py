@@ -130,8 +130,8 @@ def set_up(asked: RunRequest) -> RunSetup:
     dynamics, sampler = _closed(model, dynamics, asked.loop, float(state.t))
     dynamics = dynamics if switching is None else switching.begun(dynamics)
     # only the values at the start tell whether M is singular, and then all that follows needs it
-    # augmented
-    dynamics = with_mass(model, dynamics, state)
+    # augmented; a method that moves momenta needs M itself, which has no error estimate
+    dynamics = with_mass(model, dynamics, state, light=asked.integrator.estimates)
     start = checked_start(model, dynamics, state, asked.start_tolerance, asked.params, asked.span)
     # a run that drifts on purpose, or may start anywhere, starts exactly as it was given
     placed = isinstance(asked.drift, Projection) and asked.start_tolerance < np.inf

@@ -19,7 +19,7 @@ from zwang.dynamics.drift import Projection
 from zwang.dynamics.drift.metric import dense_mass, metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
-from zwang.dynamics.initial_conditions import mass_is_positive, massless
+from zwang.dynamics.initial_conditions import is_light, mass_is_positive, massless
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import augmented, contradiction, row_name
 from zwang.dynamics.number_range import beyond_range
@@ -57,6 +57,7 @@ FURTHER = (0.03, 0.1, 0.3)
 """Where a cause is looked for that a fixed step may have stepped over, relative to the time."""
 NEARLY_SHRUNK = 1e-2
 """The same part where a motion has already ended for want of steps."""
+BY_RANK = "pseudoinverse=zw.CompleteOrthogonal()"
 LOOKS = 24
 """Maximum number of states of a chunk that are examined, the first and the worst among them."""
 
@@ -282,15 +283,14 @@ def why_ended(model: Model, code: int, start: State, end: State, params=None) ->
             )
         if gone := shrunk(dynamics, start, state, NEARLY_SHRUNK):
             return f"{when}{Result.VANISHING.sentence}: {gone}"
-        if result in (Result.TOO_MANY_STEPS, Result.STEP_TOO_SMALL):
-            return when + result.sentence
         scaled = dataclasses.replace(dynamics, scales=measure(dynamics, state))
         flow = ConstrainedVectorField(scaled, Projection(), on_device(1e-14))
-        result, detail = blocked(model, flow, float(end.t), y, 0.0)
+        if result not in (Result.TOO_MANY_STEPS, Result.STEP_TOO_SMALL):
+            result, detail = blocked(model, flow, float(end.t), y, 0.0)
         sigma = verdict_at(flow, float(end.t), y, 0.0).nearly_parallel
-        if result is Result.NOT_CONVERGED and sigma is not None:
-            detail += (
-                f"; its rows are nearly parallel (singular value {sigma:.1e}): "
-                "give pseudoinverse=zw.CompleteOrthogonal()"
-            )
+        if result is not Result.INCONSISTENT and sigma is not None:
+            light = not dynamics.singular_mass and is_light(evaluate(dynamics, state))
+            cure = "zw.Model(..., singular_mass=True)" if light else BY_RANK
+            rows = f"its rows are nearly parallel (singular value {sigma:.1e}): give {cure}"
+            detail = f"{detail}; {rows}" if detail else rows
     return f"{when}{result.sentence}{f': {detail}' if detail else ''}"

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from zwang.simulation.results.record import Run
 
 
+AT_TIMES = 0.5
+"""Where no more than this part of the samples is inaccurate, the motion passes near a singular
+configuration, in which accelerations are quotients of small numbers; its rows are ordinary."""
+
+
 def warnings_of(run: Run, data: Variables) -> tuple[str, ...]:
     """All sentences about a run, from its variables at the samples.
 
@@ -138,16 +143,22 @@ def _inaccurate(run: Run, data: Variables) -> Iterator[str]:
     condition = condition_of_mass(
         run.model.system.mass_matrix(run.q[worst], run.t[worst], run.flow.dynamics.p)
     )
-    cause = (
-        f"the mass matrix is ill-conditioned ({condition:.1e}): choose coordinates of which none "
-        "moves nearly the same masses as others"
-        if SUMMED * condition > asked
-        else "the constraints are ill-conditioned: remove rows that nearly repeat others"
-    )
+    cure = "remove rows that nearly repeat others, or expect no more than this"
+    if SUMMED * condition > asked:
+        cause = f"the mass matrix is ill-conditioned ({condition:.1e})"
+        cure = (
+            "choose coordinates of which none moves nearly the same masses as others, or expect no "
+            "more than this"
+        )
+    elif beyond.mean() <= AT_TIMES:
+        cause = "the constraints are ill-conditioned at these samples"
+        cure = "their q and v, whose error each step estimates, are not meant"
+    else:
+        cause = "the constraints are ill-conditioned"
     yield (
         f"accelerations are accurate to {accuracy[worst]:.1e} only ({beyond.sum()} of "
-        f"{len(accuracy)} samples, worst at t = {t:.4g} s), rtol asks for {asked:.0e}; {cause}, or "
-        "expect no more than this."
+        f"{len(accuracy)} samples, worst at t = {t:.4g} s), rtol asks for {asked:.0e}; {cause}: "
+        f"{cure}."
     )
 
 
