@@ -247,3 +247,9 @@ def test_a_parameter_changed_in_place_is_used_by_all_that_follows():
     with pytest.raises(zw.ModelError, match="phi = "):
         zw.simulate(model, [1.0, 0.0], [0.0, 0.0], duration=1.0)
     assert np.isclose(zw.motion(model, [2.0, 0.0], [0.0, 2.0]).acceleration[0], -2.0)
+    model.params["lenght"] = model.params["length"]
+    with pytest.raises(zw.ModelError, match="unknown parameter 'lenght'.*'length'"):
+        zw.motion(model, [2.0, 0.0], [0.0, 2.0])
+    del model.params["lenght"], model.params["length"]
+    with pytest.raises(zw.ModelError, match="has lost its parameter 'length'"):
+        zw.motion(model, [2.0, 0.0], [0.0, 2.0])

@@ -15,12 +15,13 @@ from jaxtyping import PyTree
 from zwang.algebra.elimination.pattern import MOST_COLORS
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.algebra.pseudoinverse.sparse import Sparse
-from zwang.arguments import flag, instance, items, label, number, strategy
+from zwang.arguments import flag, instance, items, label, number, shown, strategy
 from zwang.arrays import (
     as_parameters,
     is_concrete,
     merged_parameters,
     on_device,
+    refuse_unknown,
     require_float64,
     same,
     vector,
@@ -83,6 +84,7 @@ class Model(eqx.Module):
     singular_mass: bool
     name: str
     layout: AbstractParameterLayout | None
+    _names: tuple = eqx.field(static=True)
 
     def __init__(
         self,
@@ -110,6 +112,7 @@ class Model(eqx.Module):
                 label(part, "Model: the name of a constraint")
         # the law is checked against the passive dynamics, which must not hold it yet
         self.params, self.servo = as_parameters(params), None
+        self._names = _names_of(self.params)
         p = self.parameters()
         _check_shapes(system, p)
         self.constraints = Constraints(constraints, system, p)
@@ -210,6 +213,12 @@ class Model(eqx.Module):
         """`p` as functions get it: the model's parameters with those of `params` in place; of a
         hierarchy, equal modules' together.
         """
+        if (names := _names_of(self.params)) != self._names:
+            refuse_unknown(dict.fromkeys(self._names), dict.fromkeys(names), self.name)
+            lost = next(x for x in self._names if x not in names)
+            raise ModelError(
+                f"{self.name} has lost its parameter {shown(lost)}; put it back into model.params."
+            )
         p = self.params if params is None else self.merged(params)
         if any(isinstance(x, (int, float)) for x in jax.tree_util.tree_leaves(p)):
             p = as_parameters(p)  # a user has put a number in the place of another
@@ -239,6 +248,11 @@ class Model(eqx.Module):
             vector(v, s.nv, "v", s.velocities),
             on_device(number(t, "t", unit="s")),
         )
+
+
+def _names_of(params: PyTree) -> tuple:
+    """Names of the parameters in one order, none where they have none."""
+    return tuple(sorted(params, key=str)) if isinstance(params, dict) else ()
 
 
 def _check_shapes(system: System, p: PyTree) -> None:
