@@ -138,7 +138,7 @@ FUNCTIONS = (
     ("phi writes into q", r"in place.*x.at\[i\].set", lambda: with_phi(lambda q, t, p: q.__setitem__(0, 1.0))),
     ("phi selects by a mask", "selects entries by a condition", lambda: with_phi(lambda q, t, p: q[q > 0])),
     ("phi asks for a parameter misspelled", "asks for 'lenght'.*did you mean 'length'", lambda: with_phi(lambda q, t, p: p["lenght"])),
-    ("phi asks a model without parameters", "phi.*failed", lambda: zw.Model(system(), [rod(lambda q, t, p: p["m"])])),
+    ("phi asks a model without parameters", "phi.*asks for a parameter of a model that has none", lambda: zw.Model(system(), [rod(lambda q, t, p: p["m"])])),
     ("phi reads q[7] of two", r"index 7 of an axis with 2 entries, expected 0 to 1", lambda: with_phi(lambda q, t, p: q[7])),
     ("phi reads q[-7] of two", "of an axis with 2 entries", lambda: with_phi(lambda q, t, p: q[-7])),
     ("phi reads a list of indices", "index 5 of an axis with 2", lambda: with_phi(lambda q, t, p: q[np.array([0, 5])])),

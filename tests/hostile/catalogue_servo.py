@@ -160,7 +160,12 @@ CASES = (
         "stop with if", 6, "decides by a value", stop(lambda q, v, t, p: q[0] if q[0] > 0 else 1.0)
     ),
     Case("stop of one argument", 6, "takes \\(q\\)", stop(lambda q: q[0])),
-    Case("stop beyond p", 6, "failed for q of shape", stop(lambda q, v, t, p: p["x"])),
+    Case(
+        "stop beyond p",
+        6,
+        "asks for a parameter of a model that has none",
+        stop(lambda q, v, t, p: p["x"]),
+    ),
     Case("stop that is a number", 6, "expected a function", stop(3.0)),
     Case("switch by comparison", 6, "True or False", switch(off=lambda q, v, t, p, s: s[0] > 0)),
     Case("switch by multipliers", 6, "returns shape", switch(off=lambda q, v, t, p, s: q)),

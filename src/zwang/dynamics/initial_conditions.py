@@ -312,7 +312,10 @@ def is_light(at: ModelEvaluation) -> bool:
     if isinstance(at.A, SparseMatrix):
         return False
     M, A = dense_mass(np.asarray(at.M)), np.asarray(at.A)
-    return len(A) > 0 and not mass_is_positive(M - LIGHT * augmented_mass(M, A))
+    # what overflows is named where the start is judged
+    with np.errstate(all="ignore"):
+        light = M - LIGHT * augmented_mass(M, A)
+    return len(A) > 0 and bool(np.all(np.isfinite(light))) and not mass_is_positive(light)
 
 
 def mass_is_positive(M: np.ndarray) -> bool:

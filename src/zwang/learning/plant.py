@@ -20,6 +20,7 @@ from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.errors import ModelError
+from zwang.servo.loop import Applied
 from zwang.simulation.differentiable import corrected
 from zwang.simulation.trajectory import FIXED_CORRECTIONS, TARGET
 from zwang.stepping import AbstractIntegrator, Tsit5
@@ -38,12 +39,14 @@ class HeldForce(eqx.Module):
     u: Float[Array, " nu"]
     servo: Any
 
-    def force(self, passive: Dynamics, eq: Equation) -> Float[Array, " nv"]:
+    def choose(self, passive: Dynamics, eq: Equation) -> Applied:
         """What the equation of motion adds to F."""
         s = eq.state
         B = self.actuation(s.q, s.t, passive.p) if callable(self.actuation) else self.actuation
         force = jnp.asarray(B) @ self.u
-        return force if self.servo is None else force + self.servo.force(passive, eq)
+        if self.servo is not None:
+            force = force + self.servo.choose(passive, eq).actuator_force
+        return Applied(eq, self.u, force)
 
 
 class Plant:
