@@ -163,6 +163,7 @@ def nearly_a_parallelogram(folder: Path) -> str:
     return "; ".join(run.warnings)
 
 
+LEAPING = zw.Holonomic(lambda q, t, p: q[0] - jnp.where(t < 0.5, 0.0, 1.0), name="drive")
 SLOW = N(lambda q, v, t, p: jnp.maximum(-v[1] - 1.0, 0.0) ** 3, name="slow")
 TILTED = lambda q, t, p: jnp.array([[2.0, t], [0.0, 2.0]])
 
@@ -346,6 +347,7 @@ CASES = (
     ),
     Case("no speed at all", 2, "'x'.*isolated", simulated([N(lambda q, v, t, p: v @ v, name="x")])),
     Case("a limit of speed that comes later", 2, "'slow' keeps psi", simulated([SLOW])),
+    Case("a drive that jumps", 1, "'drive' jumps by phi = 1 after", simulated([LEAPING])),
     Case(
         "two velocities in turn", 2, "end", simulated([N(lambda q, v, t, p: v[0] * v[1], name="x")])
     ),

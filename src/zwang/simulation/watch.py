@@ -44,6 +44,9 @@ HELD = 1e-6
 AHEAD = 1e-4
 """How far ahead of a state where no step can be kept the constraints are looked at, relative to the
 time (at least one second)."""
+JUMPED = 1e-5
+"""Violation, as an angle, of the place to which a velocity leads `AHEAD` from which on a constraint
+jumps: along a smooth motion it is of the order of that distance squared."""
 NAMED = (Result.INCONSISTENT, Result.NOT_CONVERGED, Result.VANISHING)
 """Ends of a motion for which constraints are to be named."""
 MASSLESS = (
@@ -198,8 +201,16 @@ def blocked(
     if found.violation_after > CONVERGED:
         residual[:] = 0.0
         residual[c.position_rows] = np.abs(np.asarray(at.phi))
-    size = unit * residual
-    worst = max(c.row_slices, key=lambda n: float(size[c.row_slices[n]].max(initial=0.0)))
+    worst_of = lambda size: max(c.row_slices, key=lambda n: size[c.row_slices[n]].max(initial=0.0))
+    led = np.asarray(evaluate(dynamics, host_state(there, v, t + ahead)).phi)
+    if found.violation_after <= CONVERGED and float(dynamics.violation(led)) > JUMPED:
+        # all can be met just after the state, but not where its velocity leads
+        residual[:] = 0.0
+        residual[c.position_rows] = np.abs(led)
+        worst = worst_of(unit * residual)
+        leap = residual[c.row_slices[worst]].max()
+        return Result.NOT_CONVERGED, f"constraint {worst!r} jumps by phi = {leap:.3g} after it"
+    worst = worst_of(unit * residual)
     symbol = "phi" if found.violation_after > CONVERGED else "psi"
     return Result.NOT_CONVERGED, (
         f"constraint {worst!r} keeps {symbol} = {residual[c.row_slices[worst]].max():.3g} after it"
