@@ -128,6 +128,14 @@ def least(G: np.ndarray, c: np.ndarray) -> np.ndarray:
     return nnls(root, right)[0]
 
 
+def reaction(M: np.ndarray, J: np.ndarray, rate: np.ndarray) -> np.ndarray:
+    """What joints add to a velocity, or to an acceleration, that changes their rows at a rate:
+    `−M⁻¹Jᵀ(J M⁻¹Jᵀ)⁻¹ rate`.
+    """
+    pulled = np.linalg.solve(M, J.T)
+    return -pulled @ np.linalg.solve(J @ pulled, rate)
+
+
 def half_flight(problem: Impacting, q, v, t: float, slow: float) -> float:
     """Half the time until the next of the gaps that have just opened closes, as if nothing changed
     its acceleration [s]; those that open more slowly than `slow` do not count.
@@ -135,9 +143,7 @@ def half_flight(problem: Impacting, q, v, t: float, slow: float) -> float:
     at = jnp.asarray(t)
     M, A, rates, free = map(np.asarray, problem.here(jnp.asarray(q), jnp.asarray(v), at))
     fixed = problem.fixed
-    if fixed:
-        pulled = np.linalg.solve(M, A[:fixed].T)
-        free = free - A @ pulled @ np.linalg.solve(A[:fixed] @ pulled, free[:fixed])
+    free = free + A @ reaction(M, A[:fixed], free[:fixed])
     gap = np.asarray(problem.rows(jnp.asarray(q), at))[fixed:]
     short = (gap <= CLOSED * problem.size) & (rates[fixed:] > slow) & (free[fixed:] < 0)
     return float(np.min(rates[fixed:][short] / -free[fixed:][short], initial=np.inf))
@@ -221,9 +227,7 @@ class Motion:
         M, A, rates, _ = map(np.asarray, problem.here(jnp.asarray(q), jnp.asarray(v), at))
         fixed = problem.fixed
         if fixed:
-            J = A[:fixed]
-            pulled = np.linalg.solve(M, J.T)
-            v = v - pulled @ np.linalg.solve(J @ pulled, rates[:fixed])
+            v = v + reaction(M, A[:fixed], rates[:fixed])
             rates = np.asarray(problem.rates(jnp.asarray(q), jnp.asarray(v), at))
         gap = np.asarray(problem.rows(jnp.asarray(q), at))[fixed:]
         met = np.flatnonzero(np.abs(gap) <= CLOSED * problem.size)
@@ -249,10 +253,7 @@ class Motion:
         gap = np.asarray(problem.rows(jnp.asarray(q), at))[fixed:]
         met = np.flatnonzero(np.abs(gap) <= CLOSED * problem.size)
         slow = met[np.abs(rates[fixed:][met]) <= SLOW * max(self.fastest, 1e-300)]
-        if fixed:
-            J = A[:fixed]
-            pulled = np.linalg.solve(M, J.T)
-            free = free - A @ pulled @ np.linalg.solve(J @ pulled, free[:fixed])
+        free = free + A @ reaction(M, A[:fixed], free[:fixed])
         N = A[fixed:][slow]
         pressed = least(N @ P @ N.T, free[fixed:][slow])
         held = tuple(int(i) for i in slow[pressed > 0])
@@ -267,6 +268,6 @@ class Motion:
             H = A[fixed:][list(held)]
             left = rates[fixed:][list(held)]
             v = v - P @ H.T @ np.linalg.lstsq(H @ P @ H.T, left, rcond=1e-10)[0]
-            # what is left of a body at rest is round-off, which no start could be judged beside
+            # a body at rest keeps round-off, too small for a start to be compared with
             v = np.where(np.abs(v) > 1e-12 * self.fastest, v, 0.0)
         return q, v, held

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from verification.siconos.impact import ABOVE, CLOSED, Impacting, half_flight
+from verification.siconos.impact import ABOVE, CLOSED, Impacting, half_flight, reaction
 
 RTOL = 1e-11
 SLOW = 1e-4
@@ -26,11 +26,7 @@ def solved(problem: Impacting, times: np.ndarray) -> tuple[np.ndarray, np.ndarra
     def rate(t, y):
         M, A, _, free = map(np.asarray, here(y[:n], y[n:], t))
         a = np.linalg.solve(M, np.asarray(force(y[:n], y[n:], t)))
-        if fixed:
-            J = A[:fixed]
-            pulled = np.linalg.solve(M, J.T)
-            a = a - pulled @ np.linalg.solve(J @ pulled, free[:fixed])
-        return np.concatenate([y[n:], a])
+        return np.concatenate([y[n:], a + reaction(M, A[:fixed], free[:fixed])])
 
     force = jax.jit(problem.force)
     events = [_closing(gaps, n, i, ABOVE * problem.size) for i in range(len(problem.restitution))]

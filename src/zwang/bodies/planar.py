@@ -72,10 +72,10 @@ class PlanarBodies:
             parameters=entries_of(self.bodies),
         )
 
-    # --- where the bodies are
-
     def __repr__(self) -> str:
         return present("text_of_bodies", self)
+
+    # --- where the bodies are
 
     def pose(self, q: Float[Array, " nq"], body) -> Float[Array, "... 3"]:
         """`(x, y, angle)` of a body, given by name or index; of several, with a leading axis, by

@@ -81,11 +81,11 @@ class RigidBodies:
             parameters=entries_of(self.bodies),
         )
 
-    # --- where the bodies are; `body` is a name or index, or a slice or index array for several
-    # with a leading axis ---
-
     def __repr__(self) -> str:
         return present("text_of_bodies", self)
+
+    # --- where the bodies are; `body` is a name or index, or a slice or index array for several
+    # with a leading axis ---
 
     def position(self, q: Float[Array, " nq"], body) -> Float[Array, "... 3"]:
         """Center of mass [m] in space."""

@@ -41,4 +41,4 @@ def loaded(model: str, settings: list[str] | None):
 
 def folder_of(target: Target, out: Path | None) -> Path:
     """Where files go."""
-    return results_folder(target.name) if out is None else out
+    return results_folder(out, target.name)

@@ -134,7 +134,7 @@ def command(
         if compile_only:
             bar.says("compiling the step loop")
             return _said(compile_ahead.compile_loop(target, options), warnings, quiet)
-        folder = made_folder(_folder(out, target.name))
+        folder = made_folder(results_folder(out, target.name))
         kept = remember(folder, ctx.obj["words"]) if stream else None
         run = _simulated(target, options, bar, wall, interruption, kept)
         run.attrs["settings"] = {name: _shown(value) for name, value in target.settings.items()}
@@ -196,7 +196,7 @@ def _first_picture(out: Path | None, bar: Bar) -> Callable[[str, Callable], None
     """Something to see while the equations are compiled."""
 
     def drawn(name: str, draw: Callable) -> None:
-        path = made_folder(_folder(out, name)) / START
+        path = made_folder(results_folder(out, name)) / START
         draw().save(path)
         bar.says(f"drawn as described: {path}; compiling its equations")
 
@@ -379,12 +379,6 @@ def _say(
         if (folder / name).is_file()
     ]
     say(f"\nwritten: {', '.join(map(str, written))}")
-
-
-def _folder(out: Path | None, name: str) -> Path:
-    if out is not None:
-        return out
-    return results_folder(name)
 
 
 def _shown(value) -> str:

@@ -81,7 +81,7 @@ def command(
 
         warnings = [start_jax(task=f"sweep {model}")]
         target = load_target(model, given)
-        folder = made_folder(_folder(out, target.name))
+        folder = made_folder(results_folder(out, target.name, "-sweep"))
         options = _options(target, rtol=rtol, start_tolerance=start_tolerance)
         length = duration if duration is not None else target.options.get("duration")
         if length is None:
@@ -218,9 +218,3 @@ def _read(params, name: str):
     from zwang.simulation.parameter_names import read
 
     return read(params, name)
-
-
-def _folder(out: Path | None, name: str) -> Path:
-    if out is not None:
-        return out
-    return results_folder(name, "-sweep")

@@ -106,8 +106,12 @@ def locate(model: str) -> Path | None:
     return None
 
 
-def results_folder(name: str, ending: str = "") -> Path:
-    """Where the results of a model go whose name may have blanks and slashes."""
+def results_folder(out: Path | None, name: str, ending: str = "") -> Path:
+    """Where the results of a model go, whose name may have blanks and slashes: as asked for, or a
+    folder of its own.
+    """
+    if out is not None:
+        return out
     return Path("results") / ((re.sub(r"[^\w.-]+", "-", name).strip("-.") or "model") + ending)
 
 

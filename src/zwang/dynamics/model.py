@@ -214,7 +214,7 @@ class Model(eqx.Module):
         hierarchy, equal modules' together.
         """
         if (names := _names_of(self.params)) != self._names:
-            refuse_unknown(dict.fromkeys(self._names), dict.fromkeys(names), self.name)
+            refuse_unknown(self._names, self.params, self.name)
             lost = next(x for x in self._names if x not in names)
             raise ModelError(
                 f"{self.name} has lost its parameter {shown(lost)}; put it back into model.params."

@@ -52,15 +52,9 @@ def chain(
         return []
     system, p = dynamics.system, dynamics.p
     stacked = lambda found: jnp.concatenate(list(found))
-    if constraints[0].level == "position":
-        residuals = [
-            lambda q, v, t: stacked(c.position_residual(system, q, t, p) for c in constraints),
-            lambda q, v, t: stacked(c.velocity_residual(system, q, v, t, p) for c in constraints),
-        ]
-    else:
-        residuals = [
-            lambda q, v, t: stacked(c.velocity_residual(system, q, v, t, p) for c in constraints)
-        ]
+    phi = lambda q, v, t: stacked(c.position_residual(system, q, t, p) for c in constraints)
+    psi = lambda q, v, t: stacked(c.velocity_residual(system, q, v, t, p) for c in constraints)
+    residuals = [phi, psi] if constraints[0].level == "position" else [psi]
     known = residuals[: min(order, len(residuals)) - 1]
     # the highest that is known as a function, and its derivatives, from one evaluation
     derived = lambda q, v, t: [residuals[len(known)](q, v, t)]

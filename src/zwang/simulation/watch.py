@@ -192,28 +192,24 @@ def blocked(
     there = moved(dynamics, q, ahead * v, t)
     found = place(dynamics, host_state(there, v, t + ahead))
     at = evaluate(dynamics, found.state)
-    residual = np.zeros(c.m)
     # what cannot be met is looked for just after the state, which itself is still all right
     scales = dynamics.scales
     assert scales is not None
     unit = row_units(np, np.asarray(scales.row_length))
-    residual[c.velocity_rows] = np.abs(np.asarray(at.psi))
+    led = evaluate(dynamics, host_state(there, v, t + ahead)).phi
     if found.violation_after > CONVERGED:
-        residual[:] = 0.0
-        residual[c.position_rows] = np.abs(np.asarray(at.phi))
-    worst_of = lambda size: max(c.row_slices, key=lambda n: size[c.row_slices[n]].max(initial=0.0))
-    led = np.asarray(evaluate(dynamics, host_state(there, v, t + ahead)).phi)
-    if found.violation_after <= CONVERGED and float(dynamics.violation(led)) > JUMPED:
+        does, rows, left = "keeps phi", c.position_rows, at.phi
+    elif float(dynamics.violation(led)) > JUMPED:
         # all can be met just after the state, but not where its velocity leads
-        residual[:] = 0.0
-        residual[c.position_rows] = np.abs(led)
-        worst = worst_of(unit * residual)
-        leap = residual[c.row_slices[worst]].max()
-        return Result.NOT_CONVERGED, f"constraint {worst!r} jumps by phi = {leap:.3g} after it"
-    worst = worst_of(unit * residual)
-    symbol = "phi" if found.violation_after > CONVERGED else "psi"
+        does, rows, left = "jumps by phi", c.position_rows, led
+    else:
+        does, rows, left = "keeps psi", c.velocity_rows, at.psi
+    residual = np.zeros(c.m)
+    residual[rows] = np.abs(np.asarray(left))
+    size = unit * residual
+    worst = max(c.row_slices, key=lambda n: float(size[c.row_slices[n]].max(initial=0.0)))
     return Result.NOT_CONVERGED, (
-        f"constraint {worst!r} keeps {symbol} = {residual[c.row_slices[worst]].max():.3g} after it"
+        f"constraint {worst!r} {does} = {residual[c.row_slices[worst]].max():.3g} after it"
     )
 
 
