@@ -9,7 +9,8 @@ from pathlib import Path
 
 FILE = Path(__file__).parents[1] / "docs" / "verification.json"
 
-AGREES, DIFFERS, NOT_MODELED = "agrees", "differs", "not modeled"
+AGREES, DIFFERS, FAILED, NOT_MODELED = "agrees", "differs", "failed", "not modeled"
+VERDICTS = (AGREES, DIFFERS, FAILED, NOT_MODELED)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,9 +26,9 @@ class Line:
         difference: the largest difference, relative to the largest value of its quantity; NaN
             where it is no number.
         allowed: the largest difference that counts as agreement, fixed before the comparison.
-        verdict: "agrees", "differs" or "not modeled".
-        why: of a difference, whose it is and how that is known; of a case left out, what is
-            missing.
+        verdict: one of `VERDICTS`: "failed" where our computation did not reach the end.
+        why: of a difference, whose it is and how that is known; of a failure, where it ended; of a
+            case left out, what is missing.
         command: what computes the line again.
     """
 
@@ -56,5 +57,5 @@ def keep(suite: str, lines: Sequence[Line]) -> None:
     FILE.write_text(text.replace("NaN", "null") + "\n", encoding="utf-8")
     for line in lines:
         print(f"{line.verdict:12} {line.difference:8.1e}  {line.case}: {line.why or line.what}")
-    count = {v: sum(x.verdict == v for x in lines) for v in (AGREES, DIFFERS, NOT_MODELED)}
+    count = {v: sum(x.verdict == v for x in lines) for v in VERDICTS}
     print(", ".join(f"{n} {verdict}" for verdict, n in count.items()))

@@ -1,5 +1,6 @@
 """Examples of Siconos: the law of impact, and the suite without its data."""
 
+import dataclasses
 import os
 from pathlib import Path
 
@@ -27,6 +28,14 @@ def test_impulses_press_and_suffice_and_do_not_do_both():
 def test_every_file_is_a_case_or_says_why_not():
     for name, case in suite.CASES.items():
         assert isinstance(case, suite.Case) or len(case) > 5, name
+
+
+def test_a_contact_that_is_driven_through_is_named():
+    driven = dataclasses.replace(
+        balls.falling(0.0, -2.0), joints=lambda q, t: q + 2.0 * t, restitution=[0.5]
+    )
+    with pytest.raises(impact.MotionError, match=r"at t = 0 s no impulse keeps contact 0 .* 2 m/s"):
+        impact.Motion(driven, np.array([0.0, 1.0])).struck(np.zeros(1), np.array([-2.0]), 0.0)
 
 
 @pytest.mark.slow

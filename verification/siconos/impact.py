@@ -27,8 +27,15 @@ CLOSED, ABOVE = 1e-9, 1e-12
 """A gap below the first is closed, and one that opens begins at the second, of the model's size."""
 SLOW = 1e-5
 """A contact that is left more slowly, of the fastest approach so far, stays closed."""
+UNSTOPPED = 1e-6
+"""A contact that is approached faster than this after its impact, of the fastest approach so far,
+has not been stopped; round-off of a solution of least squares is far below."""
 MOST = 4000
 """Impacts of one motion."""
+
+
+class MotionError(Exception):
+    """There is no motion from here on, or not within `MOST` impacts."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -238,12 +245,20 @@ class Motion:
             return v
         self.impacts += 1
         if self.impacts > MOST:
-            raise ValueError(f"more than {MOST} impacts by t = {t:.6g} s.")
+            raise MotionError(f"more than {MOST} impacts by t = {t:.6g} s")
         N, P = A[fixed:][met], self.mobility(M, A)
         e = np.asarray(problem.restitution)[met]
         # what is not approached is not thrown back
         impulse = least(N @ P @ N.T, approach + e * np.minimum(approach, 0.0))
-        return v + P @ N.T @ impulse
+        v = v + P @ N.T @ impulse
+        left = np.asarray(problem.rates(jnp.asarray(q), jnp.asarray(v), at))[fixed:][met]
+        if np.any(left < -UNSTOPPED * self.fastest):
+            slowest = int(met[np.argmin(left)])
+            raise MotionError(
+                f"at t = {t:.4g} s no impulse keeps contact {slowest} from being passed at "
+                f"{-left.min():.3g} m/s: the joints alone determine that velocity"
+            )
+        return v
 
     def resting(self, q, v, t: float) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
         """The contacts that stay closed, and the state on them; the others' gaps open."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import jax.numpy as jnp
 import numpy as np
 
@@ -89,13 +91,28 @@ def rocking_block() -> Impacting:
     )
 
 
-def rods(spring: bool = False) -> Impacting:
+def flight(place: Sequence[float], velocity: Sequence[float], guided: bool = False) -> Impacting:
+    """The center of a body that flies, or falls along a vertical guide; no contact."""
+    place = jnp.asarray(place, float)
+    return Impacting(
+        lambda q, t: jnp.eye(3),
+        lambda q, v, t: jnp.array([0.0, 0.0, -9.81]),
+        lambda q, t: jnp.zeros(0),
+        [],
+        place,
+        velocity,
+        joints=(lambda q, t: (q - place)[:2]) if guided else None,
+    )
+
+
+def rods(spring: bool = False, driven: bool = False) -> Impacting:
     """Three rods of 1 m, hinged to each other and to the world, the last one on a vertical guide
     above a floor; x, z and the angle about y of each.
 
     Args:
         spring: the center of the first hangs on springs of 10⁴ N/m from the origin, and a spring of
             10³ N·m turns it to 1 rad.
+        driven: the first turns at cos(πt/2) rad/s, whatever that needs.
     """
     side = np.sqrt(0.5)
     q0 = np.array(
@@ -116,6 +133,8 @@ def rods(spring: bool = False) -> Impacting:
             end(q, 1, -1.0) - end(q, 2, -1.0),
             jnp.array([q[6], q[8] - np.pi / 2]),
         ]
+        if driven:
+            found.append(jnp.array([q[2] - np.pi / 4 - jnp.sin(np.pi / 2 * t) / (np.pi / 2)]))
         return jnp.concatenate(found)
 
     def force(q, v, t):
