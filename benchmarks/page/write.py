@@ -98,7 +98,8 @@ def _startup(found: dict | None) -> str:
         "help": "`zwang --help`",
         "import": "`import zwang`, with all that a run needs",
         "first": "`zwang run five-bar`, nothing compiled yet",
-        "warm": "the same, compiled before",
+        "warm": "the same, once more",
+        "warm, loop compiled": "the same, once its loop has been compiled behind",
         "warm without report": "the same, `--no-report`",
         "warm, nothing kept": "the same, with JAX's compile cache alone",
     }

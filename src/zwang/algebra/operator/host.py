@@ -6,15 +6,24 @@ A run that has not been compiled yet projects its steps with it. The equations a
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import numpy as np
-from scipy.linalg import get_lapack_funcs
 
 from zwang.algebra.judgement import row_scale, units_of
 from zwang.algebra.pseudoinverse.proximal import LEAST_ROW, Proximal
 
-POTRF, POTRS = get_lapack_funcs(("potrf", "potrs"), (np.zeros(1),))
-"""LAPACK's Cholesky factorization and solution, without the checks around them, which take longer
-than a dozen rows do."""
+
+@cache
+def lapack() -> Any:
+    """LAPACK's Cholesky factorization and solution, `potrf` and `potrs`, without the checks around
+    them, which take longer than a dozen rows do.
+    """
+    # a tenth of what importing zwang takes, which a process that runs nothing does without
+    from scipy.linalg import get_lapack_funcs
+
+    return get_lapack_funcs(("potrf", "potrs"), (np.zeros(1),))
 
 
 class HostMass:
@@ -95,7 +104,8 @@ class HostOperator:
         # relative to the largest row, so that the damping does not depend on units
         largest = self.gram.diagonal().max(initial=LEAST_ROW)
         self._damped = self.gram + float(method.damping) * largest * np.eye(len(A))
-        self._factor, failed = POTRF(self._damped, lower=1) if len(A) else (self._damped, 0)
+        potrf, self._potrs = lapack()
+        self._factor, failed = potrf(self._damped, lower=1) if len(A) else (self._damped, 0)
         # LAPACK leaves half a factor when it fails, which must not be used
         if failed or not np.isfinite(largest):
             self._factor = np.full_like(self.gram, np.nan)
@@ -107,9 +117,10 @@ class HostOperator:
         r = (self.scale * r.T).T
         # each sweep leaves the part μ/(σ² + μ) of the error in a direction of singular value σ, so
         # that directions of redundant rows, σ = 0, keep the value zero
-        multipliers = POTRS(self._factor, r, lower=1)[0]
+        solve = self._potrs
+        multipliers = solve(self._factor, r, lower=1)[0]
         for _ in range(self.sweeps - 1):
-            multipliers = multipliers + POTRS(self._factor, r - self.gram @ multipliers, lower=1)[0]
+            multipliers = multipliers + solve(self._factor, r - self.gram @ multipliers, lower=1)[0]
         return self.mass.unweigh(self.C.T @ multipliers)
 
     def columns(self, R: np.ndarray) -> np.ndarray:
