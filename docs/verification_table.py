@@ -8,6 +8,7 @@
 
 import html
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -47,8 +48,12 @@ def counted(lines: list[dict]) -> str:
     return ", ".join(f"{n} {said(n, verdict)}" for verdict, n in sorted(count.items()))
 
 
-def cells(line: dict) -> list[str]:
-    """A line of the table."""
+NUMBER = re.compile(r"(?:≤ )?\d[\d.]*e-\d+")
+"""Numbers that a narrow column would break at their minus signs."""
+
+
+def cells(line: dict, several: bool) -> list[str]:
+    """A line of the table, with its command where a suite has several."""
     number = line["difference"]
     found = "" if number is None else f"{number:.1e} (≤ {line['allowed']:.0e})"
     return [
@@ -59,17 +64,26 @@ def cells(line: dict) -> list[str]:
         found,
         line["verdict"],
         line["why"],
+        line["command"] if several else "",
     ]
+
+
+def cell(text: str, code: bool) -> str:
+    """A cell of a line as HTML."""
+    shown = NUMBER.sub(r"<span class='unbroken'>\g<0></span>", html.escape(text))
+    return f"<td><code>{shown}</code></td>" if code and text else f"<td>{shown}</td>"
 
 
 def table(lines: list[dict]) -> str:
     """The lines of a suite as HTML, without columns that are empty throughout."""
-    heads = ("case", "what", "published", "ours", "difference", "verdict", "why, and whose")
-    rows = [cells(line) for line in lines]
+    heads = "case, what, published, ours, difference, verdict, why and whose, command".split(", ")
+    several = len({line["command"] for line in lines}) > 1
+    rows = [cells(line, several) for line in lines]
     shown = [i for i in range(len(heads)) if any(row[i] for row in rows)]
     head = "".join(f"<th scope='col'>{heads[i]}</th>" for i in shown)
     body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(row[i])}</td>" for i in shown) + "</tr>" for row in rows
+        "<tr>" + "".join(cell(row[i], heads[i] == "command") for i in shown) + "</tr>"
+        for row in rows
     )
     return f"<table class='docutils'><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
