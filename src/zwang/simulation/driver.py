@@ -19,7 +19,7 @@ from zwang.errors import Result
 from zwang.simulation.branch_start import meeting
 from zwang.simulation.conditions import refuse_undefined
 from zwang.simulation.engine import Engine, Execution
-from zwang.simulation.pace import Pace, stiff_gain
+from zwang.simulation.pace import Pace, jumping_force, stiff_gain
 from zwang.simulation.reached import Clock
 from zwang.simulation.results import Steps, Switched
 from zwang.simulation.results.observe import refuse_missed
@@ -333,9 +333,16 @@ class RunDriver:
             self.detail = where or self.detail
         if stopped in ENDLESS and self.detail is None:
             step = max(np.max(self._recent_lengths(), initial=0.0), float(here.h))
-            said = hopeless, stiff_gain(self.model.servo, float(step))
+            jumps = jumping_force(self.flow.dynamics, *self._last_two())
+            said = hopeless, jumps, stiff_gain(self.model.servo, float(step))
             self.detail = "; ".join(filter(None, said)) or None
         return stopped
+
+    def _last_two(self) -> tuple[np.ndarray, np.ndarray]:
+        """The last two instants and states that were kept."""
+        ends = self.parts[-2:]
+        t, y = (np.concatenate([getattr(x, name)[-2:] for x in ends])[-2:] for name in "ty")
+        return t[[0, -1]], y[[0, -1]]
 
     def _recent_lengths(self, *added: Steps) -> np.ndarray:
         """Lengths of the last steps since the turn before, at most `RECENT`; with those of parts

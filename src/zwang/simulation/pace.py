@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from zwang.dynamics.control_law import AbstractControlLaw
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.evaluation import evaluate
+from zwang.equations.state import host_state
 
 MEASURED = 1024
 """Attempted steps over which a pace is measured."""
@@ -13,6 +18,13 @@ HOPELESS = 1e3
 """A run is given up if the rest takes this many times the steps that are left to it."""
 FOLLOWED = 0.01
 """Steps are as short as a gain makes them if it decays by this exponent or more within one."""
+AROUND = 2.0 ** np.arange(-3, 7)
+"""How far to either side of its last step a run looks for a jump, in lengths of that step."""
+HALVED = 30
+"""How often an interval around a jump is halved; what changes smoothly has become 1e-9 of what it
+was."""
+JUMPS = 0.1
+"""A force jumps if this part of its size is left across the last interval."""
 
 
 class Pace:
@@ -59,4 +71,42 @@ def stiff_gain(law: AbstractControlLaw | None, step: float) -> str:
     return (
         f"the gain of {name!r} makes its error decay at {rates[name]:.1e} 1/s, which steps of "
         f"{step:.1e} s follow: give a smaller one"
+    )
+
+
+def jumping_force(dynamics: Dynamics, t: np.ndarray, y: np.ndarray) -> str:
+    """Which force jumps about where a run has ended, in words; empty if none does.
+
+    Args:
+        dynamics: the equation of motion.
+        t, y: the last two instants and states, shapes (2,) and (2, n); beside them the motion is
+            taken for a straight line.
+    """
+    system = dynamics.system
+
+    def force(s: float) -> np.ndarray:
+        q, v = np.split(y[1] + s * (y[1] - y[0]), [system.nq])
+        return np.asarray(evaluate(dynamics, host_state(q, v, t[1] + s * (t[1] - t[0]))).F)
+
+    places = np.concatenate([-AROUND[::-1], [0.0], AROUND])
+    forces = np.array([force(s) for s in places])
+    size = np.max(np.abs(forces), axis=0)
+    if not np.all(np.isfinite(forces)) or not np.any(size):
+        return ""
+    change = np.abs(np.diff(forces, axis=0)) / np.where(size > 0, size, 1.0)
+    k, i = np.unravel_index(np.argmax(change), change.shape)
+    (low, high), (before, after) = places[k : k + 2], forces[k : k + 2]
+    for _ in range(HALVED):
+        middle = (low + high) / 2
+        between = force(middle)
+        if np.abs(between[i] - before[i]) > np.abs(after[i] - between[i]):
+            high, after = middle, between
+        else:
+            low, before = middle, between
+    if not np.abs(after[i] - before[i]) > JUMPS * size[i]:
+        return ""
+    return (
+        f"the force along {system.velocities[i]!r} jumps there from {before[i]:.3g} to "
+        f"{after[i]:.3g}, which no step gets past: make it continuous, such as tanh(v/v0) in place "
+        "of sign(v)"
     )
