@@ -127,6 +127,14 @@ class AbstractControlLaw(eqx.Module):
         """How fast each servo constraint's error decays at most [1/s], where that is known."""
         return {}
 
+    def kept_errors(
+        self, passive: Dynamics, s: State, reach: np.ndarray, speed: np.ndarray
+    ) -> dict[str, tuple[float, float]]:
+        """`|φ|` and `|ψ|` at a start of each servo constraint that is off there and that nothing
+        brings back, beside the largest sizes of coordinates and velocities in the motion.
+        """
+        return {}
+
     def saturated(self, u: np.ndarray) -> np.ndarray:
         """Which controls are at a limit of their actuator, of the shape of u, (..., nu)."""
         return np.zeros(np.shape(u), bool)

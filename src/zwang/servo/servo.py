@@ -34,6 +34,7 @@ from zwang.servo.gains import AbstractGain, as_gain, fit_rows, require_decay
 from zwang.servo.lie_derivative import NATURAL_DEGREE
 from zwang.servo.limits import Limits
 from zwang.servo.null_space import AUTHORITY_THRESHOLD, AbstractNullSpace, LeastNorm
+from zwang.servo.start_error import kept_errors
 from zwang.suggestions import did_you_mean
 from zwang.tracing import outcome, returned
 
@@ -265,6 +266,9 @@ class Servo(AbstractControlLaw):
     def decay_rates(self):
         poles = {name: g.error_poles(self.degrees[name]) for name, g in self.gains.items()}
         return {name: float(np.max(np.abs(x))) for name, x in poles.items() if len(x)}
+
+    def kept_errors(self, passive, s, reach, speed):
+        return kept_errors(self, passive, s, reach, speed)
 
     def saturated(self, u):
         return np.zeros(np.shape(u), bool) if self.limits is None else self.limits.reached(u)

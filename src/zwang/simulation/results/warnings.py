@@ -9,6 +9,7 @@ import numpy as np
 
 from zwang.algebra.judgement import AT_REST, SUMMED
 from zwang.dynamics.drift.metric import condition_of_mass
+from zwang.equations.state import host_state
 from zwang.errors import Result
 from zwang.simulation.results.branch_taken import unnamed
 from zwang.simulation.results.energy import energy_of
@@ -58,6 +59,27 @@ def _start_branch(run: Run, data: Variables) -> Iterator[str]:
 
 def _unmet(run: Run, data: Variables) -> Iterator[str]:
     yield unmet(data)
+
+
+def _error_kept(run: Run, data: Variables) -> Iterator[str]:
+    """Servo constraints that start off and have no gain, so that their error stays or grows."""
+    law = run.model.servo
+    if law is None:
+        return
+    y, nq = np.abs(run.steps.y), run.model.system.nq
+    start = host_state(run.steps.y[0, :nq], run.steps.y[0, nq:], run.steps.t[0])
+    reach, speed = np.split(np.max(y, axis=0), [nq])
+    found = law.kept_errors(run.flow.dynamics.passive, start, reach, speed)
+    for name, sizes in found.items():
+        symbols = zip(("phi", "psi"), sizes, strict=True)
+        off = " and ".join(f"|{symbol}| = {x:.2g}" for symbol, x in symbols if x)
+        at = [str(x) for x in data["servo_constraint"].values].index(name)
+        place, rate = (data[f"servo_{x}violation"].values[-1, at] for x in ("", "velocity_"))
+        yield (
+            f"servo constraint {name!r} starts with {off} and has no gain that brings it back: its "
+            f"error is {rate if np.isnan(place) else place:.2g} at the end; give "
+            "zw.Servo(..., gains=...), or start on it."
+        )
 
 
 def _saturated(run: Run, data: Variables) -> Iterator[str]:
@@ -184,6 +206,7 @@ WARNINGS = (
     _method_changed,
     _inaccurate,
     _unmet,
+    _error_kept,
     _saturated,
     _energy,
 )
