@@ -240,3 +240,12 @@ def test_an_input_that_moves_the_constraints_is_refused():
     model = zw.Model(system, [rod], {"length": 1.0})
     with pytest.raises(zw.ModelError, match="'length' moves the constraints"):
         zw.linearize(model, [0.0, -1.0], inputs=["length"])
+
+
+def test_the_verdict_says_what_eigenvalues_leave_open():
+    spring = zw.System(2, lambda q, t, p: jnp.eye(2), lambda q, v, t, p: jnp.array([0.0, -q[1]]))
+    free = zw.linearize(zw.Model(spring, []), [0.0, 0.0])
+    # a deviation of the first velocity grows with time, and not exponentially
+    assert free.stable and free.verdict == "neutral: nothing brings q0 back"
+    falling = zw.linearize(systems.cart_pole(), [0.0, 0.0, 0.3, 0.4])
+    assert falling.kind == "moving state" and "verdict               open: " in str(falling)

@@ -182,6 +182,11 @@ GRADIENTS = (
         "zw.simulate runs on the host.*gradient=",
         lambda: grad(lambda x: sum_of(run(params={"length": x})))(1.0),
     ),
+    (
+        "grad of a run by a parameter, operation by operation",
+        "zw.simulate runs on the host.*gradient=",
+        lambda: jax.grad(lambda x: sum_of(run(params={"length": x})))(1.0),
+    ),
     ("jit of a run", "zw.simulate runs on the host", lambda: jax.jit(lambda q: run(q=q).q)(Q)),
     (
         "vmap of consistent_state",

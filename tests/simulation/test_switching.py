@@ -119,6 +119,8 @@ def test_a_rope_goes_slack_where_its_tension_ends_and_is_taut_again_later():
     assert np.allclose(q, [L * np.sin(2 * np.pi / 3), -L * np.cos(2 * np.pi / 3)], atol=1e-9)
     assert again.on == ("rope",) and again.energy_loss > 0 and again.time > slack.time + 0.1
     assert np.all(np.linalg.norm(run.q, axis=1) <= L + 1e-12)
+    listed = [line.strip() for line in str(run).splitlines() if "t = " in line and "rope" in line]
+    assert f"switches           {slack}" in listed and str(again) in listed
 
 
 def test_after_a_release_the_motion_is_free_flight():

@@ -92,10 +92,18 @@ class Equilibrium:
         A strict minimum of the potential is stable (Lagrange and Dirichlet); where the Hessian has
         a negative eigenvalue, gyroscopic forces may still hold the state, which eigenvalues tell.
         """
+        return self._least or self.linearization.stable
+
+    @property
+    def verdict(self) -> str:
+        """The same in words: "stable", "unstable", or what the eigenvalues leave open."""
+        return "stable" if self._least else self.linearization.verdict
+
+    @functools.cached_property
+    def _least(self) -> bool:
+        """Whether it is a strict minimum of the potential that no force leaves."""
         K = self.stiffness
-        if K is not None and len(K) and K[0] > 1e-9 * abs(K[-1]) and not self._pushes():
-            return True
-        return self.linearization.stable
+        return bool(K is not None and len(K) and K[0] > 1e-9 * abs(K[-1]) and not self._pushes())
 
     def _pushes(self) -> bool:
         """Whether forces that depend on v feed energy in, at three small random velocities."""

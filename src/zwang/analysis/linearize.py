@@ -116,10 +116,22 @@ class Linearization(LinearSystem):
 
     @property
     def stable(self) -> bool:
-        """Whether no deviation grows by the linear equations, symmetries left out in a steady
-        motion.
+        """Whether no deviation grows exponentially by the linear equations, symmetries left out in
+        a steady motion.
         """
         return is_stable(self.reduced().A if self.kind == "steady motion" else self.A)
+
+    @property
+    def verdict(self) -> str:
+        """Stability in words: "stable", "unstable", or what the eigenvalues leave open."""
+        if self.kind == "moving state":
+            return "open: eigenvalues at one state of a motion do not decide how deviations grow"
+        if not self.stable:
+            return "unstable"
+        free = [name for x in self.modes().members if x.kind == "free" for name in x.names]
+        if self.kind == "equilibrium" and free:
+            return f"neutral: nothing brings {', '.join(dict.fromkeys(free))} back"
+        return "stable"
 
     @functools.cached_property
     def symmetric_directions(self) -> np.ndarray:
@@ -202,7 +214,7 @@ class Linearization(LinearSystem):
             f"{len(self.inputs)} inputs, {len(self.outputs)} outputs\n"
             f"  state                 orthonormal basis of the tangent space in the mass metric "
             f"({s.nv} velocities)\n"
-            f"  verdict               {'stable' if self.stable else 'unstable'}\n"
+            f"  verdict               {self.verdict}\n"
         )
         return head + str(self.modes())
 

@@ -37,7 +37,7 @@ def equilibrium_lines(e: Equilibrium) -> Iterator[str]:
     """What an equilibrium prints."""
     system = e.model.system
     kind = "steady motion" if e.steady else "equilibrium"
-    yield f"{e.model.name}: {kind}, {'stable' if e.stable else 'unstable'}"
+    yield f"{e.model.name}: {kind}, {e.verdict}"
     yield f"  unbalanced force  {e.residual:.1e} (relative)"
     if e.stiffness is not None and len(e.stiffness):
         least, most = e.stiffness[[0, -1]]

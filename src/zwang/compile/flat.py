@@ -80,13 +80,16 @@ def signature(x: Any) -> Any:
     """What a compiled program depends on of a leaf: shape and kind of an array, all of a constant.
 
     Raises:
-        NotCacheableError: for an array that is traced or spread over devices.
+        TracerArrayConversionError: for an array that is traced.
+        NotCacheableError: for an array that is spread over devices.
     """
     if isinstance(x, (np.ndarray, np.generic)):
         return x.shape, x.dtype, False
     if isinstance(x, jax.Array):
+        if isinstance(x, Tracer):
+            raise jax.errors.TracerArrayConversionError(x)
         # such a program would be tied to devices that another process does not have
-        if isinstance(x, Tracer) or not x.is_fully_addressable or len(x.devices()) != 1:
+        if not x.is_fully_addressable or len(x.devices()) != 1:
             raise NotCacheableError("an array that is not on this machine alone")
         return x.shape, x.dtype, x.weak_type
     return type(x), x

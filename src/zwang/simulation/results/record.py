@@ -34,6 +34,9 @@ from zwang.stepping import AbstractIntegrator
 if TYPE_CHECKING:
     import xarray as xr
 
+FEW = 3
+"""Switches and crossings that `print(run)` lists; `run.switches` and `run.crossings` are all."""
+
 
 class Run:
     """A finished (or interrupted) simulation. It can be pickled, with its model and all that was
@@ -117,6 +120,11 @@ class Run:
             if (w := worst(data, name, every)) is not None:
                 at = f"constraint {w.constraint}, t = {w.time:.4g} s"
                 lines.append(f"  {name.replace('_', ' '):18s} {symbol} up to {w.value:.2e} ({at})")
+        for heading, found in (("switches", self.switches), ("crossings", self.crossings)):
+            more = len(found) - FEW
+            listed = [*map(str, found[:FEW]), *([f"and {more} more"] if more > 0 else [])]
+            for i, sentence in enumerate(listed):
+                lines.append(f"  {heading if i == 0 else '':18s} {sentence}")
         heading = "warning" + "s" * (len(self.warnings) != 1)
         for i, sentence in enumerate(self.warnings or ("none",)):
             lines.append(f"  {heading if i == 0 else '':18s} {sentence}")
