@@ -34,7 +34,7 @@ from zwang.stepping import AbstractIntegrator
 if TYPE_CHECKING:
     import xarray as xr
 
-FEW = 3
+LISTED_EVENTS = 3
 """Switches and crossings that `print(run)` lists; `run.switches` and `run.crossings` are all."""
 
 
@@ -121,8 +121,8 @@ class Run:
                 at = f"constraint {w.constraint}, t = {w.time:.4g} s"
                 lines.append(f"  {name.replace('_', ' '):18s} {symbol} up to {w.value:.2e} ({at})")
         for heading, found in (("switches", self.switches), ("crossings", self.crossings)):
-            more = len(found) - FEW
-            listed = [*map(str, found[:FEW]), *([f"and {more} more"] if more > 0 else [])]
+            more = len(found) - LISTED_EVENTS
+            listed = [*map(str, found[:LISTED_EVENTS]), *([f"and {more} more"] if more > 0 else [])]
             for i, sentence in enumerate(listed):
                 lines.append(f"  {heading if i == 0 else '':18s} {sentence}")
         heading = "warning" + "s" * (len(self.warnings) != 1)
