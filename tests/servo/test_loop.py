@@ -75,6 +75,20 @@ def test_sampled_loop_is_that_of_the_matrix_exponential(late, believed):
     )  # across a jump of the control
 
 
+@pytest.mark.parametrize("T", [0.05, 0.5])
+def test_a_loop_that_is_sampled_too_slowly_says_so(T):
+    """Poles at −3 lie outside of the unit circle where the control is held for half a second."""
+    run = zw.simulate(follower(), [0.0], [0.0], duration=10.0, loop=zw.Loop(sample_time=T))
+    grows = [x for x in run.warnings if x.startswith("the error of servo constraint 'at' grows")]
+    # what a sample makes of a deviation of the state from rest at x = 1
+    A, B = np.array([[0, 1], [0, -0.25]]), np.array([[0], [0.5]])
+    held = expm(np.block([[A, B], [np.zeros((1, 3))]]) * T)[:2]
+    once = held[:, :2] + held[:, 2:] @ np.array([[-18.0, -12.0 + 0.5]])
+    radius = max(abs(np.linalg.eigvals(once)))
+    assert len(grows) == (radius > 1), (radius, run.warnings)
+    assert all("shorter sample_time" in x for x in grows)
+
+
 @pytest.mark.slow
 def test_noise_is_that_of_its_seed_and_size():
     def run(seed, level):

@@ -9,6 +9,7 @@ import numpy as np
 
 from zwang.algebra.judgement import AT_REST, SUMMED
 from zwang.dynamics.drift.metric import condition_of_mass
+from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.equations.state import host_state
 from zwang.errors import Result
 from zwang.simulation.results.branch_taken import unnamed
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 AT_TIMES = 0.5
 """Where no more than this part of the samples is inaccurate, the motion passes near a singular
 configuration, in which accelerations are quotients of small numbers; its rows are ordinary."""
+
+GROWN = 10.0
+"""An error that is so many times as large in each third of a run as in the one before grows
+exponentially."""
 
 
 def warnings_of(run: Run, data: Variables) -> tuple[str, ...]:
@@ -80,6 +85,26 @@ def _error_kept(run: Run, data: Variables) -> Iterator[str]:
             f"error is {rate if np.isnan(place) else place:.2g} at the end; give "
             "zw.Servo(..., gains=...), or start on it."
         )
+
+
+def _error_grows(run: Run, data: Variables) -> Iterator[str]:
+    """Servo constraints whose error grows exponentially, whatever makes the loop unstable."""
+    if run.model.servo is None or len(data["time"].values) < 3:
+        return
+    names = [str(x) for x in data["servo_constraint"].values]
+    reach = float(np.max(np.abs(run.q), initial=0.0))
+    sampled = run.flow.sampler is not None
+    for i, name in enumerate(names):
+        place, rate = (data[f"servo_{x}violation"].values[:, i] for x in ("", "velocity_"))
+        error = rate if np.isnan(place).all() else place
+        first, middle, last = (np.max(x, initial=0.0) for x in np.array_split(error, 3))
+        # a path that is followed late or against noise has its error from the beginning
+        if last > GROWN * middle and middle > GROWN * first and last > START_TOLERANCE * reach:
+            cure = "a shorter sample_time, or smaller gains" if sampled else "other gains"
+            yield (
+                f"the error of servo constraint {name!r} grows from {first:.2g} in the first third "
+                f"of the run to {last:.2g} in the last: the loop is unstable; give {cure}."
+            )
 
 
 def _saturated(run: Run, data: Variables) -> Iterator[str]:
@@ -207,6 +232,7 @@ WARNINGS = (
     _inaccurate,
     _unmet,
     _error_kept,
+    _error_grows,
     _saturated,
     _energy,
 )
