@@ -25,7 +25,7 @@ AT_TIMES = 0.5
 configuration, in which accelerations are quotients of small numbers; its rows are ordinary."""
 
 GROWN = 10.0
-"""An error that is so many times as large in each third of a run as in the one before grows
+"""An error that is larger by this factor in each third of a run than in the one before grows
 exponentially."""
 
 
