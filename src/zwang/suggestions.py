@@ -22,4 +22,4 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
         return f"; did you mean {' or '.join(map(repr, close))}?"
     more = len(known) - MOST_SHOWN
     listed = ", ".join(known[:MOST_SHOWN]) + (f" and {more} more" if more > 0 else "")
-    return f"; there are: {listed or 'none'}."
+    return f"; there are: {listed}." if known else "; there is none."

@@ -49,7 +49,7 @@ def test_the_closed_loop_has_the_poles_that_were_announced(regulator):
     np.testing.assert_allclose(
         np.sort_complex(closed.poles), np.sort_complex(regulator.poles), rtol=1e-8
     )
-    assert "push = u₀" in str(regulator)
+    assert "push = 0 − " in str(regulator) and "δ(cart.x)" in str(regulator)
 
 
 def test_a_state_out_of_reach_is_named():

@@ -100,7 +100,9 @@ def test_models_and_results_print_names_and_numbers_but_no_arrays(pendulum):
     placed = zw.consistent_state(pendulum, [1.0, 0.01], [0.0, 0.0])
     limits, gain = zw.Limits(-2.0, 2.0), zw.SecondOrder(3.0)
     stop = zw.Stop(lambda q, v, t, p: q[0], name="upright")
+    plant, module = zw.Plant(pendulum, np.eye(2), [0.0, -1.0]), zw.Module(pendulum, name="left")
     shown = (pendulum, pendulum.system, pendulum.constraints, found, placed, limits, gain, stop)
+    shown += (placed.state, plant, module, zw.Hierarchy([[module]], name="one"))
     for x in (*shown, zw.check(pendulum, found.q), pendulum.constraints.members[0]):
         for text in (repr(x), str(x)):
             assert not [noise for noise in NOISE if noise in text], text
@@ -108,6 +110,9 @@ def test_models_and_results_print_names_and_numbers_but_no_arrays(pendulum):
     assert repr(limits) == "Limits(lower=-2, upper=2)"
     assert "y           -1" in repr(found)
     assert "moved by at most" in repr(placed)
+    assert "2 inputs (u0, u1), steps of 0.02 s by Tsit5" in repr(plant)
+    # of the kind that was written down, not of how a hierarchy evaluates it
+    assert "left.rod    Holonomic" in repr(shown[-1]) and "1 constraint rows" in repr(module)
 
 
 def test_a_member_of_the_gallery_prints_what_it_is():

@@ -126,16 +126,17 @@ class Regulator:
         slowest = -float(np.max(np.real(self.poles), initial=-np.inf))
         lines = [
             f"{at.model.name}: regulator with {len(at.inputs)} inputs on {len(at.A)} states, "
-            f"slowest pole {slowest:.4g} 1/s"
+            f"slowest pole {slowest:.4g} 1/s; δ is a deviation from the state it was made for"
         ]
         names = [*at.model.system.coordinates, *(f"{x} rate" for x in at.model.system.velocities)]
-        for name, row in zip(at.inputs, np.hstack([self.K_q, self.K_v]), strict=True):
+        gains = np.hstack([self.K_q, self.K_v])
+        for name, nominal, row in zip(at.inputs, at.nominal_inputs, gains, strict=True):
             shown = [
-                f"{'−' if x > 0 else '+'} {abs(x):.4g} {n}"
+                f"{'−' if x > 0 else '+'} {abs(x):.4g} δ({n})"
                 for n, x in zip(names, row, strict=True)
                 if abs(x) > 1e-12
             ]
-            lines.append(f"  {name} = {' '.join(['u₀', *shown])}")
+            lines.append(f"  {name} = {' '.join([f'{float(nominal):.4g}', *shown])}")
         return "\n".join(lines)
 
     __repr__ = __str__

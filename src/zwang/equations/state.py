@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Array, Float
 
+from zwang.arrays import is_concrete
+
 
 class State(NamedTuple):
     """An instant of a motion.
@@ -20,6 +22,12 @@ class State(NamedTuple):
     q: Float[Array, " nq"]
     v: Float[Array, " nv"]
     t: Float[Array, ""]
+
+    def __repr__(self) -> str:
+        if not is_concrete(self):
+            return f"State(q={self.q}, v={self.v}, t={self.t})"
+        q, v = (np.array2string(np.asarray(x), separator=", ", threshold=24) for x in self[:2])
+        return f"State(q={q}, v={v}, t={float(self.t):.6g})"
 
 
 def host_state(q: Any, v: Any, t: Any) -> State:

@@ -76,6 +76,13 @@ class Module:
             )
         self.model, self.name = model, name
 
+    def __repr__(self) -> str:
+        c = self.model.constraints
+        return (
+            f"Module({self.name!r}: {', '.join(self.model.system.coordinates[:6])}"
+            f"{' …' if self.model.system.nq > 6 else ''}; {c.m} constraint rows)"
+        )
+
 
 def _with(model: Model, params: PyTree, name: str) -> Model:
     merged = model.merged(params)

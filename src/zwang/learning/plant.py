@@ -133,6 +133,14 @@ class Plant:
         self.start = jax.tree_util.tree_map(jnp.asarray, found.placement.state)
         self._dynamics = dataclasses.replace(dynamics, scales=found.scales)
 
+    def __repr__(self) -> str:
+        inputs = ", ".join(self.input_names[:6]) + (" …" if self.nu > 6 else "")
+        method = f"{type(self._method).__name__}, {self.substeps} to a step"
+        return (
+            f"Plant of {self.model.name}: {self.nu} inputs ({inputs}), steps of {self.length:g} s "
+            f"by {method}"
+        )
+
     @property
     def nu(self) -> int:
         """Number of inputs."""

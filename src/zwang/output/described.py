@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from zwang.arrays import is_concrete
+from zwang.equations.constraint import AbstractConstraint
 from zwang.errors import Result
 from zwang.output.named_tables import NamedTable, number, per_second
 
@@ -59,7 +60,12 @@ def constraints_table(constraints: Any) -> NamedTable:
     rows = []
     for member, size in zip(constraints.members, constraints.sizes, strict=True):
         own = size // len(member.parts)
-        rows += [(part, type(member).__name__, member.level, str(own)) for part in member.parts]
+        written = member
+        # a module's constraint at its places is one of the kind that was written down
+        while isinstance(inner := getattr(written, "constraint", None), AbstractConstraint):
+            written = inner
+        kind = type(written).__name__
+        rows += [(part, kind, member.level, str(own)) for part in member.parts]
     title = f"{counted(len(rows), 'constraint')} of {counted(constraints.m, 'row')}"
     return NamedTable(title, ("constraint", "kind", "given at level", "rows"), rows)
 
