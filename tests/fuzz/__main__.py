@@ -24,6 +24,8 @@ KINDS = {
     "models": (models.case, 300.0),
 }
 """A case of each kind, and the seconds that it may take, compilation included."""
+VALID = ("starts", "models")
+"""Kinds whose cases are valid input, of which few should end in a sentence."""
 SHOWN = 40
 """Failures of a kind that are printed; all of them are in the file of seeds."""
 LINES = 40
@@ -36,7 +38,7 @@ class Progress:
     def __init__(self, kind: str, count: int):
         self.kind, self.count, self.every = kind, count, max(1, count // LINES)
         self.known = len(runner.remembered(kind))
-        self.done = self.failed = self.last = 0
+        self.done = self.failed = self.refused = self.last = 0
         self.begun, self.said = time.monotonic(), 0.0
 
     def __call__(self, seed: int, what: str | None) -> None:
@@ -48,7 +50,16 @@ class Progress:
         took = time.monotonic() - self.begun
         if self.done % self.every == 0 and took > self.said + 1.0:
             self.said = took
-            print(f"{self.kind}: {self.done} tried, {self.failed} failed, {took:.0f} s", flush=True)
+            print(f"{self.kind}: {self.counts()}, {took:.0f} s", flush=True)
+
+    def answered(self, seed: int, sentence: str) -> None:
+        """Count a case that ended in a sentence; of valid models each of them is shown."""
+        self.refused += 1
+        if self.kind in VALID:
+            print(f"  {self.kind}, seed {seed} ends in a sentence: {sentence}", flush=True)
+
+    def counts(self) -> str:
+        return f"{self.done} tried, {self.failed} failed, {self.refused} ended in a sentence"
 
     def interrupted(self, first: int) -> str:
         start = first if self.done <= self.known else self.last + 1
@@ -68,13 +79,14 @@ def main() -> int:
         if count := getattr(asked, kind):
             begun = time.monotonic()
             progress = Progress(kind, count)
+            heard = {"progress": progress, "answered": progress.answered}
             try:
-                wrong = runner.failures(kind, case, count, asked.seed, seconds, progress=progress)
+                wrong = runner.failures(kind, case, count, asked.seed, seconds, **heard)
             except KeyboardInterrupt:
                 print(progress.interrupted(asked.seed), flush=True)
                 return 130
             took = time.monotonic() - begun
-            print(f"{kind}: {len(wrong)} of {count} failed, {took:.0f} s", flush=True)
+            print(f"{kind}: {progress.counts()}, {took:.0f} s", flush=True)
             total += len(wrong)
     return 1 if total else 0
 

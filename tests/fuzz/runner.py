@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from zwang.errors import ModelError, SimulationError
+from zwang.errors import ModelError, Result, SimulationError
 
 SEEDS = Path(__file__).with_name("seeds.txt")
 """`kind seed` in each line: what has failed before, and is tried first."""
@@ -52,17 +52,29 @@ def limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def failure(case: Callable[[np.random.Generator], None], seed: int, seconds: float) -> str | None:
+def failure(
+    case: Callable[[np.random.Generator], None],
+    seed: int,
+    seconds: float,
+    answered: Callable[[int, str], None] = lambda seed, sentence: None,
+) -> str | None:
     """What is wrong with the case of a seed; None if it ends as it should.
 
     A case raises `AssertionError` for a wrong result; the library's own errors are right answers
-    as long as they say something in one readable sentence.
+    as long as they say something in one readable sentence, which `answered` is called with.
+
+    Raises:
+        KeyboardInterrupt: at a Ctrl-C, also where a run has made a result of it: what was
+            interrupted has shown nothing.
     """
     try:
         with limit(seconds), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             case(np.random.default_rng(seed))
     except OWN as error:
+        if getattr(error, "result", None) is Result.INTERRUPTED:
+            raise KeyboardInterrupt from error
+        answered(seed, str(error))
         return _unreadable(str(error))
     except AssertionError as error:
         return f"wrong: {error}"
@@ -95,16 +107,17 @@ def failures(
     seconds: float,
     seeds: Path | None = SEEDS,
     progress: Callable[[int, str | None], None] = lambda seed, what: None,
+    answered: Callable[[int, str], None] = lambda seed, sentence: None,
 ) -> dict[int, str]:
     """What is wrong, by seed: seeds that failed before first, then `count` from `seed` on.
 
     New ones are appended to the file of seeds at once unless `seeds` is None; `progress` is called
-    with each case when it has ended.
+    with each case when it has ended, `answered` before that if it ended in a sentence.
     """
     known = remembered(kind, seeds)
     wrong = {}
     for s in [*known, *(s for s in range(seed, seed + count) if s not in known)]:
-        if (what := failure(case, s, seconds)) is not None:
+        if (what := failure(case, s, seconds, answered)) is not None:
             wrong[s] = what
             if seeds is not None and s not in known:
                 with seeds.open("a") as file:

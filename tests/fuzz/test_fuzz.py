@@ -5,7 +5,7 @@ import pytest
 
 from tests.fuzz import arguments, formulas, models, robot_files, runner, starts, toml_files
 from tests.fuzz.__main__ import Progress
-from zwang.errors import ModelError
+from zwang.errors import ModelError, Result, SimulationError
 from zwang.mechanism.expression import Expression
 
 
@@ -60,6 +60,25 @@ def endless(random: np.random.Generator) -> None:
 )
 def test_the_runner_sees_what_is_foreign_and_what_hangs(case, says):
     assert says in (runner.failure(case, 0, 0.2) or "")
+
+
+def test_a_case_that_was_interrupted_has_not_passed():
+    def stopped(random: np.random.Generator) -> None:
+        raise SimulationError("stopped: interrupted by the user.", Result.INTERRUPTED)
+
+    with pytest.raises(KeyboardInterrupt):
+        runner.failure(stopped, 0, 5.0)
+
+
+def test_a_case_that_ends_in_a_sentence_is_counted():
+    def refused(random: np.random.Generator) -> None:
+        raise ModelError("got 0, expected 1.")
+
+    progress = Progress("numbers", 3)
+    assert not runner.failures(
+        "numbers", refused, 3, 0, 5.0, seeds=None, progress=progress, answered=progress.answered
+    )
+    assert progress.counts() == "3 tried, 0 failed, 3 ended in a sentence"
 
 
 def test_seeds_that_failed_are_kept_and_tried_first(tmp_path):
