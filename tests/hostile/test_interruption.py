@@ -89,6 +89,15 @@ def test_a_second_interruption_leaves_at_once(tmp_path, monkeypatch):
     assert not (tmp_path / "out" / "run.nc").exists()
 
 
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_an_interruption_before_there_is_anything_is_said(tmp_path, monkeypatch, command):
+    monkeypatch.setattr(f"zwang.cli.{command}.load_target", press)
+    answer = zwang(command, write(tmp_path, PENDULUM), "--out", tmp_path / "out")
+    assert answer.code == 130
+    assert "zwang: interrupted; each file that was written is whole" in answer.err
+    assert "Traceback" not in answer.err
+
+
 def test_a_process_that_is_interrupted_ends_with_its_run_saved(tmp_path):
     """A real SIGINT, sent as soon as the model's own figure is drawn: after the integration."""
     text = (

@@ -34,7 +34,7 @@ from typing import Annotated, NoReturn
 import typer
 
 import zwang
-from zwang.cli.failure import FAULT, explain
+from zwang.cli.failure import FAULT, explain, heard
 from zwang.cli.terminal import complain, ready
 from zwang.errors import ModelError
 
@@ -101,11 +101,11 @@ def application(words: Sequence[str]) -> typer.Typer:
 def _command(module: str) -> Callable:
     command = importlib.import_module(f"zwang.cli.{module}").command
     if module in OWN_BAR:
-        return command
+        return heard(command)
     # a bar is nothing that the list of commands needs
     from zwang.cli.progress import with_bar
 
-    return with_bar(command)
+    return heard(with_bar(command))
 
 
 def _summary(module: str) -> Callable:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import traceback
+from collections.abc import Callable
 
 import typer
 
@@ -10,6 +12,7 @@ from zwang.cli.advice import fitted
 
 WRONG_INPUT, RUN_FAILED, INTERRUPTED, FAULT = 2, 3, 130, 1
 PARSER_ERROR = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+NOTHING_YET = "interrupted; each file that was written is whole, and others are missing"
 LONGEST_SENTENCE = 600
 """Characters of a sentence; JAX's own messages can be pages."""
 
@@ -18,8 +21,21 @@ class UserError(Exception):
     """The command line, a file or a value is wrong; the sentence says how to put it right."""
 
 
-class KeptError(Exception):
-    """Ctrl-C has ended a run that is kept in a folder; the sentence says how to go on."""
+class InterruptedCommandError(Exception):
+    """Ctrl-C has ended a command; the sentence says what is left, without its full stop."""
+
+
+def heard(command: Callable[..., int]) -> Callable[..., int]:
+    """A command whose end by Ctrl-C is said: the parser of the command line would end silently."""
+
+    @functools.wraps(command)
+    def hearing(*args, **kwargs) -> int:
+        try:
+            return command(*args, **kwargs)
+        except KeyboardInterrupt as error:
+            raise InterruptedCommandError(str(error) or NOTHING_YET) from error
+
+    return hearing
 
 
 def explain(error: BaseException) -> tuple[str, int]:
@@ -27,8 +43,8 @@ def explain(error: BaseException) -> tuple[str, int]:
     from zwang.errors import ModelError, OutputError
 
     if isinstance(error, KeyboardInterrupt):
-        return "interrupted before there were results.", INTERRUPTED
-    if isinstance(error, KeptError):
+        return f"{NOTHING_YET}.", INTERRUPTED
+    if isinstance(error, InterruptedCommandError):
         return one_line(f"{fitted(str(error))}."), INTERRUPTED
     if isinstance(error, (UserError, ModelError)):
         return one_line(fitted(str(error))), WRONG_INPUT

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from zwang.cli.failure import KeptError, UserError
+from zwang.cli.failure import UserError
 from zwang.files import is_file, read_text, write_text
 from zwang.files.reading import shown_path
 
@@ -66,17 +66,13 @@ def streamed(target: Any, folder: Path, options: dict[str, Any], progress):
     """The run, kept in a folder while it grows, as one run."""
     from zwang.study.long_run import long_run
 
-    try:
-        long = long_run(
-            target.model,
-            target.q0,
-            target.v0,
-            out=folder,
-            params=target.params or None,
-            progress=progress,
-            **options,
-        )
-    except KeyboardInterrupt as error:
-        # the parser of the command line would end without the sentence
-        raise KeptError(str(error) or "interrupted before there were results") from None
+    long = long_run(
+        target.model,
+        target.q0,
+        target.v0,
+        out=folder,
+        params=target.params or None,
+        progress=progress,
+        **options,
+    )
     return long.run()
