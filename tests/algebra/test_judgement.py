@@ -5,11 +5,13 @@ import pytest
 
 from zwang.algebra.judgement import (
     ABSENT,
+    AT_REST,
     CONSISTENT,
     FLOOR,
     OFF_MANIFOLD,
     UNCERTAIN,
     allowance,
+    relative_error,
     relative_residual,
     row_scale,
     row_units,
@@ -23,6 +25,16 @@ def test_rows_are_divided_by_their_lengths_and_absent_ones_left_out():
     np.testing.assert_array_equal(row_scale(np, LENGTH), [0.5, 2.0, 0.0, 0.0])
     np.testing.assert_array_equal(row_scale(np, np.zeros(2)), [0.0, 0.0])
     np.testing.assert_array_equal(row_scale(np, np.array([1e6, 1e-6])), [1e-6, 1e6])
+    # beside each other alone, however small their unit makes them
+    np.testing.assert_allclose(row_scale(np, np.array([1e-20, 2e-20])), [1e20, 5e19])
+
+
+@pytest.mark.parametrize("free", [1e-3, 1e3])
+def test_an_error_is_relative_to_the_free_acceleration_in_an_equilibrium_only(free):
+    for part, beside in ((2.0, 2 * AT_REST * free), (0.5, free)):
+        error = 1e-9 * free
+        found = relative_error(np, error, part * AT_REST * free, free)
+        assert found == pytest.approx(error / beside)
 
 
 def test_residuals_of_absent_rows_count_in_units_of_the_longest():
