@@ -340,7 +340,8 @@ class RunDriver:
 
     def _last_two(self) -> tuple[np.ndarray, np.ndarray]:
         """The last two instants and states that were kept."""
-        ends = self.parts[-2:]
+        # a chunk in which every step was refused holds none
+        ends = [x for x in self.parts if len(x.t)][-2:]
         t, y = (np.concatenate([getattr(x, name)[-2:] for x in ends])[-2:] for name in "ty")
         return t[[0, -1]], y[[0, -1]]
 

@@ -20,7 +20,7 @@ def lapack() -> Any:
     """LAPACK's Cholesky factorization and solution, `potrf` and `potrs`, without the checks around
     them, which take longer than a dozen rows do.
     """
-    # a tenth of what importing zwang takes, which a process that runs nothing does without
+    # importing it takes a quarter as long as zwang itself, and not every process factors
     from scipy.linalg import get_lapack_funcs
 
     return get_lapack_funcs(("potrf", "potrs"), (np.zeros(1),))
