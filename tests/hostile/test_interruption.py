@@ -12,7 +12,7 @@ import xarray as xr
 
 import zwang as zw
 from tests.cli.command_line import PENDULUM, write, zwang
-from zwang.errors import Result
+from zwang.errors import OutputError, Result
 
 COMMAND = """
 import signal, sys
@@ -71,15 +71,15 @@ def test_an_interruption_while_the_run_is_observed_ends_saved(tmp_path, monkeypa
     assert not (tmp_path / "out" / "report.html").exists()
 
 
-def test_an_interruption_while_the_report_is_written_leaves_the_earlier_one(tmp_path, monkeypatch):
+def test_an_interruption_while_the_report_is_written_leaves_no_earlier_one(tmp_path, monkeypatch):
     out = tmp_path / "out"
     out.mkdir()
     (out / "report.html").write_text("of an earlier run")
     monkeypatch.setattr("zwang.output.report.write_report", press)
     answer = zwang("run", write(tmp_path, PENDULUM), "--out", out)
-    assert answer.code == 130 and "report.html there may be of an earlier run" in answer.err
+    assert answer.code == 130 and "its report is not complete" in answer.err
     assert (out / "run.nc").is_file()
-    assert (out / "report.html").read_text() == "of an earlier run"
+    assert not (out / "report.html").exists()
 
 
 def test_a_second_interruption_leaves_at_once(tmp_path, monkeypatch):
@@ -119,5 +119,23 @@ def test_a_process_that_is_interrupted_ends_with_its_run_saved(tmp_path):
     finally:
         job.kill()
     assert job.returncode == 130, err
-    assert re.search(r"^zwang: interrupted after the integration: the run is saved", err, re.M), err
+    assert re.search(r"^zwang: interrupted after the integration; the run is saved", err, re.M), err
     assert (tmp_path / "out" / "run.nc").is_file()
+
+
+def test_a_disk_that_fills_after_the_run_is_saved_costs_only_the_pages(tmp_path, monkeypatch):
+    """The run's summary and warnings are said, and no page of an earlier run stands beside it."""
+    from zwang.output import report
+
+    def full(*_, **__):
+        raise OutputError(28, "cannot write report.html: no space left on device.")
+
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "report.html").write_text("of an earlier run")
+    monkeypatch.setattr(report, "write_report", full)
+    answer = zwang("run", write(tmp_path, PENDULUM), "--out", out)
+    assert answer.code == 1
+    assert "no space left on device; the run is saved in" in answer.err
+    assert "run.nc" in answer.out and (out / "run.nc").is_file()
+    assert not (out / "report.html").exists()

@@ -6,13 +6,13 @@ import contextlib
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 
 from zwang.cli import compile_ahead
 from zwang.cli.advice import fitted
-from zwang.cli.failure import INTERRUPTED, RUN_FAILED, UserError
+from zwang.cli.failure import INTERRUPTED, RUN_FAILED, UserError, explain
 from zwang.cli.interruption import Interruption
 from zwang.cli.model_options import ModelNameIfAny, Settings
 from zwang.cli.options import drift_treatment, method
@@ -47,11 +47,18 @@ from zwang.cli.terminal import complain, say, warn
 from zwang.cli.timing import WallTime
 from zwang.cli.values import assignments, did_you_mean, number_or_list
 from zwang.families import FORMULATIONS, INTEGRATORS, PSEUDOINVERSES
-from zwang.files import is_file
 
 UNITS = {"duration": " s", "step": " s"}
 START = "start.svg"
 """File of the picture that is there before anything is compiled."""
+PAGES = ("report.html", "view.html")
+
+
+class Unfinished(NamedTuple):
+    """Why the pages of a saved run are not complete, and the exit code for it."""
+
+    sentence: str
+    code: int
 
 
 def command(
@@ -145,27 +152,32 @@ def command(
         pages = lambda: _write_pages(
             run, summary, target, options, folder, phases, wall, warnings, deriving
         )
-        interrupted = _interrupted(interruption, None if no_report else pages, folder)
-    _say(summary, wall, folder, not (no_report or interrupted), quiet, warnings)
-    if interrupted:
-        complain(interrupted)
+        unfinished = _finished(interruption, None if no_report else pages, folder)
+    _say(summary, wall, folder, not (no_report or unfinished), quiet, warnings)
+    if unfinished:
+        complain(unfinished.sentence)
     elif compile_ahead.is_wanted(behind, model, run, wall.phases["integration"]):
         compile_ahead.begin(ctx.obj["words"], quiet)
     if run.result.is_failure:
         complain(_stopped(summary, target.name, folder))
-    return _exit_code(run, interrupted)
+    return _exit_code(run, unfinished)
 
 
-def _interrupted(interruption: Interruption, write: Callable | None, folder: Path) -> str:
-    """Write the pages, if any; what Ctrl-C has left out, if it came."""
+def _finished(
+    interruption: Interruption, write: Callable | None, folder: Path
+) -> Unfinished | None:
+    """Write the pages, if any; what came in between, Ctrl-C or a full disk, if something did."""
     try:
         # from here on Ctrl-C ends the writing of pages at once
         interruption.release()
         if write is not None:
             write()
     except KeyboardInterrupt:
-        return _left_out(folder)
-    return ""
+        return Unfinished(_left_out("interrupted after the integration", folder), INTERRUPTED)
+    except (OSError, MemoryError) as error:
+        sentence, code = explain(error)
+        return Unfinished(_left_out(sentence.rstrip("."), folder), code)
+    return None
 
 
 def _methods(integrator, pseudoinverse, formulation) -> dict[str, Any]:
@@ -177,9 +189,11 @@ def _methods(integrator, pseudoinverse, formulation) -> dict[str, Any]:
     }
 
 
-def _exit_code(run, interrupted: str) -> int:
-    if interrupted or run.result.name == "INTERRUPTED":
+def _exit_code(run, unfinished: Unfinished | None) -> int:
+    if run.result.name == "INTERRUPTED":
         return INTERRUPTED
+    if unfinished:
+        return unfinished.code
     return RUN_FAILED if run.result.is_failure else 0
 
 
@@ -217,14 +231,9 @@ def _stopped(summary, name: str, folder: Path) -> str:
     return f"{name} stopped at {here}: {fitted(summary.sentence)}; what was reached is in {folder}."
 
 
-def _left_out(folder: Path) -> str:
-    """What Ctrl-C after the run has been saved leaves behind."""
-    old = [name for name in ("report.html", "view.html") if is_file(folder / name)]
-    kept = f"; {' and '.join(old)} there may be of an earlier run" if old else ""
-    return (
-        f"interrupted after the integration: the run is saved in {folder / 'run.nc'}, "
-        f"its report is not complete{kept}."
-    )
+def _left_out(why: str, folder: Path) -> str:
+    """What is there where the pages could not be written after the run."""
+    return f"{why}; the run is saved in {folder / 'run.nc'}, its report is not complete."
 
 
 def _simulated(
@@ -280,6 +289,9 @@ def _save(run, target: Target, folder: Path, bar: Bar, wall: WallTime, warnings:
                 run.variables.add(more(target.mechanism, run))
     finally:  # a fault in what is computed of a run must not lose it
         run.save(folder / "run.nc")
+    # those of an earlier run would stand beside this one if the new ones cannot be written
+    for page in PAGES:
+        (folder / page).unlink(missing_ok=True)
     wall.ends("results")
     return summary
 
@@ -375,7 +387,7 @@ def _say(
     print_closing(summary, wall)
     written = [
         folder / name
-        for name in ("run.nc", *(("report.html", "view.html", START) if report else ()))
+        for name in ("run.nc", *((*PAGES, START) if report else ()))
         if (folder / name).is_file()
     ]
     say(f"\nwritten: {', '.join(map(str, written))}")
