@@ -168,6 +168,9 @@ def _finished(
 ) -> Unfinished | None:
     """Write the pages, if any; what came in between, Ctrl-C or a full disk, if something did."""
     try:
+        # those of an earlier run would stand beside this one if the new ones cannot be written
+        for page in PAGES:
+            (folder / page).unlink(missing_ok=True)
         # from here on Ctrl-C ends the writing of pages at once
         interruption.release()
         if write is not None:
@@ -289,9 +292,6 @@ def _save(run, target: Target, folder: Path, bar: Bar, wall: WallTime, warnings:
                 run.variables.add(more(target.mechanism, run))
     finally:  # a fault in what is computed of a run must not lose it
         run.save(folder / "run.nc")
-    # those of an earlier run would stand beside this one if the new ones cannot be written
-    for page in PAGES:
-        (folder / page).unlink(missing_ok=True)
     wall.ends("results")
     return summary
 
