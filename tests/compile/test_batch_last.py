@@ -7,7 +7,7 @@ import pytest
 
 from tests.compile.test_fusion import OPERATIONS
 from zwang.algebra import cholesky
-from zwang.compile import lowering
+from zwang.compile import fusion, lowering
 from zwang.compile.batch_last import vmap_last
 from zwang.compile.events import NOT_FUSED
 
@@ -145,6 +145,16 @@ def test_terms_of_a_product_are_not_kept():
     assert "f64[20,20,8]" in text and "f64[30,20,20,8]" not in text
 
 
+OF_MEMBERS = lowering.Way(fusion.BATCH, members=8)
+
+
+def one_kernel(function, *arrays) -> list:
+    """The arrays that a function returns, computed in one kernel."""
+    *found, meaningless = lowering.compile_flat(function, [*arrays], OF_MEMBERS).compiled(*arrays)
+    assert np.shape(meaningless) == () and len(found) == len(jax.eval_shape(function, *arrays))
+    return found
+
+
 def test_a_factor_that_all_share_takes_nothing_from_outside():
     """What was computed before the call, also within it, would be a number of another program
     there.
@@ -153,23 +163,14 @@ def test_a_factor_that_all_share_takes_nothing_from_outside():
         jnp.sin(y[0, 0])
         + cholesky.inverse_factor(y.T @ y + jnp.eye(4) * jnp.sqrt(jnp.abs(y[0, 0])))[0] * z[0]
     )
-    run = lowering.compile_batch_kernel(vmap_last(shared, (None, 0)), (x[0], x))
-    assert run is not None
-    np.testing.assert_allclose(run(x[0], x)[0], jax.vmap(shared, (None, 0))(x[0], x), rtol=1e-12)
+    (found,) = one_kernel(lambda *given: [vmap_last(shared, (None, 0))(*given)], x[0], x)
+    np.testing.assert_allclose(found, jax.vmap(shared, (None, 0))(x[0], x), rtol=1e-12)
 
 
 def test_one_kernel():
-    run = lowering.compile_batch_kernel(
-        vmap_last(
-            lambda x, k: (looped(x, k)[1], cholesky.inverse_factor(x @ x.T + jnp.eye(5))), (0, 0)
-        ),
-        (x, k),
-    )
-    assert run is not None
-    expected = jax.vmap(
-        lambda x, k: (looped(x, k)[1], cholesky.inverse_factor(x @ x.T + jnp.eye(5)))
-    )(x, k)
-    for e, g in zip(expected, run(x, k)[0], strict=True):
+    of_one = lambda x, k: [looped(x, k)[1], cholesky.inverse_factor(x @ x.T + jnp.eye(5))]
+    expected = jax.vmap(of_one)(x, k)
+    for e, g in zip(expected, one_kernel(vmap_last(of_one, (0, 0)), x, k), strict=True):
         np.testing.assert_allclose(g, e, rtol=1e-12, atol=1e-13)
 
 
@@ -179,7 +180,8 @@ def test_what_calls_the_runtime_is_no_kernel():
         listener := lambda event, **about: heard.append((event, about))
     )
     try:
-        assert lowering.compile_batch_kernel(vmap_last(jnp.linalg.svd, (0,)), (x,)) is None
+        svd = lambda x: [*vmap_last(jnp.linalg.svd, (0,))(x)]
+        assert lowering.compile_flat(svd, [x], OF_MEMBERS).compiled.out_tree.num_leaves == 3
     finally:
         jax.monitoring.unregister_event_listener(listener)
     assert [about["reason"] for event, about in heard if event == NOT_FUSED]

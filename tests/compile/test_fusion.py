@@ -8,7 +8,7 @@ import pytest
 import zwang as zw
 from zwang.compile import compiler_options, fusion, program
 from zwang.compile.fusion import KERNEL_OPTIONS, fits, one_kernel
-from zwang.compile.lowering import compile_flat
+from zwang.compile.lowering import Way, compile_flat
 
 x = np.random.default_rng(3).standard_normal((5, 4))
 OPERATIONS = {
@@ -149,8 +149,8 @@ def test_what_does_not_fit_is_compiled_operation_by_operation(function):
 def test_larger_limits_allow_larger_kernels():
     product = lambda x: [x + jnp.full((40, 40), x[0, 0]) @ np.full((40, 40), 0.5)]
     small = lambda x: [product(x[:1, :1])[0].sum()]
-    _, _, small_only = compile_flat(small, [x], fusion.SMALL)
-    _, _, large = compile_flat(small, [x], fusion.LARGE)
+    _, _, small_only = compile_flat(small, [x], Way(fusion.SMALL))
+    _, _, large = compile_flat(small, [x], Way(fusion.LARGE))
     assert (
         "xla_cpu_small_call" not in small_only.as_text() and "xla_cpu_small_call" in large.as_text()
     )

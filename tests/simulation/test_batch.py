@@ -74,6 +74,40 @@ def test_members_in_one_kernel_are_the_same(some, options, compilers_as_asked):
     assert np.nanmax(np.delete(many.violation, 3, axis=0)) < least
 
 
+@pytest.mark.parametrize("options", [{}, {"step": 0.05, "precision": "single"}])
+def test_a_second_batch_of_the_same_motions_compiles_nothing(options, compiled):
+    many = lambda **changed: zw.batch(
+        *(pendulum(), STARTS, np.zeros(2), TIMES), **{"chunk": 2, **options, **changed}
+    )
+    first = many()
+    assert len(compiled) == 1
+    again = many()  # of a model that was defined anew
+    np.testing.assert_array_equal(again.q, first.q)
+    zw.batch(pendulum(), STARTS[::-1].copy(), np.zeros(2), TIMES, chunk=2, **options)
+    assert len(compiled) == 1
+    many(params={"m": np.linspace(1, 2, len(STARTS))})
+    assert len(compiled) == 2
+    many(longest_step=0.04)
+    assert len(compiled) == 3
+
+
+def test_a_model_whose_functions_see_other_numbers_is_compiled_anew(compiled):
+    def force(q, v, t, p):
+        return jnp.array([0.0, -gravity[0]])
+
+    gravity = [0.0]
+    runs = []
+    for gravity[0] in (0.0, 9.81):
+        system = zw.System(nq=2, mass_matrix=lambda q, t, p: jnp.ones(2), force=force)
+        runs.append(zw.batch(zw.Model(system), np.ones((2, 2)), np.zeros(2), [0.0, 1.0]))
+    assert np.allclose(runs[0].q[:, -1], 1) and np.allclose(runs[1].q[:, -1, 1], 1 - 9.81 / 2)
+
+
+@pytest.mark.filterwarnings("error")
+def test_single_precision_says_nothing_of_bounds_beyond_it():
+    zw.batch(pendulum(), STARTS, np.zeros(2), TIMES, step=0.05, precision="single", longest_step=1)
+
+
 def test_a_model_too_large_for_a_kernel_runs_operation_by_operation(
     monkeypatch, compilers_as_asked
 ):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import equinox as eqx
 import jax
@@ -67,6 +68,17 @@ class CompiledProgram:
         self._slots = [i for i, x in enumerate(leaves) if isinstance(x, ArraySlot)]
         self._compiled = compiled
         self.seconds = seconds
+
+    @property
+    def one_kernel(self) -> bool:
+        """Whether it runs as one kernel, which returns one number more than the function does."""
+        return cast(Any, self._compiled).out_tree.num_leaves > len(self._slots)
+
+    @functools.cached_property
+    def memory(self) -> int:
+        """Bytes that a call needs for results and in between; 0 if unknown."""
+        needed = cast(Any, self._compiled).memory_analysis()  # which takes a tenth of a second
+        return 0 if needed is None else needed.temp_size_in_bytes + needed.output_size_in_bytes
 
     def __call__(self, arrays: list) -> Any:
         leaves = list(self._constants)

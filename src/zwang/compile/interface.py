@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import time
 from collections.abc import Callable
@@ -18,7 +19,7 @@ import equinox as eqx
 import jax
 
 from zwang.arithmetic import traced
-from zwang.compile import lowering
+from zwang.compile import fusion, lowering
 from zwang.compile.batch_last import vmap_last
 from zwang.compile.compatibility import trace_context, trace_state_clean
 from zwang.compile.compilers import (
@@ -30,10 +31,10 @@ from zwang.compile.compilers import (
     requested,
 )
 from zwang.compile.flat import CompiledProgram, FlatFunction, NotCacheableError, signature
-from zwang.compile.fusion import Limits
 from zwang.compile.options import compiler_options
 from zwang.compile.packing import PackedFunction, Unpacking
 from zwang.compile.program_cache import cache
+from zwang.compile.program_cache.environment import environment_key
 from zwang.compile.recent import Recent
 
 P = ParamSpec("P")
@@ -84,7 +85,7 @@ def program(
         if (ready := compiled.get(key)) is not None:
             return ready
         flat = FlatFunction(function, leaves, tree)
-        ready = _obtained(flat, leaves, limits, quick=quick, make=make)
+        ready = _obtained(flat, leaves, lowering.Way(limits, quick), make=make)
         if ready is not None:
             compiled.put(key, ready)
         return ready
@@ -167,7 +168,8 @@ class BoundProgram:
             key = known = None
         self.key = key
         if known is None:
-            known = _obtained(FlatFunction(packed, leaves, tree), leaves, None, quick=True)
+            way = lowering.Way(None, quick=True)
+            known = _obtained(FlatFunction(packed, leaves, tree), leaves, way)
             assert known is not None
             if key is not None:
                 self._ready.put(key, known)
@@ -183,17 +185,17 @@ class BoundProgram:
 
 
 def _obtained(
-    flat: FlatFunction, leaves: list, limits: Limits | None, *, quick: bool, make: bool = True
+    flat: FlatFunction, leaves: list, way: lowering.Way, *, make: bool = True
 ) -> CompiledProgram | None:
     """A program as it was kept, or else compiled, if it is to be made."""
     cached = cache.current()
     ready = None
     if cached is not None:
-        ready = cached.program(flat, leaves, limits, quick=quick, make=make)
+        ready = cached.program(flat, leaves, way, make=make)
     if ready is None and make:
         begun = time.perf_counter()
         arrays = [x for x in leaves if eqx.is_array(x)]
-        made = lowering.compile_flat(flat, arrays, limits, quick=quick)
+        made = lowering.compile_flat(flat, arrays, way)
         ready = CompiledProgram(made.compiled, flat.skeleton, time.perf_counter() - begun)
     return ready
 
@@ -240,11 +242,14 @@ def over_members(function: Callable, axes: tuple, compiler: AbstractCompiler) ->
 
 
 class BatchProgram:
-    """A function of many members, compiled.
+    """A function of many members, compiled once in a process for what it is made of; and
+    `keep_programs` applies to it.
 
     Args:
-        function: made by `over_members` with the same compiler.
-        arguments: examples.
+        function: of what is fixed and of the members' arrays; within, it asks for them side by side
+            by `over_members` with the same compiler.
+        fixed: its first arguments, constants of the program with their numbers.
+        example: arrays as its other arguments.
         members: how many members they have.
         compiler: as requested.
 
@@ -253,30 +258,47 @@ class BatchProgram:
         memory: bytes that a call needs for results and in between; 0 if unknown.
     """
 
+    _ready: ClassVar[Recent[CompiledProgram]] = Recent()
+
     def __init__(
-        self, function: Callable, arguments: tuple, members: int, compiler: AbstractCompiler
+        self,
+        function: Callable,
+        fixed: tuple,
+        example: tuple,
+        members: int,
+        compiler: AbstractCompiler,
     ):
-        # one kernel first; where an operation has none, the members run operation by operation
-        fused = _one_batch_kernel(compiler)
-        kernel = lowering.compile_batch_kernel(function, arguments) if fused else None
-        self.one_kernel = kernel is not None
-        self._compiled = kernel or _compiled(function, arguments, members, compiler)
-        needed = self._compiled.memory_analysis()  # which takes a tenth of a second
-        self.memory = (
-            0 if needed is None else needed.temp_size_in_bytes + needed.output_size_in_bytes
-        )
+        bound = functools.update_wrapper(functools.partial(function, *fixed), function)
+        leaves, tree = jax.tree_util.tree_flatten((example, {}))
+        flat = FlatFunction(bound, leaves, tree)
+        way = lowering.Way(fusion.BATCH if _one_batch_kernel(compiler) else None, members=members)
+        plain = in_force(compiler).limits is None
+        with plain_trace() if plain else contextlib.nullcontext():
+            self._program = self._found(flat, leaves, way)
+        self.one_kernel, self.memory = self._program.one_kernel, self._program.memory
 
-    def __call__(self, *arguments) -> Any:
-        found = self._compiled(*arguments)
-        return found[0] if self.one_kernel else found
+    @classmethod
+    def _found(cls, flat: FlatFunction, leaves: list, way: lowering.Way) -> CompiledProgram:
+        """The program: at hand, as it was kept, or made."""
+        plain = is_plain()
+        # the context is a private name of JAX, which plain compilation does without
+        context = None if plain else trace_context()
+        try:
+            made_from = cache.content(flat, leaves, way)
+            made_from.token(environment_key())  # settings of the compiler, which may be changed
+            key = cache.current(), plain, context, made_from.hexdigest()
+        except Exception:  # whatever a foreign object raises while it is looked through
+            key = None
+        known = None if key is None else cls._ready.get(key)
+        if known is None:
+            known = _obtained(flat, leaves, way)
+            assert known is not None
+            if key is not None:
+                cls._ready.put(key, known)
+        return known
 
-
-def _compiled(function, arguments, members, compiler) -> jax.stages.Compiled:
-    """A function of many members, operation by operation."""
-    if in_force(compiler).limits is None:
-        with plain_trace():
-            return jax.jit(function).lower(*arguments).compile()
-    return jax.jit(function).lower(*arguments).compile(compiler_options(members))
+    def __call__(self, *arrays: Any) -> Any:
+        return self._program(jax.tree_util.tree_leaves(arrays))
 
 
 def _one_batch_kernel(compiler: AbstractCompiler) -> bool:

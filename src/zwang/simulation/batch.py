@@ -91,17 +91,16 @@ class Program:
         self,
         model: Model,
         times,
-        many: Callable,
+        program: Callable[[tuple, int], BatchProgram],
         members: _Members,
         chunk: int,
         cores: int | None,
-        compiler: AbstractCompiler,
     ):
         self._workers = max(1, min(cores or os.cpu_count() or 1, members.number // FEWEST_MEMBERS))
         self._model, self._times, self._members = model, times, members
         self._size = min(chunk, -(-members.number // self._workers))
         example = members.part(0, self._size)
-        self._compiled = BatchProgram(many, example, self._size, compiler)
+        self._compiled = program(example, self._size)
         self.one_kernel = self._compiled.one_kernel
         self.memory_per_member = self._compiled.memory // self._size
 
@@ -290,38 +289,56 @@ def prepare(
     cores = None if cores is None else count(cores, "cores", least=1)
     times = np.asarray(real_array(times, "times", "instants [s]"))
     params = {name: np.asarray(real_array(x, f"params[{name!r}]")) for name, x in params.items()}
-    one = lambda q, v, p: trajectory(model, q, v, times, params=whole_params(model, p), **options)
     compiler = requested(compiler, often, "prepare")
-    many = over_members(one, axes, compiler)
     if precision != "double":
         if options.get("step") is None:
             raise ModelError(
                 "single precision cannot hold an error to a tolerance; "
                 "give step=, the length of a step in seconds."
             )
-        # read by `one` when it is traced, which is only below
         options.setdefault("pseudoinverse", IN_SINGLE)
-        many = _in_single(
-            many,
-            over_members(
-                lambda q, v, p, x: violations(model, q, v, whole_params(model, p), x),
-                (*axes, 0),
-                compiler,
-            ),
-        )
+    motions = _Motions(model, times, options, axes, precision, compiler)
     return Program(
-        model, times, many, _Members((q0, v0, params), axes, members), chunk, cores, compiler
+        model,
+        times,
+        lambda example, size: BatchProgram(_all_members, (motions,), example, size, compiler),
+        _Members((q0, v0, params), axes, members),
+        chunk,
+        cores,
     )
 
 
-def _in_single(many: Callable, violations: Callable) -> Callable:
-    """All members in 32-bit numbers, their violations in 64-bit ones."""
+class _Motions(NamedTuple):
+    """What the motions of all members have in common."""
 
-    def run(q0, v0, params) -> Trajectory:
-        found = narrowed(many)(q0, v0, params)
-        return dataclasses.replace(found, violation=violations(q0, v0, params, found))
+    model: Model
+    times: np.ndarray
+    options: dict
+    axes: tuple
+    precision: Precision
+    compiler: AbstractCompiler
 
-    return run
+    def one(self, q, v, p) -> Trajectory:
+        """The motion of one member."""
+        params = whole_params(self.model, p)
+        return trajectory(self.model, q, v, self.times, params=params, **self.options)
+
+    def violation(self, q, v, p, found: Trajectory):
+        """How far the motion of one member is off its constraints."""
+        return violations(self.model, q, v, whole_params(self.model, p), found)
+
+
+def _all_members(motions: _Motions, q0, v0, params) -> Trajectory:
+    """The motions of all members; with single precision in 32-bit numbers, their violations in
+    64-bit ones.
+    """
+    axes, compiler = motions.axes, motions.compiler
+    many = over_members(motions.one, axes, compiler)
+    if motions.precision == "double":
+        return many(q0, v0, params)
+    found = narrowed(many)(q0, v0, params)
+    of_each = over_members(motions.violation, (*axes, 0), compiler)
+    return dataclasses.replace(found, violation=of_each(q0, v0, params, found))
 
 
 def _axes(model: Model, q0, v0, params: dict) -> tuple[tuple, int]:

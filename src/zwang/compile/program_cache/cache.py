@@ -31,7 +31,6 @@ from zwang.compile.compilers import is_plain
 from zwang.compile.events import LOADED, MADE, NOT_CACHED
 from zwang.compile.flat import CompiledProgram, FlatFunction, NotCacheableError, signature
 from zwang.compile.folder import cache_folder
-from zwang.compile.fusion import Limits
 from zwang.compile.program_cache.environment import environment_key
 from zwang.compile.program_cache.fingerprint import Fingerprint
 from zwang.compile.program_cache.prefetch import Prefetch
@@ -89,17 +88,16 @@ class ProgramCache:
         self,
         flat: FlatFunction,
         leaves: list,
-        limits: Limits | None,
+        way: lowering.Way,
         *,
-        quick: bool = False,
-        make=True,
+        make: bool = True,
     ) -> CompiledProgram | None:
         """The program for some arguments: at hand, on disk, or, with `make`, made and written; None
         if it cannot be cached.
         """
         began = time.perf_counter()
         try:
-            key = self._key(flat, leaves, limits, quick)
+            key = self._key(flat, leaves, way)
         except Exception as reason:  # whatever a foreign object raises while it is looked through
             jax.monitoring.record_event(
                 NOT_CACHED, reason=f"{flat.function.__qualname__}: {reason}"
@@ -113,33 +111,16 @@ class ProgramCache:
             return None
         else:
             arrays = [x for x in leaves if eqx.is_array(x)]
-            ready = self._make(key, flat, arrays, limits, quick)
+            ready = self._make(key, flat, arrays, way)
             jax.monitoring.record_event_duration_secs(MADE, time.perf_counter() - began)
         self._ready.put(key, ready)
         return ready
 
-    def _key(
-        self, flat: FlatFunction, leaves: list, limits: Limits | None, quick: bool = False
-    ) -> str:
-        found, function = Fingerprint(), flat.function
+    def _key(self, flat: FlatFunction, leaves: list, way: lowering.Way) -> str:
+        found = content(flat, leaves, way)
         # without the axis names of an enclosing `vmap`: at the top level there is none
         thread = [x for x in trace_context() if type(x).__name__ != "AxisEnv"]
-        found.token(
-            environment_key(),
-            self._sources,
-            repr(thread),
-            repr((limits, quick)),
-            function.__module__,
-            function.__qualname__,
-        )
-        found.add(function)
-        found.structure(flat.tree)
-        for x in leaves:
-            if eqx.is_array(x):
-                shape, dtype, weak = signature(x)
-                found.token("array", repr(shape), repr(dtype), repr(weak))
-            else:
-                found.add(x)
+        found.token(environment_key(), self._sources, repr(thread))
         found.token(self._modules.digest(found.modules))
         return found.hexdigest()
 
@@ -159,12 +140,7 @@ class ProgramCache:
             return None
 
     def _make(
-        self,
-        key: str,
-        flat: FlatFunction,
-        arrays: list,
-        limits: Limits | None,
-        quick: bool = False,
+        self, key: str, flat: FlatFunction, arrays: list, way: lowering.Way
     ) -> CompiledProgram:
         """A program compiled now, and written if it is nothing but a computation."""
         # What JAX's own cache returns cannot be serialized once more. A name that it has never met
@@ -172,7 +148,7 @@ class ProgramCache:
         flat.__name__ = f"{flat.__name__}_{uuid.uuid4().hex}"
         begun = time.perf_counter()
         with bypass_compile_cache():
-            made = lowering.compile_flat(flat, arrays, limits, quick=quick)
+            made = lowering.compile_flat(flat, arrays, way)
         seconds = time.perf_counter() - begun
         try:
             refuse_callbacks(made.traced, made.lowered)
@@ -192,6 +168,26 @@ class ProgramCache:
                 NOT_CACHED, reason=f"{flat.function.__qualname__}: {reason}"
             )
         return CompiledProgram(made.compiled, flat.skeleton, seconds)
+
+
+def content(flat: FlatFunction, leaves: list, way: lowering.Way) -> Fingerprint:
+    """What a program is made from: the function with all that it refers to, how it is compiled, and
+    its arguments but for their numbers.
+
+    Raises:
+        NotCacheableError: if that cannot be known for certain.
+    """
+    found, function = Fingerprint(), flat.function
+    found.token(repr(tuple(way)), function.__module__, function.__qualname__)
+    found.add(function)
+    found.structure(flat.tree)
+    for x in leaves:
+        if eqx.is_array(x):
+            shape, dtype, weak = signature(x)
+            found.token("array", repr(shape), repr(dtype), repr(weak))
+        else:
+            found.add(x)
+    return found
 
 
 _current: ProgramCache | None = None
