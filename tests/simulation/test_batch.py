@@ -12,6 +12,7 @@ from tests.models import pendulum
 from zwang import gallery
 from zwang.compile import fusion
 from zwang.compile.events import NOT_FUSED
+from zwang.compile.recent import Recent
 from zwang.simulation.batch import prepare
 from zwang.simulation.single_precision import narrowed
 
@@ -100,7 +101,23 @@ def test_a_model_whose_functions_see_other_numbers_is_compiled_anew(compiled):
     for gravity[0] in (0.0, 9.81):
         system = zw.System(nq=2, mass_matrix=lambda q, t, p: jnp.ones(2), force=force)
         runs.append(zw.batch(zw.Model(system), np.ones((2, 2)), np.zeros(2), [0.0, 1.0]))
+    assert len(compiled) == 2
     assert np.allclose(runs[0].q[:, -1], 1) and np.allclose(runs[1].q[:, -1, 1], 1 - 9.81 / 2)
+
+
+def test_a_batch_is_kept_unless_it_is_plain(tmp_path, compiled):
+    given = pendulum(), STARTS, np.zeros(2), TIMES
+    zw.keep_programs(tmp_path)
+    try:
+        zw.batch(*given, compiler=zw.PlainJit())
+        assert not any(x.is_file() for x in tmp_path.rglob("*"))
+        first = zw.batch(*given)
+        Recent.forget()  # what is at hand, as in another process
+        assert len(compiled) == 2
+        np.testing.assert_array_equal(zw.batch(*given).q, first.q)
+        assert len(compiled) == 2
+    finally:
+        zw.keep_programs(on=False)
 
 
 @pytest.mark.filterwarnings("error")

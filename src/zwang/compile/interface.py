@@ -188,7 +188,7 @@ def _obtained(
     flat: FlatFunction, leaves: list, way: lowering.Way, *, make: bool = True
 ) -> CompiledProgram | None:
     """A program as it was kept, or else compiled, if it is to be made."""
-    cached = cache.current()
+    cached = None if is_plain() else cache.current()
     ready = None
     if cached is not None:
         ready = cached.program(flat, leaves, way, make=make)
@@ -281,12 +281,14 @@ class BatchProgram:
     def _found(cls, flat: FlatFunction, leaves: list, way: lowering.Way) -> CompiledProgram:
         """The program: at hand, as it was kept, or made."""
         plain = is_plain()
+        if not plain and cache.current() is not None:
+            return cast(CompiledProgram, _obtained(flat, leaves, way))  # kept at hand there, too
         # the context is a private name of JAX, which plain compilation does without
         context = None if plain else trace_context()
         try:
             made_from = cache.content(flat, leaves, way)
             made_from.token(environment_key())  # settings of the compiler, which may be changed
-            key = cache.current(), plain, context, made_from.hexdigest()
+            key = context, made_from.hexdigest()
         except Exception:  # whatever a foreign object raises while it is looked through
             key = None
         known = None if key is None else cls._ready.get(key)

@@ -29,12 +29,12 @@ class Way(NamedTuple):
     Attributes:
         limits: how large one kernel may be; None for none.
         quick: whether it is to be compiled quickly rather than to run fast.
-        members: how many motions lie side by side in it.
+        members: how many motions lie side by side in it; 0 for a program of one.
     """
 
     limits: fusion.Limits | None = fusion.SMALL
     quick: bool = False
-    members: int = 1
+    members: int = 0
 
 
 def compile_flat(flat: Callable[..., list], arrays: list, way: Way = Way()) -> Lowered:
@@ -59,7 +59,7 @@ def compile_flat(flat: Callable[..., list], arrays: list, way: Way = Way()) -> L
     if _may_be_fused(traced.jaxpr, way, name):
         try:
             lowered = jax.jit(fusion.one_kernel(traced.jaxpr, name)).lower(*arrays)
-            of_kernel = fusion.BATCH_KERNEL_OPTIONS if way.members > 1 else fusion.KERNEL_OPTIONS
+            of_kernel = fusion.BATCH_KERNEL_OPTIONS if way.members else fusion.KERNEL_OPTIONS
             options = compiler_options() | of_kernel
             return Lowered(traced, lowered, lowered.compile(options))
         except Exception as reason:  # an operation that is not emitted as code after all
@@ -73,7 +73,7 @@ def _may_be_fused(program, way: Way, name: str) -> bool:
     if way.limits is None:
         return False
     if jax.default_backend() != "cpu" or not fusion.fits(program, way.limits):
-        if way.members > 1:  # where a kernel was asked for
+        if way.members:  # where a kernel was asked for
             reason = "it is too large, or one of its operations is a call of the runtime"
             jax.monitoring.record_event(NOT_FUSED, reason=f"{name}: {reason}")
         return False

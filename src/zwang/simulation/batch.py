@@ -87,20 +87,14 @@ class Program:
             included.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        times,
-        program: Callable[[tuple, int], BatchProgram],
-        members: _Members,
-        chunk: int,
-        cores: int | None,
-    ):
+    def __init__(self, motions: _Motions, members: _Members, chunk: int, cores: int | None):
         self._workers = max(1, min(cores or os.cpu_count() or 1, members.number // FEWEST_MEMBERS))
-        self._model, self._times, self._members = model, times, members
+        self._model, self._times, self._members = motions.model, motions.times, members
         self._size = min(chunk, -(-members.number // self._workers))
         example = members.part(0, self._size)
-        self._compiled = program(example, self._size)
+        self._compiled = BatchProgram(
+            _all_members, (motions,), example, self._size, motions.compiler
+        )
         self.one_kernel = self._compiled.one_kernel
         self.memory_per_member = self._compiled.memory // self._size
 
@@ -298,14 +292,7 @@ def prepare(
             )
         options.setdefault("pseudoinverse", IN_SINGLE)
     motions = _Motions(model, times, options, axes, precision, compiler)
-    return Program(
-        model,
-        times,
-        lambda example, size: BatchProgram(_all_members, (motions,), example, size, compiler),
-        _Members((q0, v0, params), axes, members),
-        chunk,
-        cores,
-    )
+    return Program(motions, _Members((q0, v0, params), axes, members), chunk, cores)
 
 
 class _Motions(NamedTuple):
