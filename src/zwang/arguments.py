@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
+from zwang.call import refuse_call
 from zwang.errors import ModelError
 from zwang.suggestions import did_you_mean
 from zwang.text import checked_name
@@ -315,7 +316,7 @@ def _refuse_type(name: str, value: object, dtype, expected: str) -> NoReturn:
 
 def host_only(remedy: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Decorate a function that runs on the host: called inside `jit`, `vmap` or `grad` it raises
-    one sentence, which ends with `remedy`.
+    one sentence, which ends with `remedy`; called with arguments that do not fit, one that says so.
     """
 
     def decorate(run: Callable[P, T]) -> Callable[P, T]:
@@ -333,6 +334,9 @@ def host_only(remedy: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
                     f"zw.{run.__name__} runs on the host and cannot be part of jit, vmap or grad: "
                     f"{remedy}."
                 ) from error
+            except TypeError:
+                refuse_call(run, args, kwargs)
+                raise
 
         return called
 

@@ -27,6 +27,7 @@ from zwang.arrays import (
     vector,
 )
 from zwang.by_identity import ByIdentity
+from zwang.call import misfits_named
 from zwang.display import present
 from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -86,6 +87,7 @@ class Model(eqx.Module):
     layout: AbstractParameterLayout | None
     _names: tuple = eqx.field(static=True)
 
+    @misfits_named
     def __init__(
         self,
         system: System,

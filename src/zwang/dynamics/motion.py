@@ -16,6 +16,7 @@ from zwang.algebra.kernel import certified_acceleration
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.arguments import instance
 from zwang.arrays import is_concrete
+from zwang.call import misfits_named
 from zwang.compile import program
 from zwang.display import present
 from zwang.dynamics.consistency import vanishing_rows
@@ -90,6 +91,7 @@ class Motion(eqx.Module):
         return present("notebook_of_motion", self)
 
 
+@misfits_named
 def motion(
     model: Model,
     q,

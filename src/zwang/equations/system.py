@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from zwang.arguments import count, function, label, labels, optional_function, text, texts
+from zwang.call import misfits_named
 from zwang.display import present
 from zwang.errors import ModelError
 
@@ -94,6 +95,7 @@ class System(eqx.Module):
     controller_states: int = eqx.field(static=True)
     parameters: Names = eqx.field(static=True)
 
+    @misfits_named
     def __init__(
         self,
         nq: int,

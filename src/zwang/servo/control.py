@@ -9,6 +9,7 @@ from jaxtyping import PyTree
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.arguments import instance, shown
 from zwang.arrays import is_concrete
+from zwang.call import misfits_named
 from zwang.compile import program
 from zwang.dynamics.control_law import Control
 from zwang.dynamics.labels import labels_of
@@ -51,6 +52,7 @@ def controller(
     return Controller(passive, given)
 
 
+@misfits_named
 def control(
     model: Model,
     servo: Servo | None = None,

@@ -23,6 +23,7 @@ from zwang.arguments import (
     texts,
 )
 from zwang.arrays import require_float64
+from zwang.call import misfits_named
 from zwang.display import present
 from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -83,6 +84,7 @@ class Servo(AbstractControlLaw):
     degrees: dict[str, int] = eqx.field(static=True)
     pseudoinverse: AbstractPseudoinverse
 
+    @misfits_named
     def __init__(
         self,
         constraints: Sequence[AbstractConstraint],

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.arguments import choice, flag, function, label, shown
+from zwang.call import misfits_named
 from zwang.compile import program
 from zwang.dynamics.drift.metric import AbstractMetric, DenseMetric, dense_mass, metric_of
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -121,6 +122,7 @@ class Switch:
 class RefusedSwitchError(Exception):
     """A constraint that cannot be switched on, or switches that never come to rest."""
 
+    @misfits_named
     def __init__(self, result: Result, detail: str):
         super().__init__(detail)
         self.result, self.detail = result, detail

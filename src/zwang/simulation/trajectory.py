@@ -26,6 +26,7 @@ from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.arguments import choice, count, instance, items, known, number, strategy
 from zwang.arithmetic import without_derivative
 from zwang.arrays import is_concrete
+from zwang.call import misfits_named
 from zwang.compile import program
 from zwang.compile.hints import set_row, while_loop
 from zwang.display import present
@@ -153,6 +154,7 @@ class _Recorded(NamedTuple):
     saved: Float[Array, "samples n1"]
 
 
+@misfits_named
 def trajectory(
     model: Model,
     q0,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import jax.numpy as jnp
 
 from zwang.arguments import function, label, optional_function
+from zwang.call import misfits_named
 from zwang.equations.constraint.base import NONIDEAL, AbstractConstraint
 from zwang.tracing import returned
 
@@ -28,6 +29,7 @@ class AccelerationConstraint(AbstractConstraint):
     name: str
     nonideal: Callable | None
 
+    @misfits_named
     def __init__(
         self,
         A: Callable,

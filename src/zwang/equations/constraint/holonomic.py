@@ -8,6 +8,7 @@ import equinox as eqx
 import jax.numpy as jnp
 
 from zwang.arguments import function, label, labels, optional_function
+from zwang.call import misfits_named
 from zwang.equations.constraint.base import NONIDEAL, AbstractConstraint
 from zwang.tracing import returned
 
@@ -38,6 +39,7 @@ class Holonomic(AbstractConstraint):
     labels: tuple[str, ...]
     unit: tuple[str, ...] = eqx.field(static=True)
 
+    @misfits_named
     def __init__(
         self,
         phi: Callable,

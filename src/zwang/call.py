@@ -1,0 +1,76 @@
+"""The sentence for a call whose arguments do not fit the function that was called."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import ParamSpec, TypeVar
+
+from zwang.errors import ModelError
+from zwang.suggestions import did_you_mean
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+IN_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def misfits_named(function: Callable[P, T]) -> Callable[P, T]:
+    """Decorate a function or an `__init__`: arguments that do not fit it end in one sentence."""
+
+    @functools.wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except TypeError:
+            refuse_call(function, args, kwargs)
+            raise
+
+    return called
+
+
+def refuse_call(function: Callable, args: tuple, kwargs: Mapping[str, object]) -> None:
+    """Raise one sentence if a function of zwang cannot take these arguments; return if it can.
+
+    It is asked after a `TypeError`, which may as well come from inside of the function. Annotations
+    are not evaluated, and nothing of the function runs.
+
+    Raises:
+        ModelError: an argument that does not exist, is missing, is given twice, or in no place.
+    """
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError:
+        name = function.__name__
+        if name == "__init__":  # named by its class, and without `self`
+            name = function.__qualname__.split(".")[-2]
+            signature = signature.replace(parameters=list(signature.parameters.values())[1:])
+            args = args[1:]
+        raise ModelError(_misfit(f"zw.{name}", signature, args, kwargs)) from None
+
+
+def _misfit(name: str, signature: inspect.Signature, args: tuple, kwargs: Mapping) -> str:
+    """What does not fit, in the order in which it is best mended."""
+    takes = signature.parameters.values()
+    places = [x.name for x in takes if x.kind in IN_PLACE]
+    by_name = [x.name for x in takes if x.kind is inspect.Parameter.KEYWORD_ONLY]
+    for key in kwargs:
+        if key not in signature.parameters:
+            return f"{name} has no argument {key!r}{did_you_mean(key, [*places, *by_name])}"
+    if len(args) > len(places):
+        rest = f"; give the others by name: {', '.join(f'{x}=' for x in by_name)}"
+        return (
+            f"{name} takes {len(places)} arguments without a name ({', '.join(places)}), "
+            f"got {len(args)}{rest if by_name else ''}."
+        )
+    twice = [x for x in places[: len(args)] if x in kwargs]
+    if twice:
+        return f"{name} got {twice[0]} twice: in its place and by name; leave one out."
+    given = {*places[: len(args)], *kwargs}
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    needed = [x for x in takes if x.default is x.empty and x.kind not in several]
+    missing = [x.name for x in needed if x.name not in given]
+    call = ", ".join(x.name if x.kind in IN_PLACE else f"{x.name}=..." for x in needed)
+    return f"{name} needs {' and '.join(missing)}: {name}({call})."
