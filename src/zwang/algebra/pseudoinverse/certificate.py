@@ -37,6 +37,9 @@ three and 1.84 times after two."""
 NULL_DIRECTION = 1e-10
 """A direction of multipliers that C shortens to this is in the null space: singular values below
 it count as zero."""
+FINAL_SWEEPS = 3
+"""Most sweeps after the iterations. Of 40 right-hand sides each, with a least singular value from
+0.6 to 1e-8, the worst quality is 6 after three and 820 without."""
 STAGNANT = 1e3
 """From a quality below this on, an iteration that does not halve it is the last: round-off is all
 that is left, and more would amplify it."""
@@ -115,7 +118,35 @@ def certified_gradients(
         jnp.zeros((), int),
     )
     start = (jnp.zeros((), int), zero, none, z, r @ z, first, still)
-    return jax.lax.while_loop(unfinished, iterate, start)[5]
+    best = jax.lax.while_loop(unfinished, iterate, start)[5]
+    return _swept(C, r, terms, precondition, best)
+
+
+def _swept(C: Any, r: Array, terms: Array, precondition: Callable, found: Certified) -> Certified:
+    """The same solution with its last digits, by sweeps for as long as they halve the quality.
+
+    Where the residual is a few units of round-off, its share in the null space, which the
+    preconditioner magnifies by 1/μ, decides the length of a conjugate direction. A sweep has no
+    length to decide, and Cᵀ removes that share.
+    """
+
+    def unfinished(carry):
+        k, best, halved = carry
+        return halved & (best.quality > 1) & (k < FINAL_SWEEPS)
+
+    def sweep(carry):
+        k, best, _ = carry
+        z = precondition(r - C @ best.solution)
+        x = best.solution + C.T @ z
+        quality = quality_of(C, r, terms, x)
+        new = Certified(x, best.multipliers + z, quality, best.iterations + 1)
+        better = (quality < best.quality) & jnp.isfinite(quality)
+        kept = jax.tree_util.tree_map(lambda x, y: jnp.where(better, x, y), new, best)
+        return k + 1, kept, quality < 0.5 * best.quality
+
+    # contradictory rows leave their disagreement, whatever is done
+    worthwhile = found.quality < STAGNANT
+    return jax.lax.while_loop(unfinished, sweep, (jnp.zeros((), int), found, worthwhile))[1]
 
 
 def certified_direct(C: Any, r: Array, terms: Array, solve: Callable) -> Certified:
