@@ -16,6 +16,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from zwang.compile import BoundProgram, ProgramSize, program_size
@@ -108,14 +109,21 @@ def stages_of(
         )
         return jnp.concatenate([rate.q, rate.v]), rate.residual, at
 
+    # the small arrays are carried as one vector: outside of the loop, where a call of few stages
+    # spends its time, each array is one or two operations of the compiled program
+    nothing = _nothing(dynamics, y)
+    small, of_small = ravel_pytree(nothing._replace(A=None))
+
     def stage(i, carry):
-        rates, first, _ = carry
+        rates, first, *_ = carry
         rate, residual, at = evaluated(rates, i)
-        return rates.at[:, i].set(rate), jnp.where(i == 0, residual, first), at
+        rates, first = rates.at[:, i].set(rate), jnp.where(i == 0, residual, first)
+        return rates, first, at.A, ravel_pytree(at._replace(A=None))[0]
 
     # a loop, and not a scan: the number of stages is traced, so that one state is one stage
-    start = jnp.zeros((len(y), len(c))), jnp.zeros(()), _nothing(dynamics, y)
-    return Stages(*jax.lax.fori_loop(0, jnp.asarray(count, int), stage, start))
+    start = jnp.zeros((len(y), len(c))), jnp.zeros(()), nothing.A, small
+    rates, first, A, small = jax.lax.fori_loop(0, jnp.asarray(count, int), stage, start)
+    return Stages(rates, first, of_small(small)._replace(A=A))
 
 
 def _diagnosed(dynamics: Dynamics, choice: Choice, treated) -> Control:
