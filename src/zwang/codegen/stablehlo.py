@@ -12,10 +12,11 @@ from jax import export
 
 from zwang.arguments import instance, texts
 from zwang.codegen.equations import identifier
+from zwang.compile.compilers import plain_trace
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import motion
 from zwang.errors import ModelError
-from zwang.files import make_folder, write_bytes, write_text
+from zwang.files import write_files
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
@@ -35,16 +36,13 @@ class StableHLO:
     data: bytes = dataclasses.field(repr=False)
 
     def write(self, folder: str | Path) -> list[Path]:
-        """Write `NAME.mlir` and `NAME.stablehlo` into a folder.
+        """Write `NAME.mlir` and `NAME.stablehlo` into a folder, both or none.
 
         Raises:
-            OutputError: if a file cannot be written.
+            OutputError: if a file cannot be written; earlier ones are unchanged.
         """
-        place = make_folder(Path(folder))
-        paths = [place / f"{self.name}.mlir", place / f"{self.name}.stablehlo"]
-        write_text(paths[0], self.text)
-        write_bytes(paths[1], self.data)
-        return paths
+        files = {f"{self.name}.mlir": self.text, f"{self.name}.stablehlo": self.data}
+        return write_files(folder, files)
 
 
 def stablehlo(
@@ -78,9 +76,10 @@ def stablehlo(
     shape = lambda *size: jax.ShapeDtypeStruct((*lead, *size), jnp.float64)
     p = jax.tree_util.tree_map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), model.params)
     # parameters stay arguments, so that other values need no other module
-    made = export.export(jax.jit(of), platforms=chosen)(
-        shape(model.system.nq), shape(model.system.nv), shape(), p
-    )
+    with plain_trace():  # hints for XLA are no part of what other runtimes can read
+        made = export.export(jax.jit(of), platforms=chosen)(
+            shape(model.system.nq), shape(model.system.nv), shape(), p
+        )
     try:
         data = bytes(made.serialize())
     except ImportError:
