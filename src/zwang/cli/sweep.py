@@ -34,6 +34,7 @@ from zwang.cli.sweep_options import (
 from zwang.cli.target import Target, load_target, locate, made_folder, results_folder
 from zwang.cli.terminal import complain, say, warn
 from zwang.cli.values import assignments
+from zwang.errors import OutputError
 
 INTERRUPTED = 130
 
@@ -112,11 +113,10 @@ def command(
                 **options,
             )
         except KeyboardInterrupt:
-            complain(
-                f"interrupted; finished parts are in {folder}, and the same command goes on from "
-                "them."
-            )
+            complain(f"interrupted; {_kept(folder)}")
             return INTERRUPTED
+        except OutputError as error:
+            raise OutputError(error.errno, f"{str(error).rstrip('.')}; {_kept(folder)}") from None
         study.again = _again(ctx.obj["words"])
         if case is not None:
             bar.says(f"running case {case}")
@@ -129,6 +129,11 @@ def command(
         say(str(study))
         say(f"\nwritten: {folder / 'report.html'}, {folder / 'cases.csv'}")
     return 0
+
+
+def _kept(folder: Path) -> str:
+    """What is there of a study that ended early."""
+    return f"finished parts are in {folder}, and the same command goes on from them."
 
 
 def _options(target: Target, **given) -> dict[str, Any]:

@@ -8,7 +8,6 @@ import importlib.resources
 import io
 import platform
 import sys
-import tempfile
 import zipfile
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from zwang.codegen.fmu.python_unit import UNIT_FILE, PythonUnit
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.files import make_folder, write_bytes, write_text
+from zwang.files.isolation import scratch_folder
 
 FLAGS = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared")
 VERSIONS = (2, 3)
@@ -233,11 +233,11 @@ def _machine(version: int) -> tuple[str, str]:
 
 
 def _binary(sources: dict[str, str], compiled: list[str]) -> bytes:
-    with tempfile.TemporaryDirectory(prefix="zwang-fmu-") as folder:
+    with scratch_folder() as folder:
         for file, text in sources.items():
-            write_text(Path(folder) / file, text)
-        build([*FLAGS, *compiled, "-o", "unit.so", "-lm"], Path(folder))
-        return (Path(folder) / "unit.so").read_bytes()
+            write_text(folder / file, text)
+        build([*FLAGS, *compiled, "-o", "unit.so", "-lm"], folder)
+        return (folder / "unit.so").read_bytes()
 
 
 def _archive(members: dict[str, bytes]) -> bytes:
