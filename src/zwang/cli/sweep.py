@@ -9,6 +9,7 @@ from typing import Any
 
 import typer
 
+from zwang.cli.advice import fitted
 from zwang.cli.failure import RUN_FAILED, UserError
 from zwang.cli.progress import Bar, SweepProgress
 from zwang.cli.sweep_options import (
@@ -126,7 +127,7 @@ def command(
     for warning in filter(None, [*warnings, *target.warnings]):
         warn(warning)
     if not quiet:
-        say(str(study))
+        say(fitted(str(study)))
         say(f"\nwritten: {folder / 'report.html'}, {folder / 'cases.csv'}")
     return 0
 
