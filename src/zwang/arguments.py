@@ -8,6 +8,7 @@ checked.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import numbers as numeric
@@ -170,6 +171,7 @@ def strategy(value: Any, kind: type | tuple[type, ...], name: str, example: str)
     if value is None:
         return
     instance(value, kind, name, example)
+    _refuse_kinds(value, name)
     for leaf in jax.tree_util.tree_leaves(value):
         if isinstance(leaf, (bool, int, Tracer)) or callable(leaf):
             continue
@@ -178,6 +180,24 @@ def strategy(value: Any, kind: type | tuple[type, ...], name: str, example: str)
         numbers = real_array(leaf, f"a number of {name}")
         if np.any(np.isnan(numbers)):
             refuse(f"a number of {name}", leaf, "no NaN")
+
+
+def _refuse_kinds(value: Any, name: str) -> None:
+    """Raise for a field that is no number, whole number or truth value where its class says so;
+    JAX would not count None among its numbers, and would compile 2.5 sweeps.
+    """
+    if not dataclasses.is_dataclass(value):
+        return
+    for field in dataclasses.fields(value):
+        given, said = getattr(value, field.name), f"{name}: {field.name}"
+        if dataclasses.is_dataclass(given):
+            _refuse_kinds(given, name)
+        elif field.type == "int":
+            count(given, said)
+        elif field.type == "bool":
+            flag(given, said)
+        elif isinstance(field.type, str) and field.type.split(" | ")[-1] == "float":
+            number(given, said, infinite=True)
 
 
 def function(value: Any, name: str, signature: str) -> Callable:

@@ -10,7 +10,8 @@ import jax
 import jax.numpy as jnp
 from jax import export
 
-from zwang.arguments import instance, texts
+from zwang.arguments import count, instance, known, refuse, texts
+from zwang.call import misfits_named
 from zwang.codegen.equations import identifier
 from zwang.compile.compilers import plain_trace
 from zwang.dynamics.model import Model
@@ -45,6 +46,7 @@ class StableHLO:
         return write_files(folder, files)
 
 
+@misfits_named
 def stablehlo(
     model: Model, *, batch: int | None = None, platforms: Sequence[str] = ("cpu",)
 ) -> StableHLO:
@@ -66,7 +68,12 @@ def stablehlo(
         >>> jax.export.deserialize(data).call(q, v, 0.0, model.params)
     """
     instance(model, Model, "stablehlo: model", "a zw.Model")
+    batch = None if batch is None else count(batch, "stablehlo: batch", least=1)
     chosen = texts(platforms, "stablehlo: platforms")
+    for platform in chosen:
+        known(platform, PLATFORMS, "stablehlo: there is no platform")
+    if not chosen:
+        refuse("stablehlo: platforms", platforms, f"one or more of {', '.join(PLATFORMS)}")
 
     def acceleration(q, v, t, p):
         return motion(model, q, v, t, params=p, throw=False).acceleration

@@ -6,6 +6,7 @@ import functools
 
 import jax
 
+from zwang.call import misfits_named
 from zwang.compile.compilers import is_plain
 
 SEQUENTIAL: dict[str, str | bool] = {
@@ -25,6 +26,7 @@ QUICK: dict[str, str | bool] = {"xla_cpu_use_fusion_emitters": False}
 faster (the evaluation of a spatial four-bar: 1.7 s instead of 2.2) and runs as fast."""
 
 
+@misfits_named
 def compiler_options(members: int = 1, *, quick: bool = False) -> dict[str, str | bool]:
     """Options with which zwang's own programs are compiled on this machine.
 

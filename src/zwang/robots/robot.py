@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import jax
@@ -14,6 +14,7 @@ from jaxtyping import Array, Float
 
 from zwang.bodies import BodyTree
 from zwang.bodies.body import entry
+from zwang.call import misfits_named
 from zwang.display import present
 from zwang.dynamics.initial_conditions import consistent_state
 from zwang.dynamics.model import Model
@@ -29,6 +30,7 @@ FORMATS = (".urdf", ".xml", ".mjcf", ".sdf")
 """Endings of files that `read` takes."""
 
 
+@partial(misfits_named, name="robot")
 def read(path: Path | str, *, floating: bool | None = None) -> Robot:
     """Read a robot: a URDF, MJCF or SDF file.
 

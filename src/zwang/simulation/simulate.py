@@ -142,7 +142,7 @@ def simulate(
         switches=switches,
         integrator=Dopri8() if integrator is None else integrator,
         step=step,
-        longest_step=longest_step,
+        longest_step=number(longest_step, "longest_step", above=0, infinite=True, unit="s"),
         drift=Projection() if drift is None else drift,
         pseudoinverse=pseudoinverse,
         formulation=formulation,

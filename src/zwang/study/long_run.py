@@ -31,6 +31,7 @@ from zwang.arguments import (
     real_array,
 )
 from zwang.arrays import require_float64
+from zwang.call import misfits_named
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError, Result
 from zwang.files.reading import shown_path
@@ -200,6 +201,7 @@ def long_run(
     return long
 
 
+@misfits_named
 def resume(
     out: Path | str,
     *,

@@ -14,6 +14,7 @@ import numpy as np
 import sympy as sp
 
 from zwang.arguments import choice, count, instance
+from zwang.call import misfits_named
 from zwang.codegen.equations import nonideal_rows
 from zwang.codegen.samples import Samples, samples
 from zwang.dynamics.model import Model
@@ -135,6 +136,7 @@ class Derivation:
         return write_files(folder, {name: self.sources[name] for name in kept})
 
 
+@misfits_named
 def derive(model: Model, q0=None, v0=None, *, states: int = 1000) -> Derivation:
     """Derive a model's explicit equation of motion by symbols, and print it as programs.
 

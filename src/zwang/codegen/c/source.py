@@ -16,6 +16,7 @@ import numpy as np
 
 from zwang.arguments import label
 from zwang.arrays import require_float64
+from zwang.call import misfits_named
 from zwang.codegen.c.statements import Statements, constant, entries
 from zwang.codegen.equations import Equations, equations, identifier, nonideal_rows
 from zwang.codegen.expression import Node
@@ -65,6 +66,7 @@ class CCode:
         return write_files(folder, self.files)
 
 
+@misfits_named
 def c_code(model: Model, q0=None, v0=None, *, name: str | None = None) -> CCode:
     """Write a model as C99 that needs neither zwang nor an allocation.
 

@@ -11,7 +11,8 @@ import sys
 import zipfile
 from pathlib import Path
 
-from zwang.arguments import flag, label, number
+from zwang.arguments import choice, flag, instance, label, number
+from zwang.call import misfits_named
 from zwang.codegen.c.library import build
 from zwang.codegen.c.source import c_code
 from zwang.codegen.c.statements import constant
@@ -73,6 +74,7 @@ class FMU:
         return path
 
 
+@misfits_named
 def fmu(
     model: Model,
     q0=None,
@@ -120,8 +122,8 @@ def fmu(
         >>> zw.fmu(model, q0, v0, version=3).write("pendulum.fmu")
         >>> zw.fmu(model, q0, v0, python=True, switches=[latch]).write("latch.fmu")
     """
-    if version not in VERSIONS:
-        raise ModelError(f"fmu: version is {version!r:.40}, expected 2 or 3.")
+    instance(model, Model, "fmu: model", "a zw.Model")
+    choice(version, "fmu: version", VERSIONS)
     step = None if step is None else number(step, "fmu: step", unit="s", above=0.0)
     if flag(python, "fmu: python"):
         return _archived(_with_python(model, q0, v0, step, name, options), version)

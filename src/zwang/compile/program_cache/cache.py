@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 
+from zwang.call import misfits_named
 from zwang.compile import lowering
 from zwang.compile.compatibility import (
     MissingNameError,
@@ -209,6 +210,7 @@ def keeps_programs() -> bool:
     return current() is not None
 
 
+@misfits_named
 def keep_programs(folder: Path | str | None = None, *, on: bool = True, task: str = "") -> str:
     """Cache compiled programs on disk from now on, and use those that are there: what ran once in
     any process is not traced again.
