@@ -287,6 +287,14 @@ def mapping(value: Any, name: str, example: str) -> dict:
     return dict(value)
 
 
+def named(value: Any, kind: type[T] | tuple[type, ...], name: str, example: str) -> dict[str, T]:
+    """A dictionary by name of objects of a kind; `example` says how one of them is written."""
+    found = mapping(value, name, f"{{'name': {example}}}")
+    for key, entry in found.items():
+        instance(entry, kind, f"{name}[{key!r}]", example)
+    return found
+
+
 def choice(value: Any, name: str, options: Iterable) -> Any:
     """One of a few words."""
     options = tuple(options)
