@@ -184,7 +184,8 @@ def strategy(value: Any, kind: type | tuple[type, ...], name: str, example: str)
 
 def _refuse_kinds(value: Any, name: str) -> None:
     """Raise for a field that is no number, whole number or truth value where its class says so;
-    JAX would not count None among its numbers, and would compile 2.5 sweeps.
+    JAX would not count None among its numbers, and would compile 2.5 sweeps. Thresholds, rates and
+    tolerances below zero would make a rank, or an error that grows, without a word.
     """
     if not dataclasses.is_dataclass(value):
         return
@@ -197,7 +198,19 @@ def _refuse_kinds(value: Any, name: str) -> None:
         elif field.type == "bool":
             flag(given, said)
         elif isinstance(field.type, str) and field.type.split(" | ")[-1] == "float":
-            number(given, said, infinite=True)
+            _refuse_negative(given, said, "..." in field.type)
+
+
+def _refuse_negative(value: Any, name: str, each_row: bool) -> None:
+    """Raise unless a value is a number of at least 0, or several where there may be one for each
+    row.
+    """
+    if not each_row or not np.ndim(value):
+        number(value, name, least=0, infinite=True)
+        return
+    numbers = real_array(value, name)
+    if not isinstance(numbers, Tracer) and np.any(np.asarray(numbers) < 0):
+        refuse(name, value, "numbers of at least 0")
 
 
 def function(value: Any, name: str, signature: str) -> Callable:

@@ -94,6 +94,12 @@ def test_only_a_sentence_comes_of_an_argument_of_a_wrong_kind(name):
                 pytest.fail(f"{name}: {parameter} is {what}: {type(error).__name__}: {error}")
 
 
+def test_rates_of_each_row_are_numbers_too():
+    drift = zw.Baumgarte(np.array([5.0]), np.array([5.0]))
+    run = zw.simulate(pendulum(), [1.0, 0.0], [0.0, 0.0], duration=0.01, drift=drift)
+    assert run.result is zw.Result.SUCCESS
+
+
 @pytest.mark.parametrize(
     "strategy",
     [
@@ -101,9 +107,12 @@ def test_only_a_sentence_comes_of_an_argument_of_a_wrong_kind(name):
         {"pseudoinverse": zw.Proximal(sweeps=-1)},
         {"pseudoinverse": zw.Proximal(damping=None)},
         {"pseudoinverse": zw.SVD(threshold="small")},
+        {"pseudoinverse": zw.SVD(threshold=-1.0)},
         {"pseudoinverse": zw.Sparse(proximal=zw.Proximal(sweeps=True))},
         {"drift": zw.Projection(iterations=None)},
         {"drift": zw.Baumgarte(None, 1.0)},
+        {"drift": zw.Baumgarte(-5.0, 5.0)},
+        {"drift": zw.Baumgarte(np.array([-5.0]), 5.0)},
         {"integrator": zw.Kvaerno5(iterations=2.5)},
     ],
     ids=repr,

@@ -26,9 +26,7 @@ class Remedy(NamedTuple):
 STEPS, LOOSER = Remedy("max-steps", "raise --max-steps"), Remedy("rtol", "loosen --rtol")
 STIFF = Remedy("integrator", "take --integrator kvaerno5 for a stiff system")
 SHORTER = Remedy("duration", "end the run before by a shorter --duration")
-OTHER_START = Remedy(
-    "set", "give another start (by --set, or by zw.consistent_state in a .py file)"
-)
+OTHER_START = Remedy("set", "give another start (by --set, or by consistent_state in a .py file)")
 PROJECTED = Remedy("start-tolerance", "raise --start-tolerance to project it")
 REMEDIES: dict[str, tuple[Remedy, ...]] = {
     r"raise max_steps, loosen rtol, or use zw\.Kvaerno5\(\) for a stiff system": (
@@ -87,6 +85,7 @@ REMEDIES: dict[str, tuple[Remedy, ...]] = {
     r"take sample=zw\.sobol\(count\) or zw\.draws\(count\)": (
         Remedy("sample", "take --sample sobol:COUNT or --sample draws:COUNT"),
     ),
+    r"zw\.with_found_degrees finds": (Remedy("", "with_found_degrees finds, in a .py file,"),),
     r"find=\"nearest\"": (Remedy("find", "--find nearest"),),
     r"zw\.c_code\b": (Remedy("", "`zwang export --as c`"),),
 }
