@@ -156,13 +156,21 @@ __all__ = [*_HOME, *_MODULES, "__version__"]  # pyright: ignore[reportUnsupporte
 
 def __getattr__(name: str):
     if name in _HOME:
-        return getattr(importlib.import_module(f"zwang.{_HOME[name]}"), _OTHER.get(name, name))
+        home = importlib.import_module(f"zwang.{_HOME[name]}")
+        return _of_users(getattr(home, _OTHER.get(name, name)))
     if name in _MODULES:
         return importlib.import_module(f"zwang.{name}")
     # members of a family that are not listed above are found in their folders
     if name[:1].isupper() and (member := _members().get(name)) is not None:
-        return member.load()
+        return _of_users(member.load())
     raise AttributeError(f"module 'zwang' has no attribute {name!r}")
+
+
+def _of_users(made):
+    """A class or a function as users take it: wrong arguments of a class are said, too."""
+    from zwang.call import class_of_users
+
+    return class_of_users(made)
 
 
 def __dir__():

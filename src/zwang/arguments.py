@@ -8,6 +8,7 @@ checked.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import numbers as numeric
@@ -170,6 +171,7 @@ def strategy(value: Any, kind: type | tuple[type, ...], name: str, example: str)
     if value is None:
         return
     instance(value, kind, name, example)
+    _refuse_kinds(value, name)
     for leaf in jax.tree_util.tree_leaves(value):
         if isinstance(leaf, (bool, int, Tracer)) or callable(leaf):
             continue
@@ -178,6 +180,37 @@ def strategy(value: Any, kind: type | tuple[type, ...], name: str, example: str)
         numbers = real_array(leaf, f"a number of {name}")
         if np.any(np.isnan(numbers)):
             refuse(f"a number of {name}", leaf, "no NaN")
+
+
+def _refuse_kinds(value: Any, name: str) -> None:
+    """Raise for a field that is no number, whole number or truth value where its class says so;
+    JAX would not count None among its numbers, and would compile 2.5 sweeps. Thresholds, rates and
+    tolerances below zero would make a rank, or an error that grows, without a word.
+    """
+    if not dataclasses.is_dataclass(value):
+        return
+    for field in dataclasses.fields(value):
+        given, said = getattr(value, field.name), f"{name}: {field.name}"
+        if dataclasses.is_dataclass(given):
+            _refuse_kinds(given, name)
+        elif field.type == "int":
+            count(given, said)
+        elif field.type == "bool":
+            flag(given, said)
+        elif isinstance(field.type, str) and field.type.split(" | ")[-1] == "float":
+            _refuse_negative(given, said, "..." in field.type)
+
+
+def _refuse_negative(value: Any, name: str, each_row: bool) -> None:
+    """Raise unless a value is a number of at least 0, or several where there may be one for each
+    row.
+    """
+    if not each_row or not np.ndim(value):
+        number(value, name, least=0, infinite=True)
+        return
+    numbers = real_array(value, name)
+    if not isinstance(numbers, Tracer) and np.any(np.asarray(numbers) < 0):
+        refuse(name, value, "numbers of at least 0")
 
 
 def function(value: Any, name: str, signature: str) -> Callable:
@@ -265,6 +298,14 @@ def mapping(value: Any, name: str, example: str) -> dict:
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         refuse(name, value, f"a dictionary by name: {example}")
     return dict(value)
+
+
+def named(value: Any, kind: type[T] | tuple[type, ...], name: str, example: str) -> dict[str, T]:
+    """A dictionary by name of objects of a kind; `example` says how one of them is written."""
+    found = mapping(value, name, f"{{'name': {example}}}")
+    for key, entry in found.items():
+        instance(entry, kind, f"{name}[{key!r}]", example)
+    return found
 
 
 def choice(value: Any, name: str, options: Iterable) -> Any:

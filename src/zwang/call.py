@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from zwang.errors import ModelError
 from zwang.suggestions import did_you_mean
@@ -16,21 +17,42 @@ P = ParamSpec("P")
 IN_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
-def misfits_named(function: Callable[P, T]) -> Callable[P, T]:
-    """Decorate a function or an `__init__`: arguments that do not fit it end in one sentence."""
+def misfits_named(function: Callable[P, T], name: str = "") -> Callable[P, T]:
+    """Decorate a function or an `__init__`: arguments that do not fit it end in one sentence.
+
+    Args:
+        function: what is decorated.
+        name: what users call it; by default its own name.
+    """
 
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return function(*args, **kwargs)
         except TypeError:
-            refuse_call(function, args, kwargs)
+            refuse_call(function, args, kwargs, name)
             raise
 
     return called
 
 
-def refuse_call(function: Callable, args: tuple, kwargs: Mapping[str, object]) -> None:
+def class_of_users(made: Any) -> Any:
+    """A class whose `__init__` is decorated so, in place; anything else as it is.
+
+    A class of fields has an `__init__` that Python writes, which no decorator can stand above.
+    Classes of families are found in their folders, so that this is done where users take them from.
+    """
+    if not isinstance(made, type) or issubclass(made, (BaseException, enum.Enum)):
+        return made
+    of_fields: Any = made
+    if inspect.isfunction(of_fields.__init__) and not hasattr(of_fields.__init__, "__wrapped__"):
+        of_fields.__init__ = misfits_named(of_fields.__init__)
+    return made
+
+
+def refuse_call(
+    function: Callable, args: tuple, kwargs: Mapping[str, object], name: str = ""
+) -> None:
     """Raise one sentence if a function of zwang cannot take these arguments; return if it can.
 
     It is asked after a `TypeError`, which may as well come from inside of the function. Annotations
@@ -43,7 +65,7 @@ def refuse_call(function: Callable, args: tuple, kwargs: Mapping[str, object]) -
     try:
         signature.bind(*args, **kwargs)
     except TypeError:
-        name = function.__name__
+        name = name or function.__name__
         if name == "__init__":  # named by its class, and without `self`
             name = function.__qualname__.split(".")[-2]
             signature = signature.replace(parameters=list(signature.parameters.values())[1:])

@@ -124,7 +124,10 @@ _SENTENCES = {
     ),
     Result.STOPPED: "a stop condition was met",
     Result.INTERRUPTED: "interrupted by the user",
-    Result.NO_AUTHORITY: "no actuator accelerates what the servo constraint needs at this state",
+    Result.NO_AUTHORITY: (
+        "no actuator accelerates what the servo constraint needs at this state (where one moves it "
+        "through other motions, zw.with_found_degrees finds the degree, or integrators)"
+    ),
     Result.TOO_FEW_ACTUATORS: (
         "the actuators cannot meet all servo constraints together at this state"
     ),

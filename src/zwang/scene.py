@@ -18,6 +18,16 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from zwang.arguments import (
+    function,
+    items,
+    labels,
+    mapping,
+    optional_function,
+    real_array,
+    refuse,
+    text,
+)
 from zwang.bodies.shape import Shape
 from zwang.display import present
 from zwang.errors import ModelError
@@ -135,6 +145,22 @@ class Scene:
         return present("text_of_scene", self)
 
     def __post_init__(self):
+        for name, given in (
+            ("points", labels(self.points, "Scene: points")),
+            ("seen", function(self.seen, "Scene: seen", "(q)")),
+            ("bars", items(self.bars, Bar, "Scene: bars", "zwang.scene.Bar")),
+            ("plates", items(self.plates, Plate, "Scene: plates", "zwang.scene.Plate")),
+            ("joints", items(self.joints, Mark, "Scene: joints", "zwang.scene.Mark")),
+            ("bodies", mapping(self.bodies, "Scene: bodies", '{"rod": (Shape(...),)}')),
+            ("traces", labels(self.traces, "Scene: traces")),
+            ("unit", text(self.unit, "Scene: unit")),
+        ):
+            object.__setattr__(self, name, given)
+        optional_function(self.forces, "Scene: forces", "(run)")
+        if np.shape(real_array(self.view, "Scene: view", "two angles [deg]")) != (2,):
+            refuse("Scene: view", self.view, "two angles [deg], azimuth and elevation")
+        if self.up is not None:
+            real_array(self.up, "Scene: up", "numbers of a direction")
         if self.up is not None and not np.any(self.up):
             raise ModelError("Scene: up is zero; expected a direction, such as (0, 0, 1).")
         if len(set(self.points)) < len(self.points):

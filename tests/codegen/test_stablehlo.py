@@ -3,17 +3,25 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 import zwang as zw
 
 
-def test_the_exported_acceleration_is_the_models():
+@pytest.mark.parametrize("batch", [None, 3])
+def test_the_exported_acceleration_is_the_models(batch):
+    """Of one state and of several, which take different ways through A⊕."""
     example = zw.gallery.load("pendulum")
-    made = zw.stablehlo(example.model, batch=3)
-    assert "stablehlo" in made.text
+    made = zw.stablehlo(example.model, batch=batch)
+    assert "stablehlo" in made.text and "LayoutConstraint" not in made.text
     rng = np.random.default_rng(0)
     q, v = rng.standard_normal((3, 2)), rng.standard_normal((3, 2))
     params = {k: jnp.asarray(x) for k, x in example.model.params.items()}
-    found = jax.export.deserialize(bytearray(made.data)).call(q, v, np.zeros(3), params)
+    call = jax.export.deserialize(bytearray(made.data)).call
+    found = (
+        [call(x, y, 0.0, params) for x, y in zip(q, v, strict=True)]
+        if batch is None
+        else call(q, v, np.zeros(3), params)
+    )
     expected = [zw.motion(example.model, *state).acceleration for state in zip(q, v, strict=True)]
     np.testing.assert_allclose(found, expected, rtol=1e-12)

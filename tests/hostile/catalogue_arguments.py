@@ -226,7 +226,7 @@ STATES = (
     ("motion with a pseudoinverse of text", "pseudoinverse is 'svd'", lambda: zw.motion(pendulum(), Q, V, pseudoinverse="svd")),
     (
         "a pseudoinverse with a threshold of text",
-        "a number of pseudoinverse",
+        "pseudoinverse: damping is 'x', expected a number",
         lambda: zw.motion(pendulum(), Q, V, pseudoinverse=zw.Proximal(damping="x")),
     ),
     (

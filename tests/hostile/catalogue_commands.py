@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import zwang as zw
-from zwang.files import make_folder, write_bytes
+from zwang.files import make_folder, page, write_bytes
 from zwang.plots import Curve, Panel, Picture
 from zwang.simulation.results import Variables
 from zwang.simulation.results.saving import save
@@ -147,6 +147,8 @@ OUTPUT = [
          "it is a folder"),
     call("a table onto a folder", 9, lambda f: save(results(), _taken(f, "a.csv")),
          "it is a folder"),
+    call("a page as .gif", 6, lambda f: page(f / "a.gif"), "names no page; expected .html"),
+    call("a page without a name", 12, lambda f: page(None), "path is None, expected the name"),
     call("a picture onto a folder", 9, lambda f: picture().save(_taken(f, "a.svg")),
          "it is a folder"),
     call("results onto a pipe", 9, lambda f: save(results(), fifo(f, ".nc")), "no regular file"),

@@ -163,6 +163,14 @@ def sdf_joint(name: str, parent: str, child: str, kind: str = "revolute") -> str
 
 ARM = LINKS + sdf_joint("j", "world", "a", "fixed")
 BODY_MJCF = '<body><joint/><geom size="1"/></body>'
+
+
+def flexcomp(attributes: str) -> str:
+    """An MJCF file with a deformable body."""
+    made = f'<flexcomp name="f" dim="3" spacing=".1 .1 .1" radius=".01" {attributes}/>'
+    return f"<mujoco><worldbody>{made}</worldbody></mujoco>"
+
+
 ROBOTS = [
     robot("two joints of one name", 6, sdf(ARM + sdf_joint("j", "a", "b")),
           "two joints are named 'j'"),
@@ -226,16 +234,24 @@ ROBOTS = [
     robot("replicate 1000 times in replicate 1000 times", 10,
           f'<mujoco><worldbody><replicate count="1000"><replicate count="1000">{BODY_MJCF}'
           "</replicate></replicate></worldbody></mujoco>", "1000000 copies", "xml"),
+    robot("a deformable body of 1e10 bodies", 10, flexcomp('count="10000 10000 100"'),
+          "flexcomp makes 10000000000 bodies, expected at most 2000", "xml"),
+    robot("a rigid deformable body of 1e10 points", 10,
+          flexcomp('count="10000 10000 100" rigid="true"'),
+          "flexcomp makes 10000000000 points, expected at most 100000", "xml"),
+    robot("1000 deformable bodies of 1000 bodies", 10,
+          flexcomp("").replace("<flexcomp", '<replicate count="1000"><flexcomp')
+          .replace("/></world", "/></replicate></world"), "makes 1000000 bodies", "xml"),
 ]  # fmt: skip
 if importlib.util.find_spec("mujoco"):  # read in a process of its own, which takes most of a second
     ROBOTS += [
         robot("a texture of 60000 x 60000", 10,
               '<mujoco><asset><texture name="t" type="2d" builtin="flat" width="60000" '
               'height="60000"/>'
-              f"</asset><worldbody>{BODY_MJCF}</worldbody></mujoco>", "memory|allocate", "xml"),
+              f"</asset><worldbody>{BODY_MJCF}</worldbody></mujoco>", "4096 MiB of memory", "xml"),
         robot("a field of 40000 x 40000 heights", 10,
               '<mujoco><asset><hfield name="h" nrow="40000" ncol="40000" size="1 1 1 1"/></asset>'
-              f"<worldbody>{BODY_MJCF}</worldbody></mujoco>", "r.xml", "xml"),
+              f"<worldbody>{BODY_MJCF}</worldbody></mujoco>", "4096 MiB of memory", "xml"),
         robot("a radius of 1e200", 12,
               '<mujoco><worldbody><body><joint/><geom size="1e200"/></body></worldbody></mujoco>',
               "not finite or beyond 1e100", "xml"),

@@ -5,13 +5,15 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import numpy as np
 import pytest
 
 from zwang.errors import OutputError
-from zwang.files import make_folder, write_bytes, writing
+from zwang.files import make_folder, write_bytes, write_files, writing
+from zwang.files.isolation import refuse_full, scratch_folder
 from zwang.simulation.results import Variables
 from zwang.simulation.results.saving import csv_text, save
 
@@ -98,6 +100,38 @@ def test_a_fault_at_the_end_leaves_the_earlier_file_and_nothing_else(
     with pytest.raises(OutputError, match=r"cannot write .*; what stood there is unchanged\.$"):
         write_bytes(path, b"new")
     assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_no_room_for_temporary_files_is_said(tmp_path, monkeypatch):
+    with pytest.raises(OutputError, match="no temporary files .*no space left on device.*TMPDIR"):
+        with scratch_folder() as folder:
+            refuse_full("ld: final link failed: No space left on device")
+    assert not folder.exists()
+    with scratch_folder():
+        refuse_full("ld: cannot find -lm")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    with pytest.raises(OutputError, match="no temporary files can be written .no such file"):
+        with scratch_folder():
+            pass
+
+
+@pytest.mark.parametrize("fails_at", [1, 2, 3])
+def test_files_that_belong_together_are_replaced_together(fails_at, tmp_path, monkeypatch):
+    """A header beside the program of another model would be compiled without a word."""
+    sync, calls = os.fsync, []
+
+    def full(handle):
+        calls.append(handle)
+        if len(calls) == fails_at:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        sync(handle)
+
+    old = {"a.h": "old", "a.c": "old", "a_test.c": b"old"}
+    assert write_files(tmp_path / "c", old) == [tmp_path / "c" / name for name in old]
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OutputError, match=r"no space left on device; what stood there"):
+        write_files(tmp_path / "c", dict.fromkeys(old, "new"))
+    assert {x.name: x.read_text() for x in (tmp_path / "c").iterdir()} == dict.fromkeys(old, "old")
 
 
 def test_a_kill_while_writing_leaves_a_whole_file(tmp_path):

@@ -1,20 +1,22 @@
 """A servo constraint that starts with an error and has no gain is named."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import zwang as zw
 from zwang.equations.state import host_state
+from zwang.simulation.results.servo_warnings import ServoSamples, error_grows
 
 Q, V = [0.6, 0.8], [0.0, 0.0]
 
 
-def on_a_circle(goal, gains=None):
+def on_a_circle(goal, gains=None, params=None):
     """A point on a circle, pushed in both directions."""
     system = zw.System(2, lambda q, t, p: jnp.eye(2), lambda q, v, t, p: jnp.array([0.0, -9.81]))
     circle = zw.Holonomic(lambda q, t, p: q @ q - 1.0, name="circle")
-    return zw.Model(system, [circle], servo=zw.Servo([goal], np.eye(2), gains=gains))
+    return zw.Model(system, [circle], params, servo=zw.Servo([goal], np.eye(2), gains=gains))
 
 
 def kept(model, q=Q, v=V, reach=1.0, speed=1.0):
@@ -61,3 +63,37 @@ def test_a_run_says_so():
     # φ(t) = ψ₀ t
     assert said.startswith("servo constraint 'goal' starts with |psi| = 0.1 and has no gain")
     assert "its error is 0.05 at the end" in said
+
+
+TIMES = np.linspace(0.0, 0.5, 11)
+
+
+def test_a_trajectory_says_what_a_run_says():
+    goal = zw.Holonomic(lambda q, t, p: q[0] - 0.6 - 0.1 * t, name="goal")
+    model = on_a_circle(goal)
+    found = zw.trajectory(model, Q, V, TIMES)
+    (said,) = found.warnings(model)
+    assert said == zw.simulate(model, Q, V, times=TIMES).warnings[0]
+    with pytest.raises(zw.ModelError, match="Trajectory.warnings looks at one motion"):
+        jax.tree_util.tree_map(lambda x: jnp.stack([x, x]), found).warnings(model)
+    assert zw.trajectory(model, Q, [0.1, -0.075], TIMES).warnings(model) == ()
+    assert found.warnings(model.passive) == ()
+
+
+def test_a_batch_says_it_of_the_members_concerned():
+    goal = zw.Holonomic(lambda q, t, p: q[0] - 0.6 - p["speed"] * t, name="goal")
+    model = on_a_circle(goal, params={"speed": 0.0})
+    batch = zw.batch(model, Q, V, TIMES, params={"speed": np.array([0.0, 0.1])})
+    assert list(batch.warnings) == [1]
+    assert "'goal' starts with |psi| = 0.1 and has no gain" in batch.warnings[1][0]
+    assert "see .warnings" in str(batch)
+
+
+@pytest.mark.parametrize(("rate", "count"), [(0.0, 0), (2.0, 0), (8.0, 1)])
+def test_an_error_that_grows_exponentially_is_named(rate, count):
+    t = np.linspace(0.0, 3.0, 31)
+    error, nothing = np.exp(rate * t)[:, None], np.zeros((31, 1))
+    samples = ServoSamples(t, ("goal",), ("u",), error, nothing, nothing, nothing[:, 0], nothing)
+    said = list(error_grows(samples, 1.0, sampled=False))
+    assert len(said) == count
+    assert all("'goal' grows" in x and "give other gains" in x for x in said)

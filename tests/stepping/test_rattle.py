@@ -102,7 +102,7 @@ def test_what_rattle_cannot_do_is_one_sentence(pendulum):
         zw.trajectory(
             pendulum.model, pendulum.q0, pendulum.v0, times=[0.0, 1.0], integrator=zw.Rattle()
         )
-    with pytest.raises(zw.ModelError, match="expected one of 2, 4, 6"):
+    with pytest.raises(zw.ModelError, match="Rattle: order is 3, expected 2 or 4 or 6"):
         zw.Rattle(3)
 
 

@@ -16,6 +16,7 @@ from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.subject import subject_of
 from zwang.arguments import host_only, instance, number
 from zwang.arrays import vector
+from zwang.call import misfits_named
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import moved
 from zwang.dynamics.initial_conditions import PlacementError, consistent_state
@@ -244,6 +245,7 @@ class Passage:
     __repr__ = __str__
 
 
+@misfits_named
 def passages(run: Run) -> list[Passage]:
     """Which branch a run took at each of its singular configurations; momentum decides.
 

@@ -16,6 +16,7 @@ from zwang.analysis.linear_system import LinearSystem, ordered
 from zwang.analysis.linearize import Linearization
 from zwang.analysis.moving_axes import MovingAxes, axes_of
 from zwang.arguments import instance, real_array
+from zwang.call import misfits_named
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 
@@ -142,6 +143,7 @@ class Regulator:
     __repr__ = __str__
 
 
+@misfits_named
 def lqr(linearization: Linearization, Q=None, R=None) -> Regulator:
     """Gains that minimize a quadratic cost of outputs and inputs.
 
@@ -206,6 +208,8 @@ def lqr(linearization: Linearization, Q=None, R=None) -> Regulator:
 def _weight(given, n: int, name: str, entries: tuple[str, ...]) -> np.ndarray:
     """A symmetric matrix from a number, a diagonal or a matrix."""
     weight = np.asarray(real_array(1.0 if given is None else given, f"lqr: {name}"))
+    if not np.all(np.isfinite(weight)):
+        raise ModelError(f"lqr: {name} holds NaN or infinity, expected finite numbers.")
     if weight.ndim == 0:
         return float(weight) * np.eye(n)
     if weight.shape == (n,):

@@ -28,6 +28,7 @@ import scipy.linalg
 
 from zwang.algebra.mass_matrix import factor_mass
 from zwang.arguments import instance
+from zwang.call import misfits_named
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import motion
 from zwang.errors import ModelError
@@ -223,6 +224,7 @@ METHODS: dict[str, tuple[Callable, Callable[[int, int, int], int], Callable]] = 
 """Name → method, unknowns and operations from n, m and the rank."""
 
 
+@misfits_named
 def side_by_side(model: Model, q, v, t=0.0, *, params=None) -> SideBySide:
     """The acceleration of a model at one state by eight principles of mechanics.
 

@@ -16,11 +16,12 @@ from zwang.archive.growing import folder_of, opened_growing
 from zwang.archive.sources import Rebuilt, rebuilt
 from zwang.arguments import flag, known, optional
 from zwang.arrays import require_float64
+from zwang.call import misfits_named
 from zwang.dynamics.drift import AbstractDrift
 from zwang.dynamics.formulation.base import AbstractFormulation
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError, Result
-from zwang.files.reading import shown_path
+from zwang.files.reading import file_name, shown_path
 from zwang.provenance import Source
 from zwang.simulation.results import Crossing, Run, Steps, Switched, Variables
 from zwang.simulation.results.interpolate import Interpolant
@@ -49,6 +50,7 @@ STRATEGIES = {
 OPTIONS = (*STRATEGIES, "loop", "switches")
 
 
+@misfits_named
 def load(path: Path | str, *, model: Model | None = None, trust: bool = False, **options) -> Run:
     """The run that a file was saved from.
 
@@ -82,7 +84,8 @@ def load(path: Path | str, *, model: Model | None = None, trust: bool = False, *
     optional(model, Model, "load: model", "a zw.Model")
     for name in options:
         known(name, OPTIONS, "load has no option")
-    if (folder := folder_of(Path(path))) is not None:
+    path = file_name(path, "load: path")
+    if (folder := folder_of(path)) is not None:
         found = opened_growing(folder)
         restored = _Restored(found.variables, found.part, model, flag(trust, "trust"), options)
         restored.read_steps = found.steps

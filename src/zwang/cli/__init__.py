@@ -34,6 +34,7 @@ from typing import Annotated, NoReturn
 import typer
 
 import zwang
+from zwang.cli.advice import COMMAND
 from zwang.cli.failure import FAULT, explain, heard
 from zwang.cli.terminal import complain, ready
 from zwang.errors import ModelError
@@ -90,12 +91,22 @@ def application(words: Sequence[str]) -> typer.Typer:
     )
     # a shell that completes a line hands it over apart
     line = [*words, *(os.environ.get(name, "") for name in COMPLETED)]
-    given = [word for part in line for word in part.split() if not word.startswith("-")]
-    asked = next((word for word in given if word in COMMANDS), None)
+    asked = asked_of([word for part in line for word in part.split()])
     for name, module in COMMANDS.items():
         app.command(name)(_command(module) if name == asked else _summary(module))
     app.callback()(_options)
     return app
+
+
+def asked_of(words: Sequence[str]) -> str | None:
+    """The command that a command line names; None without one."""
+    return next((word for word in words if word in COMMANDS), None)
+
+
+def runs_command(words: Sequence[str]) -> None:
+    """Let advice be that of the command that a command line names."""
+    if (asked := asked_of(words)) is not None:
+        COMMAND.set(COMMANDS[asked])
 
 
 def _command(module: str) -> Callable:
@@ -174,6 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"]
+    runs_command(words)
     try:
         refuse_null_bytes(words)
         return (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from zwang.cli.advice import fitted
 from zwang.text import escaped
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def closing_lines(s: Summary, wall: WallTime) -> Iterator[tuple[str, str]]:
     """Heading and content of each line."""
     from zwang.output.report.page import rank_range, seconds
 
-    yield "end", s.sentence
+    yield "end", fitted(s.sentence)
     # the length asked for is shown only where it was not reached
     asked = "" if s.reached >= s.asked else f" of {s.asked:.6g} s"
     yield "simulated time", f"{s.reached:.6g} s{asked}, {s.samples} samples"

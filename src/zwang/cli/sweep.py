@@ -9,6 +9,7 @@ from typing import Any
 
 import typer
 
+from zwang.cli.advice import fitted
 from zwang.cli.failure import RUN_FAILED, UserError
 from zwang.cli.progress import Bar, SweepProgress
 from zwang.cli.sweep_options import (
@@ -34,6 +35,7 @@ from zwang.cli.sweep_options import (
 from zwang.cli.target import Target, load_target, locate, made_folder, results_folder
 from zwang.cli.terminal import complain, say, warn
 from zwang.cli.values import assignments
+from zwang.errors import OutputError
 
 INTERRUPTED = 130
 
@@ -112,11 +114,10 @@ def command(
                 **options,
             )
         except KeyboardInterrupt:
-            complain(
-                f"interrupted; finished parts are in {folder}, and the same command goes on from "
-                "them."
-            )
+            complain(f"interrupted; {_kept(folder)}")
             return INTERRUPTED
+        except OutputError as error:
+            raise OutputError(error.errno, f"{str(error).rstrip('.')}; {_kept(folder)}") from None
         study.again = _again(ctx.obj["words"])
         if case is not None:
             bar.says(f"running case {case}")
@@ -126,9 +127,14 @@ def command(
     for warning in filter(None, [*warnings, *target.warnings]):
         warn(warning)
     if not quiet:
-        say(str(study))
+        say(fitted(str(study)))
         say(f"\nwritten: {folder / 'report.html'}, {folder / 'cases.csv'}")
     return 0
+
+
+def _kept(folder: Path) -> str:
+    """What is there of a study that ended early."""
+    return f"finished parts are in {folder}, and the same command goes on from them."
 
 
 def _options(target: Target, **given) -> dict[str, Any]:

@@ -304,7 +304,7 @@ def _parameters(target: Target, given: Mapping[str, str], settings: Mapping) -> 
         try:
             own = read_of(target.model, name)
         except ModelError:
-            known = [*settings, *known_names(target.model)]
+            known = dict.fromkeys([*settings, *known_names(target.model)])
             raise UserError(
                 f"unknown setting {name!r:.100} of {target.name}{did_you_mean(name, known)} "
                 f"{'It has: ' + ', '.join(known) if known else 'It has none'}."

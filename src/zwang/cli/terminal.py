@@ -7,6 +7,7 @@ import io
 import sys
 from collections.abc import Callable
 
+from zwang.cli.advice import fitted
 from zwang.text import escaped
 
 
@@ -46,4 +47,4 @@ def complain(sentence: str) -> None:
 
 def warn(sentence: str) -> None:
     """Print one warning to stderr."""
-    complain(f"warning: {sentence}")
+    complain(f"warning: {fitted(sentence)}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-import tempfile
 from pathlib import Path
 from typing import Protocol
 
@@ -14,7 +13,8 @@ from zwang.codegen.c.library import FLAGS, build, compiler
 from zwang.codegen.c.statements import constant
 from zwang.codegen.equations import identifier
 from zwang.errors import ModelError
-from zwang.files import make_folder, write_text
+from zwang.files import write_files, write_text
+from zwang.files.isolation import scratch_folder
 
 LINEAR_AGREES = 1e-14
 """Largest relative difference between a printed program and the matrices, which it repeats."""
@@ -45,15 +45,13 @@ class LinearCode:
     sources: dict[str, str] = dataclasses.field(repr=False)
 
     def write(self, folder: str | Path) -> list[Path]:
-        """Write `NAME.py`, `NAME.m`, `NAME.h` and `NAME.c` into a folder that is made.
+        """Write `NAME.py`, `NAME.m`, `NAME.h` and `NAME.c` into a folder that is made: all or
+        none.
 
         Raises:
-            OutputError: if a file cannot be written.
+            OutputError: if a file cannot be written; earlier ones are unchanged.
         """
-        place = make_folder(Path(folder))
-        for file, text in self.sources.items():
-            write_text(place / file, text)
-        return [place / file for file in self.sources]
+        return write_files(folder, self.sources)
 
 
 def linear_code(system: Linear, name: str = "linear") -> LinearCode:
@@ -186,11 +184,11 @@ def _called(sources, name: str, function: str, x, u, count: int) -> np.ndarray:
     """What a function of the compiled C returns."""
     out = np.zeros(max(count, 1))
     point = lambda values: values.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
-    with tempfile.TemporaryDirectory(prefix="zwang-linear-") as folder:
+    with scratch_folder() as folder:
         for file in (f"{name}.h", f"{name}.c"):
-            write_text(Path(folder) / file, sources[file])
-        build([*FLAGS, "-fPIC", "-shared", f"{name}.c", "-o", "linear.so"], Path(folder))
-        compiled = ctypes.CDLL(str(Path(folder) / "linear.so"))[f"{name}_{function}"]
+            write_text(folder / file, sources[file])
+        build([*FLAGS, "-fPIC", "-shared", f"{name}.c", "-o", "linear.so"], folder)
+        compiled = ctypes.CDLL(str(folder / "linear.so"))[f"{name}_{function}"]
         compiled.restype = None
         compiled(point(x), point(u), point(out))
     return out[:count]

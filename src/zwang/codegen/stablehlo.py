@@ -10,12 +10,14 @@ import jax
 import jax.numpy as jnp
 from jax import export
 
-from zwang.arguments import instance, texts
+from zwang.arguments import count, instance, known, refuse, texts
+from zwang.call import misfits_named
 from zwang.codegen.equations import identifier
+from zwang.compile.compilers import plain_trace
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import motion
 from zwang.errors import ModelError
-from zwang.files import make_folder, write_bytes, write_text
+from zwang.files import write_files
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
@@ -35,18 +37,16 @@ class StableHLO:
     data: bytes = dataclasses.field(repr=False)
 
     def write(self, folder: str | Path) -> list[Path]:
-        """Write `NAME.mlir` and `NAME.stablehlo` into a folder.
+        """Write `NAME.mlir` and `NAME.stablehlo` into a folder, both or none.
 
         Raises:
-            OutputError: if a file cannot be written.
+            OutputError: if a file cannot be written; earlier ones are unchanged.
         """
-        place = make_folder(Path(folder))
-        paths = [place / f"{self.name}.mlir", place / f"{self.name}.stablehlo"]
-        write_text(paths[0], self.text)
-        write_bytes(paths[1], self.data)
-        return paths
+        files = {f"{self.name}.mlir": self.text, f"{self.name}.stablehlo": self.data}
+        return write_files(folder, files)
 
 
+@misfits_named
 def stablehlo(
     model: Model, *, batch: int | None = None, platforms: Sequence[str] = ("cpu",)
 ) -> StableHLO:
@@ -68,7 +68,12 @@ def stablehlo(
         >>> jax.export.deserialize(data).call(q, v, 0.0, model.params)
     """
     instance(model, Model, "stablehlo: model", "a zw.Model")
+    batch = None if batch is None else count(batch, "stablehlo: batch", least=1)
     chosen = texts(platforms, "stablehlo: platforms")
+    for platform in chosen:
+        known(platform, PLATFORMS, "stablehlo: there is no platform")
+    if not chosen:
+        refuse("stablehlo: platforms", platforms, f"one or more of {', '.join(PLATFORMS)}")
 
     def acceleration(q, v, t, p):
         return motion(model, q, v, t, params=p, throw=False).acceleration
@@ -78,9 +83,10 @@ def stablehlo(
     shape = lambda *size: jax.ShapeDtypeStruct((*lead, *size), jnp.float64)
     p = jax.tree_util.tree_map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), model.params)
     # parameters stay arguments, so that other values need no other module
-    made = export.export(jax.jit(of), platforms=chosen)(
-        shape(model.system.nq), shape(model.system.nv), shape(), p
-    )
+    with plain_trace():  # hints for XLA are no part of what other runtimes can read
+        made = export.export(jax.jit(of), platforms=chosen)(
+            shape(model.system.nq), shape(model.system.nv), shape(), p
+        )
     try:
         data = bytes(made.serialize())
     except ImportError:

@@ -19,6 +19,7 @@ import equinox as eqx
 import jax
 
 from zwang.arithmetic import traced
+from zwang.call import misfits_named
 from zwang.compile import fusion, lowering
 from zwang.compile.batch_last import vmap_last
 from zwang.compile.compatibility import trace_context, trace_state_clean
@@ -41,6 +42,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+@misfits_named
 def program(
     function: Callable[P, R],
     *,

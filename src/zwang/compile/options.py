@@ -6,6 +6,8 @@ import functools
 
 import jax
 
+from zwang.arguments import count, flag
+from zwang.call import misfits_named
 from zwang.compile.compilers import is_plain
 
 SEQUENTIAL: dict[str, str | bool] = {
@@ -35,6 +37,7 @@ before the loop there were always more.
 """
 
 
+@misfits_named
 def compiler_options(members: int = 1, *, quick: bool = False) -> dict[str, str | bool]:
     """Options with which zwang's own programs are compiled on this machine.
 
@@ -49,7 +52,9 @@ def compiler_options(members: int = 1, *, quick: bool = False) -> dict[str, str 
         Names and values, as far as this version of the compiler knows them; empty on an accelerator
         and with `ZWANG_COMPILER=plain`.
     """
-    return {} if is_plain() else dict(_options(members > 1, quick))
+    batched = count(members, "compiler_options: members") > 1
+    quick = flag(quick, "compiler_options: quick")
+    return {} if is_plain() else dict(_options(batched, quick))
 
 
 @functools.cache

@@ -35,6 +35,7 @@ from zwang.algebra.mass_matrix import factor_mass
 from zwang.algebra.pseudoinverse import Proximal
 from zwang.arguments import count, function, items, label, mapping, optional_function
 from zwang.arrays import as_parameters
+from zwang.call import misfits_named
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import (
     AbstractConstraint,
@@ -81,6 +82,7 @@ class Relation:
         function(self.residual, f"relation {self.name!r}: residual", "(x, t, p) → residual")
 
 
+@misfits_named
 def HigherOrder(
     orders: Mapping[str, int],
     mass_matrix: Callable,

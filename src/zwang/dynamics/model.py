@@ -15,7 +15,7 @@ from jaxtyping import PyTree
 from zwang.algebra.elimination.pattern import MOST_COLORS
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.algebra.pseudoinverse.sparse import Sparse
-from zwang.arguments import flag, instance, items, label, number, shown, strategy
+from zwang.arguments import flag, instance, items, label, number, optional, shown, strategy
 from zwang.arrays import (
     as_parameters,
     is_concrete,
@@ -102,7 +102,8 @@ class Model(eqx.Module):
         require_float64()
         self.system = instance(system, System, "Model: system", "a zw.System or zw.Lagrangian(...)")
         self.singular_mass = flag(singular_mass, "Model: singular_mass")
-        self.name, self.layout = label(name, "Model: name"), layout
+        self.name = label(name, "Model: name")
+        self.layout = optional(layout, AbstractParameterLayout, "Model: layout", "None")
         constraints = items(
             constraints,
             AbstractConstraint,

@@ -14,7 +14,7 @@ from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.judgement import allowance, relative_residual
 from zwang.algebra.kernel import certified_acceleration
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
-from zwang.arguments import instance
+from zwang.arguments import flag, instance
 from zwang.arrays import is_concrete
 from zwang.call import misfits_named
 from zwang.compile import program
@@ -132,7 +132,7 @@ def motion(
     if is_concrete(answer) and Result(int(answer.result)) is Result.SINGULAR_MASS:
         dynamics = dynamics if dynamics.singular_mass else augmented(model, dynamics)
         answer = motion_of(dynamics, state)
-    if throw and is_concrete(answer):
+    if flag(throw, "throw") and is_concrete(answer):
         if Result(int(answer.result)) is Result.INCONSISTENT:
             # b may be nothing but round-off, which only the constraints' curvature can say
             answer = motion_of(dynamics, state, judged_by=measure(dynamics.passive, state))

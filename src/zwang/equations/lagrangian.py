@@ -8,10 +8,12 @@ import jax
 import jax.numpy as jnp
 
 from zwang.arguments import count, function, optional_function
+from zwang.call import misfits_named
 from zwang.equations.system import System
 from zwang.tracing import returned
 
 
+@misfits_named
 def Lagrangian(
     kinetic: Callable,
     potential: Callable | None = None,

@@ -9,7 +9,17 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from zwang.arguments import count, function, label, labels, optional_function, text, texts
+from zwang.arguments import (
+    count,
+    function,
+    label,
+    labels,
+    mapping,
+    optional_function,
+    refuse,
+    text,
+    texts,
+)
 from zwang.call import misfits_named
 from zwang.display import present
 from zwang.errors import ModelError
@@ -117,9 +127,13 @@ class System(eqx.Module):
     ):
         if isinstance(parameters, Names):  # those of another system, by `dataclasses.replace`
             parameters = {name: (entries, unit) for name, entries, unit in parameters}
+        stated = mapping(parameters, "System: parameters", 'parameters={"m": ((), "kg")}')
+        for name, pair in stated.items():
+            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+                refuse(f"System: parameters[{name!r}]", pair, "a pair: names of entries, and unit")
         self.parameters = Names(
             (label(name, "System: parameters"), labels(entries, "System: parameters"), unit)
-            for name, (entries, unit) in parameters.items()
+            for name, (entries, unit) in stated.items()
         )
         self.controller_states = count(controller_states, "System: controller_states", least=0)
         # variables of first order have velocities and no coordinates (`zw.HigherOrder`)

@@ -14,6 +14,8 @@ from zwang.files.reading import is_file as is_file
 from zwang.files.reading import read_bytes as read_bytes
 from zwang.files.reading import read_text as read_text
 from zwang.files.writing import make_folder as make_folder
+from zwang.files.writing import page as page
 from zwang.files.writing import write_bytes as write_bytes
+from zwang.files.writing import write_files as write_files
 from zwang.files.writing import write_folder as write_folder
 from zwang.files.writing import write_text as write_text

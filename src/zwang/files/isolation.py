@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -11,16 +12,47 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from zwang.errors import ModelError
+from zwang.errors import ModelError, OutputError
 from zwang.files.limits import limit
+from zwang.files.reading import reason
 from zwang.text import escaped
+
+NO_ROOM = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
+"""Numbers of the system's errors for want of room."""
 
 
 @contextlib.contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A folder for what another program writes, gone afterwards."""
-    with tempfile.TemporaryDirectory(prefix="zwang-") as folder:
-        yield Path(folder)
+    """A folder for what another program writes, gone afterwards.
+
+    Raises:
+        OutputError: one sentence, if no such folder can be made, or if there is no room in it;
+            what is written elsewhere meanwhile must have sentences of its own.
+    """
+    try:
+        made = tempfile.TemporaryDirectory(prefix="zwang-")
+    except OSError as error:
+        raise OutputError(error.errno, _full(reason(error))) from None
+    with made as folder:
+        try:
+            yield Path(folder)
+        except OSError as error:
+            if error.errno in NO_ROOM:
+                raise OutputError(error.errno, _full(reason(error))) from None
+            raise
+
+
+def _full(why: str) -> str:
+    return (
+        f"no temporary files can be written ({why}): free some room in their folder, or name "
+        "another one by the variable TMPDIR."
+    )
+
+
+def refuse_full(said: str) -> None:
+    """Raise the error of a full disk if that is what another program has ended with."""
+    if os.strerror(errno.ENOSPC).lower() in said.lower():
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def run_isolated(program: Path, arguments: Sequence[str], folder: Path, shown: str) -> None:
@@ -68,4 +100,5 @@ def run_isolated(program: Path, arguments: Sequence[str], folder: Path, shown: s
             f"it may need more than {limit('parser_memory') // 2**20} MiB of memory."
         )
     said = escaped(" ".join(done.stderr.decode(errors="replace").split()), lines=False)
+    refuse_full(said)
     raise ModelError(f"{shown}: {said[-400:] or f'the parser ended with code {done.returncode}'}")

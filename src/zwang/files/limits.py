@@ -37,6 +37,9 @@ LIMITS = {
     "xml_depth": Limit(200, "levels", "nesting of elements in a robot file"),
     "xml_elements": Limit(100_000, "elements", "elements of a robot file"),
     "bodies": Limit(2000, "bodies", "bodies of a robot, copies included"),
+    "flex_points": Limit(
+        100_000, "points", "points of deformable bodies of an MJCF file (flexcomp), each of them"
+    ),
     "name": Limit(LONGEST_NAME, "characters", "length of a name"),
     "mesh_size": Limit(20_000_000, "bytes", "size of a mesh in view.html"),
     "parser_memory": Limit(

@@ -12,11 +12,11 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from zwang.errors import OutputError
-from zwang.files.reading import reason, shown_path
+from zwang.errors import ModelError, OutputError
+from zwang.files.reading import file_name, reason, shown_path
 
 PREFIX, SUFFIX = ".zwang-", ".part"
 """Names of files that are not complete yet."""
@@ -36,27 +36,76 @@ def write_bytes(path: Path | str, data: bytes | memoryview, *, durable: bool = T
     Raises:
         OutputError: one sentence, if it cannot be written; an earlier file is unchanged.
     """
-    try:
+    with contextlib.ExitStack() as unless_placed:
+        part, place = _beside(path, data, durable, unless_placed)
+        with _said(path):
+            os.replace(part, place)
+
+
+def write_files(folder: Path | str, files: Mapping[str, bytes | str]) -> list[Path]:
+    """Write files that belong together, such as a program and its header: all of them or none.
+
+    The folder may hold other files; it is made.
+
+    Args:
+        folder: where to.
+        files: content by name; text is written in UTF-8.
+
+    Returns:
+        The files, in this order.
+
+    Raises:
+        OutputError: one sentence, if one cannot be written; earlier files are unchanged.
+    """
+    at = make_folder(folder)
+    paths = [at / name for name in files]
+    with contextlib.ExitStack() as unless_placed:
+        parts = [
+            _beside(path, _encoded(x) if isinstance(x, str) else x, True, unless_placed)
+            for path, x in zip(paths, files.values(), strict=True)
+        ]
+        # renaming takes no room: what fails for lack of it has failed above
+        for path, (part, place) in zip(paths, parts, strict=True):
+            with _said(path):
+                os.replace(part, place)
+    return paths
+
+
+def _beside(
+    path: Path | str, data: bytes | memoryview, durable: bool, unless_placed: contextlib.ExitStack
+) -> tuple[Path, Path]:
+    """A new file beside its place, complete, and the place; the former is removed at the end of
+    `unless_placed` if it is still there.
+    """
+    with _said(path):
         place = Path(os.path.realpath(path))
         mode = _mode(place)
         part = new_part(place)
         handle = os.open(
             part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode
         )
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-                file.flush()
-                if durable:
-                    os.fsync(handle)
-            if mode is not None:  # the umask may have taken rights away that the old file has
-                with contextlib.suppress(OSError):
-                    os.chmod(part, mode)
-            os.replace(part, place)
-        except BaseException:
+        unless_placed.callback(_removed, part)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            if durable:
+                os.fsync(handle)
+        if mode is not None:  # the umask may have taken rights away that the old file has
             with contextlib.suppress(OSError):
-                os.unlink(part)
-            raise
+                os.chmod(part, mode)
+        return part, place
+
+
+def _removed(part: Path) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(part)
+
+
+@contextlib.contextmanager
+def _said(path: Path | str) -> Iterator[None]:
+    """Errors of the system as one sentence about a file or folder that is written."""
+    try:
+        yield
     except OSError as error:
         if isinstance(error, OutputError):
             raise
@@ -71,8 +120,12 @@ def write_bytes(path: Path | str, data: bytes | memoryview, *, durable: bool = T
 
 def write_text(path: Path | str, text: str, *, durable: bool = True) -> None:
     """Write a file in UTF-8, all or nothing (`write_bytes`)."""
+    write_bytes(path, _encoded(text), durable=durable)
+
+
+def _encoded(text: str) -> bytes:
     # a surrogate that came in by a file's name must not cost the whole page
-    write_bytes(path, text.encode("utf-8", "backslashreplace"), durable=durable)
+    return text.encode("utf-8", "backslashreplace")
 
 
 def write_folder(path: Path | str, files: Mapping[str, bytes]) -> None:
@@ -87,7 +140,7 @@ def write_folder(path: Path | str, files: Mapping[str, bytes]) -> None:
     """
     place = Path(os.path.realpath(path))
     beside, old = new_part(place), new_part(place)
-    try:
+    with _said(path):
         try:
             for name, data in files.items():
                 (beside / name).parent.mkdir(parents=True, exist_ok=True)
@@ -105,15 +158,26 @@ def write_folder(path: Path | str, files: Mapping[str, bytes]) -> None:
         finally:
             shutil.rmtree(beside, ignore_errors=True)
             shutil.rmtree(old, ignore_errors=True)
-    except OSError as error:
-        raise OutputError(
-            error.errno, f"cannot write {shown_path(path)}: {reason(error)}; {_left(path)}."
-        ) from None
 
 
 def new_part(place: Path) -> Path:
     """A name beside `place` for what is not complete yet."""
     return place.with_name(f"{PREFIX}{os.urandom(8).hex()}{SUFFIX}")
+
+
+def page(path: Path | str) -> Path:
+    """The path of a page, as a browser opens it.
+
+    Raises:
+        ModelError: for another ending, which would promise something else than HTML.
+    """
+    path = file_name(path, "path")
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise ModelError(
+            f"cannot write {shown_path(path)}: the ending {path.suffix!r:.40} names no page; "
+            "expected .html."
+        )
+    return path
 
 
 def make_folder(path: Path | str) -> Path:

@@ -12,8 +12,9 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from zwang.algebra.judgement import UNCERTAIN
 from zwang.algebra.mass_matrix import factor_mass
-from zwang.arguments import instance, mapping
+from zwang.arguments import flag, instance, mapping
 from zwang.arrays import is_concrete
+from zwang.call import misfits_named
 from zwang.compile import program
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint, Constraints
@@ -188,6 +189,7 @@ class _Instant(eqx.Module):
     whole: _Whole
 
 
+@misfits_named
 def enforce(
     model: Model,
     q,
@@ -252,7 +254,8 @@ def enforce(
     state = model.state(q, v, t)
     p = model.parameters(params)
     top = _enforce(_Whole(model), p, state, chosen, roots, model.singular_mass)
-    if throw and is_concrete(top.acceleration) and not np.all(np.isfinite(top.acceleration)):
+    known = is_concrete(top.acceleration)
+    if flag(throw, "throw") and known and not np.all(np.isfinite(top.acceleration)):
         raise ModelError(
             f"{model.name}: the acceleration is not finite: the mass matrix is not positive "
             "definite, and "
@@ -266,6 +269,7 @@ def enforce(
     return top
 
 
+@misfits_named
 def impose(enforced: Enforced, constraint: AbstractConstraint, *, clearance=None) -> Enforced:
     """One more constraint, as a level of its own, on an instant that is solved; all that was
     computed for the others is kept.
@@ -426,11 +430,9 @@ def _with_nonideal(level: Enforced) -> Enforced:
             for name, (i, j) in zip(x.names, x.row_slices, strict=True)
         }
         start += len(x.rhs)
-    impressed, zero = (
-        {c.parts: c for x in level.levels for c in x._constraints if c.nonideal is not None},
-        jnp.zeros_like(s.v),
-    )
-    total = zero
+    every = [c for x in level.levels for c in x._constraints]
+    impressed = {c.parts: c for c in every if c.nonideal is not None}
+    total = zero = jnp.zeros_like(s.v)
     for parts, c in impressed.items():
         forces = c.impressed(s.q, s.v, s.t, p, jnp.stack([ideal.get(part, zero) for part in parts]))
         total = sum((f for part, f in zip(parts, forces, strict=True) if part in ideal), total)

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import PyTree
 
 from zwang.arguments import flag, instance, items, label, listed, mapping, optional_function
+from zwang.call import misfits_named
 from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
@@ -96,6 +97,7 @@ def _with(model: Model, params: PyTree, name: str) -> Model:
     return model.with_params(params)
 
 
+@misfits_named
 def Hierarchy(
     levels: Sequence[Sequence],
     *,

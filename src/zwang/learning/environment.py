@@ -11,6 +11,7 @@ import numpy as np
 
 from zwang.arguments import count
 from zwang.arrays import vector
+from zwang.call import misfits_named
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.learning.plant import Plant
@@ -26,6 +27,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 
+@misfits_named
 def environment(
     plant: Plant,
     reward: Callable,

@@ -12,6 +12,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
+from zwang.arguments import choice, instance, label, mapping, named, real_array, refuse
 from zwang.arithmetic import on_host
 from zwang.compile.blocks import mapped
 from zwang.display import present
@@ -68,6 +69,20 @@ def same_numbers(x, y) -> bool:
 def _alike(x, y) -> bool:
     """Whether two trees of parameters have the same names and shapes."""
     return jax.tree.map(np.shape, x) == jax.tree.map(np.shape, y)
+
+
+PARTS: dict[str, type] = {
+    "bodies": Link,
+    "joints": Joint,
+    "drives": Drive,
+    "springs": Spring,
+    "bushings": Bushing,
+    "forces": Force,
+    "start": Begin,
+    "servo": ServoConstraint,
+    "actuators": Actuator,
+}
+"""Parts of a mechanism by name, and what each of them is."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,6 +146,7 @@ class Mechanism:
     __pydantic_config__: ClassVar = STRICT
 
     def __post_init__(self):
+        self._refuse_kinds()
         if not self.bodies:
             raise PartError(("bodies",), "there are no bodies.")
         if self.gravity is not None and len(self.gravity) != self.d:
@@ -147,6 +163,26 @@ class Mechanism:
             self.geometry.point(point, ("look", "traces", str(i)))
         start_ends(self)
         self.compiled.check()
+
+    def _refuse_kinds(self) -> None:
+        """Raise for what is of a wrong kind; files are checked by the schema, Python is not."""
+        said = "Mechanism: {}".format
+        for name, kind in PARTS.items():
+            named(getattr(self, name), kind, said(name), f"{kind.__name__}(...)")
+        for name, kind in (("run", Settings), ("look", Look)):
+            instance(getattr(self, name), kind, said(name), f"{kind.__name__}(...)")
+        for name in ("ground", "parameters"):
+            mapping(getattr(self, name), said(name), "{'name': 1.0}")
+        for key, x in self.parameters.items():
+            real_array(x, said(f"parameters[{key!r}]"))
+        for key, x in self.ground.items():
+            if not isinstance(x, Point):
+                real_array(x, said(f"ground[{key!r}]"), "numbers of a point")
+        choice(self.world, said("world"), ("plane", "space"))
+        choice(self.coordinates, said("coordinates"), ("maximal", "joint"))
+        if self.gravity is not None and np.ndim(real_array(self.gravity, said("gravity"))) != 1:
+            refuse(said("gravity"), self.gravity, f"{self.d} numbers")
+        label(self.name, said("name"))
 
     def __str__(self) -> str:
         """Its bodies and joints, with masses and inertias."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from zwang.call import misfits_named
 from zwang.errors import ModelError
 from zwang.simulation.results import Run
 from zwang.version import __version__
@@ -264,6 +265,7 @@ PARTS = ("integrator", "drift", "pseudoinverse", "formulation")
 """Attributes of a run that name its methods."""
 
 
+@misfits_named
 def cite(run: Run) -> str:
     """BibTeX entries for what a run used: zwang, the equation of Udwadia and Kalaba, each method.
 

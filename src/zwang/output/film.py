@@ -7,8 +7,12 @@ none.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import logging
 import shutil
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,7 +20,8 @@ import numpy as np
 
 from zwang.errors import ModelError
 from zwang.files import read_bytes, write_bytes
-from zwang.files.isolation import scratch_folder
+from zwang.files.isolation import refuse_full, scratch_folder
+from zwang.files.reading import shown_path
 from zwang.output.viewer.motion import configurations
 from zwang.scene import Everything, Scene
 from zwang.simulation.results import Run
@@ -33,7 +38,7 @@ def write_film(run: Run, scene: Scene, path: Path) -> None:
 
     Raises:
         ModelError: if nothing on the system writes MP4.
-        OutputError: if the file cannot be written.
+        OutputError: if the file, or the temporary one before it, cannot be written.
     """
     import matplotlib
     from matplotlib.animation import FFMpegWriter, FuncAnimation, PillowWriter
@@ -51,8 +56,29 @@ def write_film(run: Run, scene: Scene, path: Path) -> None:
         figure, draw = _canvas(scene, seen, scene.dimensions(run.q[0]), times)
         film = FuncAnimation(figure, draw, frames=count)
         made = folder / path.name
-        film.save(made, writer=writer(fps=RATE), dpi=100)
-        write_bytes(path, read_bytes(made, "result_size"))
+        try:
+            with _silent("matplotlib.animation"):
+                film.save(made, writer=writer(fps=RATE), dpi=100)
+        except subprocess.CalledProcessError as error:
+            said = str(error.stderr)
+            refuse_full(said)
+            last = (said.strip().splitlines() or ["no message"])[-1]
+            raise ModelError(
+                f"cannot write {shown_path(path)}: ffmpeg ends with {last:.200}"
+            ) from None
+        content = read_bytes(made, "result_size")
+    write_bytes(path, content)
+
+
+@contextlib.contextmanager
+def _silent(name: str) -> Iterator[None]:
+    """Nothing of a logger reaches the terminal."""
+    logger = logging.getLogger(name)
+    disabled, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = disabled
 
 
 def _ffmpeg() -> str:

@@ -158,6 +158,8 @@ def batch_table(batch: Any) -> NamedTable:
         for name, unit, x in zip(system.coordinates, system.units, last.T, strict=True)
         if np.any(np.isfinite(x))
     ]
+    if batch.model.servo is not None:  # found when they are asked for, which takes its time
+        ended += "; for what the servo could not do see .warnings"
     title = f"{batch.model.name}: {members} motions over {number(batch.t[-1], 's')}"
     return NamedTable(title, ("at the end", "least", "median", "largest"), rows, ended)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from zwang.errors import ModelError
-from zwang.files import make_folder
+from zwang.files import make_folder, page
 from zwang.files.reading import shown_path
 from zwang.output.described import (
     text_of_bodies,  # noqa: F401 (found by name)
@@ -53,7 +53,7 @@ SHOWN_MEMBERS = 24
 
 def report(run: Run, path: str | Path, shown: Presentation) -> Path:
     """Write the report of a run."""
-    path = Path(path)
+    path = page(path)
     make_folder(path.parent)
     write_report(
         run,
@@ -73,12 +73,12 @@ def view(run: Run, path: str | Path | None, shown: Presentation) -> Path:
     """Write the page that plays a run, and open it where no path is given."""
     _require_scene(run, shown)
     if path is not None:
-        write_view(run, shown.scene, Path(path), description=shown.description)
-        return Path(path)
-    page = Path(tempfile.mkdtemp(prefix="zwang-")) / "view.html"
-    write_view(run, shown.scene, page, description=shown.description)
-    webbrowser.open(page.as_uri())
-    return page
+        write_view(run, shown.scene, page(path), description=shown.description)
+        return page(path)
+    shown_at = Path(tempfile.mkdtemp(prefix="zwang-")) / "view.html"
+    write_view(run, shown.scene, shown_at, description=shown.description)
+    webbrowser.open(shown_at.as_uri())
+    return shown_at
 
 
 def animate(run: Run, path: str | Path, shown: Presentation) -> Path:

@@ -9,15 +9,22 @@ some files and never comes back from others. Nothing of zwang is imported here.
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
+import os
 import sys
 from typing import Any
+
+UNKNOWN = "Caught an unknown exception!"
+"""What is said where MuJoCo's C++ library raises what Python's does not know: lack of memory, or
+sizes that no array can have."""
 
 
 def main(path: str, result: str, form: str, floating: str, *limits: str) -> str | None:
     """What is wrong with a file, or None."""
     memory, size, seconds, bodies = map(int, limits)
     _limit(memory, size, seconds)
+    too_much = f"reading it takes more than {memory // 2**20} MiB of memory."
     mujoco: Any = importlib.import_module("mujoco")
 
     try:
@@ -43,10 +50,15 @@ def main(path: str, result: str, form: str, floating: str, *limits: str) -> str 
                 f"its compiled model has more than {size} bytes; take smaller pictures and meshes."
             )
         mujoco.mj_saveModel(model, result, None)
+        if os.path.getsize(result) < mujoco.mj_sizeModel(model):
+            return os.strerror(errno.ENOSPC)
     except MemoryError:
-        return f"reading it takes more than {memory // 2**20} MiB of memory."
+        return too_much
     except Exception as error:
-        return " ".join(str(error).split())
+        said = " ".join(str(error).split())
+        if said == UNKNOWN:
+            return f"MuJoCo ends without a reason; most probably, {too_much}"
+        return f"{said}: {too_much}" if "llocate memory" in said else said
     return None
 
 

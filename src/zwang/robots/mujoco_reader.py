@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import importlib
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import Element
 
 import numpy as np
 
 from zwang.bodies import Branch, ball, prismatic, revolute
 from zwang.errors import ModelError
-from zwang.files.isolation import run_isolated
+from zwang.files.isolation import run_isolated, scratch_folder
 from zwang.files.limits import limit
 from zwang.files.reading import shown_path
 from zwang.mechanism.registry import by_format
+from zwang.robots.copies import refuse_many_copies
 from zwang.robots.description import Coupling, Description, Loop, unique
 from zwang.robots.pictures import add_shapes
 from zwang.robots.text import of_quaternion, parsed
@@ -67,7 +66,7 @@ def read(path: Path, *, floating: bool | None = None) -> Description:
     _, root = parsed(path)
     urdf = root.tag == "robot"
     # before MuJoCo sees the file, as it would build all copies first
-    _refuse_many_copies(root, 1, shown_path(path))
+    refuse_many_copies(root, shown_path(path))
     try:
         mujoco: Any = importlib.import_module("mujoco")
     except ImportError:
@@ -85,22 +84,6 @@ def read(path: Path, *, floating: bool | None = None) -> Description:
     return made
 
 
-def _refuse_many_copies(element: Element, copies: int, shown: str) -> None:
-    """MuJoCo would find out only after a minute that there is no room for 10⁷ copies."""
-    for child in element:
-        times = copies
-        if child.tag == "replicate":
-            given = child.get("count", "1").strip()
-            # what is no number is MuJoCo's to refuse
-            times *= int(given) if given.isascii() and given.isdigit() and len(given) < 20 else 1
-        if times > limit("bodies"):
-            raise ModelError(
-                f"{shown}: replicate makes {times} copies, expected at most "
-                f"{limit('bodies')} bodies."
-            )
-        _refuse_many_copies(child, times, shown)
-
-
 def _refuse_numbers(model, shown: str) -> None:
     """Refuse numbers that are not finite, or whose squares are not."""
     for name in NUMBERS:
@@ -115,11 +98,11 @@ def _refuse_numbers(model, shown: str) -> None:
 def _compiled(mujoco, path: Path, form: str, floating: bool):
     """MuJoCo's model of a file, made in a process of its own, which may die of it."""
     limits = [str(limit(x)) for x in ("parser_memory", "parser_result", "parser_time", "bodies")]
-    with tempfile.TemporaryDirectory(prefix="zwang-") as folder:
-        result = Path(folder) / "model.mjb"
+    with scratch_folder() as folder:
+        result = folder / "model.mjb"
         words = [os.path.abspath(path), str(result), form, "floating" if floating else "held"]
         try:
-            run_isolated(PROCESS, [*words, *limits], Path(folder), shown_path(path))
+            run_isolated(PROCESS, [*words, *limits], folder, shown_path(path))
         except ModelError as error:
             if "multiple parents" in str(error):
                 raise ModelError(f"{str(error).rstrip('.')}{TREES_ONLY}") from None

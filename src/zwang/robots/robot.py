@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import jax
@@ -12,15 +12,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from zwang.arguments import flag
 from zwang.bodies import BodyTree
 from zwang.bodies.body import entry
+from zwang.call import misfits_named
 from zwang.display import present
 from zwang.dynamics.initial_conditions import consistent_state
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint, Holonomic
 from zwang.equations.state import State
 from zwang.errors import ModelError
-from zwang.files.reading import shown_path
+from zwang.files.reading import file_name, shown_path
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import RelativePose
 from zwang.robots.description import Description
@@ -29,6 +31,7 @@ FORMATS = (".urdf", ".xml", ".mjcf", ".sdf")
 """Endings of files that `read` takes."""
 
 
+@partial(misfits_named, name="robot")
 def read(path: Path | str, *, floating: bool | None = None) -> Robot:
     """Read a robot: a URDF, MJCF or SDF file.
 
@@ -44,7 +47,8 @@ def read(path: Path | str, *, floating: bool | None = None) -> Robot:
     Raises:
         ModelError: one sentence for a file that cannot be read.
     """
-    path = Path(path)
+    path = file_name(path, "robot: path")
+    floating = None if floating is None else flag(floating, "robot: floating")
     if path.suffix.lower() not in FORMATS:
         raise ModelError(
             f"{shown_path(path)} is no robot file; expected one that ends in {', '.join(FORMATS)}."

@@ -7,7 +7,7 @@ import dataclasses
 from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
-from zwang.arguments import instance, shown
+from zwang.arguments import flag, instance, shown
 from zwang.arrays import is_concrete
 from zwang.call import misfits_named
 from zwang.compile import program
@@ -95,7 +95,7 @@ def control(
     bound = controller(model, servo, params, pseudoinverse)
     refuse_no_state("control", q, v)
     answer = control_of(bound, model.state(q, v, t))
-    if throw and is_concrete(answer):
+    if flag(throw, "throw") and is_concrete(answer):
         raise_on_failure(answer, model)
     nu = answer.u.shape[-1]
     labels = labels_of(model.name, model.system)._replace(

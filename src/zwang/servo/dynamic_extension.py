@@ -26,7 +26,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.arguments import instance
+from zwang.arguments import count, instance, mapping, number
+from zwang.call import misfits_named
 from zwang.compile import program
 from zwang.dynamics.initial_conditions import consistent_state
 from zwang.dynamics.model import Model
@@ -81,6 +82,7 @@ class DynamicExtension:
         return f"dynamic extension: {_before(self.integrators)}; then relative degree {found}"
 
 
+@misfits_named
 def dynamic_extension(
     model: Model,
     servo: Servo | None = None,
@@ -118,6 +120,7 @@ def dynamic_extension(
     bound = controller(model, servo, params)
     given, state = bound.servo, model.state(q, v, t)
     passive = model.passive if params is None else model.passive.with_params(params)
+    highest = count(highest, "dynamic_extension: highest", least=1)
     found = _lengths(passive, given, bound, state, highest)
     if found is None:
         raise ModelError(
@@ -147,6 +150,7 @@ def dynamic_extension(
     return DynamicExtension(closed, q0, v0, _integrators(given, lengths), degrees, values)
 
 
+@misfits_named
 def with_found_degrees(
     model: Model,
     servo: Servo,
@@ -280,7 +284,11 @@ def _held(bound: Controller, state: State, inputs: Mapping[str, float] | None) -
     to zero.
     """
     names = bound.servo.names(_nu(bound, state))
-    for name in inputs or {}:
+    inputs = (
+        {} if inputs is None else mapping(inputs, "dynamic extension: inputs", '{"thrust": 9.8}')
+    )
+    inputs = {name: number(x, f"dynamic extension: inputs[{name!r}]") for name, x in inputs.items()}
+    for name in inputs:
         if name not in names:
             raise ModelError(
                 f"dynamic extension: inputs names {name!r}, but the actuators are "
@@ -290,7 +298,7 @@ def _held(bound: Controller, state: State, inputs: Mapping[str, float] | None) -
     # controls that keep the system nearest to rest, so that the start of the extended system has no
     # jump
     held = np.linalg.lstsq(reaction, -a0, rcond=AUTHORITY_THRESHOLD)[0]
-    given: dict[str, float] = {**dict(zip(names, held.tolist(), strict=True)), **(inputs or {})}
+    given: dict[str, float] = {**dict(zip(names, held.tolist(), strict=True)), **inputs}
     return np.array([given[name] for name in names], float)
 
 

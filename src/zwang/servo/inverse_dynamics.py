@@ -7,8 +7,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from zwang.algebra.judgement import UNCERTAIN
-from zwang.arguments import instance
+from zwang.arguments import flag, instance, labels
 from zwang.arrays import is_concrete, vector
+from zwang.call import misfits_named
 from zwang.dynamics.control_law import Control
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AccelerationConstraint
@@ -33,6 +34,7 @@ class Wanted(eqx.Module):
         return self.value
 
 
+@misfits_named
 def inverse_dynamics(
     model: Model,
     q,
@@ -72,6 +74,7 @@ def inverse_dynamics(
     """
     instance(model, Model, "inverse_dynamics: model", "a zw.Model")
     nv = model.system.nv
+    actuators = None if actuators is None else labels(actuators, "inverse_dynamics: actuators")
     a = vector(a, nv, "a", model.system.velocities)
     servo = Servo(
         [
@@ -88,7 +91,7 @@ def inverse_dynamics(
     )
     bound, state = controller(model, servo, params), model.state(q, v, t)
     answer = control_of(bound, state)
-    if throw and is_concrete(answer):
+    if flag(throw, "throw") and is_concrete(answer):
         _refuse_inconsistent(model, bound.dynamics, state, a)
         raise_on_failure(answer, model)
     return answer

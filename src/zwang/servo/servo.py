@@ -22,7 +22,7 @@ from zwang.arguments import (
     strategy,
     texts,
 )
-from zwang.arrays import require_float64
+from zwang.arrays import is_concrete, require_float64
 from zwang.call import misfits_named
 from zwang.display import present
 from zwang.dynamics.control_law import AbstractControlLaw
@@ -300,6 +300,8 @@ class Constant(eqx.Module):
 
     def __init__(self, B):
         B = real_array(B, "Servo: actuation", "numbers, shape (nv, nu), or a function (q, t, p)")
+        if is_concrete(B) and not np.all(np.isfinite(B)):
+            raise ModelError("Servo: actuation holds NaN or infinity, expected finite numbers.")
         self.B = jnp.asarray(B, jnp.float64)
 
     def __call__(self, q, t, p):

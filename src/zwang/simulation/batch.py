@@ -229,7 +229,8 @@ def batch(
 
     Returns:
         A `Batch`; a member that fails keeps what it reached and says why in `.failures`, the others
-        go on.
+        go on. `.warnings` says whose servo was not met; that a step went across a gap between two
+        branches that all but meet is not looked for, as in `zw.trajectory`.
 
     Raises:
         ModelError: if shapes disagree, or an option is none of those named here.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import Result
 from zwang.simulation.parameter_names import place_of, unit_of, write
+from zwang.simulation.results import servo_warnings
 from zwang.simulation.results.saving import save
 from zwang.simulation.watch import why_ended
 
@@ -80,11 +82,29 @@ class Batch:
             ModelError: if there is no such member.
         """
         i = count(member, "Batch.reason: member", least=0, most=len(self.result) - 1)
-        values = {**self.shared, **{name: x[i] for name, x in self.varied.items()}}
         end = State(self.end.q[i], self.end.v[i], self.end.t[i])
         start = State(self.q[i, 0], self.v[i, 0], self.t[0])
-        params = whole_params(self.model, values)
-        return why_ended(self.model, int(self.result[i]), start, end, params)
+        return why_ended(self.model, int(self.result[i]), start, end, self._params_of(i))
+
+    @functools.cached_property
+    def warnings(self) -> dict[int, tuple[str, ...]]:
+        """What the servo of a member could not do, by its index, as in `Trajectory.warnings`;
+        empty if there is no servo, or nothing to say.
+
+        The control at all samples of all members is evaluated when this is first asked for.
+        """
+        if self.model.servo is None:
+            return {}
+        said = {
+            i: servo_warnings.of_motion(self.model, self._params_of(i), self.t, q, v)
+            for i, (q, v) in enumerate(zip(self.q, self.v, strict=True))
+        }
+        return {i: sentences for i, sentences in said.items() if sentences}
+
+    def _params_of(self, member: int) -> dict | None:
+        """Parameters of a member that differ from the model's."""
+        varied = {name: x[member] for name, x in self.varied.items()}
+        return whole_params(self.model, {**self.shared, **varied})
 
     @property
     def dataset(self) -> xarray.Dataset:

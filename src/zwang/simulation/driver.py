@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import equinox as eqx
 import numpy as np
@@ -61,6 +61,7 @@ LOST_MASS = (Result.NON_FINITE, Result.STEP_TOO_SMALL, Result.NOT_CONVERGED)
 """How a run ends whose mass matrix becomes singular."""
 
 
+@runtime_checkable
 class Keeper(Protocol):
     """What keeps a run on the disk while it goes on, and lets it go on from there.
 

@@ -16,6 +16,7 @@ from zwang.arguments import (
     instance,
     items,
     number,
+    optional,
     optional_function,
     strategy,
 )
@@ -142,7 +143,7 @@ def simulate(
         switches=switches,
         integrator=Dopri8() if integrator is None else integrator,
         step=step,
-        longest_step=longest_step,
+        longest_step=number(longest_step, "longest_step", above=0, infinite=True, unit="s"),
         drift=Projection() if drift is None else drift,
         pseudoinverse=pseudoinverse,
         formulation=formulation,
@@ -150,7 +151,8 @@ def simulate(
         max_steps=max_steps,
     )
     setup = set_up(asked)
-    driver = _driver(asked, setup, progress, execution_of(execution), keeper)
+    kept = optional(keeper, Keeper, "keeper", "what zw.long_run keeps a run with")
+    driver = _driver(asked, setup, progress, execution_of(execution), kept)
     result, here = driver.run(setup.here)
     run = _run_of(asked, setup, driver, result, here)
     if throw and result.is_failure:

@@ -11,6 +11,7 @@ compiled program serves all topologies.
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
@@ -92,7 +93,11 @@ class Switch:
             for c in conditions:
                 if not (
                     (callable(c) and not isinstance(c, type))
-                    or (isinstance(c, (int, float)) and not isinstance(c, bool) and np.isfinite(c))
+                    or (
+                        isinstance(c, (int, float))
+                        and not isinstance(c, bool)
+                        and abs(c) <= sys.float_info.max
+                    )
                 ):
                     raise ModelError(
                         f"Switch {self.constraint!r}: {which} is {shown(c)}, "

@@ -39,6 +39,7 @@ from zwang.errors import ModelError, Result
 from zwang.simulation.conditions import check_condition
 from zwang.simulation.differentiable import differentiable, position_violation
 from zwang.simulation.placed_start import judged, measured, placed
+from zwang.simulation.results import servo_warnings
 from zwang.simulation.reverse import FORWARD, forward_only
 from zwang.simulation.sample_times import checked_times, step_grid
 from zwang.simulation.stop import Stop
@@ -135,14 +136,39 @@ class Trajectory(eqx.Module):
             ModelError: inside a compiled program, and for many motions at once.
         """
         instance(model, Model, "Trajectory.reason: model", "a zw.Model")
+        self._require_one("reason")
+        start = State(self.q[0], self.v[0], self.t[0])
+        return why_ended(model, int(self.result), start, self.end, params)
+
+    def warnings(self, model: Model, params: PyTree = None) -> tuple[str, ...]:
+        """What its servo could not do, one sentence each, as `Run.warnings` has it: constraints
+        that could not be met, that start with an error and have no gain, or whose error grows, and
+        actuators at their limits.
+
+        The control is evaluated at the samples, on the host, so that nothing between them is seen.
+        Other warnings of a run need its steps, which are not kept here: energy, singular
+        configurations, branches, and gaps between branches that a step goes across. `zw.simulate`
+        gives them.
+
+        Args:
+            model: the model that moved.
+            params: its parameters, as given to `zw.trajectory`.
+
+        Raises:
+            ModelError: inside a compiled program, and for many motions at once.
+        """
+        instance(model, Model, "Trajectory.warnings: model", "a zw.Model")
+        self._require_one("warnings")
+        return servo_warnings.of_motion(model, params, self.t, self.q, self.v)
+
+    def _require_one(self, method: str) -> None:
+        """Raise unless this is one motion of numbers that are known."""
         if not is_concrete(self) or np.ndim(self.result):
             raise ModelError(
-                "Trajectory.reason looks at one motion on the host, got "
+                f"Trajectory.{method} looks at one motion on the host, got "
                 + ("one inside a compiled program" if not is_concrete(self) else "many at once")
                 + "; return the motions from the program, and take one by its index."
             )
-        start = State(self.q[0], self.v[0], self.t[0])
-        return why_ended(model, int(self.result), start, self.end, params)
 
 
 class _Recorded(NamedTuple):
@@ -201,8 +227,10 @@ def trajectory(
         others: arguments of `zw.simulate` that need the host (`ON_HOST`) are refused by name.
 
     Returns:
-        A `Trajectory`. Nothing is raised inside compiled programs: read `.result`, and `.reason`
-        for the constraints and the instant that ended it.
+        A `Trajectory`. Nothing is raised or warned of inside compiled programs: read `.result`,
+        `.reason` for the constraints and the instant that ended it, and `.warnings` for a servo
+        that was not met. Whether a step went across a gap between two branches that all but meet is
+        not looked for: it takes the constraints at every step, which only `zw.simulate` keeps.
 
     Raises:
         ModelError: for a wrong argument, and where the motion is differentiated in a mode that

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from zwang.arguments import choice
 from zwang.compile import program
 from zwang.errors import ModelError
 from zwang.stepping.base import AbstractIntegrator, Flow, Step
@@ -69,10 +70,7 @@ class Rattle(AbstractIntegrator):
     estimates = False
 
     def __check_init__(self):
-        if self.order not in PARTS:
-            raise ModelError(
-                f"zw.Rattle got order = {self.order}; expected one of {', '.join(map(str, PARTS))}."
-            )
+        choice(self.order, "Rattle: order", PARTS)
 
     def step(self, flow: Flow, t, y, h, weight):
         parts = jnp.asarray(PARTS[self.order])

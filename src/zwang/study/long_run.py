@@ -31,9 +31,10 @@ from zwang.arguments import (
     real_array,
 )
 from zwang.arrays import require_float64
+from zwang.call import misfits_named
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError, Result
-from zwang.files.reading import shown_path
+from zwang.files.reading import file_name, shown_path
 from zwang.provenance import Source
 from zwang.simulation.engine import execution_of
 from zwang.simulation.results import Run
@@ -174,7 +175,8 @@ def long_run(
         ("host", "compiled"),
     )
     asked = _Asked.of(model, q0, v0, np.asarray(real_array(times, "times", "instants")), options)
-    store, long = GrowingRun(out), LongRun(Path(out), model)
+    out = file_name(out, "long_run: out")
+    store, long = GrowingRun(out), LongRun(out, model)
     # a digest of everything that decides the digits, so that no two runs mix in one folder
     if store.exists and store.manifest.get("digest") != asked.digest:
         raise ModelError(
@@ -200,6 +202,7 @@ def long_run(
     return long
 
 
+@misfits_named
 def resume(
     out: Path | str,
     *,
@@ -228,6 +231,7 @@ def resume(
         OutputError, KeyboardInterrupt: as in `long_run`.
     """
     optional(model, Model, "resume: model", "a zw.Model")
+    out = file_name(out, "resume: out")
     store = GrowingRun(out)
     manifest = store.manifest
     brought: Mapping[str, Any] = {}
@@ -285,7 +289,8 @@ class _Asked:
     @classmethod
     def of(cls, model: Model, q0, v0, times: np.ndarray, options: Mapping[str, Any]) -> _Asked:
         """What the arguments ask for."""
-        start = {"q0": np.asarray(q0, float), "v0": np.asarray(v0, float), "times": times}
+        start = {name: np.asarray(real_array(x, name)) for name, x in (("q0", q0), ("v0", v0))}
+        start["times"] = times
         p = leaves_by_name(model.parameters(options.get("params")))
         start |= {f"{PARAMETER}{name}": x for name, x in p}
         recorded, unwritten = {}, {}

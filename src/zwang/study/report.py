@@ -13,7 +13,7 @@ import numpy as np
 from markupsafe import Markup
 
 from zwang.errors import ModelError
-from zwang.files import make_folder, write_text
+from zwang.files import make_folder, page, write_text
 from zwang.output.report import render
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Map:
 
 def write_report(study: Sweep, path: Path) -> Path:
     """Write the page of a study."""
-    make_folder(path.parent)
+    make_folder(page(path).parent)
     # evenly thinned, so that the picture keeps the spread of the cases
     kept = np.unique(np.linspace(0, len(study) - 1, min(len(study), MOST_DRAWN_CASES)).astype(int))
     names = [*study.quantities, *study.outputs]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from zwang.arguments import count, flag, refuse
+from zwang.call import misfits_named
 from zwang.errors import ModelError
 
 EXPECTED = (
@@ -146,11 +147,13 @@ def problem_of(dimensions: int) -> dict[str, Any]:
     return {"num_vars": dimensions, "names": names, "bounds": [[0.0, 1.0]] * dimensions}
 
 
+@misfits_named
 def grid() -> Sample:
     """Every combination of the values of all quantities."""
     return Sample("grid")
 
 
+@misfits_named
 def sobol(number: int, *, seed: int = 0, indices: bool = False) -> Sample:
     """Scrambled Sobol points, which fill ranges and distributions evenly.
 
@@ -165,6 +168,7 @@ def sobol(number: int, *, seed: int = 0, indices: bool = False) -> Sample:
     return Sample("sobol", found, count(seed, "sobol: seed"), flag(indices, "sobol: indices"))
 
 
+@misfits_named
 def draws(number: int, *, seed: int = 0) -> Sample:
     """Independent random cases, as for rates with confidence intervals.
 

@@ -26,6 +26,7 @@ from zwang.arguments import (
 from zwang.arrays import require_float64
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
+from zwang.files.reading import file_name
 from zwang.simulation.batch import CHUNK_OF_MEMBERS, OPTIONS
 from zwang.simulation.parameter_names import place_of, read_of
 from zwang.study.engine import in_process, on_cluster
@@ -149,9 +150,11 @@ def sweep(
         options,
     )
     named = (*plan.values, *(x.name for x in plan.outputs))
-    for name in mapping(units or {}, "units", "{'length': 'm'}"):
+    units = {} if units is None else mapping(units, "units", "{'length': 'm'}")
+    out = None if out is None else file_name(out, "sweep: out")
+    for name in units:
         known(name, named, "units names what the study has not:")
-    plan = dataclasses.replace(plan, said_units=dict(units or {}))
+    plan = dataclasses.replace(plan, said_units=units)
     # before anything is computed
     asked = conditions(success, named)
     if plan.trajectories and out is None:

@@ -14,6 +14,7 @@ import numpy as np
 import sympy as sp
 
 from zwang.arguments import choice, count, instance
+from zwang.call import misfits_named
 from zwang.codegen.equations import nonideal_rows
 from zwang.codegen.samples import Samples, samples
 from zwang.dynamics.model import Model
@@ -117,7 +118,8 @@ class Derivation:
     __repr__ = __str__
 
     def write(self, folder: str | Path, forms: Iterable[str] = tuple(ENDINGS)) -> list[Path]:
-        """Write `NAME.html`, `.tex`, `.py`, `.c`, `.h`, `_test.c`, `.m` and `.jl` into a folder.
+        """Write `NAME.html`, `.tex`, `.py`, `.c`, `.h`, `_test.c`, `.m` and `.jl` into a folder:
+        all or none.
 
         Args:
             folder: where to; it is made.
@@ -127,16 +129,14 @@ class Derivation:
             ModelError: for another form.
             OutputError: if a file cannot be written.
         """
-        from zwang.files import make_folder, write_text
+        from zwang.files import write_files
 
         chosen = [ENDINGS[choice(str(form), "write: forms", ENDINGS)] for form in forms]
         kept = [name for name in self.sources if any(name.endswith(ends) for ends in chosen)]
-        place = make_folder(Path(folder))
-        for name in kept:
-            write_text(place / name, self.sources[name])
-        return [place / name for name in kept]
+        return write_files(folder, {name: self.sources[name] for name in kept})
 
 
+@misfits_named
 def derive(model: Model, q0=None, v0=None, *, states: int = 1000) -> Derivation:
     """Derive a model's explicit equation of motion by symbols, and print it as programs.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from zwang.codegen.c.source import CCode
 from zwang.errors import ModelError
+from zwang.files.isolation import refuse_full, scratch_folder
 
 FLAGS = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic")
 COMPILERS = ("cc", "gcc", "clang")
@@ -43,6 +44,7 @@ def build(arguments: list[str], folder: Path) -> None:
         )
     done = finished([found, *arguments], folder)
     if done.returncode:
+        refuse_full(done.stderr)
         lines = [x for x in done.stderr.splitlines() if "error" in x] or ["no message"]
         raise ModelError(f"the C compiler refuses the generated code: {lines[0][:300]}")
 
@@ -71,15 +73,17 @@ class Library:
 
     Raises:
         ModelError: if there is no C compiler, or if it refuses the code.
+        OutputError: if there is no room for temporary files.
     """
 
     def __init__(self, code: CCode, flags: tuple[str, ...] = FLAGS):
         self.code = code
-        self._folder = tempfile.TemporaryDirectory(prefix="zwang-c-")
-        folder = Path(self._folder.name)
-        code.write(folder)
-        build([*flags, "-fPIC", "-shared", f"{code.name}.c", "-o", "model.so", "-lm"], folder)
-        self._library = ctypes.CDLL(str(folder / "model.so"))
+        with contextlib.ExitStack() as kept:
+            folder = kept.enter_context(scratch_folder())
+            code.write(folder)
+            build([*flags, "-fPIC", "-shared", f"{code.name}.c", "-o", "model.so", "-lm"], folder)
+            self._library = ctypes.CDLL(str(folder / "model.so"))
+            self._folder = kept.pop_all()  # goes when this object does
         size = code.equations
         self.nq, self.nv = len(size.q), len(size.v)
         self.nu = size.servo.nu if size.servo else 0

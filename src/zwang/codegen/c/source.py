@@ -16,13 +16,13 @@ import numpy as np
 
 from zwang.arguments import label
 from zwang.arrays import require_float64
+from zwang.call import misfits_named
 from zwang.codegen.c.statements import Statements, constant, entries
 from zwang.codegen.equations import Equations, equations, identifier, nonideal_rows
 from zwang.codegen.expression import Node
 from zwang.codegen.samples import Samples, samples
 from zwang.dynamics.model import Model
-from zwang.files import make_folder
-from zwang.files.writing import write_text
+from zwang.files import write_files
 from zwang.version import __version__
 
 DRIVER_STATES = 8
@@ -58,18 +58,15 @@ class CCode:
         }
 
     def write(self, folder: str | Path) -> list[Path]:
-        """Write the files into a folder, which is made if it is not there.
+        """Write the files into a folder, which is made if it is not there: all or none.
 
         Raises:
-            OutputError: if a file cannot be written.
+            OutputError: if a file cannot be written; earlier ones are unchanged.
         """
-        folder = make_folder(Path(folder))
-        written = [folder / file for file in self.files]
-        for path, text in zip(written, self.files.values(), strict=True):
-            write_text(path, text)
-        return written
+        return write_files(folder, self.files)
 
 
+@misfits_named
 def c_code(model: Model, q0=None, v0=None, *, name: str | None = None) -> CCode:
     """Write a model as C99 that needs neither zwang nor an allocation.
 

@@ -8,11 +8,11 @@ import importlib.resources
 import io
 import platform
 import sys
-import tempfile
 import zipfile
 from pathlib import Path
 
-from zwang.arguments import flag, label, number
+from zwang.arguments import choice, flag, instance, label, number
+from zwang.call import misfits_named
 from zwang.codegen.c.library import build
 from zwang.codegen.c.source import c_code
 from zwang.codegen.c.statements import constant
@@ -22,6 +22,7 @@ from zwang.codegen.fmu.python_unit import UNIT_FILE, PythonUnit
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.files import make_folder, write_bytes, write_text
+from zwang.files.isolation import scratch_folder
 
 FLAGS = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared")
 VERSIONS = (2, 3)
@@ -73,6 +74,7 @@ class FMU:
         return path
 
 
+@misfits_named
 def fmu(
     model: Model,
     q0=None,
@@ -120,8 +122,8 @@ def fmu(
         >>> zw.fmu(model, q0, v0, version=3).write("pendulum.fmu")
         >>> zw.fmu(model, q0, v0, python=True, switches=[latch]).write("latch.fmu")
     """
-    if version not in VERSIONS:
-        raise ModelError(f"fmu: version is {version!r:.40}, expected 2 or 3.")
+    instance(model, Model, "fmu: model", "a zw.Model")
+    choice(version, "fmu: version", VERSIONS)
     step = None if step is None else number(step, "fmu: step", unit="s", above=0.0)
     if flag(python, "fmu: python"):
         return _archived(_with_python(model, q0, v0, step, name, options), version)
@@ -233,11 +235,11 @@ def _machine(version: int) -> tuple[str, str]:
 
 
 def _binary(sources: dict[str, str], compiled: list[str]) -> bytes:
-    with tempfile.TemporaryDirectory(prefix="zwang-fmu-") as folder:
+    with scratch_folder() as folder:
         for file, text in sources.items():
-            write_text(Path(folder) / file, text)
-        build([*FLAGS, *compiled, "-o", "unit.so", "-lm"], Path(folder))
-        return (Path(folder) / "unit.so").read_bytes()
+            write_text(folder / file, text)
+        build([*FLAGS, *compiled, "-o", "unit.so", "-lm"], folder)
+        return (folder / "unit.so").read_bytes()
 
 
 def _archive(members: dict[str, bytes]) -> bytes:

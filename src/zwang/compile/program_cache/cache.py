@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 
+from zwang.arguments import flag
+from zwang.call import misfits_named
 from zwang.compile import lowering
 from zwang.compile.compatibility import (
     MissingNameError,
@@ -37,6 +39,7 @@ from zwang.compile.program_cache.prefetch import Prefetch
 from zwang.compile.program_cache.source_digest import ModuleConstants, source_digest
 from zwang.compile.program_cache.store import Store
 from zwang.compile.recent import Recent
+from zwang.files.reading import file_name
 
 SAFE_CALLS = ("lapack_", "Sharding", "LayoutConstraint")
 """Beginnings of names of routines that a cached program may call: they are the same ones in every
@@ -209,6 +212,7 @@ def keeps_programs() -> bool:
     return current() is not None
 
 
+@misfits_named
 def keep_programs(folder: Path | str | None = None, *, on: bool = True, task: str = "") -> str:
     """Cache compiled programs on disk from now on, and use those that are there: what ran once in
     any process is not traced again.
@@ -237,9 +241,10 @@ def keep_programs(folder: Path | str | None = None, *, on: bool = True, task: st
     """
     global _current, _chosen
     _current, _chosen = None, True
-    if not on or os.environ.get("ZWANG_KEEP") == "0" or is_plain():
+    folder = None if folder is None else file_name(folder, "keep_programs: folder")
+    if not flag(on, "keep_programs: on") or os.environ.get("ZWANG_KEEP") == "0" or is_plain():
         return ""
-    folder = cache_folder() / "programs" if folder is None else Path(folder)
+    folder = cache_folder() / "programs" if folder is None else folder
     try:
         _current = ProgramCache(folder, task)
     except (NotCacheableError, MissingNameError) as reason:

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from zwang.arithmetic import xp
+from zwang.call import misfits_named
 from zwang.dynamics.drift.base import (
     AbstractDrift,
     AbstractStabilization,
@@ -85,11 +86,13 @@ class Stabilized(AbstractDrift):
         )
 
 
+@misfits_named
 def Baumgarte(alpha, beta) -> Stabilized:
     """Drift treatment `b ← b − 2α ψ − β² φ` (pseudoinverse paper, eq. 32); α, β in 1/s."""
     return Stabilized(BaumgarteRates(alpha, beta))
 
 
+@misfits_named
 def NoStabilization() -> Stabilized:
     """No drift treatment: `φ̈ = 0` only."""
     return Stabilized(None)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import equinox as eqx
 import jax.numpy as jnp
 
-from zwang.arguments import function, label, labels, optional_function
+from zwang.arguments import function, label, labels, optional_function, text, texts
 from zwang.call import misfits_named
 from zwang.equations.constraint.base import NONIDEAL, AbstractConstraint
 from zwang.tracing import returned
@@ -53,7 +53,8 @@ class Holonomic(AbstractConstraint):
         self.phi = function(phi, f"constraint {name!r}: phi", "(q, t, p) → residual")
         self.nonideal = optional_function(nonideal, f"constraint {name!r}: nonideal", NONIDEAL)
         self.labels = labels(parts, f"constraint {name!r}: parts")
-        self.unit = (unit,) if isinstance(unit, str) else tuple(unit)
+        said = f"constraint {name!r}: unit"
+        self.unit = (text(unit, said),) if isinstance(unit, str) else texts(unit, said)
 
     @property
     def parts(self) -> tuple[str, ...]:

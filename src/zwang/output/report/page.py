@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from zwang.errors import ModelError
-from zwang.files import make_folder, write_text
+from zwang.files import make_folder, page, write_text
 from zwang.output.report import interactive
 from zwang.output.report.figures import Chart, charts, exact_error, phase
 from zwang.output.report.html import HERE, render
@@ -96,7 +96,7 @@ def write_report(
         A sentence for each of the model's own figures that could not be drawn, and one if the
         forces in joints could not be found.
     """
-    path = Path(path)
+    path = page(path)
     summary = summarize(run, exact) if summary is None else summary
     own, complaints = _own_charts(run, figures or {})
     exact_chart = [exact_error(run, exact)] if exact is not None else []

@@ -9,7 +9,7 @@ import numpy as np
 
 from zwang.simulation.results import Crossing, Run, Switched, Variables
 from zwang.simulation.results.energy import Energy, energy_of
-from zwang.simulation.results.warnings import unmet
+from zwang.simulation.results.servo_warnings import ServoSamples, unmet
 from zwang.simulation.results.worst import Worst, worst
 
 
@@ -120,7 +120,7 @@ def summarize(run: Run, exact: Callable | None = None) -> Summary:
         servo_error=_worst_servo(data, "servo_violation"),
         servo_velocity_error=_worst_servo(data, "servo_velocity_violation"),
         servo_residual=_worst_servo(data, "missed"),
-        unmet=unmet(data),
+        unmet="" if (servo := ServoSamples.of(data)) is None else unmet(servo),
         warnings=run.warnings,
         errors=exact_errors(run, exact),
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from zwang.files import write_text
+from zwang.files import page, write_text
 from zwang.output.viewer.motion import motion
 from zwang.scene import Scene
 from zwang.simulation.results import Run
@@ -30,9 +30,10 @@ def write_view(
         report: name of the report beside the page, for a link.
 
     Raises:
-        ModelError: for a scene that does not fit the run, or a mesh that cannot be read.
+        ModelError: for an ending that is not `.html`, for a scene that does not fit the run, or a
+            mesh that cannot be read.
     """
-    write_text(path, view_text(run, scene, description=description, report=report))
+    write_text(page(path), view_text(run, scene, description=description, report=report))
 
 
 def view_text(run: Run, scene: Scene, *, description: str = "", report: str | None = None) -> str:

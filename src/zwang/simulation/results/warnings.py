@@ -9,11 +9,11 @@ import numpy as np
 
 from zwang.algebra.judgement import AT_REST, SUMMED
 from zwang.dynamics.drift.metric import condition_of_mass
-from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.equations.state import host_state
-from zwang.errors import Result
+from zwang.simulation.results import servo_warnings
 from zwang.simulation.results.branch_taken import unnamed
 from zwang.simulation.results.energy import energy_of
+from zwang.simulation.results.servo_warnings import ServoSamples
 from zwang.simulation.results.variables import Variables
 
 if TYPE_CHECKING:
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 AT_TIMES = 0.5
 """Where no more than this part of the samples is inaccurate, the motion passes near a singular
 configuration, in which accelerations are quotients of small numbers; its rows are ordinary."""
-
-GROWN = 10.0
-"""An error that is larger by this factor in each third of a run than in the one before grows
-exponentially."""
 
 
 def warnings_of(run: Run, data: Variables) -> tuple[str, ...]:
@@ -62,68 +58,21 @@ def _start_branch(run: Run, data: Variables) -> Iterator[str]:
         yield f"{sentence}."
 
 
-def _unmet(run: Run, data: Variables) -> Iterator[str]:
-    yield unmet(data)
-
-
-def _error_kept(run: Run, data: Variables) -> Iterator[str]:
-    """Servo constraints that start off and have no gain, so that their error stays or grows."""
-    law = run.model.servo
-    if law is None:
+def _servo(run: Run, data: Variables) -> Iterator[str]:
+    """What its servo could not do."""
+    law, at = run.model.servo, ServoSamples.of(data)
+    if law is None or at is None:
         return
+    yield servo_warnings.unmet(at)
     y, nq = np.abs(run.steps.y), run.model.system.nq
     start = host_state(run.steps.y[0, :nq], run.steps.y[0, nq:], run.steps.t[0])
     reach, speed = np.split(np.max(y, axis=0), [nq])
-    found = law.kept_errors(run.flow.dynamics.passive, start, reach, speed)
-    for name, sizes in found.items():
-        symbols = zip(("phi", "psi"), sizes, strict=True)
-        off = " and ".join(f"|{symbol}| = {x:.2g}" for symbol, x in symbols if x)
-        at = [str(x) for x in data["servo_constraint"].values].index(name)
-        place, rate = (data[f"servo_{x}violation"].values[-1, at] for x in ("", "velocity_"))
-        yield (
-            f"servo constraint {name!r} starts with {off} and has no gain that brings it back: its "
-            f"error is {rate if np.isnan(place) else place:.2g} at the end; give "
-            "zw.Servo(..., gains=...), or start on it."
-        )
-
-
-def _error_grows(run: Run, data: Variables) -> Iterator[str]:
-    """Servo constraints whose error grows exponentially, whatever makes the loop unstable."""
-    if run.model.servo is None or len(data["time"].values) < 3:
-        return
-    names = [str(x) for x in data["servo_constraint"].values]
-    reach = float(np.max(np.abs(run.q), initial=0.0))
+    kept = law.kept_errors(run.flow.dynamics.passive, start, reach, speed)
+    yield from servo_warnings.error_kept(at, kept)
+    largest = float(np.max(np.abs(run.q), initial=0.0))
     sampled = run.flow.sampler is not None
-    for i, name in enumerate(names):
-        place, rate = (data[f"servo_{x}violation"].values[:, i] for x in ("", "velocity_"))
-        error = rate if np.isnan(place).all() else place
-        first, middle, last = (np.max(x, initial=0.0) for x in np.array_split(error, 3))
-        # a path that is followed late or against noise has its error from the beginning
-        if last > GROWN * middle and middle > GROWN * first and last > START_TOLERANCE * reach:
-            cure = "a shorter sample_time, or smaller gains" if sampled else "other gains"
-            yield (
-                f"the error of servo constraint {name!r} grows from {first:.2g} in the first third "
-                f"of the run to {last:.2g} in the last: the loop is unstable; give {cure}."
-            )
-
-
-def _saturated(run: Run, data: Variables) -> Iterator[str]:
-    """Actuators at their limits at some samples."""
-    if run.model.servo is None or "control" not in data:
-        return
-    u = data["control"].values
-    at = run.model.servo.saturated(u)
-    if not at.any():
-        return
-    names = [str(x) for x in data["control"].labels["actuator"]]
-    each = [f"{names[i]!r} at {at[:, i].sum()}" for i in np.flatnonzero(at.any(axis=0))]
-    several = len(each) > 1
-    shown = ", ".join(each[:6]) + (f" and {len(each) - 6} more" if len(each) > 6 else "")
-    first = float(data["time"].values[int(np.argmax(at.any(axis=1)))])
-    yield (
-        f"actuator{'s' * several} at {'their' if several else 'its'} limits: {shown} of {len(u)} "
-        f"samples, first at t = {first:.4g} s."
-    )
+    yield from servo_warnings.error_grows(at, largest, sampled=sampled)
+    yield servo_warnings.saturated(at, law)
 
 
 def _energy(run: Run, data: Variables) -> Iterator[str]:
@@ -230,29 +179,7 @@ WARNINGS = (
     _stepped_across,
     _method_changed,
     _inaccurate,
-    _unmet,
-    _error_kept,
-    _error_grows,
-    _saturated,
+    _servo,
     _energy,
 )
 """Functions `(run, variables)` → sentences; an empty one counts as none."""
-
-
-def unmet(data: Variables) -> str:
-    """Which servo constraint could not be met, when and why; empty if all could."""
-    if "control_result" not in data:
-        return ""
-    codes = data["control_result"].values
-    bad = np.isin(codes, [Result.NO_AUTHORITY, Result.TOO_FEW_ACTUATORS, Result.AT_LIMIT])
-    if not bad.any():
-        return ""
-    missed = np.where(bad[:, None], data["missed"].values, 0.0)
-    at, worst = np.unravel_index(int(np.argmax(missed)), missed.shape)
-    t, first = data["time"].values, int(np.argmax(bad))
-    where = f"at {bad.sum()} of {len(bad)} samples, first at t = {t[first]:.4g} s"
-    return (
-        f"servo constraint {str(data['servo_constraint'].values[worst])!r} could not be met "
-        f"{where} (misses by up to {missed[at, worst]:.2g} of the accelerations involved, t = "
-        f"{t[at]:.4g} s): {Result(int(codes[at])).sentence}."
-    )

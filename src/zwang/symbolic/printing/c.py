@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import tempfile
-from pathlib import Path
 
 import numpy as np
 import sympy as sp
@@ -14,6 +12,7 @@ from zwang.codegen.c.library import FLAGS, build, compiler
 from zwang.codegen.c.statements import constant
 from zwang.codegen.samples import Samples
 from zwang.files import write_text
+from zwang.files.isolation import scratch_folder
 from zwang.symbolic.derivation import Derivation
 from zwang.symbolic.printing.routine import Routine
 
@@ -145,11 +144,11 @@ def results(
     if compiler() is None:
         return None
     out = {}
-    with tempfile.TemporaryDirectory(prefix="zwang-c-") as folder:
+    with scratch_folder() as folder:
         for file in (f"{name}.h", f"{name}.c"):
-            write_text(Path(folder) / file, sources[file])
-        build([*FLAGS, "-fPIC", "-shared", f"{name}.c", "-o", "printed.so", "-lm"], Path(folder))
-        library = ctypes.CDLL(str(Path(folder) / "printed.so"))
+            write_text(folder / file, sources[file])
+        build([*FLAGS, "-fPIC", "-shared", f"{name}.c", "-o", "printed.so", "-lm"], folder)
+        library = ctypes.CDLL(str(folder / "printed.so"))
         point = lambda x: x.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
         wide = [
             np.ascontiguousarray(np.c_[x, np.zeros(len(x))]) for x in (given.q, given.v, given.p)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
-from pathlib import Path
 
 import numpy as np
 from sympy.printing.octave import OctaveCodePrinter
@@ -13,6 +11,7 @@ from zwang.codegen.c.library import finished
 from zwang.codegen.samples import Samples
 from zwang.errors import ModelError
 from zwang.files import write_text
+from zwang.files.isolation import refuse_full, scratch_folder
 from zwang.symbolic.derivation import Derivation
 from zwang.symbolic.printing.routine import Routine
 
@@ -106,8 +105,7 @@ def run_elsewhere(command, source, file, script, text, routines, given) -> dict[
     Raises:
         ModelError: if the program fails.
     """
-    with tempfile.TemporaryDirectory(prefix="zwang-run-") as folder:
-        place = Path(folder)
+    with scratch_folder() as place:
         write_text(place / file, source)
         write_text(place / script, text + "\n")
         states = np.hstack([given.q, given.v, given.t[:, None], given.p])
@@ -116,6 +114,7 @@ def run_elsewhere(command, source, file, script, text, routines, given) -> dict[
         write_text(place / "states.txt", "\n".join(lines) + "\n")
         done = finished(command, place)
         if done.returncode:
+            refuse_full(done.stderr)
             said = (done.stderr.strip().splitlines() or ["no message"])[0]
             raise ModelError(f"{file} does not run: {said[:300]}")
         return {

@@ -1,0 +1,190 @@
+"""What a user must know of how a servo did along a motion: one sentence each.
+
+Runs, trajectories and batches ask the same of their samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import PyTree
+
+from zwang.compile import program
+from zwang.compile.blocks import in_blocks
+from zwang.dynamics.control_law import AbstractControlLaw, Control
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.initial_conditions import START_TOLERANCE
+from zwang.dynamics.model import Model
+from zwang.equations.state import State, host_state
+from zwang.errors import Result
+from zwang.simulation.results.variables import Variables
+
+GROWN = 10.0
+"""An error that is larger by this factor in each third of a motion than in the one before grows
+exponentially."""
+UNMET = (Result.NO_AUTHORITY, Result.TOO_FEW_ACTUATORS, Result.AT_LIMIT)
+
+
+class ServoSamples(NamedTuple):
+    """A servo at the samples of a motion.
+
+    Attributes:
+        t: times [s], shape (samples,).
+        names: of the servo constraints; `actuators`: of the controls.
+        place, rate: largest |φ| and |ψ| of each servo constraint in its own unit, NaN where it has
+            none, shapes (samples, constraints).
+        missed: what the actuators leave undone of each, shape (samples, constraints).
+        code: a `Result` of the control at each sample.
+        u: controls, shape (samples, actuators).
+    """
+
+    t: np.ndarray
+    names: tuple[str, ...]
+    actuators: tuple[str, ...]
+    place: np.ndarray
+    rate: np.ndarray
+    missed: np.ndarray
+    code: np.ndarray
+    u: np.ndarray
+
+    @classmethod
+    def of(cls, data: Variables) -> ServoSamples | None:
+        """From the variables of a run; None without a servo."""
+        if "control_result" not in data:
+            return None
+        return cls(
+            data["time"].values,
+            tuple(str(x) for x in data["servo_constraint"].values),
+            tuple(str(x) for x in data["control"].labels["actuator"]),
+            data["servo_violation"].values,
+            data["servo_velocity_violation"].values,
+            data["missed"].values,
+            data["control_result"].values,
+            data["control"].values,
+        )
+
+    @classmethod
+    def along(cls, law: AbstractControlLaw, dynamics: Dynamics, t, q, v) -> ServoSamples:
+        """Evaluated at states, shapes (samples, ·)."""
+        found = in_blocks(lambda q, v, t: _controls(law, dynamics, State(q, v, t)), q, v, t)
+        by_name = lambda x: np.stack([np.asarray(e) for e in x.values()], axis=1)
+        names, nu = tuple(found.missed), found.u.shape[1]
+        errors = found.violation, found.velocity_violation, found.missed
+        place, rate, missed = (by_name(x) for x in errors)
+        return cls(
+            np.asarray(t),
+            names,
+            tuple(law.names(nu)),
+            place,
+            rate,
+            missed,
+            np.asarray(found.result),
+            np.asarray(found.u),
+        )
+
+
+@program
+def _controls(law: AbstractControlLaw, dynamics: Dynamics, block: State) -> Control:
+    return jax.lax.map(lambda s: law.control(dynamics.passive, s), block)
+
+
+def of_motion(model: Model, params: PyTree, t, q, v) -> tuple[str, ...]:
+    """All sentences about the servo of a motion that a compiled program has computed.
+
+    Args:
+        model: what moved; `params` are its parameters that differed.
+        t, q, v: the samples, shapes (samples,), (samples, nq) and (samples, nv), NaN after an early
+            stop.
+    """
+    law = model.servo
+    if law is None:
+        return ()
+    t, q, v = (np.asarray(x, float) for x in (t, q, v))
+    reached = np.all(np.isfinite(q), axis=1) & np.all(np.isfinite(v), axis=1)
+    t, q, v = t[reached], q[reached], v[reached]
+    if not len(t):
+        return ()
+    dynamics = model.dynamics(params)
+    samples = ServoSamples.along(law, dynamics, t, q, v)
+    start = host_state(q[0], v[0], t[0])
+    reach, speed = (np.max(np.abs(x), axis=0) for x in (q, v))
+    kept = law.kept_errors(dynamics.passive, start, reach, speed)
+    largest = float(np.max(reach, initial=0.0))
+    said = [unmet(samples), *error_kept(samples, kept)]
+    said += [*error_grows(samples, largest, sampled=False), saturated(samples, law)]
+    return tuple(filter(None, said))
+
+
+def unmet(at: ServoSamples) -> str:
+    """Which servo constraint could not be met, when and why; empty if all could."""
+    bad = np.isin(at.code, UNMET)
+    if not bad.any():
+        return ""
+    missed = np.where(bad[:, None], at.missed, 0.0)
+    when, worst = np.unravel_index(int(np.argmax(missed)), missed.shape)
+    where = f"at {bad.sum()} of {len(bad)} samples, first at t = {at.t[int(np.argmax(bad))]:.4g} s"
+    return (
+        f"servo constraint {at.names[worst]!r} could not be met "
+        f"{where} (misses by up to {missed[when, worst]:.2g} of the accelerations involved, t = "
+        f"{at.t[when]:.4g} s): {Result(int(at.code[when])).sentence}."
+    )
+
+
+def error_kept(at: ServoSamples, kept: Mapping[str, tuple[float, float]]) -> Iterator[str]:
+    """Servo constraints that start off and have no gain, so that their error stays or grows.
+
+    Args:
+        at: the samples.
+        kept: `|φ|` and `|ψ|` of each at the start, as `AbstractControlLaw.kept_errors` gives them.
+    """
+    for name, sizes in kept.items():
+        symbols = zip(("phi", "psi"), sizes, strict=True)
+        off = " and ".join(f"|{symbol}| = {x:.2g}" for symbol, x in symbols if x)
+        i = at.names.index(name)
+        place, rate = at.place[-1, i], at.rate[-1, i]
+        yield (
+            f"servo constraint {name!r} starts with {off} and has no gain that brings it back: its "
+            f"error is {rate if np.isnan(place) else place:.2g} at the end; give "
+            "zw.Servo(..., gains=...), or start on it."
+        )
+
+
+def error_grows(at: ServoSamples, reach: float, *, sampled: bool) -> Iterator[str]:
+    """Servo constraints whose error grows exponentially, whatever makes the loop unstable.
+
+    Args:
+        at: the samples.
+        reach: the largest size of any coordinate in the motion.
+        sampled: whether the control is computed at instants and held between them.
+    """
+    if len(at.t) < 3:
+        return
+    for i, name in enumerate(at.names):
+        place, rate = at.place[:, i], at.rate[:, i]
+        error = rate if np.isnan(place).all() else place
+        first, middle, last = (np.max(x, initial=0.0) for x in np.array_split(error, 3))
+        # a path that is followed late or against noise has its error from the beginning
+        if last > GROWN * middle and middle > GROWN * first and last > START_TOLERANCE * reach:
+            cure = "a shorter sample_time, or smaller gains" if sampled else "other gains"
+            yield (
+                f"the error of servo constraint {name!r} grows from {first:.2g} in the first third "
+                f"of the run to {last:.2g} in the last: the loop is unstable; give {cure}."
+            )
+
+
+def saturated(at: ServoSamples, law: AbstractControlLaw) -> str:
+    """Actuators at their limits at some samples."""
+    full = law.saturated(at.u)
+    if not full.any():
+        return ""
+    each = [f"{at.actuators[i]!r} at {full[:, i].sum()}" for i in np.flatnonzero(full.any(axis=0))]
+    several = len(each) > 1
+    shown = ", ".join(each[:6]) + (f" and {len(each) - 6} more" if len(each) > 6 else "")
+    first = float(at.t[int(np.argmax(full.any(axis=1)))])
+    return (
+        f"actuator{'s' * several} at {'their' if several else 'its'} limits: {shown} of "
+        f"{len(at.u)} samples, first at t = {first:.4g} s."
+    )
