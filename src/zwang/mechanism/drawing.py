@@ -161,7 +161,8 @@ class _Shown:
         middles = {
             name: (x[:-1] if len(x) > 2 else x).mean(axis=0) for name, x in self.corners.items()
         }
-        names = [Label(middle, name, BODY) for name, middle in middles.items()]
+        # beside the middle, so that the bar does not cross its name
+        names = [Label(middle, name, BODY, (4.0, 4.0)) for name, middle in middles.items()]
         for name in self.kinds:
             a, b = self.seen[self.m.ends(name).a], self.seen[self.m.ends(name).b]
             opened = name == self.broken

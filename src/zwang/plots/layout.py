@@ -97,7 +97,7 @@ def layout(picture: Picture) -> Layout:
         scale = max(a.scale for a in (x, *ups))
         x, ups = x.widened(scale), [y.widened(scale) for y in ups]
     places, top = [], TITLE * bool(picture.title)
-    for panel, y in zip(picture.panels, ups, strict=True):
+    for panel, y in zip(map(headed, picture.panels, ups), ups, strict=True):
         entries, columns = legend([c.label for c in panel.curves if c.label], x.length)
         heading = ROW * bool(panel.heading)
         # legends stand above the data, so that they never cover a curve
@@ -112,7 +112,22 @@ def up(panel: Panel, height: float) -> Axis:
     """The axis of a panel that goes up."""
     values = np.concatenate([curve.y for curve in panel.curves] or [[]])
     return axis(
-        values, height, limits=panel.limits, logarithmic=panel.logarithmic, whole=panel.whole
+        values,
+        height,
+        limits=panel.limits,
+        logarithmic=panel.logarithmic,
+        whole=panel.whole,
+        shifted=True,
+    )
+
+
+def headed(panel: Panel, y: Axis) -> Panel:
+    """The panel with a remark on what its labels count from, where that is not 0."""
+    if not y.base:
+        return panel
+    remark = f"shown relative to {y.base:.15g}".replace("-", "−")
+    return dataclasses.replace(
+        panel, heading=f"{panel.heading}; {remark}" if panel.heading else remark
     )
 
 

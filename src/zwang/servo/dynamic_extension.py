@@ -66,6 +66,10 @@ class DynamicExtension:
     degrees: dict[str, int]
     inputs: dict[str, float]
 
+    def __repr__(self) -> str:
+        start = ", ".join(f"{name} = {x:.6g}" for name, x in self.inputs.items())
+        return f"{self.model.name}: {self.sentence}{f'; starts with {start}' if start else ''}"
+
     @property
     def servo(self) -> Servo:
         """The servo of `model`."""

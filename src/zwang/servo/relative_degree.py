@@ -62,6 +62,13 @@ class RelativeDegree:
     internal: int | None
     highest: int
 
+    def __repr__(self) -> str:
+        tried = "; ".join(
+            f"authority over {name!r} {', '.join(f'{x:.3g}' for x in found)}"
+            for name, found in self.authority.items()
+        )
+        return f"{self.sentence} ({tried}, lowest degree first)"
+
     @property
     def sentence(self) -> str:
         """The finding in words."""
