@@ -33,7 +33,7 @@ def lines(d: Diagnosis):
     )
     yield f"  degrees of freedom   {d.degrees_of_freedom}" + (
         f" ({d.nv - d.position_rank} in configuration, {d.rank - d.position_rank} taken by "
-        "nonholonomic rows)"
+        "rows given as velocities)"
         if d.position_rank != d.rank
         else ""
     )
@@ -42,7 +42,7 @@ def lines(d: Diagnosis):
             f" and {len(d.independent) - 8} more" if len(d.independent) > 8 else ""
         )
         yield f"  free to choose       {shown}"
-    if d.reach is not None:
+    if d.reach is not None and d.reach.directions:
         sure = "" if d.reach.gap < CLEAR else ", uncertain: no clear gap of singular values"
         yield (
             f"  reachable            {d.reach.dimension} dimensions by {d.reach.directions} "
