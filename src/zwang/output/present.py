@@ -197,6 +197,27 @@ def notebook_of_robot(robot: Any) -> str:
     )
 
 
+def presentation_of_mechanism(mechanism: Any) -> Presentation:
+    """What there is to show of runs of a mechanism."""
+    from zwang.mechanism.drawing import motion_picture, start_picture
+    from zwang.mechanism.reactions import reactions
+    from zwang.mechanism.scene import scene
+
+    return Presentation(
+        mechanism.description,
+        {"At the start": start_picture(mechanism), "Motion": motion_picture(mechanism)},
+        scene=scene(mechanism),
+        reactions=lambda run: reactions(mechanism, run),
+    )
+
+
+def presentation_of_robot(robot: Any) -> Presentation:
+    """What there is to show of runs of a robot."""
+    from zwang.robots.scene import scene
+
+    return Presentation(scene=scene(robot))
+
+
 def _require_scene(run: Run, shown: Presentation) -> None:
     if shown.scene is None:
         raise ModelError(
