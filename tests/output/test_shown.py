@@ -10,7 +10,9 @@ import zwang as zw
 from zwang.bodies.shape import Shape
 from zwang.gallery.mechanisms import FOLDER
 from zwang.mechanism import read
+from zwang.mechanism.drawing import start_picture
 from zwang.output.wire import moved, wire
+from zwang.plots.bodies import JOINT
 
 LEG = """
 <mujoco model="leg"><worldbody><body name="thigh" pos="0 0 1">
@@ -62,3 +64,13 @@ def test_shapes_are_drawn_as_lines_where_their_body_is():
     rod = wire([Shape("capsule", (0.1, 2.0))])
     assert np.nanmax(rod, axis=0) == pytest.approx([0.1, 0.1, 1.0])
     assert wire([]).shape == (0, 3)
+
+
+def test_joints_at_one_place_share_a_label():
+    mechanism = read(FOLDER / "slider-crank.toml")
+    start = mechanism.start_state
+    run = zw.simulate(mechanism.model, start.q, start.v, duration=0.1, samples=3)
+    labels = start_picture(mechanism)(run).panels[0].labels
+    places = [tuple(np.round(x.point, 6)) for x in labels if x.color == JOINT]
+    assert len(places) == len(set(places)) < len(mechanism.joints)
+    assert any(", " in x.text for x in labels)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from zwang.plots.axis import Axis, axis
-from zwang.plots.data import Panel, Picture
+from zwang.plots.data import Label, Panel, Picture
 
 INCH = 72.0
 LEFT_MARGIN, RIGHT_MARGIN, TOP, BOTTOM, GAP, ROW, TITLE = 52.0, 8.0, 7.0, 31.0, 14.0, 12.0, 16.0
@@ -57,6 +57,11 @@ class Place:
     def points(self, x, y) -> tuple[np.ndarray, np.ndarray]:
         """Where numbers stand on the page."""
         return self.left + self.x.at(x), self.bottom - self.y.at(y)
+
+    def turned(self, label: Label) -> bool:
+        """Whether a label stands to the left of its point, as it would leave the page else."""
+        begin = float(self.points(*label.point)[0]) + label.shift[0]
+        return begin + wide(label.text) > self.left + self.x.length + RIGHT_MARGIN
 
     @property
     def empty(self) -> bool:
