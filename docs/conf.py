@@ -21,6 +21,7 @@ extensions = [
     "gallery_pages",
     "hostile_table",
     "live",
+    "name_examples",
     "notebooks",
     "solutions",
     "verification_table",

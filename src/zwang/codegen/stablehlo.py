@@ -12,6 +12,7 @@ from jax import export
 
 from zwang.arguments import instance, texts
 from zwang.codegen.equations import identifier
+from zwang.compile.compilers import plain_trace
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import motion
 from zwang.errors import ModelError
@@ -78,9 +79,11 @@ def stablehlo(
     shape = lambda *size: jax.ShapeDtypeStruct((*lead, *size), jnp.float64)
     p = jax.tree_util.tree_map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), model.params)
     # parameters stay arguments, so that other values need no other module
-    made = export.export(jax.jit(of), platforms=chosen)(
-        shape(model.system.nq), shape(model.system.nv), shape(), p
-    )
+    # hints on memory, which make programs here fast, are calls that other runtimes do not know
+    with plain_trace():
+        made = export.export(jax.jit(of), platforms=chosen)(
+            shape(model.system.nq), shape(model.system.nv), shape(), p
+        )
     try:
         data = bytes(made.serialize())
     except ImportError:
