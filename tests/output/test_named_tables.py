@@ -160,3 +160,19 @@ def test_one_of_a_thing_is_not_called_by_its_plural(pendulum):
     assert "2 states, 1 input, 4 outputs" in text
     assert "no constraints" in repr(zw.Model(pendulum.system))
     assert "1 constraint row of rank 1" in str(zw.check(pendulum, [1.0, 0.0]))
+
+
+def test_a_run_under_a_servo_prints_its_tracking_error(pendulum):
+    reach = zw.Holonomic(lambda q, t, p: q[0] - 0.5, name="reach")
+    servo = zw.Servo([reach], np.array([[1.0], [0.0]]), gains=5.0)
+    run = zw.simulate(
+        zw.Model(pendulum.system, servo=servo), [1.0, 0.0], [0.0, 0.0], duration=1.0, samples=3
+    )
+    line = next(x for x in str(run).splitlines() if x.startswith("  tracking error"))
+    # a double pole at -5 1/s: 0.5 (1 + 5) exp(-5) m is left
+    assert line.split("tracking error")[1].split() == (
+        "up to 0.5 (servo constraint reach, t = 0 s), 0.0202 at the end".split()
+    )
+    assert "tracking error" not in str(
+        zw.simulate(pendulum, [1.0, 0.0], [0.0, 0.0], duration=0.1, samples=3)
+    )
