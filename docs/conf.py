@@ -21,6 +21,7 @@ extensions = [
     "gallery_pages",
     "hostile_table",
     "live",
+    "name_examples",
     "notebooks",
     "solutions",
     "verification_table",
@@ -50,6 +51,7 @@ nb_ipywidgets_js = {}  # no page has widgets, and these would come from a conten
 default_role = "code"
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True  # as they are written, and not as Python prints them
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 napoleon_attr_annotations = False  # shapes and units are in the sentences

@@ -140,7 +140,7 @@ _SENTENCES = {
     ),
     Result.NOT_MET: "a constraint was to be switched on where it is not met",
     Result.CHATTERING: (
-        "constraints are switched on and off again and again, ever faster, which no step gets past"
+        "the switches chatter (Zeno behavior): events accumulate and no step can pass them"
     ),
     Result.OUTSIDE_STRUCTURE: (
         "a constraint depends on a velocity that it did not depend on where its sparsity was "

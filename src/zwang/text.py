@@ -16,6 +16,11 @@ REORDERING = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))
 """Characters that reverse the order in which the text after them is shown."""
 
 
+def counted(n: int, what: str) -> str:
+    """A number of things, "1 row" or "2 rows"."""
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
 def is_hidden(character: str) -> bool:
     """Whether a terminal would obey a character instead of showing it."""
     return unicodedata.category(character) in HIDDEN or character in REORDERING

@@ -54,7 +54,7 @@ def test_driving_torque_branches_and_a_linearization_are_printed(tmp_path):
     assert answer.code == 0 and "1 branches" in answer.out, answer.err
     answer = zwang("linearize", model, "--input", "x", "--lqr", "--out", tmp_path / "out")
     assert answer.code == 0 and "controllable: all 2 states" in answer.out, answer.err
-    assert "regulator with 1 inputs" in answer.out
+    assert "regulator with 1 input" in answer.out
     assert (tmp_path / "out" / "regulator.nc").is_file()
 
 

@@ -25,3 +25,14 @@ def test_the_exported_acceleration_is_the_models(batch):
     )
     expected = [zw.motion(example.model, *state).acceleration for state in zip(q, v, strict=True)]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_one_state_without_a_batch_is_exported():
+    example = zw.gallery.load("pendulum")
+    made = zw.stablehlo(example.model)
+    assert "custom_call @LayoutConstraint" not in made.text
+    q, v = np.array([0.6, -0.8]), np.array([0.8, 0.6])
+    params = {k: jnp.asarray(x) for k, x in example.model.params.items()}
+    found = jax.export.deserialize(bytearray(made.data)).call(q, v, 0.0, params)
+    expected = zw.motion(example.model, q, v).acceleration
+    np.testing.assert_allclose(found, expected, rtol=1e-12)

@@ -161,7 +161,9 @@ def test_components_have_names_and_are_saved(world, tmp_path):
     np.testing.assert_allclose(found["push"].values[:, 0], 3 + run.t, rtol=1e-12)
     np.testing.assert_allclose(found["mount"].values[:, 0], -10 * run.q[:, 0], rtol=1e-9)
     assert list(found["push component"].values) == list("xyz"[:d])
-    assert found["push"].attrs == {"units": "N"} and found["mount"].shape[1] == 3 * (d - 1)
+    assert found["push"].attrs == {"units": "N", "long_name": "effort of push"} and found[
+        "mount"
+    ].shape[1] == 3 * (d - 1)
     run.variables.add(found)
     saved = zw.load(run.save(tmp_path / "run.nc"), model=mechanism.model).dataset
     np.testing.assert_array_equal(

@@ -112,10 +112,67 @@ def test_models_and_results_print_names_and_numbers_but_no_arrays(pendulum):
     assert "moved by at most" in repr(placed)
     assert "2 inputs (u0, u1), steps of 0.02 s by Tsit5" in repr(plant)
     # of the kind that was written down, not of how a hierarchy evaluates it
-    assert "left.rod    Holonomic" in repr(shown[-1]) and "1 constraint rows" in repr(module)
+    assert "left.rod    Holonomic" in repr(shown[-1]) and "1 constraint row)" in repr(module)
 
 
 def test_a_member_of_the_gallery_prints_what_it_is():
     text = repr(zw.gallery.load("four-bar"))
     assert text.startswith("four-bar: a crank")
     assert not [noise for noise in NOISE if noise in text]
+
+
+def test_parts_and_results_of_analyses_print_no_arrays_and_no_functions(pendulum):
+    linear = zw.linearize(pendulum, [0.0, -1.0])
+    four_bar = read(FOLDER / "four-bar.toml")
+    path = zw.kinematics(four_bar, "A", (0.0, 1.0), samples=3, output="D")
+    rope = zw.Switch("rod", on=lambda q, v, t, p: q[0], off=2.0)
+    chain = zw.bodies.OpenChain(
+        [zw.bodies.Link("arm", [0, 0, 0, 0, 0, 1.0], 1.0, (0.5, 0, 0), (0.0, 0.1, 0.1))]
+    )
+    shown = (linear.descriptor, path.outputs[0], rope, chain)
+    for x in shown:
+        assert not [noise for noise in NOISE if noise in repr(x)], repr(x)
+    assert repr(rope) == "Switch('rod', on: a function, off: 2 s, impulsive)"
+    assert "rad over 3 samples" in repr(shown[1])
+    assert "arm   1 kg" in repr(chain)
+
+
+def test_what_a_joint_transmits_prints_components_with_units():
+    from zwang.mechanism.reactions import Reaction
+
+    over_a_run = Reaction(np.array([[1.0, -2.0], [3.0, 4.0]]), np.zeros(2), np.ones(2), "N m")
+    assert "at 2 instants" in repr(over_a_run)
+    rows = [line.split() for line in repr(over_a_run).splitlines()]
+    assert ["force", "y", "-2", "N", "4", "N"] in rows
+    assert ["effort", "1", "N", "m", "1", "N", "m"] in rows
+    one = Reaction(np.array([0.0, 0.0, 9.81]), np.zeros(3))
+    assert ["force", "z", "9.81", "N"] in [line.split() for line in repr(one).splitlines()]
+
+
+def test_a_batch_in_a_notebook_has_units_on_its_axes(pendulum):
+    times = np.linspace(0.0, 0.5, 3)
+    batch = zw.batch(pendulum, np.array([[1.0, 0.0], [0.0, -1.0]]), np.zeros((2, 2)), times=times)
+    assert "x [m]" in batch._repr_html_() and "y [m]" in batch._repr_html_()
+
+
+def test_one_of_a_thing_is_not_called_by_its_plural(pendulum):
+    text = str(zw.linearize(pendulum, [0.0, -1.0], inputs=["x"]))
+    assert "2 states, 1 input, 4 outputs" in text
+    assert "no constraints" in repr(zw.Model(pendulum.system))
+    assert "1 constraint row of rank 1" in str(zw.check(pendulum, [1.0, 0.0]))
+
+
+def test_a_run_under_a_servo_prints_its_tracking_error(pendulum):
+    reach = zw.Holonomic(lambda q, t, p: q[0] - 0.5, name="reach")
+    servo = zw.Servo([reach], np.array([[1.0], [0.0]]), gains=5.0)
+    run = zw.simulate(
+        zw.Model(pendulum.system, servo=servo), [1.0, 0.0], [0.0, 0.0], duration=1.0, samples=3
+    )
+    line = next(x for x in str(run).splitlines() if x.startswith("  tracking error"))
+    # a double pole at -5 1/s: 0.5 (1 + 5) exp(-5) m is left
+    assert line.split("tracking error")[1].split() == (
+        "up to 0.5 (servo constraint reach, t = 0 s), 0.0202 at the end".split()
+    )
+    assert "tracking error" not in str(
+        zw.simulate(pendulum, [1.0, 0.0], [0.0, 0.0], duration=0.1, samples=3)
+    )

@@ -122,3 +122,17 @@ def test_a_logarithmic_axis_has_whole_decades_and_powers_of_ten(values):
 def test_a_decade_up_is_the_same_way_everywhere():
     made = axis([1e-3, 1e2], 100.0, logarithmic=True)
     assert np.allclose(np.diff(made.at([1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0])), 20.0)
+
+
+def test_a_narrow_range_far_from_zero_is_labeled_from_a_number_that_is_stated():
+    from zwang.plots import Curve, Panel, Picture
+    from zwang.plots.layout import layout
+
+    energy = -3.3552176062 + 1e-10 * np.linspace(-1.0, 1.0, 21)
+    place = layout(Picture([Panel([Curve(np.arange(21.0), energy)], "energy [J]")])).places[0]
+    assert [told for _, told in place.y.ticks()] == ["−1e−10", "−5e−11", "0", "5e−11", "1e−10"]
+    assert place.panel.heading == "shown relative to −3.3552176062"
+    for x, told in place.y.ticks():
+        assert x - place.y.base == pytest.approx(number(told), abs=1e-15)
+    wide = layout(Picture([Panel([Curve(np.arange(21.0), np.arange(21.0))], "x [m]")])).places[0]
+    assert wide.y.base == 0.0 and not wide.panel.heading

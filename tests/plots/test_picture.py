@@ -275,3 +275,16 @@ def test_an_empty_picture_is_drawn_all_the_same():
     assert parsed(Picture([], title="nothing")).tag == f"{SVG}svg"
     assert parsed(one(Curve([], []))).tag == f"{SVG}svg"
     assert parsed(one(Curve(T, np.nan))).tag == f"{SVG}svg"
+
+
+def test_a_label_that_would_leave_the_page_stands_to_the_left_of_its_point():
+    curve = Curve([0.0, 1.0], [0.0, 1.0])
+    labels = [Label((0.0, 0.0), "here", shift=(5.0, 5.0)), Label((1.0, 1.0), "a long name of it")]
+    made = one(curve, labels=labels)
+    at = layout(made).places[0]
+    assert [at.turned(label) for label in labels] == [False, True]
+    texts = {x.text: x for x in parsed(made).iter(f"{SVG}text")}
+    assert texts["here"].get("text-anchor") == "start"
+    assert texts["a long name of it"].get("text-anchor") == "end"
+    sides = {x.get_text(): x.get_ha() for x in made.figure().axes[0].texts}
+    assert sides == {"here": "left", "a long name of it": "right"}

@@ -117,3 +117,32 @@ def test_gains_must_fit_the_degree_that_is_found():
     servo = Servo([LINKS], MOTORS, gains=SecondOrder(2.0))
     with pytest.raises(ModelError, match="SecondOrder is of order 2, but .* of order 4"):
         with_found_degrees(flexible_arm(), servo, *STATE)
+
+
+def test_rows_of_one_function_with_different_degrees_are_separated():
+    # a trolley and a winch: the winch reaches the height of the load at degree 2, the trolley its
+    # place only through the swing of the rope, at degree 4
+    def kinetic(q, v, t, p):
+        along = v[0] + v[1] * jnp.sin(q[2]) + q[1] * v[2] * jnp.cos(q[2])
+        up = -v[1] * jnp.cos(q[2]) + q[1] * v[2] * jnp.sin(q[2])
+        return 5.0 * v[0] ** 2 + 0.5 * v[1] ** 2 + along**2 + up**2
+
+    system = zw.Lagrangian(kinetic, lambda q, t, p: -19.62 * q[1] * jnp.cos(q[2]), nq=3)
+    crane = zw.Model(system, name="crane")
+    path = zw.Holonomic(
+        lambda q, t, p: jnp.stack(
+            [q[0] + q[1] * jnp.sin(q[2]) - 0.1 * t**5, 4.0 - q[1] * jnp.cos(q[2]) - 0.1 * t**5]
+        ),
+        name="path",
+    )
+    servo = Servo([path], np.eye(3)[:, :2], actuators=["trolley", "winch"], gains=4.0)
+    start = [0.0, 4.0, 0.0], [0.0, 0.0, 0.0]
+    with pytest.raises(ModelError, match=r"only rows \[1\] of 2 .* as zw.with_found_degrees does"):
+        relative_degree(crane, servo, *start)
+    made = with_found_degrees(crane, servo, *start)
+    assert made.degrees == {"path[0]": 4, "path[1]": 2}
+    assert made.servo.gains["path[1]"] == servo.gains["path"]
+    answer = control(made.model, q=start[0], v=start[1])
+    assert answer.u[1] == pytest.approx(-19.62)  # the winch holds the load
+    with pytest.raises(ModelError, match="with_found_degrees.* differentiates it until one does"):
+        control(crane, Servo([path], np.eye(3)[:, :1], gains=4.0), *start)

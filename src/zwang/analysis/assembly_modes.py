@@ -198,9 +198,13 @@ class AssemblyModes:
                 f"{self.solutions} solutions, from {self.starts} paths of a homotopy: {sure}"
             ]
         chosen = telling(np.asarray(self.q[:50]), 6)
-        names = self.model.system.coordinates
-        if len(names) > len(chosen):
-            lines.append("  those that differ most: " + ", ".join(names[k] for k in chosen))
+        system = self.model.system
+        names = [
+            f"{x} [{unit}]" if unit else x
+            for x, unit in zip(system.coordinates, system.units, strict=True)
+        ]
+        which = "those that differ most: " if len(names) > len(chosen) else ""
+        lines.append(f"  {which}{', '.join(names[k] for k in chosen)}")
         for i, (q, n) in enumerate(zip(self.q[:50], self.found, strict=False)):
             shown = ", ".join(f"{q[k]:.5g}" for k in chosen)
             meets = "  (singular)" if self.smallest[i] < SINGULAR else ""

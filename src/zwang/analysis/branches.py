@@ -50,6 +50,13 @@ class Branch:
     verified: bool
     error: float
 
+    def __repr__(self) -> str:
+        # six of its velocities, the largest, are enough to tell branches apart
+        largest = sorted(np.argsort(-np.abs(self.tangent))[:6])
+        shown = ", ".join(f"v[{i}] = {self.tangent[i]:+.4g}" for i in largest)
+        kept = "verified" if self.verified else "not verified"
+        return f"Branch({kept}; largest along it: {shown})"
+
 
 @dataclasses.dataclass(frozen=True)
 class Branches:

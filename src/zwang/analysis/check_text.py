@@ -10,6 +10,7 @@ from zwang.algebra.judgement import NOTABLE_ERROR
 from zwang.dynamics.control_law import Control
 from zwang.errors import Result
 from zwang.hierarchy.describe import level_lines
+from zwang.text import counted
 
 if TYPE_CHECKING:
     from zwang.analysis.check import ConstraintReport, Diagnosis
@@ -27,11 +28,12 @@ CLEAR = 0.1
 def lines(d: Diagnosis):
     """The lines of a report."""
     yield (
-        f"{d.model}: {d.nq} coordinates, {d.nv} velocities, {d.m} constraint rows of rank {d.rank}"
+        f"{d.model}: {counted(d.nq, 'coordinate')}, {d.nv} velocit{'y' if d.nv == 1 else 'ies'}, "
+        f"{counted(d.m, 'constraint row')} of rank {d.rank}"
     )
     yield f"  degrees of freedom   {d.degrees_of_freedom}" + (
         f" ({d.nv - d.position_rank} in configuration, {d.rank - d.position_rank} taken by "
-        "nonholonomic rows)"
+        "rows given as velocities)"
         if d.position_rank != d.rank
         else ""
     )
@@ -40,7 +42,7 @@ def lines(d: Diagnosis):
             f" and {len(d.independent) - 8} more" if len(d.independent) > 8 else ""
         )
         yield f"  free to choose       {shown}"
-    if d.reach is not None:
+    if d.reach is not None and d.reach.directions:
         sure = "" if d.reach.gap < CLEAR else ", uncertain: no clear gap of singular values"
         yield (
             f"  reachable            {d.reach.dimension} dimensions by {d.reach.directions} "

@@ -21,9 +21,8 @@ import dataclasses
 import functools
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, cast
+from typing import cast
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -37,8 +36,6 @@ CURVE_RANK_THRESHOLD = 1e-9
 """Pivots of the rows at unit length, relative to the largest, that count as zero."""
 CORRECTED = 1e-13
 """Correction [1, in scaled directions] at which Newton's iteration ends."""
-QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
-"""Options of the compiler for a program whose compilation takes longer than its runs."""
 BOX_SAMPLES = 6
 """Random places of a box at which J is evaluated where it cannot be bounded."""
 CHART_SAMPLES, SAME_ROWS = 8, 1e-11
@@ -97,8 +94,7 @@ def _at(dynamics: Dynamics, q0, y):
 @functools.cache
 def quickly(function: Callable) -> Callable:
     """A function compiled quickly rather than well, as suits a long program of few uses."""
-    options: Any = {"compiler_options": QUICK if jax.default_backend() == "cpu" else {}}
-    return eqx.filter_jit(function, **options)
+    return program(function, quick=True)
 
 
 def _bounds(place: Callable, dynamics: Dynamics, q0, lo, hi):

@@ -60,6 +60,15 @@ class Trace:
     rate: np.ndarray
     acceleration: np.ndarray
 
+    def __repr__(self) -> str:
+        ends = zip(
+            np.atleast_1d(np.nanmin(self.value, axis=0)),
+            np.atleast_1d(np.nanmax(self.value, axis=0)),
+            strict=True,
+        )
+        shown = ", ".join(f"{low:.6g} to {high:.6g} {self.unit}".rstrip() for low, high in ends)
+        return f"Trace({self.name}: {shown} over {len(self.value)} samples)"
+
 
 @dataclasses.dataclass(frozen=True)
 class Kinematics:

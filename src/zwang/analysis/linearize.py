@@ -41,6 +41,7 @@ from zwang.analysis.tangent_space import Rows, TangentSpace, aligned, pivots
 from zwang.arguments import host_only, instance
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
+from zwang.text import counted
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -67,6 +68,10 @@ class Descriptor(NamedTuple):
     E: np.ndarray
     A: np.ndarray
     B: np.ndarray
+
+    def __repr__(self) -> str:
+        unknowns, inputs = counted(len(self.A), "unknown"), counted(self.B.shape[1], "input")
+        return f"Descriptor(E ẋ = A x + B u of {unknowns} and {inputs})"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -210,10 +215,11 @@ class Linearization(LinearSystem):
         s = self.model.system
         head = (
             f"{self.model.name}: linearized at "
-            f"{'an' if self.kind == 'equilibrium' else 'a'} {self.kind}: {len(self.A)} states, "
-            f"{len(self.inputs)} inputs, {len(self.outputs)} outputs\n"
+            f"{'an' if self.kind == 'equilibrium' else 'a'} {self.kind}: "
+            f"{counted(len(self.A), 'state')}, "
+            f"{counted(len(self.inputs), 'input')}, {counted(len(self.outputs), 'output')}\n"
             f"  state                 orthonormal basis of the tangent space in the mass metric "
-            f"({s.nv} velocities)\n"
+            f"({s.nv} velocit{'y' if s.nv == 1 else 'ies'})\n"
             f"  verdict               {self.verdict}\n"
         )
         return head + str(self.modes())

@@ -19,7 +19,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from zwang.compile import PlainJit
 from zwang.compile import program as compiled
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
@@ -28,7 +27,7 @@ from zwang.equations.system import System
 
 def once(function: Callable) -> Callable:
     """`zw.program` for what is called a few times: no time is spent on making it fast."""
-    return compiled(function, compiler=PlainJit())
+    return compiled(function, quick=True)
 
 
 class Generator(eqx.Module):

@@ -19,6 +19,7 @@ from zwang.arguments import instance, real_array
 from zwang.call import misfits_named
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
+from zwang.text import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -126,7 +127,8 @@ class Regulator:
         at = self.linearization
         slowest = -float(np.max(np.real(self.poles), initial=-np.inf))
         lines = [
-            f"{at.model.name}: regulator with {len(at.inputs)} inputs on {len(at.A)} states, "
+            f"{at.model.name}: regulator with {counted(len(at.inputs), 'input')} on "
+            f"{counted(len(at.A), 'state')}, "
             f"slowest pole {slowest:.4g} 1/s; δ is a deviation from the state it was made for"
         ]
         names = [*at.model.system.coordinates, *(f"{x} rate" for x in at.model.system.velocities)]

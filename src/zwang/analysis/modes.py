@@ -173,7 +173,9 @@ class Modes:
             rows.append((str(i), *cells, f"{rounded(mode.damping):+.4g}", mode.kind, named))
         lines, at = list(table(rows)), self.linearization
         if at.kind == "steady motion" and at.neutral.shape[1]:
-            lines.append(f"  and {at.neutral.shape[1]} symmetries, along which nothing changes")
+            k = at.neutral.shape[1]
+            along = f"{k} symmetr{'y' if k == 1 else 'ies'}"
+            lines.append(f"  and {along}, along which nothing changes")
         return "\n".join(lines)
 
     __repr__ = __str__

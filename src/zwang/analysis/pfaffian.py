@@ -273,6 +273,9 @@ class Integral:
     t0: float
     across: np.ndarray
 
+    def __repr__(self) -> str:
+        return f"(q, t, p) → h(q, t), shape ({len(self.rows)},)"
+
     def __call__(self, q, t, p):
         given = dataclasses.replace(self.dynamics, p=p)
 

@@ -41,7 +41,8 @@ def equilibrium_lines(e: Equilibrium) -> Iterator[str]:
     yield f"  unbalanced force  {e.residual:.1e} (relative)"
     if e.stiffness is not None and len(e.stiffness):
         least, most = e.stiffness[[0, -1]]
-        yield f"  stiffness         {least:.6g} … {most:.6g} 1/s² (reduced Hessian, mass metric)"
+        range_ = f"{least:.6g}" if len(e.stiffness) == 1 else f"{least:.6g} … {most:.6g}"
+        yield f"  stiffness         {range_} 1/s² (reduced Hessian, mass metric)"
     if e.guess_balances:
         yield '  guess             balances, too, but is unstable: find="nearest" keeps it'
     for name, value in e.inputs.items():

@@ -25,6 +25,7 @@ from zwang.arguments import real_array
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
+from zwang.text import counted
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -104,8 +105,8 @@ class TimeVaryingLinearization:
     def __str__(self) -> str:
         return (
             f"{self.model.name}: linearized along a trajectory of {len(self.t)} samples from "
-            f"t = {self.t[0]:.6g} s to {self.t[-1]:.6g} s: {self.A.shape[1]} states, "
-            f"{len(self.inputs)} inputs, {len(self.outputs)} outputs"
+            f"t = {self.t[0]:.6g} s to {self.t[-1]:.6g} s: {counted(self.A.shape[1], 'state')}, "
+            f"{counted(len(self.inputs), 'input')}, {counted(len(self.outputs), 'output')}"
         )
 
     __repr__ = __str__

@@ -21,6 +21,7 @@ from zwang.hierarchy.instances import Instances, flattened, merged
 from zwang.hierarchy.replicated_constraint import ReplicatedConstraint
 from zwang.hierarchy.stacked_parameters import Packing
 from zwang.hierarchy.tree_layout import Assembly, ByName, assembly_of
+from zwang.text import counted
 
 
 class Module:
@@ -81,7 +82,7 @@ class Module:
         c = self.model.constraints
         return (
             f"Module({self.name!r}: {', '.join(self.model.system.coordinates[:6])}"
-            f"{' …' if self.model.system.nq > 6 else ''}; {c.m} constraint rows)"
+            f"{' …' if self.model.system.nq > 6 else ''}; {counted(c.m, 'constraint row')})"
         )
 
 

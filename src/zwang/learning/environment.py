@@ -12,6 +12,7 @@ import numpy as np
 from zwang.arguments import count
 from zwang.arrays import vector
 from zwang.call import misfits_named
+from zwang.display import present
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.learning.plant import Plant
@@ -105,6 +106,9 @@ class Environment(gymnasium.Env):
         self._advance = jax.jit(chosen.advanced)
         self._start, self._see = jax.jit(chosen.started), jax.jit(chosen.seen)
 
+    def __repr__(self) -> str:
+        return present("text_of_environment", self)
+
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
         """Start an episode, at `options["q"]` and `options["v"]` where they are given.
 
@@ -156,6 +160,9 @@ class Environments(VectorEnv):
         self._advance = jax.jit(self._advanced)
         self._start, self._see = jax.jit(jax.vmap(chosen.started)), jax.jit(jax.vmap(chosen.seen))
         self.state: Any = None
+
+    def __repr__(self) -> str:
+        return present("text_of_environment", self)
 
     def _noise(self):
         return self.np_random.standard_normal((self.num_envs, 2, self.task.plant.model.system.nv))

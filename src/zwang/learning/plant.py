@@ -24,6 +24,7 @@ from zwang.servo.loop import Applied
 from zwang.simulation.differentiable import corrected
 from zwang.simulation.trajectory import FIXED_CORRECTIONS, TARGET
 from zwang.stepping import AbstractIntegrator, Tsit5
+from zwang.text import counted
 
 
 class HeldForce(eqx.Module):
@@ -137,8 +138,8 @@ class Plant:
         inputs = ", ".join(self.input_names[:6]) + (" …" if self.nu > 6 else "")
         method = f"{type(self._method).__name__}, {self.substeps} to a step"
         return (
-            f"Plant of {self.model.name}: {self.nu} inputs ({inputs}), steps of {self.length:g} s "
-            f"by {method}"
+            f"Plant of {self.model.name}: {counted(self.nu, 'input')} ({inputs}), "
+            f"steps of {self.length:g} s by {method}"
         )
 
     @property

@@ -21,6 +21,8 @@ AXES = {
     ("space", 6): ("x", "y", "z", "about x", "about y", "about z"),
 }
 """Names of the components of a force and of a bushing."""
+MEANINGS = {"": "effort of {}", " value": "coordinate of {}", " rate": "rate of {}"}
+"""Ending of a variable's name → what it is, of a spring or force by its name."""
 
 
 def applied_forces(mechanism: Mechanism, run: Run) -> Variables:
@@ -61,13 +63,15 @@ def applied_forces(mechanism: Mechanism, run: Run) -> Variables:
     for name, values in at(run.q, run.v, run.t).items():
         angular = laws[name][0].coordinate.angular
         units = ("N m", "rad", "rad/s") if angular else ("N", "m", "m/s")
-        for ending, value, unit in zip(("", " value", " rate"), values, units, strict=True):
+        for (ending, meaning), value, unit in zip(MEANINGS.items(), values, units, strict=True):
             if value.ndim == 1:
-                data[name + ending] = (("time",), np.asarray(value), {"units": unit})
+                shown = {"units": unit, "long_name": meaning.format(name)}
+                data[name + ending] = (("time",), np.asarray(value), shown)
                 continue
             axes, along = AXES[mechanism.world, value.shape[1]], f"{name} component"
             labels[along] = ((along,), np.asarray(axes), {})
             # a bushing has forces and torques side by side
             same = {"units": unit} if len(axes) == mechanism.d else {}
-            data[name + ending] = (("time", along), np.asarray(value), same)
+            shown = {**same, "long_name": meaning.format(name)}
+            data[name + ending] = (("time", along), np.asarray(value), shown)
     return Variables(data, labels, {})

@@ -4,6 +4,7 @@ constraints, springs and forces as forces, actuators as a servo.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ import numpy as np
 
 from zwang.bodies import BodyTree, PlanarBodies, RigidBodies
 from zwang.bodies.rigid import velocity_map
+from zwang.display import present
 from zwang.dynamics.initial_conditions import mass_is_positive
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
@@ -24,6 +26,7 @@ from zwang.mechanism.joint_constraints import JointConstraints
 from zwang.mechanism.prescribed_motion import drive_constraint
 from zwang.mechanism.tree import SpanningTree
 from zwang.servo import Servo
+from zwang.simulation.results.presentation import keep_presentation
 
 if TYPE_CHECKING:
     from zwang.mechanism.mechanism import Mechanism
@@ -188,7 +191,11 @@ class CompiledMechanism:
     @cached_property
     def model(self) -> Model:
         """The mechanism as a `zw.Model`, with its servo if it has one."""
-        return self.model_with((), self.servo)
+        made = self.model_with((), self.servo)
+        # made anew from what was declared: what is kept for a model must not hold it
+        declared = dataclasses.replace(self.declared)
+        keep_presentation(made, lambda: present("presentation_of_mechanism", declared))
+        return made
 
     def model_with(
         self, further: tuple[AbstractConstraint, ...], control: Servo | None = None

@@ -65,6 +65,14 @@ def motion_picture(mechanism: Mechanism) -> Callable[[Run], Picture]:
     return draw
 
 
+def _beside(corners: np.ndarray) -> tuple[float, float]:
+    """Where the name of a body stands beside its middle [point], so that its bar does not cross it:
+    below a bar that rises to the right, above one that falls, below a point, where joints may be.
+    """
+    along = corners[1] - corners[0] if len(corners) > 1 else np.ones(2)
+    return (4.0, -9.0) if along[0] * along[1] > 0 else (4.0, 4.0)
+
+
 def _plane(mechanism: Mechanism, curves: list[Curve], **options) -> Picture:
     across, up = (
         ("x [m]", "y [m]") if mechanism.d == 2 else ("to the right [m]", "up in the picture [m]")
@@ -161,16 +169,19 @@ class _Shown:
         middles = {
             name: (x[:-1] if len(x) > 2 else x).mean(axis=0) for name, x in self.corners.items()
         }
-        names = [Label(middle, name, BODY) for name, middle in middles.items()]
+        names = [
+            Label(middle, name, BODY, _beside(self.corners[name]))
+            for name, middle in middles.items()
+        ]
+        together: dict[tuple, list[str]] = {}
         for name in self.kinds:
             a, b = self.seen[self.m.ends(name).a], self.seen[self.m.ends(name).b]
-            opened = name == self.broken
-            names.append(
-                Label((a + b) / 2, f"{name} is open", OPEN, (4.0, 6.0))
-                if opened
-                else Label(b, name, JOINT, (5.0, 5.0))
-            )
-        return names
+            if name == self.broken:
+                names.append(Label((a + b) / 2, f"{name} is open", OPEN, (4.0, 6.0)))
+            else:
+                # joints at one place share a label, as several would cover each other
+                together.setdefault(tuple(np.round(b, 6).tolist()), []).append(name)
+        return names + [Label(at, ", ".join(x), JOINT, (5.0, 5.0)) for at, x in together.items()]
 
     def _lines(
         self,

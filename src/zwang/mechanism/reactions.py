@@ -24,12 +24,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies.rotation import rotation_matrix
+from zwang.display import present
 from zwang.dynamics.motion import Motion
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.joint_constraints import RATES
 from zwang.mechanism.mechanism import Mechanism, same_numbers
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import Frames
+from zwang.text import counted
 
 if TYPE_CHECKING:
     from zwang.simulation.results import Run
@@ -55,6 +57,9 @@ class Reaction:
     effort: np.ndarray | None = None
     unit: str = ""
 
+    def __repr__(self) -> str:
+        return present("text_of_reaction", self)
+
 
 class Shares(NamedTuple):
     """What joints and drives do to the bodies.
@@ -67,6 +72,9 @@ class Shares(NamedTuple):
 
     q: np.ndarray
     by_constraint: dict[str, np.ndarray]
+
+    def __repr__(self) -> str:
+        return f"shares of {', '.join(self.by_constraint)} at {counted(len(self.q), 'instant')}"
 
 
 def reactions(

@@ -12,23 +12,20 @@ from zwang.arrays import is_concrete
 from zwang.equations.constraint import AbstractConstraint
 from zwang.errors import Result
 from zwang.output.named_tables import NamedTable, number, per_second
+from zwang.text import counted
 
 SHOWN_NUMBERS = 12
-"""Numbers of a parameter that are shown; of more, their shape is."""
-
-
-def counted(n: int, what: str) -> str:
-    """A number of things."""
-    return f"{n} {what}{'' if n == 1 else 's'}"
+"""Numbers of a parameter that are shown; of more, how many there are."""
 
 
 def numbers(value: Any) -> str:
-    """A parameter: its numbers if they are few, else its shape."""
+    """A parameter: its numbers if they are few, else how many there are along each axis."""
+    size = f"{' × '.join(map(str, np.shape(value))) or 1} numbers"
     if not is_concrete(value):
-        return f"traced, shape {np.shape(value)}"
+        return f"{size}, traced"
     array = np.asarray(value)
     if array.size > SHOWN_NUMBERS or array.dtype.kind not in "fiub":
-        return f"shape {array.shape}"
+        return size
     shown = ", ".join(number(x) for x in array.ravel())
     return shown if array.size == 1 else f"[{shown}]"
 
@@ -66,6 +63,8 @@ def constraints_table(constraints: Any) -> NamedTable:
             written = inner
         kind = type(written).__name__
         rows += [(part, kind, member.level, str(own)) for part in member.parts]
+    if not rows:
+        return NamedTable("no constraints", (), ())
     title = f"{counted(len(rows), 'constraint')} of {counted(constraints.m, 'row')}"
     return NamedTable(title, ("constraint", "kind", "given at level", "rows"), rows)
 
@@ -192,6 +191,59 @@ def text_of_values(part: Any) -> str:
         if (x := getattr(part, name)) is not None and not callable(x)
     ]
     return f"{type(part).__name__}({', '.join(shown)})"
+
+
+def text_of_reaction(reaction: Any) -> str:
+    """What a joint transmits, as text: the numbers of one instant, else the least and largest."""
+    force, torque = np.asarray(reaction.force), np.asarray(reaction.torque)
+    flat = force.shape[-1] == 2
+    axes = ("x", "y", "z")[: force.shape[-1]]
+    named = [(f"force {x}", force[..., i], "N") for i, x in enumerate(axes)]
+    named += (
+        [("torque", torque, "N m")]
+        if flat
+        else [(f"torque {x}", torque[..., i], "N m") for i, x in enumerate(axes)]
+    )
+    if reaction.effort is not None:
+        named.append(("effort", np.asarray(reaction.effort), reaction.unit))
+    if force.ndim == 1:
+        rows = [(name, number(x, unit)) for name, x, unit in named]
+        return NamedTable("what a joint transmits", ("", "value"), rows).text()
+    ends = ((np.nanmin(x), np.nanmax(x)) if x.size else (np.nan, np.nan) for _, x, _ in named)
+    rows = [
+        (name, number(least, unit), number(largest, unit))
+        for (name, _, unit), (least, largest) in zip(named, ends, strict=True)
+    ]
+    title = f"what a joint transmits, at {counted(force[..., 0].size, 'instant')}"
+    return NamedTable(title, ("", "least", "largest"), rows).text()
+
+
+def text_of_switch(switch: Any) -> str:
+    """A switch in a line: what turns it on and off."""
+    shown = lambda x: "a function" if callable(x) else number(x, "s")
+    ways = {"on": switch.on, "off": switch.off}
+    said = [f"{way}: {', '.join(map(shown, found))}" for way, found in ways.items() if found]
+    held = {None: [], True: ["on at the start"], False: ["off at the start"]}[switch.initially]
+    return f"Switch({', '.join([repr(switch.constraint), *said, switch.transition, *held])})"
+
+
+def text_of_tree(tree: Any) -> str:
+    """Bodies on joints as text: their names and masses; of a tree, the joints too."""
+    bodies = getattr(tree, "links", None) or tree.branches
+    rows = [(b.name, number(b.mass, "kg"), f"{numbers(b.inertia)} kg m²") for b in bodies]
+    title = f"{type(tree).__name__} of {len(rows)}; .system is the zw.System"
+    return NamedTable(title, ("body", "mass", "inertia about the center"), rows).text()
+
+
+def text_of_environment(environment: Any) -> str:
+    """An environment in a line: its plant, observations and inputs."""
+    task, plant = environment.task, environment.task.plant
+    many = getattr(environment, "num_envs", None)
+    seen = f"observation of {np.shape(task.seen(plant.start))[0]} numbers"
+    return (
+        f"{type(environment).__name__}{f' ({many} members)' if many else ''} of "
+        f"{plant.model.name}: {seen}, {counted(plant.nu, 'input')}, steps of {plant.length:g} s"
+    )
 
 
 def _joined(tables: Sequence[NamedTable]) -> str:

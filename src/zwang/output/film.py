@@ -23,6 +23,7 @@ from zwang.files import read_bytes, write_bytes
 from zwang.files.isolation import refuse_full, scratch_folder
 from zwang.files.reading import shown_path
 from zwang.output.viewer.motion import configurations
+from zwang.output.wire import moved, wire
 from zwang.scene import Everything, Scene
 from zwang.simulation.results import Run
 
@@ -30,6 +31,10 @@ RATE, MOST_FILM_FRAMES = 25, 1500
 """Frames per second of the film, which runs as fast as the motion, and most frames of it."""
 ROOM_AROUND = 0.08
 """Room around what moves, as a part of its extent."""
+LEAST_SPREAD = 0.25
+"""Least extent of an axis in the widest one's, in space."""
+MOST_TICKS = 6
+"""Intervals between the numbers of the widest axis."""
 COLORS = ("#3b6ea8", "#c8553d", "#4f8a4c", "#8a5fa8", "#b8862b", "#4a9a9a", "#7a7a7a")
 
 
@@ -104,22 +109,20 @@ def _canvas(scene: Scene, seen: Everything, dimensions: int, times: np.ndarray):
     axes = figure.add_subplot(projection="3d") if space else figure.add_subplot()
     index = {name: i for i, name in enumerate(scene.points)}
     places = seen.places[..., :dimensions]
-    low, high = places.min(axis=(0, 1)), places.max(axis=(0, 1))
-    # one scale for all axes and all frames, so that nothing jumps
-    room = ROOM_AROUND * max(float(np.max(high - low)), 1e-9)
-    for axis, a, b in zip("xyz", low - room, high + room, strict=False):
-        getattr(axes, f"set_{axis}lim")(a, b)
-        getattr(axes, f"set_{axis}label")(f"{axis} [{scene.unit}]")
-    axes.set_aspect("equal")
-    if space:
-        azimuth, elevation = scene.view
-        cast(Any, axes).view_init(elevation, azimuth)  # matplotlib types all axes as plane
-    bodies = list(dict.fromkeys(part.body for part in (*scene.bars, *scene.plates)))
+    shapes = {name: wire(x) for name, x in scene.bodies.items()}
+    wires = {
+        name: moved(lines, seen.poses[:, i])[..., :dimensions]
+        for i, (name, lines) in enumerate(shapes.items())
+        if len(lines)
+    }
+    _scaled(axes, [places, *wires.values()], scene)
+    bodies = list(dict.fromkeys([*(x.body for x in (*scene.bars, *scene.plates)), *wires]))
     color = {body: COLORS[i % len(COLORS)] for i, body in enumerate(bodies)}
     empty = ([],) * dimensions
     parts = [(b.ends, color[b.body], 3.0) for b in scene.bars]
     parts += [((*p.corners, p.corners[0]), color[p.body], 2.0) for p in scene.plates]
     lines = [axes.plot(*empty, color=c, lw=w, solid_capstyle="round")[0] for _, c, w in parts]
+    outlines = {name: axes.plot(*empty, color=color[name], lw=1.0)[0] for name in wires}
     marks = axes.plot(*empty, "o", color="#333333", ms=4)[0]
     traces = [axes.plot(*empty, color="#999999", lw=0.8)[0] for _ in scene.traces]
     points = [index[mark.point] for mark in scene.joints] or list(range(len(index)))
@@ -132,10 +135,35 @@ def _canvas(scene: Scene, seen: Everything, dimensions: int, times: np.ndarray):
     def draw(frame: int):
         for line, (names, _, _) in zip(lines, parts, strict=True):
             put(line, places[frame, [index[name] for name in names]])
+        for name, outline in outlines.items():
+            put(outline, wires[name][frame])
         put(marks, places[frame, points])
         for line, name in zip(traces, scene.traces, strict=True):
             put(line, places[: frame + 1, index[name]])
         axes.set_title(f"t = {times[frame]:.2f} s")
-        return [*lines, marks, *traces]
+        return [*lines, *outlines.values(), marks, *traces]
 
     return figure, draw
+
+
+def _scaled(axes, shown: list[np.ndarray], scene: Scene) -> None:
+    """Limits of the axes around all that is shown in any frame, to one scale, so that nothing
+    jumps.
+    """
+    every = np.concatenate([x.reshape(-1, x.shape[-1]) for x in shown])
+    low, high = np.nanmin(every, axis=0), np.nanmax(every, axis=0)
+    widest = max(float(np.max(high - low)), 1e-9)
+    # an axis that nothing moves along still has room for its numbers
+    spread = np.maximum((LEAST_SPREAD * widest - (high - low)) / 2, 0.0)
+    low, high = low - spread - ROOM_AROUND * widest, high + spread + ROOM_AROUND * widest
+    for axis, a, b in zip("xyz", low, high, strict=False):
+        getattr(axes, f"set_{axis}lim")(a, b)
+        getattr(axes, f"set_{axis}label")(f"{axis} [{scene.unit}]")
+        # as many numbers as there is room for
+        axes.locator_params(axis=axis, nbins=max(int(MOST_TICKS * (b - a) / widest), 2))
+    axes.set_aspect("equal")
+    if len(low) == 3:
+        azimuth, elevation = scene.view
+        # matplotlib types all axes as plane; smaller, so that labels stay on the page
+        cast(Any, axes).view_init(elevation, azimuth)
+        cast(Any, axes).set_box_aspect(high - low, zoom=0.85)

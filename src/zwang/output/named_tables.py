@@ -14,6 +14,7 @@ import numpy as np
 from zwang.algebra.judgement import NOTABLE_ERROR
 from zwang.errors import Result
 from zwang.simulation.results.units import force_unit
+from zwang.text import counted
 
 FORCE_COLUMNS = 4
 """Constraints whose forces have a column each; more are summed up."""
@@ -185,7 +186,8 @@ def mechanism_tables(mechanism: Any) -> list[NamedTable]:
         if (x := getattr(mechanism, part))
     ]
     where = "the plane" if mechanism.d == 2 else "space"
-    title = f"{mechanism.name}: {len(bodies)} bodies and {len(joints)} joints in {where}"
+    title = f"{mechanism.name}: {len(bodies)} bod{'y' if len(bodies) == 1 else 'ies'} and "
+    title += f"{counted(len(joints), 'joint')} in {where}"
     title += f", {', '.join(have)}" if have else ""
     tables = [NamedTable(title, ("body", "mass", "inertia about the center"), bodies)]
     return [*tables, NamedTable("", ("joint", "kind", "of"), joints)] if joints else tables
@@ -200,9 +202,10 @@ def robot_tables(robot: Any) -> list[NamedTable]:
     loops, couplings = robot.description.loops, robot.description.couplings
     closed = [(name, loop.kind) for name, loop in loops.items()]
     closed += [(name, "coupling") for name in couplings]
+    freedoms = f"{system.nv} degree{'' if system.nv == 1 else 's'} of freedom of the tree"
     title = (
-        f"{robot.name}: {system.nv} degrees of freedom of the tree, {len(closed)} constraints, "
-        f"{len(robot.actuators)} actuators"
+        f"{robot.name}: {freedoms}, {counted(len(closed), 'constraint')}, "
+        f"{counted(len(robot.actuators), 'actuator')}"
     )
     note = f"not in the model: {'; '.join(robot.unsupported)}" if robot.unsupported else ""
     tables = [NamedTable(title, ("coordinate", "unit"), coordinates, note)]

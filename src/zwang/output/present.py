@@ -17,14 +17,18 @@ from zwang.files.reading import shown_path
 from zwang.output.described import (
     text_of_bodies,  # noqa: F401 (found by name)
     text_of_constraints,  # noqa: F401
+    text_of_environment,  # noqa: F401
     text_of_example,  # noqa: F401
     text_of_model,  # noqa: F401
     text_of_placement,  # noqa: F401
     text_of_presentation,  # noqa: F401
+    text_of_reaction,  # noqa: F401
     text_of_scene,  # noqa: F401
     text_of_servo,  # noqa: F401
+    text_of_switch,  # noqa: F401
     text_of_system,  # noqa: F401
     text_of_trajectory,  # noqa: F401
+    text_of_tree,  # noqa: F401
     text_of_values,  # noqa: F401
     text_of_variables,  # noqa: F401
 )
@@ -49,6 +53,8 @@ FILMS = (".mp4", ".gif")
 """Endings of films that are drawn frame by frame."""
 SHOWN_MEMBERS = 24
 """Members of a batch that a notebook draws."""
+SHOWN_COORDINATES = 6
+"""Coordinates of a batch that a notebook draws."""
 
 
 def report(run: Run, path: str | Path, shown: Presentation) -> Path:
@@ -116,13 +122,20 @@ def notebook_of_diagnosis(diagnosis: Any) -> str:
 
 def notebook_of_batch(batch: Any) -> str:
     """A batch in a notebook: how its members ended, and the coordinates of some of them."""
-    failed = batch.failures
+    failed, system = batch.failures, batch.model.system
     head = f"{batch.model.name}: {len(batch.q)} motions, {len(failed)} stopped early"
     sentences = [f"{i}: {sentence}" for i, sentence in list(failed.items())[:10]]
     panels = [
-        Panel([Curve(batch.t, x, width=0.8) for x in batch.q[:SHOWN_MEMBERS, :, i]], name)
-        for i, name in enumerate(batch.model.system.coordinates[:6])
+        Panel(
+            [Curve(batch.t, x, width=0.8) for x in batch.q[:SHOWN_MEMBERS, :, i]],
+            f"{name} [{unit}]" if unit else name,
+        )
+        for i, (name, unit) in enumerate(
+            zip(system.coordinates[:SHOWN_COORDINATES], system.units, strict=False)
+        )
     ]
+    if (drawn := min(SHOWN_MEMBERS, len(batch.q))) < len(batch.q):
+        sentences.append(f"drawn: the first {drawn}")
     return _text("\n".join([head, *sentences])) + _picture(Picture(panels), "coordinates")
 
 
@@ -182,6 +195,27 @@ def notebook_of_robot(robot: Any) -> str:
         + (_text(made.note) if made.note else "")
         for made in robot_tables(robot)
     )
+
+
+def presentation_of_mechanism(mechanism: Any) -> Presentation:
+    """What there is to show of runs of a mechanism."""
+    from zwang.mechanism.drawing import motion_picture, start_picture
+    from zwang.mechanism.reactions import reactions
+    from zwang.mechanism.scene import scene
+
+    return Presentation(
+        mechanism.description,
+        {"At the start": start_picture(mechanism), "Motion": motion_picture(mechanism)},
+        scene=scene(mechanism),
+        reactions=lambda run: reactions(mechanism, run),
+    )
+
+
+def presentation_of_robot(robot: Any) -> Presentation:
+    """What there is to show of runs of a robot."""
+    from zwang.robots.scene import scene
+
+    return Presentation(scene=scene(robot))
 
 
 def _require_scene(run: Run, shown: Presentation) -> None:

@@ -16,6 +16,8 @@ LEAST_DRAWN, LARGEST_DRAWN = 1e-300, 1e300
 """Sizes beyond which the arithmetic of doubles fails: such a difference counts as none, such a
 number does not widen an axis.
 """
+TICK_DIGITS = 8
+"""Digits of the label of a tick."""
 PAD = 6.0
 """Room between the outermost points and the end of an axis [point]."""
 
@@ -30,6 +32,7 @@ class Axis:
         apart: smallest distance of two labels [point].
         most: how many intervals between labels there may be.
         whole: whether its ticks are whole numbers.
+        shifted: whether labels may count from a `base`, which is then to be stated beside the axis.
     """
 
     low: float
@@ -39,6 +42,23 @@ class Axis:
     apart: float = 16.0
     most: int = 8
     whole: bool = False
+    shifted: bool = False
+
+    @property
+    def base(self) -> float:
+        """What the labels of the ticks count from: 0, or a number in the middle of a range so
+        narrow that its labels would have more than `TICK_DIGITS` digits.
+        """
+        if not self.shifted or self.logarithmic or self.whole:
+            return 0.0
+        numbers, digits = ticks(self.low, self.high, self._most)
+        long = digits > TICK_DIGITS and len(numbers) > 1
+        return numbers[len(numbers) // 2] if long else 0.0
+
+    @property
+    def _most(self) -> int:
+        """How many intervals between labels there are room for."""
+        return min(max(int(self.length / self.apart), 2), self.most)
 
     @property
     def scale(self) -> float:
@@ -57,9 +77,13 @@ class Axis:
 
     def ticks(self) -> list[tuple[float, str]]:
         """Round numbers of the range with what is written beside them."""
-        most = min(max(int(self.length / self.apart), 2), self.most)
+        most = self._most
         if not self.logarithmic:
             numbers, digits = ticks(self.low, self.high, most, whole=self.whole)
+            if base := self.base:
+                # multiples of the step: the difference of two long numbers has lost its digits
+                step, middle = (numbers[-1] - numbers[0]) / (len(numbers) - 1), numbers.index(base)
+                return [(x, label((i - middle) * step, 3)) for i, x in enumerate(numbers)]
             return [(x, label(x, digits)) for x in numbers]
         return [
             (10.0**x, label(x, 3, power=True))

@@ -129,7 +129,10 @@ def _draw(axes, at: Place) -> None:
                 )
     handles = [_curve(axes, curve) for curve in at.panel.drawn]
     for label in at.panel.labels:
-        place = {"xytext": label.shift, "textcoords": "offset points", "fontsize": SMALL_TEXT}
+        right, up = label.shift
+        turned = {"xytext": (-right, up), "ha": "right"}
+        place = turned if at.turned(label) else {"xytext": (right, up)}
+        place |= {"textcoords": "offset points", "fontsize": SMALL_TEXT}
         axes.annotate(plain(label.text), label.point, color=label.color, **place)
     if at.empty:
         axes.text(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from zwang.plots.axis import Axis, axis
-from zwang.plots.data import Panel, Picture
+from zwang.plots.data import Label, Panel, Picture
 
 INCH = 72.0
 LEFT_MARGIN, RIGHT_MARGIN, TOP, BOTTOM, GAP, ROW, TITLE = 52.0, 8.0, 7.0, 31.0, 14.0, 12.0, 16.0
@@ -58,6 +58,11 @@ class Place:
         """Where numbers stand on the page."""
         return self.left + self.x.at(x), self.bottom - self.y.at(y)
 
+    def turned(self, label: Label) -> bool:
+        """Whether a label stands to the left of its point, as it would leave the page else."""
+        begin = float(self.points(*label.point)[0]) + label.shift[0]
+        return begin + wide(label.text) > self.left + self.x.length + RIGHT_MARGIN
+
     @property
     def empty(self) -> bool:
         """Whether a logarithmic axis has nothing to show."""
@@ -97,7 +102,7 @@ def layout(picture: Picture) -> Layout:
         scale = max(a.scale for a in (x, *ups))
         x, ups = x.widened(scale), [y.widened(scale) for y in ups]
     places, top = [], TITLE * bool(picture.title)
-    for panel, y in zip(picture.panels, ups, strict=True):
+    for panel, y in zip(map(headed, picture.panels, ups), ups, strict=True):
         entries, columns = legend([c.label for c in panel.curves if c.label], x.length)
         heading = ROW * bool(panel.heading)
         # legends stand above the data, so that they never cover a curve
@@ -112,7 +117,22 @@ def up(panel: Panel, height: float) -> Axis:
     """The axis of a panel that goes up."""
     values = np.concatenate([curve.y for curve in panel.curves] or [[]])
     return axis(
-        values, height, limits=panel.limits, logarithmic=panel.logarithmic, whole=panel.whole
+        values,
+        height,
+        limits=panel.limits,
+        logarithmic=panel.logarithmic,
+        whole=panel.whole,
+        shifted=True,
+    )
+
+
+def headed(panel: Panel, y: Axis) -> Panel:
+    """The panel with a remark on what its labels count from, where that is not 0."""
+    if not y.base:
+        return panel
+    remark = f"shown relative to {y.base:.15g}".replace("-", "−")
+    return dataclasses.replace(
+        panel, heading=f"{panel.heading}; {remark}" if panel.heading else remark
     )
 
 

@@ -239,7 +239,8 @@ def labels(at: Place) -> list[str]:
     parts = [text(x, y, NOTHING, MUTED, TEXT, "middle")] if at.empty else []
     for label in at.panel.labels:
         (x, y), (right, up) = at.points(*label.point), label.shift
-        parts.append(text(x + right, y - up, label.text, label.color, SMALL_TEXT))
+        side = (x - right, "end") if at.turned(label) else (x + right, "start")
+        parts.append(text(side[0], y - up, label.text, label.color, SMALL_TEXT, side[1]))
     return parts
 
 

@@ -26,6 +26,8 @@ from zwang.files.reading import file_name, shown_path
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import RelativePose
 from zwang.robots.description import Description
+from zwang.simulation.results.presentation import keep_presentation
+from zwang.tracing import returned
 
 FORMATS = (".urdf", ".xml", ".mjcf", ".sdf")
 """Endings of files that `read` takes."""
@@ -134,7 +136,19 @@ class Robot:
     def _tree(self, control: Callable | None) -> BodyTree:
         def force(q, v, t, p):
             damped = -p["damping"] * v
-            return damped if control is None else damped + p["actuation"] @ control(q, v, t, p)
+            return damped if control is None else damped + p["actuation"] @ applied(q, v, t, p)
+
+        def applied(q, v, t, p):
+            assert control is not None
+            u = returned(control(q, v, t, p), "control(q, v, t, p)", integers=True, lists=True)
+            u = jnp.atleast_1d(jnp.asarray(u, jnp.float64))
+            if u.shape != (len(self.actuators),):
+                names = ", ".join(self.actuators) or "none: give servo= with actuation"
+                raise ModelError(
+                    f"{self.name}: control(q, v, t, p) returns shape {u.shape}, expected "
+                    f"({len(self.actuators)},), a number for each actuator ({names})."
+                )
+            return u
 
         made = self.description
         return BodyTree(
@@ -263,13 +277,17 @@ class Robot:
             servo: as in `zw.Model`.
         """
         system = self._tree(control).system
-        return Model(
+        made = Model(
             system,
             [*self.constraints, *constraints],
             {**self.params, **(params or {})},
             servo=servo,
             name=self.name,
         )
+        # made anew from what the file has: what is kept for a model must not hold it
+        description = self.description
+        keep_presentation(made, lambda: present("presentation_of_robot", Robot(description)))
+        return made
 
     def state(self, start: dict | None = None) -> State:
         """The nearest state at rest that loops and couplings allow.

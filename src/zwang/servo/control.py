@@ -128,7 +128,12 @@ def raise_on_failure(answer: Control, model: Model) -> None:
     ):
         return
     if result in (Result.NO_AUTHORITY, Result.TOO_FEW_ACTUATORS):
-        raise ModelError(f"{model.name}: {result.sentence} ({unmet(answer)}).")
+        further = (
+            "; zw.with_found_degrees(model, servo, q, v) differentiates it until one does"
+            if result is Result.NO_AUTHORITY
+            else ""
+        )
+        raise ModelError(f"{model.name}: {result.sentence} ({unmet(answer)}){further}.")
     raise ModelError(f"{model.name}: {result.sentence}.")
 
 

@@ -38,7 +38,14 @@ from zwang.servo.controller import Controller
 from zwang.servo.input_chain import Chains, extended_model
 from zwang.servo.lie_derivative import passive_acceleration
 from zwang.servo.null_space import AUTHORITY_THRESHOLD
-from zwang.servo.relative_degree import HIGHEST_DEGREE, Decoupling, decoupling, relative_degree
+from zwang.servo.one_row import separated
+from zwang.servo.relative_degree import (
+    HIGHEST_DEGREE,
+    Decoupling,
+    RowDegreeError,
+    decoupling,
+    relative_degree,
+)
 from zwang.servo.servo import Servo
 
 GENERAL = 0.1
@@ -66,6 +73,10 @@ class DynamicExtension:
     integrators: dict[str, int]
     degrees: dict[str, int]
     inputs: dict[str, float]
+
+    def __repr__(self) -> str:
+        start = ", ".join(f"{name} = {x:.6g}" for name, x in self.inputs.items())
+        return f"{self.model.name}: {self.sentence}{f'; starts with {start}' if start else ''}"
 
     @property
     def servo(self) -> Servo:
@@ -165,6 +176,9 @@ def with_found_degrees(
     """The model with a servo whose constraints are differentiated as often as its actuators need,
     and with integrators before those that reach them too early (`dynamic_extension`).
 
+    Where the rows of one constraint have different degrees, each becomes a constraint of its own
+    with the same gain: those of `path` are called `path[0]`, `path[1]` and so on.
+
     Args:
         model, q, v, t, params, highest: as in `relative_degree`.
         servo: its gains must fit any order (a number, `Rate`) or the one that is found (`Poles`);
@@ -181,7 +195,13 @@ def with_found_degrees(
             compete for actuators, and no integrators help.
     """
     instance(servo, Servo, "with_found_degrees: servo", "zw.Servo(constraints, actuation, ...)")
-    found = relative_degree(model, servo, q, v, t, params=params, highest=highest)
+    try:
+        found = relative_degree(model, servo, q, v, t, params=params, highest=highest)
+    except RowDegreeError as error:
+        rows = separated(servo, error.constraint, controller(model, servo, params).dynamics)
+        return with_found_degrees(
+            model, rows, q, v, t, inputs=inputs, params=params, highest=highest
+        )
     degrees = {name: degree for name, degree in found.degrees.items() if degree is not None}
     if len(degrees) < len(found.degrees) or (found.rank is not None and found.rank < found.rows):
         return dynamic_extension(

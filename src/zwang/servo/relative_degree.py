@@ -62,6 +62,13 @@ class RelativeDegree:
     internal: int | None
     highest: int
 
+    def __repr__(self) -> str:
+        tried = "; ".join(
+            f"authority over {name!r} {', '.join(f'{x:.3g}' for x in found)}"
+            for name, found in self.authority.items()
+        )
+        return f"{self.sentence} ({tried}, lowest degree first)"
+
     @property
     def sentence(self) -> str:
         """The finding in words."""
@@ -105,7 +112,7 @@ def relative_degree(
 
     Raises:
         ModelError: if the rows of one constraint have different degrees: give them as constraints
-            of their own.
+            of their own, or take `with_found_degrees`, which does.
 
     Reference: Isidori (1995), Nonlinear Control Systems, 3rd ed., section 5.1; servo constraints by
         higher differentiation: Blajer and Kołodziejczyk (2004), Multibody System Dynamics 11,
@@ -126,6 +133,22 @@ def relative_degree(
         2 * (model.system.nv - int(np.linalg.matrix_rank(A, rtol=1e-8) if A.size else 0)) - used
     )
     return RelativeDegree(degrees, found.authority, total, found.rank, internal, highest)
+
+
+class RowDegreeError(ModelError):
+    """The rows of one servo constraint have different relative degrees.
+
+    Attributes:
+        constraint: its name.
+    """
+
+    def __init__(self, constraint: str, degree: int, reached: np.ndarray):
+        self.constraint = constraint
+        super().__init__(
+            f"servo constraint {constraint!r}: at degree {degree} only rows "
+            f"{np.flatnonzero(reached).tolist()} of {len(reached)} have authority; make its rows "
+            "constraints of their own, each with its own degree, as zw.with_found_degrees does."
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -184,11 +207,7 @@ def decoupling(
             reached = cosine > AUTHORITY_THRESHOLD
             # rows of one constraint share a degree; rows that differ would need derivatives of u
             if reached.any() and not reached.all():
-                raise ModelError(
-                    f"servo constraint {name!r}: at degree {degree} only rows "
-                    f"{np.flatnonzero(reached).tolist()} of {len(reached)} have authority; "
-                    "make its rows constraints of their own, each with its own degree."
-                )
+                raise RowDegreeError(name, degree, reached)
             if reached.any():
                 degrees[name], rows[name] = degree, np.asarray(row)
             elif natural[name] and degree < highest:

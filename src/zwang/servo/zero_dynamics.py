@@ -55,6 +55,10 @@ class ZeroDynamics:
     off: float
     rate: float
 
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{x.real:.4g}{x.imag:+.4g}i" for x in self.eigenvalues)
+        return f"{self.sentence}{f'; eigenvalues {shown} 1/s' if shown else ''}"
+
     @property
     def unstable(self) -> bool:
         """Whether an eigenvalue has a positive real part."""

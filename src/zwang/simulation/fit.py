@@ -90,8 +90,8 @@ class Fit:
         return "\n".join(
             [
                 *rows,
-                f"{len(self.residual)} observations, {worst:.3g} of their noise on average; "
-                f"{self.message}",
+                f"{len(self.residual)} observations; residuals are {worst:.3g} times their noise "
+                f"(root mean square); {self.message}",
                 *(f"warning: {sentence}" for sentence in self.warnings),
             ]
         )

@@ -22,6 +22,7 @@ import numpy as np
 from zwang.arguments import choice, flag, function, label, shown
 from zwang.call import misfits_named
 from zwang.compile import program
+from zwang.display import present
 from zwang.dynamics.drift.metric import AbstractMetric, DenseMetric, dense_mass, metric_of
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.initial_conditions import START_TOLERANCE, Start, begin
@@ -82,6 +83,9 @@ class Switch:
     off: Condition | Sequence[Condition] = ()
     transition: Literal["impulsive", "impact-free"] = "impulsive"
     initially: bool | None = None
+
+    def __repr__(self) -> str:
+        return present("text_of_switch", self)
 
     def __post_init__(self):
         label(self.constraint, "Switch: constraint")

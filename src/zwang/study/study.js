@@ -69,14 +69,20 @@
     pen.strokeStyle = color("--muted", "#777");
     pen.fillStyle = color("--ink", "#222");
     pen.textAlign = "center";
+    // as wide as the axes are apart, and never beyond the ends of the picture
+    const room = axes.length > 1 ? (width - 80) / (axes.length - 1) - 6 : width;
+    const word = (text, k, height) => {
+      const half = Math.min(pen.measureText(text).width, room) / 2;
+      pen.fillText(text, Math.min(Math.max(x(k), half), width - half), height, room);
+    };
     axes.forEach((c, k) => {
       pen.beginPath();
       pen.moveTo(x(k), 36);
       pen.lineTo(x(k), height - 34);
       pen.stroke();
-      pen.fillText(c.log ? `${c.title}, log` : c.title, x(k), 14);
-      pen.fillText(c.high.toPrecision(4), x(k), 30);
-      pen.fillText(c.low.toPrecision(4), x(k), height - 18);
+      word(c.log ? `${c.title}, log` : c.title, k, 14);
+      word(c.high.toPrecision(4), k, 30);
+      word(c.low.toPrecision(4), k, height - 18);
     });
   };
 
@@ -130,6 +136,7 @@
       const input = document.createElement("input");
       input.type = c.numeric ? "number" : "search";
       input.step = "any";
+      input.style.cssText = "width:10em;max-width:26vw";
       input.placeholder = label;
       input.setAttribute("aria-label", `${c.name}: ${label}`);
       input.oninput = () => {

@@ -27,6 +27,7 @@ from zwang.bodies.body import by_name, entry, stacked
 from zwang.bodies.screws.twist import adjoint, bracket, hat, inverse, motion
 from zwang.bodies.tree import equations
 from zwang.bodies.tree.branching import row
+from zwang.display import present
 from zwang.equations.system import System
 from zwang.errors import ModelError
 
@@ -127,6 +128,9 @@ class OpenChain:
             coordinates=[link.name for link in self.links],
             units=["rad" if np.any(twist[3:]) else "m" for twist in self.params["twist"]],
         )
+
+    def __repr__(self) -> str:
+        return present("text_of_tree", self)
 
     # --- where the links are, and how they move; `link` is a name or index
 

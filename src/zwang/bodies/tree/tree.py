@@ -14,6 +14,7 @@ from zwang.bodies.screws.twist import motion, revolute
 from zwang.bodies.tree import equations
 from zwang.bodies.tree.branching import GROUND, Branching, order
 from zwang.bodies.tree.free_system import TreeEquations
+from zwang.display import present
 from zwang.equations.system import System
 from zwang.errors import ModelError
 
@@ -145,6 +146,9 @@ class BodyTree:
         }
         self.equations = TreeEquations(self.branching, force, potential)
         self.system = self._system()
+
+    def __repr__(self) -> str:
+        return present("text_of_tree", self)
 
     def _joined(self) -> tuple[Branching, tuple[str, ...], list]:
         parent, balls, bodies, names, twists = [], [], [], [], []

@@ -48,6 +48,9 @@ class CCode:
     q0: np.ndarray
     v0: np.ndarray
 
+    def __repr__(self) -> str:
+        return f"C code in {', '.join(self.files)}; .write(folder) writes them"
+
     @property
     def files(self) -> dict[str, str]:
         """Text of each file, by name."""

@@ -162,6 +162,7 @@
         ...panel.curves.map((curve) => ({
           label: curve.label || panel.up, stroke: () => color(curve.color),
           width: 1.25 * curve.width, alpha: curve.alpha,
+          pxAlign: 0,  // points on whole pixels would make steps of a straight line
           dash: curve.dash.length ? curve.dash.map((d) => 1.3 * d) : undefined,
           points: curve.marker
             ? {show: true, size: 1.3 * curve.marker, fill: () => color(curve.color), width: 0}

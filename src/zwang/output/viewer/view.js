@@ -418,7 +418,9 @@
         mine.length
           ? mine.reduce((sum, i) => sum.add(place(i)), V()).divideScalar(mine.length)
           : carried[body].position.clone();
-      return { x: label(name, colorOf(owner)), at, up: 4 };
+      // towards the color of text, so that it can be read on either ground
+      const shade = `color-mix(in srgb, ${colorOf(owner)} 65%, var(--ink))`;
+      return { x: label(name, shade), at, up: 4 };
     }),
   ];
 

@@ -10,6 +10,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from zwang.by_identity import ByIdentity
 from zwang.display import present
 from zwang.errors import ModelError
 from zwang.provenance import source_of
@@ -45,6 +46,20 @@ class Presentation:
         return present("text_of_presentation", self)
 
 
+_PRESENTATIONS: ByIdentity[Callable[[], Presentation]] = ByIdentity()
+
+
+def keep_presentation(model: Any, make: Callable[[], Presentation]) -> None:
+    """Note how runs of a model are shown, for as long as the model lives.
+
+    Args:
+        model: the model.
+        make: makes the presentation when it is asked for; it must not hold the model, which would
+            live as long as the process then.
+    """
+    _PRESENTATIONS.keep(model, make)
+
+
 def presentation_of(run: Run, changes: Mapping[str, Any], needed: str = "") -> Presentation:
     """What is known of a run, with changes.
 
@@ -78,5 +93,6 @@ def _found(run: Run) -> Presentation:
         return restore()
     source = source_of(run.model)
     if source is None or source.kind in ("script", "import"):
-        return Presentation()
+        make = _PRESENTATIONS.get(run.model)
+        return Presentation() if make is None else make()
     return importlib.import_module("zwang.archive.sources").rebuilt(source).presentation

@@ -28,7 +28,7 @@ from zwang.simulation.results.stored import stored_part
 from zwang.simulation.results.switched import Switched
 from zwang.simulation.results.variables import Variables
 from zwang.simulation.results.warnings import warnings_of
-from zwang.simulation.results.worst import worst
+from zwang.simulation.results.worst import tracking, tracking_error, worst
 from zwang.stepping import AbstractIntegrator
 
 if TYPE_CHECKING:
@@ -120,6 +120,8 @@ class Run:
             if (w := worst(data, name, every)) is not None:
                 at = f"constraint {w.constraint}, t = {w.time:.4g} s"
                 lines.append(f"  {name.replace('_', ' '):18s} {symbol} up to {w.value:.2e} ({at})")
+        if "control" in data and (said := tracking_error(data)):
+            lines.append(f"  tracking error     {said}")
         for heading, found in (("switches", self.switches), ("crossings", self.crossings)):
             more = len(found) - LISTED_EVENTS
             listed = [*map(str, found[:LISTED_EVENTS]), *([f"and {more} more"] if more > 0 else [])]
@@ -343,14 +345,3 @@ class Run:
             if "control" in self.variables:
                 variables += ("control", tracking(self.variables))
         return plot(self.variables, variables).figure()
-
-
-def tracking(data) -> str:
-    """The variable that shows how well servo constraints hold: φ, or ψ where none of them is given
-    at position level.
-    """
-    return (
-        "servo_violation"
-        if bool(np.isfinite(data["servo_violation"].values).any())
-        else "servo_velocity_violation"
-    )

@@ -39,6 +39,10 @@ class Variable:
     attrs: dict[str, Any]
     labels: Mapping[str, np.ndarray]
 
+    def __repr__(self) -> str:
+        sizes = " × ".join(f"{n} {x}" for n, x in zip(self.shape, self.dims, strict=True))
+        return f"Variable({self.name} [{self.attrs.get('units') or 1}]: {sizes}; .values)"
+
     @property
     def shape(self) -> tuple[int, ...]:
         return self.values.shape

@@ -32,3 +32,29 @@ def worst(data: Variables, name: str, among: Sequence[int] | np.ndarray) -> Wors
     )
     constraint = data[name].labels[data[name].dims[1]][among[k]]
     return Worst(float(values[i, k]), str(constraint), float(data["time"].values[i]))
+
+
+def tracking(data: Variables) -> str:
+    """The variable that shows how well servo constraints hold: φ, or ψ where none of them is given
+    at position level.
+    """
+    return (
+        "servo_violation"
+        if bool(np.isfinite(data["servo_violation"].values).any())
+        else "servo_velocity_violation"
+    )
+
+
+def tracking_error(data: Variables) -> str:
+    """The largest error of the servo constraints, and the largest at the end, in words; empty where
+    none of them has a residual.
+    """
+    name = tracking(data)
+    values = data[name].values
+    known = np.flatnonzero(np.isfinite(values).any(axis=0))
+    found = worst(data, name, known)
+    if found is None:
+        return ""
+    end = float(np.max(values[-1, known]))
+    where = f"servo constraint {found.constraint}, t = {found.time:.4g} s"
+    return f"up to {found.value:.3g} ({where}), {end:.3g} at the end"

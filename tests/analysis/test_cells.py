@@ -1,0 +1,44 @@
+"""A cell of a notebook that is run again defines its model again, which compiles nothing."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import zwang as zw
+from zwang.compile import keep_programs
+from zwang.gallery.mechanisms import FOLDER
+from zwang.mechanism import read
+
+MODEL = """
+system = zw.System(
+    nq=2,
+    mass_matrix=lambda q, t, p: p["m"] * jnp.ones(2),
+    force=lambda q, v, t, p: jnp.array([p["push"], -9.81 * p["m"]]),
+)
+rod = zw.Holonomic(lambda q, t, p: q @ q - 1.0, name="rod")
+model = zw.Model(system, [rod], {"m": 1.0, "push": 0.0})
+"""
+CELLS = {
+    "equilibrium": MODEL + "zw.equilibrium(model, [0.1, -1.0])",
+    "linearize": MODEL + "zw.linearize(model, [0.0, -1.0], inputs=['push']).modes()",
+    "kinematics": "zw.kinematics(read(FILE), 'A', (0.0, 0.2), samples=3, output='D')",
+}
+FILE = FOLDER / "four-bar.toml"
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_the_analysis_of_a_cell_compiles_nothing_when_it_is_run_again(name, tmp_path):
+    assert keep_programs(tmp_path) == ""
+    compiled = []
+    listen = lambda event, *_, **about: (
+        compiled.append(about) if "backend_compile" in event else None
+    )
+    for _ in range(2):
+        compiled.clear()
+        jax.monitoring.register_event_duration_secs_listener(listen)
+        try:
+            names = {"zw": zw, "jnp": jnp, "read": read, "FILE": FILE}
+            exec(compile(CELLS[name], "<cell>", "exec"), names)
+        finally:
+            jax.monitoring.unregister_event_duration_listener(listen)
+    assert not compiled

@@ -1,0 +1,76 @@
+"""Runs of mechanisms and robots know what there is to see of them, without a scene of a user."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import zwang as zw
+from zwang.bodies.shape import Shape
+from zwang.gallery.mechanisms import FOLDER
+from zwang.mechanism import read
+from zwang.mechanism.drawing import start_picture
+from zwang.output.wire import moved, wire
+from zwang.plots.bodies import JOINT
+
+LEG = """
+<mujoco model="leg"><worldbody><body name="thigh" pos="0 0 1">
+  <joint name="hip" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 -.4" size=".03"/>
+</body></worldbody><actuator><motor name="m" joint="hip"/></actuator></mujoco>
+"""
+
+
+def test_a_run_of_a_mechanism_has_its_scene_and_its_joint_forces(tmp_path):
+    mechanism = read(FOLDER / "four-bar.toml")
+    start = mechanism.start_state
+    run = zw.simulate(mechanism.model, start.q, start.v, duration=0.1, samples=3)
+    assert run.view(tmp_path / "view.html").exists()
+    report = run.report(tmp_path / "report.html").read_text("utf-8")
+    assert "At the start" in report and "transmitted force" in report
+    assert "<iframe" in run._repr_html_()
+
+
+def test_what_shows_a_mechanism_does_not_keep_its_model_alive():
+    mechanism = read(FOLDER / "four-bar.toml")
+    model = weakref.ref(mechanism.model)
+    del mechanism
+    gc.collect()
+    assert model() is None
+
+
+def test_a_run_of_a_robot_with_a_law_has_its_scene(tmp_path):
+    pytest.importorskip("mujoco")
+    (tmp_path / "leg.xml").write_text(LEG)
+    robot = zw.robot(tmp_path / "leg.xml")
+    start = robot.start_state
+    model = robot.driven(lambda q, v, t, p: [0.1])
+    run = zw.simulate(model, start.q, start.v, duration=0.1, samples=3)
+    assert run.view(tmp_path / "view.html").exists()
+    assert run.animate(tmp_path / "leg.gif").read_bytes().startswith(b"GIF")
+    with pytest.raises(zw.ModelError, match=r"returns shape \(2,\), expected \(1,\).*\(m\)"):
+        robot.driven(lambda q, v, t, p: [0.1, 0.2])
+
+
+def test_shapes_are_drawn_as_lines_where_their_body_is():
+    half_turn_about_x = [[1.0, 2.0, 3.0, 0.0, 1.0, 0.0, 0.0]]
+    box = wire([Shape("box", (2.0, 4.0, 6.0), (0.0, 0.0, 1.0))])
+    assert np.nanmax(box, axis=0) == pytest.approx([1.0, 2.0, 4.0])
+    seen = moved(box, np.array(half_turn_about_x))[0]
+    assert np.nanmin(seen, axis=0) == pytest.approx([0.0, 0.0, -1.0])
+    for kind, size in (("sphere", (0.5,)), ("ellipsoid", (0.5, 0.5, 0.5))):
+        radius = np.linalg.norm(wire([Shape(kind, size)]), axis=1)
+        assert radius[~np.isnan(radius)] == pytest.approx(0.5)
+    rod = wire([Shape("capsule", (0.1, 2.0))])
+    assert np.nanmax(rod, axis=0) == pytest.approx([0.1, 0.1, 1.0])
+    assert wire([]).shape == (0, 3)
+
+
+def test_joints_at_one_place_share_a_label():
+    mechanism = read(FOLDER / "slider-crank.toml")
+    start = mechanism.start_state
+    run = zw.simulate(mechanism.model, start.q, start.v, duration=0.1, samples=3)
+    labels = start_picture(mechanism)(run).panels[0].labels
+    places = [tuple(np.round(x.point, 6)) for x in labels if x.color == JOINT]
+    assert len(places) == len(set(places)) < len(mechanism.joints)
+    assert any(", " in x.text for x in labels)
