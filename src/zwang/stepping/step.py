@@ -146,9 +146,9 @@ def attempt(
         largest=keep(found.largest, p.largest),
         accepted=p.accepted + decided.kept,
         rejected=p.rejected + decided.refused,
-        refused=xp.where(decided.refused, p.refused + 1, 0),
+        refused=choose(decided.refused, p.refused + 1, 0),
         result=xp.asarray(result, p.result.dtype),
-        fired=xp.where(decided.at_event, found.crossed, p.fired),
+        fired=choose(decided.at_event, found.crossed, p.fired),
         controller_state=controller_state,
     )
     on_sample = decided.kept & hit & (target == sample)
@@ -164,7 +164,7 @@ def _aimed(p: Progress, target, tolerances: Tolerances) -> tuple:
     """
     wanted = xp.minimum(xp.minimum(p.h, tolerances.longest), p.ceiling)
     hit = p.t + wanted * (1 + 1e-9) >= target
-    return xp.where(hit, target - p.t, wanted), xp.where(hit, target, p.t + wanted), hit
+    return choose(hit, target - p.t, wanted), choose(hit, target, p.t + wanted), hit
 
 
 class _Judged(NamedTuple):
@@ -236,30 +236,30 @@ def _ahead(order: int, p, h, hit, judged: _Judged, found: Crossed, decided: _Dec
     kept, approach = decided.kept, decided.approach
     limits = tolerances.growth
     growth = step_growth(order, judged.ratio, p.ratio, judged.acceptable, judged.close, limits)
-    h_next = xp.where(approach, h * found.secant + resolution, h * growth)
-    h_next = xp.where(hit & kept, xp.maximum(p.h, h * growth), h_next)
-    h_next = xp.where(fixed & kept, p.h, h_next)
+    h_next = choose(approach, h * found.secant + resolution, h * growth)
+    h_next = choose(hit & kept, xp.maximum(p.h, h * growth), h_next)
+    h_next = choose(fixed & kept, p.h, h_next)
     # an event lies within the step that was tried last, less what has been stepped since
-    ceiling = xp.where(approach, h, xp.where(kept, p.ceiling - h, p.ceiling))
-    ceiling = xp.where(ceiling <= resolution, xp.where(approach, h, 10 * resolution), ceiling)
+    ceiling = choose(approach, h, choose(kept, p.ceiling - h, p.ceiling))
+    ceiling = choose(ceiling <= resolution, choose(approach, h, 10 * resolution), ceiling)
     return without_derivative((h_next, ceiling))
 
 
 def _result(p: Progress, stuck, step: Step, judged: _Judged, decided: _Decided, limit):
     """Whether the run goes on, and otherwise why not."""
-    result = xp.where(decided.at_event, Result.STOPPED, Result.SUCCESS)
-    result = xp.where(stuck, _reason(judged.finite, judged.acceptable, step.solved, p.y), result)
-    result = xp.where(judged.contradicted, Result.INCONSISTENT, result)
+    result = choose(decided.at_event, Result.STOPPED, Result.SUCCESS)
+    result = choose(stuck, _reason(judged.finite, judged.acceptable, step.solved, p.y), result)
+    result = choose(judged.contradicted, Result.INCONSISTENT, result)
     spent = (p.accepted + p.rejected + 1 >= limit) & (result == Result.SUCCESS)
-    return xp.where(spent, Result.TOO_MANY_STEPS, result)
+    return choose(spent, Result.TOO_MANY_STEPS, result)
 
 
 def _reason(finite, kept, solved, y):
     """Why no smaller step can be tried."""
-    reason = xp.where(
-        finite, xp.where(kept, Result.STEP_TOO_SMALL, Result.NOT_CONVERGED), Result.NON_FINITE
+    reason = choose(
+        finite, choose(kept, Result.STEP_TOO_SMALL, Result.NOT_CONVERGED), Result.NON_FINITE
     )
-    return xp.where(solved | ~xp.all(xp.isfinite(y)), reason, Result.STEP_TOO_SMALL)
+    return choose(solved | ~xp.all(xp.isfinite(y)), reason, Result.STEP_TOO_SMALL)
 
 
 def _resolution(p: Progress, tolerances: Tolerances):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from jaxtyping import Array, Bool, Float
 
-from zwang.arithmetic import xp
+from zwang.arithmetic import choose, xp
 from zwang.stepping.manifold import Landing
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0
@@ -75,4 +75,4 @@ def step_growth(order: int, ratio, before, kept, close, limits=(SHRINK, GROW)) -
     low, high = limits
     # the error before acts as well, which keeps the step from swinging at the bounds of stability
     growth = xp.clip(SAFETY * ratio ** (-0.7 / order) * before ** (0.4 / order), low, high)
-    return xp.where(kept, xp.where(close, growth, xp.minimum(growth, 1.0)), xp.minimum(0.25, high))
+    return choose(kept, choose(close, growth, xp.minimum(growth, 1.0)), xp.minimum(0.25, high))
