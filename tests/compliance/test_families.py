@@ -81,7 +81,14 @@ def test_every_gain_fits_some_order(key):
     assert any(example(order) is not None for order in range(1, 5))
 
 
-WRAPPERS = {"ByName", "ReplicatedConstraint", "Leading", "DifferentiatedConstraint", "_Absolute"}
+WRAPPERS = {
+    "ByName",
+    "ReplicatedConstraint",
+    "Leading",
+    "DifferentiatedConstraint",
+    "_Absolute",
+    "OneRow",
+}
 """Classes of other packages that pass on what a member computes, and are no member of their own."""
 
 

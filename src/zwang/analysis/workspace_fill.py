@@ -293,16 +293,17 @@ class Edges(NamedTuple):
 def _bisected(grid: Grid, q, a, b, keep: Callable) -> Edges:
     """The last inputs between a and b at which `keep` holds."""
     low, high = np.zeros(len(a)), np.ones(len(a))
+    place = _at(grid, q, a).place
     for i in range(BISECTIONS):
         report(f"boundary at {len(a)} places", i / BISECTIONS)
         middle = 0.5 * (low + high)
         found = _at(grid, q, a + middle[:, None] * (b - a))
         good = keep(found)
         low, high = np.where(good, middle, low), np.where(good, high, middle)
-        q = np.where(good[:, None], found.q, q)
-    u = a + low[:, None] * (b - a)
-    found = _at(grid, q, u)
-    return Edges(u, found.place, found.q, b - a)
+        # what was found to hold is kept as it is: Newton's iteration from it, beside a singular
+        # configuration, may lead away again
+        q, place = (np.where(good[:, None], *x) for x in ((found.q, q), (found.place, place)))
+    return Edges(a + low[:, None] * (b - a), place, q, b - a)
 
 
 def _boundary(grid: Grid, inputs, qs, reached, branch) -> Edges:
