@@ -21,6 +21,8 @@ DOCS = Path("docs")
 KEPT = DOCS / "performance.json"
 """What the page is made from; committed."""
 PAGE = DOCS / "performance.md"
+ELSEWHERE = "measured elsewhere"
+"""In `KEPT`: the processor of each part that comes from another machine than the page names."""
 COLUMNS = 100
 """Length of lines of text, as everywhere in the repository."""
 
@@ -36,8 +38,7 @@ def main(arguments: list[str]) -> int:
         if not measured:
             print(f"nothing was measured yet: there is no {store.RESULTS}", file=sys.stderr)
             return 2
-        for part, found in measured.items():
-            store.save(part, found, KEPT)
+        _take_over(measured)
     results = store.read(KEPT)
     PAGE.write_text(text(results))
     drawn = draw(results, DOCS / "_static" / "performance")
@@ -45,6 +46,32 @@ def main(arguments: list[str]) -> int:
     for line in targets(results):
         print("  " + ", ".join(line).replace("**", ""))
     return 0
+
+
+def _take_over(measured: dict) -> None:
+    """Put what was measured into `KEPT`; the page remembers which parts come from another machine
+    than the one that it names, that of the first parts.
+    """
+    parts, kept = [part for part in measured if part != "machine"], store.read(KEPT)
+    everything = set(kept) - {"machine", ELSEWHERE} <= set(parts)
+    own = measured.get("machine", {})
+    if everything:
+        store.save("machine", own, KEPT)
+    processor = own.get("processor")
+    known = processor == store.read(KEPT).get("machine", {}).get("processor")
+    others = {} if everything else dict(kept.get(ELSEWHERE, {}))
+    for part in parts:
+        store.save(part, measured[part], KEPT)
+        others.pop(part, None)
+        if not known:
+            others[part] = processor
+    store.save(ELSEWHERE, others, KEPT)
+
+
+def _elsewhere(results: dict, part: str) -> str:
+    """The sentence for a part that was measured on another machine than the rest."""
+    processor = results.get(ELSEWHERE, {}).get(part)
+    return f"Unlike the rest of this page, measured on: {processor}.\n\n" if processor else ""
 
 
 def text(results: dict) -> str:
@@ -59,7 +86,7 @@ def text(results: dict) -> str:
         BESIDE + precision.loop_in_python(found) + precision.section(found),
         ONE + evaluation.section(found),
         LIMIT + evaluation.limit(results),
-        _startup(results.get("startup")),
+        _startup(results.get("startup"), _elsewhere(results, "startup")),
         _more(results),
         MANY,
         SETTINGS
@@ -91,7 +118,7 @@ def _machine(machine: dict) -> str:
     return ", ".join(f"{k} {v}" for k, v in given.items()) or "nothing measured yet"
 
 
-def _startup(found: dict | None) -> str:
+def _startup(found: dict | None, where: str = "") -> str:
     if not found:
         return ""
     names = {
@@ -104,7 +131,7 @@ def _startup(found: dict | None) -> str:
         "warm, nothing kept": "the same, with JAX's compile cache alone",
     }
     return (
-        "## Starting\n\n"
+        f"## Starting\n\n{where}"
         + table(
             ["whole process", "time"],
             [[name, seconds(found[k])] for k, name in names.items() if k in found],
@@ -127,21 +154,21 @@ def _more(results: dict) -> str:
     """Tables that other parts bring along: {"title": …, "columns": […], "rows": [[…]]} under
     "table", or several under "tables".
     """
-    found = [x for x in results.values() if isinstance(x, dict)]
-    parts = [
-        part for x in found for part in ([x["table"]] if "table" in x else x.get("tables", []))
+    found = {part: x for part, x in results.items() if isinstance(x, dict)}
+    sections = [
+        f"## {x['title']}\n\n{_elsewhere(results, part)}"
+        + table(x["columns"], [[str(c) for c in row] for row in x["rows"]])
+        for part, of in found.items()
+        for x in ([of["table"]] if "table" in of else of.get("tables", []))
     ]
-    return "\n".join(
-        f"## {x['title']}\n\n{table(x['columns'], [[str(c) for c in row] for row in x['rows']])}"
-        for x in parts
-    )
+    return "\n".join(sections)
 
 
 TOP = """# Performance
 
 Every figure of this page comes from `performance.json` beside it, which the benchmarks write;
 `python -m benchmarks page` makes the page from it. Times are medians with the smallest and largest
-in brackets, all of one machine: {machine}.
+in brackets, of one machine unless a part says otherwise: {machine}.
 """
 
 AHEAD = """## Where others are ahead

@@ -29,6 +29,21 @@ def test_without_results_the_page_has_no_figures():
     assert not MEASURED.search(write.text({}))
 
 
+def test_a_part_from_another_machine_is_named(results, tmp_path, monkeypatch):
+    kept, others = tmp_path / "performance.json", "Other Processor"
+    monkeypatch.setattr(write, "KEPT", kept)
+    for part in ("machine", "first", "startup"):
+        store.save(part, results[part], kept)
+    measured = {"machine": {**results["machine"], "processor": others}, "first": results["first"]}
+    write._take_over(measured)
+    page = write.text(store.read(kept))
+    first, start = page.index("## First motions"), page.index("## Starting")
+    assert page.index(f"measured on: {others}") > first > start
+    assert results["machine"]["processor"] in page[:start]
+    write._take_over({**measured, "startup": results["startup"]})
+    assert "Unlike the rest" not in (page := write.text(store.read(kept))) and others in page
+
+
 def test_another_figure_is_another_page(results):
     changed = copy.deepcopy(results)
     for record in changed["peers"]["runs"].values():
