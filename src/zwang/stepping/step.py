@@ -146,7 +146,8 @@ def attempt(
         largest=keep(found.largest, p.largest),
         accepted=p.accepted + decided.kept,
         rejected=p.rejected + decided.refused,
-        refused=choose(decided.refused, p.refused + 1, 0),
+        # a product keeps the type: of another one the compiled loop is another program
+        refused=(p.refused + 1) * decided.refused,
         result=xp.asarray(result, p.result.dtype),
         fired=choose(decided.at_event, found.crossed, p.fired),
         controller_state=controller_state,
