@@ -256,3 +256,10 @@ def test_a_mistake_in_a_point_of_the_ground_is_one_and_names_no_type(tmp_path):
         read(path)
     assert "line 3: ground.rail.angle: '-90°' is no formula" in str(caught.value)
     assert "tuple" not in str(caught.value) and "Point" not in str(caught.value)
+
+
+def test_a_table_in_a_field_of_a_point_is_a_mistake_of_that_field(tmp_path):
+    path = tmp_path / "a.toml"
+    path.write_text("[bodies]\n[ground]\nrail = { at = [0, 0], x = { a = 1 } }\n")
+    with pytest.raises(zw.ModelError, match=r"line 3: ground\.rail\.x: expected a list .* a table"):
+        read(path)

@@ -180,7 +180,7 @@ def test_the_same_model_defined_again_compiles_nothing(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_run_that_ends_while_it_is_compiled_behind_leaves_no_process(tmp_path, number):
-    command = [sys.executable, "-m", "zwang", "run", "bennett", "--duration", "2000"]
+    command = [sys.executable, "-m", "zwang", "run", "bennett", "--duration", "20000"]
     environment = {**os.environ, "ZWANG_CACHE": str(tmp_path / "cache"), "ZWANG_KEEP": "0"}
     process = subprocess.Popen(
         [*command, "--out", str(tmp_path / "out")],

@@ -82,9 +82,10 @@ def _forms(place: tuple[str | int, ...]) -> list[int]:
 
 def of_the_form_given(found) -> bool:
     """Whether a mistake is one of what was written: a table with a mistake is not a wrong list."""
-    return not (
-        isinstance(found["input"], dict) and found["type"] == "tuple_type" and _forms(found["loc"])
-    )
+    loc = found["loc"]
+    # the list that was tried in the table's place; a table in one of its fields is a mistake
+    tried = len(loc) - 1 in _forms(loc)
+    return not (isinstance(found["input"], dict) and found["type"] == "tuple_type" and tried)
 
 
 def explained(found) -> PartError:
