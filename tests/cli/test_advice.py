@@ -107,8 +107,8 @@ def test_advice_of_the_library_is_fitted_to_what_a_command_takes(command):
 @pytest.mark.parametrize("command", ["run", "sweep"])
 def test_no_result_of_a_motion_advises_python_on_a_command_line(command):
     # a pseudoinverse that a sweep has is of a .py file, in which the advice can be followed
-    told = [fitted(x, command) for x in results()]
-    left = [x for x in told if "zw." in x and not re.search(r"pseudoinverse=", x)]
+    fitted_texts = [fitted(x, command) for x in results()]
+    left = [x for x in fitted_texts if "zw." in x and not re.search(r"pseudoinverse=", x)]
     assert not left
 
 
@@ -135,7 +135,7 @@ def test_advice_in_words_of_a_command(sentence, command, said):
 
 
 def test_the_library_does_not_advise_options_to_readers_in_python():
-    told = [
+    fitted_texts = [
         f"{file}: {text[:90]!r}"
         for file, texts in sentences().items()
         if not file.startswith("cli/")
@@ -145,4 +145,4 @@ def test_the_library_does_not_advise_options_to_readers_in_python():
         and "(--" not in text
         and file != "study/result.py"  # writes the command line of a case
     ]
-    assert not told, "\n".join(told)
+    assert not fitted_texts, "\n".join(fitted_texts)

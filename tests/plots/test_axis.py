@@ -1,4 +1,4 @@
-"""Axes show what there is, labeled with round numbers that can be told apart."""
+"""Axes show what there is, labeled with round numbers that can be said apart."""
 
 import math
 
@@ -16,8 +16,8 @@ values = st.lists(
 )
 
 
-def number(told: str) -> float:
-    return float(told.replace("−", "-"))
+def number(said: str) -> float:
+    return float(said.replace("−", "-"))
 
 
 @given(values, st.floats(60, 700))
@@ -36,7 +36,7 @@ def test_an_axis_shows_every_number_and_its_ticks_lie_on_it(given_values, length
     labeled = made.ticks()
     assert 1 <= len(labeled) <= made.most + 1
     assert all(-1e-6 <= made.at(x) / length <= 1 + 1e-6 for x, _ in labeled)
-    assert len({told for _, told in labeled}) == len(labeled)
+    assert len({said for _, said in labeled}) == len(labeled)
 
 
 @given(st.floats(-1e12, 1e12), st.floats(-9, 12), st.integers(2, 12))
@@ -57,7 +57,7 @@ def test_ticks_are_multiples_of_1_2_or_5_and_neither_few_nor_many(middle, size, 
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "told"),
+    ("low", "high", "said"),
     [
         (0, 1, ["0", "0.2", "0.4", "0.6", "0.8", "1"]),
         (-3, 3, ["−2", "0", "2"]),
@@ -67,9 +67,9 @@ def test_ticks_are_multiples_of_1_2_or_5_and_neither_few_nor_many(middle, size, 
         (0, 3e7, ["0", "1e7", "2e7", "3e7"]),
     ],
 )
-def test_labels_say_their_numbers(low, high, told):
+def test_labels_say_their_numbers(low, high, said):
     made = axis([low, high], 5 * 16.0 + 1, limits=(low, high))
-    assert [label for _, label in made.ticks()] == told
+    assert [label for _, label in made.ticks()] == said
     assert all(number(label) == pytest.approx(x, rel=1e-12, abs=1e-30) for x, label in made.ticks())
 
 
@@ -100,7 +100,7 @@ def test_a_limit_ends_an_axis_though_the_curves_go_on_or_end_before():
 
 
 def test_whole_numbers_are_asked_for():
-    assert [told for _, told in axis([11, 12], 60.0, limits=(10.4, 12.6), whole=True).ticks()] == [
+    assert [said for _, said in axis([11, 12], 60.0, limits=(10.4, 12.6), whole=True).ticks()] == [
         "11",
         "12",
     ]
@@ -115,7 +115,7 @@ def test_a_logarithmic_axis_has_whole_decades_and_powers_of_ten(values):
         and made.high - made.low >= 1
     )
     assert made.low <= math.log10(min(values)) and math.log10(max(values)) <= made.high
-    assert all(told == f"1e{round(math.log10(x))}".replace("-", "−") for x, told in made.ticks())
+    assert all(said == f"1e{round(math.log10(x))}".replace("-", "−") for x, said in made.ticks())
     assert np.isnan(made.at([0.0, -1.0])).all()
 
 
@@ -130,9 +130,9 @@ def test_a_narrow_range_far_from_zero_is_labeled_from_a_number_that_is_stated():
 
     energy = -3.3552176062 + 1e-10 * np.linspace(-1.0, 1.0, 21)
     place = layout(Picture([Panel([Curve(np.arange(21.0), energy)], "energy [J]")])).places[0]
-    assert [told for _, told in place.y.ticks()] == ["−1e−10", "−5e−11", "0", "5e−11", "1e−10"]
+    assert [said for _, said in place.y.ticks()] == ["−1e−10", "−5e−11", "0", "5e−11", "1e−10"]
     assert place.panel.heading == "shown relative to −3.3552176062"
-    for x, told in place.y.ticks():
-        assert x - place.y.base == pytest.approx(number(told), abs=1e-15)
+    for x, said in place.y.ticks():
+        assert x - place.y.base == pytest.approx(number(said), abs=1e-15)
     wide = layout(Picture([Panel([Curve(np.arange(21.0), np.arange(21.0))], "x [m]")])).places[0]
     assert wide.y.base == 0.0 and not wide.panel.heading
