@@ -51,5 +51,5 @@ if __name__ == "__main__":
     start_jax()
     jax.config.update("jax_disable_most_optimizations", True)  # programs that run for a second
     FOLDER.mkdir(parents=True, exist_ok=True)
-    for name in sys.argv[1:] or [entry.name for entry in MECHANISMS]:
+    for name in sys.argv[1:] or MECHANISMS:
         print(draw(name), flush=True)

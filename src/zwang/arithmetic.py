@@ -29,34 +29,46 @@ class _Home(threading.local):
 _HOME = _Home()
 
 
-class _Namespace:
+class _Namespace(threading.local):
     """The functions of NumPy or of `jax.numpy`, whichever the thread computes with."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(np if _HOME.host else jnp, name)
+        found = getattr(np if _HOME.host else jnp, name)
+        # kept until the thread changes its home: to look through both takes as long as a sum
+        setattr(self, name, found)
+        return found
 
 
 xp: Any = _Namespace()
 
 
+def _change(host: bool) -> bool:
+    """Let this thread compute on the host or not, and tell where it did before."""
+    before = _HOME.host
+    if host != before:
+        _HOME.host = host
+        xp.__dict__.clear()
+    return before
+
+
 @contextlib.contextmanager
 def on_host() -> Iterator[None]:
     """Compute with NumPy in this thread, within the context."""
-    before, _HOME.host = _HOME.host, True
+    before = _change(True)
     try:
         yield
     finally:
-        _HOME.host = before
+        _change(before)
 
 
 @contextlib.contextmanager
 def traced() -> Iterator[None]:
     """Compute with JAX in this thread, within the context, also inside of `on_host`."""
-    before, _HOME.host = _HOME.host, False
+    before = _change(False)
     try:
         yield
     finally:
-        _HOME.host = before
+        _change(before)
 
 
 def while_loop(unfinished: Callable, body: Callable, start: Any) -> Any:

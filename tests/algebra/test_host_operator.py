@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from zwang.algebra.operator.host import HostMass, HostOperator
+from zwang.algebra.operator.host import HostMass, HostOperator, RowScale
 from zwang.algebra.pseudoinverse import Proximal
 
 RANDOM = np.random.default_rng(5)
@@ -73,14 +73,16 @@ def test_a_sweep_leaves_the_damped_part_of_the_error():
 
 def test_damping_is_relative_to_the_largest_row():
     method = Proximal(damping=0.5, sweeps=1)
-    operator = HostOperator(HostMass(np.ones(2)), np.eye(2), method, np.array([0.1, 1.0]))
+    operator = HostOperator(HostMass(np.ones(2)), np.eye(2), method, RowScale(np.array([0.1, 1.0])))
     # C = diag(10, 1), C Cᵀ = diag(100, 1), μ = 50; A⊕ r = Cᵀ (C Cᵀ + μ)⁻¹ diag(10, 1) r
     np.testing.assert_allclose(operator.correct(np.ones(2)), [100 / 150, 1 / 51], rtol=1e-12)
     assert operator.log_det() == pytest.approx(np.log(150 * 51), rel=1e-12)
 
 
 def test_rows_are_divided_by_given_lengths_and_absent_ones_by_nothing():
-    operator = HostOperator(HostMass(np.ones(2)), np.eye(2), Proximal(), np.array([4.0, 0.0]))
+    operator = HostOperator(
+        HostMass(np.ones(2)), np.eye(2), Proximal(), RowScale(np.array([4.0, 0.0]))
+    )
     np.testing.assert_allclose(operator.scale, [0.25, 0.0])
     np.testing.assert_allclose(operator.units(), [0.25, 0.25])
     own = HostOperator(HostMass(np.array([1.0, 4.0])), np.array([[3.0, 8.0]]), Proximal())

@@ -39,9 +39,9 @@ from zwang.cli.failure import FAULT, explain, heard
 from zwang.cli.terminal import complain, ready
 from zwang.errors import ModelError
 
-GARBAGE = 100_000, 20, 50
-"""Thresholds of Python's search for circular garbage: with its own ones it takes a tenth of a short
-command, and finds nothing.
+GARBAGE = 1_000_000, 20, 50
+"""Thresholds of Python's search for circular garbage while a command starts: with its own ones it
+takes a tenth of a short command, and finds nothing.
 """
 COMMANDS = {
     "list": "listing",

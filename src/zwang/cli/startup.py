@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
+
+GARBAGE = 100_000, 20, 50
+"""Thresholds of Python's search for circular garbage once JAX is there."""
 
 
 def start_jax(task: str = "") -> str:
@@ -16,14 +20,24 @@ def start_jax(task: str = "") -> str:
         A sentence if there is no cache, which costs nothing but time; empty otherwise.
     """
     import jax
-    import jaxlib.version
-
-    from zwang.compile import cache_folder, keep_programs, processor
 
     jax.config.update("jax_enable_x64", True)
     # programs run where they are called: handing one to another thread takes as long as a small
     # evaluation
     jax.config.update("jax_cpu_enable_async_dispatch", False)
+    without_cache = _with_cache(task)
+    # what has been imported lives as long as the process, and is not looked through again
+    gc.freeze()
+    gc.set_threshold(*GARBAGE)
+    return without_cache
+
+
+def _with_cache(task: str) -> str:
+    import jax
+    import jaxlib.version
+
+    from zwang.compile import cache_folder, keep_programs, processor
+
     folder = cache_folder() / "jax" / f"{jaxlib.version.__version__}-{processor()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -20,6 +20,7 @@ it comes down to `jax.jit`.
 | `background` | programs compiled in another thread |
 | `size` | how large a program is, and how long it takes to make |
 | `events` | what `jax.monitoring` hears |
+| `lapack` | the factorizations that programs and the host call |
 | `folder` | zwang's folder for caches |
 """
 
@@ -39,6 +40,7 @@ from zwang.compile.interface import over_members as over_members
 from zwang.compile.interface import prepared as prepared
 from zwang.compile.interface import program as program
 from zwang.compile.interpreter import JaxprInterpreter as JaxprInterpreter
+from zwang.compile.lapack import lapack_routines as lapack_routines
 from zwang.compile.options import compiler_options as compiler_options
 from zwang.compile.program_cache.cache import keep_programs as keep_programs
 from zwang.compile.program_cache.cache import keeps_programs as keeps_programs

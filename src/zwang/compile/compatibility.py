@@ -92,6 +92,9 @@ def bypass_compile_cache() -> Any:
 
 def initialize_lapack() -> None:
     """Load the LAPACK routines, which JAX does when it lowers a factorization."""
+    from zwang.compile.lapack import lapack_routines
+
+    lapack_routines()
     private("jax._src.lax.linalg.initialize_lapack")()
 
 

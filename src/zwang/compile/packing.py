@@ -24,7 +24,8 @@ class Place(NamedTuple):
 
     def of(self, vector: Any) -> Any:
         """The array, of the kind that the vector is."""
-        return vector[self.start : self.stop].reshape(self.shape)
+        part = vector[self.start : self.stop]
+        return part if len(self.shape) == 1 else part.reshape(self.shape)
 
 
 def places(shapes: Sequence[tuple[int, ...]]) -> list[Place]:
@@ -85,7 +86,7 @@ class Unpacking:
     def __call__(self, packed: Packed) -> Any:
         vector, others = np.asarray(packed.vector), packed.others
         return self._structure.unflatten(
-            [np.asarray(others[x]) if isinstance(x, int) else x.of(vector) for x in self._at]
+            [x.of(vector) if type(x) is Place else np.asarray(others[x]) for x in self._at]
         )
 
 
@@ -104,6 +105,8 @@ class PackedFunction:
         self.function, self.fixed = function, fixed
         self.shapes = tuple(x.shape for x in arrays)
         self.is_float = tuple(x.dtype == FLOAT for x in arrays)
+        self._floats = tuple(i for i, x in enumerate(self.is_float) if x)
+        self._others = tuple(i for i, x in enumerate(self.is_float) if not x)
         self.__name__ = self.__qualname__ = getattr(function, "__name__", "function")
 
     def __eq__(self, other) -> bool:
@@ -115,9 +118,10 @@ class PackedFunction:
 
     def packed(self, arrays: tuple) -> list:
         """Arrays as the function takes them."""
-        floats = [np.ravel(x) for x, f in zip(arrays, self.is_float, strict=True) if f]
-        others = [x for x, f in zip(arrays, self.is_float, strict=True) if not f]
-        return [np.concatenate(floats) if floats else np.zeros(0), *others]
+        floats = [arrays[i] for i in self._floats]
+        # without an axis arrays of any shapes are joined
+        vector = np.concatenate(floats, axis=None) if floats else np.zeros(0)
+        return [vector, *(arrays[i] for i in self._others)]
 
     def __call__(self, *given) -> Packed:
         fixed, (vector, *others) = given[: self.fixed], given[self.fixed :]

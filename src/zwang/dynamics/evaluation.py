@@ -27,10 +27,11 @@ from zwang.dynamics.equation_of_motion import Choice, Dynamics, Scales
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
 from zwang.equations.system import System
+from zwang.stepping.tableau import Tableau
 
-STAGES = 13
-"""Stages that the program has room for, those of the default integrator; another number of them
-compiles another program."""
+STAGES = 14
+"""Stages that the program has room for: those of the default integrator, and the end of its step;
+a larger number compiles another program."""
 ONE = np.float64(1.0)
 """A count, or True, as a number: numbers of one type go to a compiled program in one array."""
 
@@ -212,8 +213,8 @@ class PaddedMethod:
     """Coefficients of an explicit method in arrays of at least `STAGES` stages.
 
     Attributes:
-        a, c: shapes (s, s) and (s,), zero beyond the method's own stages.
-        count: how many stages the method has.
+        a, c: shapes (s, s) and (s,), zero beyond the stages that are wanted.
+        count: how many stages are wanted.
     """
 
     a: np.ndarray
@@ -227,6 +228,18 @@ class PaddedMethod:
         padded = np.zeros((size, size)), np.zeros(size)
         padded[0][:count, :count], padded[1][:count] = a, c
         return cls(*padded, count)
+
+    @classmethod
+    def with_end(cls, method: Tableau) -> PaddedMethod:
+        """A method whose last stage is the end of its step, one more than its own if need be: there
+        the model's functions come with the stages, and take no call of their own.
+        """
+        a, c, b = method.matrix, np.asarray(method.c, float), np.asarray(method.b)
+        if np.array_equal(a[-1], b) and c[-1] == 1:
+            return cls.of(a, c)
+        wider = np.pad(a, ((0, 1), (0, 1)))
+        wider[-1, :-1] = b
+        return cls.of(wider, np.append(c, 1.0))
 
 
 def evaluation_size(dynamics: Dynamics, s: State) -> ProgramSize:

@@ -7,14 +7,14 @@ drift treatment and to the step loop, so that a run can begin before its loop is
 from __future__ import annotations
 
 import dataclasses
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, cast
 
 import numpy as np
 
 from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.judgement import row_units
-from zwang.algebra.operator.host import HostMass, HostOperator
+from zwang.algebra.operator.host import HostMass, HostOperator, RowScale
 from zwang.algebra.pseudoinverse import Proximal
 from zwang.arithmetic import on_host
 from zwang.arrays import on_device
@@ -24,6 +24,7 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import BoundEvaluation, ModelEvaluation, PaddedMethod, Stages, move
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State, host_state
+from zwang.stepping.explicit import end_of
 from zwang.stepping.manifold import Landing
 
 MOST_ENTRIES = 1_000_000
@@ -67,6 +68,8 @@ class HostDynamics:
         self.system, self.p = dynamics.system, dynamics.p
         self.constraints = HostConstraints(c.m, c.position_rows, c.velocity_rows)
         self.row_length = np.asarray(scales.row_length)
+        self._row_scale = RowScale(self.row_length)
+        self._scales_of_some: dict[bytes, RowScale] = {}
         self.inverse_length = np.float64(scales.inverse_length)
         self._dynamics, self._evaluation = dynamics, evaluation
         assert isinstance(dynamics.pseudoinverse, Proximal), "see `has_host`"
@@ -92,6 +95,10 @@ class HostDynamics:
             found = self._evaluation.at(s.t, np.concatenate([s.q, s.v]))
             self._known = known = s.q, s.v, s.t, found
         return known[3]
+
+    def remember(self, s: State, known: ModelEvaluation) -> None:
+        """Take φ, ψ, A and M at a state as they are known."""
+        self._known = s.q, s.v, s.t, known
 
     def _at_place(self, s: State) -> ModelEvaluation:
         """The model's functions at a state whose velocity may differ, where that is the same."""
@@ -132,10 +139,11 @@ class HostDynamics:
 
     def weighted(self, mass: HostMass, A: np.ndarray, rows=None) -> HostOperator:
         """A⊕ of all rows, or of some."""
-        length = self.row_length
-        if rows is not None and len(rows) < len(A):
-            A, length = A[rows], length[rows]
-        return HostOperator(mass, A, self._method, length)
+        if rows is None or len(rows) == len(A):
+            return HostOperator(mass, A, self._method, self._row_scale)
+        if (scale := self._scales_of_some.get(key := rows.tobytes())) is None:
+            scale = self._scales_of_some[key] = RowScale(self.row_length[rows])
+        return HostOperator(mass, A[rows], self._method, scale)
 
     def violation(self, phi: np.ndarray) -> np.float64:
         """Size of a position residual, dimensionless (`Dynamics.violation`)."""
@@ -183,7 +191,10 @@ class HostVectorField:
         # and a method of one thirty times as long
         self.flow, self.target = flow, np.float64(flow.target)
         self._sampler, self._switched = flow.sampler, flow.switched
-        self._nq, self._project = flow.dynamics.system.nq, flow.drift.project_step
+        self._nq = flow.dynamics.system.nq
+        self._project = partial(type(flow.drift).project_step, flow.drift)
+        # whether the projection begins at a step's end as it is, coordinates on no manifold
+        self._projects_end = flow.drift.projects and flow.dynamics.system.retract is None
         self.evaluation = BoundEvaluation(flow.dynamics, flow.drift)
         self.dynamics = HostDynamics(flow.dynamics, self.evaluation)
         self._held: tuple[bytes, HostVectorField] | None = None
@@ -230,10 +241,15 @@ class HostVectorField:
     def stages(self, method, t, y, h) -> tuple[np.ndarray, float]:
         """Rates at the stages of an explicit method, shape (n, s), and the first one's residual."""
         if (coefficients := self._methods.get(method)) is None:
-            coefficients = PaddedMethod.of(method.matrix, np.asarray(method.c, float))
+            own = lambda: PaddedMethod.of(method.matrix, np.asarray(method.c, float))
+            coefficients = PaddedMethod.with_end(method) if self._projects_end else own()
             self._methods[method] = coefficients
         found: Stages = self.evaluation.stages(t, y, h, coefficients)
-        return np.asarray(found.rates)[:, : method.stages], np.float64(found.residual)
+        rates = np.asarray(found.rates)[:, : method.stages]
+        if self._projects_end:
+            end = self.state(t + h, end_of(method, y, h, rates))
+            self.dynamics.remember(end, found.last)
+        return rates, np.float64(found.residual)
 
     def rate(self, t, y: np.ndarray) -> np.ndarray:
         """`ẏ` as the stages of a run compute it."""

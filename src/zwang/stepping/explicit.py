@@ -26,5 +26,10 @@ class AbstractExplicit(AbstractIntegrator):
     def step(self, flow, t, y, h, weight):
         method = self.tableau
         rates, residual = flow.stages(method, t, y, h)
-        b, b_error = xp.asarray(method.b), xp.asarray(method.b_error)
-        return Step(y + h * (rates @ b), h * (rates @ b_error), xp.asarray(True), residual)
+        end, error = end_of(method, y, h, rates), h * (rates @ xp.asarray(method.weights[1]))
+        return Step(end, error, xp.asarray(True), residual)
+
+
+def end_of(method: Tableau, y, h, rates):
+    """Where a step ends, of the rates at its stages."""
+    return y + h * (rates @ xp.asarray(method.weights[0]))

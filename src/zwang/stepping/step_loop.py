@@ -12,6 +12,7 @@ controller that holds its last control, `Progress.controller_state`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import equinox as eqx
@@ -149,7 +150,7 @@ def advance_on_host(
     # numbers as numbers: a power of an array without axes has another last digit, and a run must
     # not depend on where the clock cuts it into chunks
     p, k, steps = jax.tree_util.tree_map(lambda x: np.asarray(x)[()], progress), 0, []
-    method: Any = _Method(integrator.step, integrator.order)
+    method: Any = _Method(partial(type(integrator).step, integrator), integrator.order)
     # a trial step may overflow, and is then refused; no warning is wanted for it
     try:
         with on_host(), np.errstate(all="ignore"):

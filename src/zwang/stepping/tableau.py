@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 
@@ -28,6 +29,11 @@ class Tableau:
     @property
     def stages(self) -> int:
         return len(self.c)
+
+    @functools.cached_property
+    def weights(self) -> tuple[np.ndarray, np.ndarray]:
+        """b and b_error as arrays, each of shape (stages,)."""
+        return np.asarray(self.b), np.asarray(self.b_error)
 
     @property
     def matrix(self) -> np.ndarray:

@@ -6,24 +6,11 @@ A run that has not been compiled yet projects its steps with it. The equations a
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
-
 import numpy as np
 
 from zwang.algebra.judgement import row_scale, units_of
 from zwang.algebra.pseudoinverse.proximal import LEAST_ROW, Proximal
-
-
-@cache
-def lapack() -> Any:
-    """LAPACK's Cholesky factorization and solution, `potrf` and `potrs`, without the checks around
-    them, which take longer than a dozen rows do.
-    """
-    # importing it takes a quarter as long as zwang itself, and not every process factors
-    from scipy.linalg import get_lapack_funcs
-
-    return get_lapack_funcs(("potrf", "potrs"), (np.zeros(1),))
+from zwang.compile import lapack_routines
 
 
 class HostMass:
@@ -84,6 +71,23 @@ class HostMass:
         return self.unweigh((self.root @ f.reshape(count, k, 1)).reshape(f.shape))
 
 
+class RowScale:
+    """What brings rows to unit length; the lengths of a motion's rows are those of its start, so
+    that it is made once for many operators.
+
+    Attributes:
+        scale: 1/length, and 0 of a row that is absent, shape (m,).
+        units: what makes rows comparable, those that are absent included, shape (m,).
+
+    Args:
+        length: of the rows, shape (m,).
+    """
+
+    def __init__(self, length: np.ndarray):
+        self.scale = row_scale(np, length)
+        self.units = units_of(np, self.scale)
+
+
 class HostOperator:
     """`A⊕`, factored once and applied to many residuals.
 
@@ -91,21 +95,28 @@ class HostOperator:
         mass: factored mass matrix.
         A: constraint matrix, shape (m, nv).
         method: damping and sweeps.
-        row_length: length by which each row is divided, shape (m,); the rows' own by default.
+        rows: what each row is multiplied by; by default the rows are as long as they are here.
     """
 
-    def __init__(self, mass: HostMass, A: np.ndarray, method: Proximal, row_length=None):
+    def __init__(
+        self, mass: HostMass, A: np.ndarray, method: Proximal, rows: RowScale | None = None
+    ):
         self.mass, self.A, self.sweeps = mass, A, method.sweeps
         C = mass.weigh(A)
-        length = np.sqrt(np.einsum("ij,ij->i", C, C)) if row_length is None else row_length
-        self.scale = row_scale(np, length)
+        self._rows = RowScale(np.sqrt(np.einsum("ij,ij->i", C, C))) if rows is None else rows
+        self.scale = self._rows.scale
         self.C = self.scale[:, None] * C
         self.gram = self.C @ self.C.T
         # relative to the largest row, so that the damping does not depend on units
         largest = self.gram.diagonal().max(initial=LEAST_ROW)
-        self._damped = self.gram + float(method.damping) * largest * np.eye(len(A))
-        potrf, self._potrs = lapack()
-        self._factor, failed = potrf(self._damped, lower=1) if len(A) else (self._damped, 0)
+        self._damped = self.gram.copy()
+        self._damped.ravel()[:: len(A) + 1] += float(method.damping) * largest
+        # without the checks around them, which take longer than a dozen rows do
+        routines = lapack_routines()
+        self._potrs = routines.dpotrs
+        self._factor, failed = (
+            routines.dpotrf(self._damped, lower=1) if len(A) else (self._damped, 0)
+        )
         # LAPACK leaves half a factor when it fails, which must not be used
         if failed or not np.isfinite(largest):
             self._factor = np.full_like(self.gram, np.nan)
@@ -129,7 +140,7 @@ class HostOperator:
 
     def units(self) -> np.ndarray:
         """What makes rows comparable, those that are absent included."""
-        return units_of(np, self.scale)
+        return self._rows.units
 
     def log_det(self) -> float:
         """`log det (C Cᵀ + μ I)`."""

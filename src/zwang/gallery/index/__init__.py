@@ -11,12 +11,36 @@ once.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from zwang.gallery.index.entry import Entry as Entry
 from zwang.gallery.index.entry import Setting as Setting
-from zwang.gallery.index.mechanisms import MECHANISMS
+from zwang.gallery.index.mechanisms import MECHANISMS, mechanism
 from zwang.gallery.index.members import MEMBERS
 
-ENTRIES: dict[str, Entry] = {entry.name: entry for entry in (*MEMBERS, *MECHANISMS)}
+
+class _Entries(Mapping[str, Entry]):
+    """The models by name; what a file says of itself is read when it is asked for."""
+
+    def __init__(self):
+        self._members = {entry.name: entry for entry in MEMBERS}
+
+    def __getitem__(self, name: str) -> Entry:
+        if name in self._members:
+            return self._members[name]
+        if name in MECHANISMS:
+            return mechanism(name)
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._members
+        yield from MECHANISMS
+
+    def __len__(self) -> int:
+        return len(self._members) + len(MECHANISMS)
+
+
+ENTRIES: Mapping[str, Entry] = _Entries()
 NAMES: tuple[str, ...] = tuple(ENTRIES)
 
 

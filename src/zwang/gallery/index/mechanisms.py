@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import tomllib
 from pathlib import Path
 
 from zwang.gallery.index.entry import Entry, Setting
 
 FOLDER = Path(__file__).parents[1] / "mechanisms"
+MECHANISMS = tuple(sorted(file.stem for file in FOLDER.glob("*.toml")))
+"""Names of the mechanisms; a file is read when something of it is asked for."""
 
 
-def _entry(file: Path) -> Entry:
+@functools.cache
+def mechanism(name: str) -> Entry:
+    """What the list says of a mechanism."""
     # read directly, without checks: the list must not import what a mechanism needs
+    file = FOLDER / f"{name}.toml"
     content = tomllib.loads(file.read_text(encoding="utf-8"))
     settings = {
         name: Setting(
@@ -30,6 +36,3 @@ def _entry(file: Path) -> Entry:
         (*content.get("tags", ()), content.get("world", "plane"), "mechanism"),
         "zwang.gallery.mechanisms",
     )
-
-
-MECHANISMS = tuple(_entry(file) for file in sorted(FOLDER.glob("*.toml")))

@@ -23,9 +23,10 @@ def with_branches(run: Run, crossings: list[Crossing]) -> list[Crossing]:
         return crossings
     first, last = float(run.steps.t[0]), float(run.steps.t[-1])
     span = AROUND_CROSSING * (last - first)
-    times = [(x.time, max(x.time - span, first), min(x.time + span, last)) for x in crossings]
-    q, v = (x.reshape(len(times), 3, -1) for x in run.at(np.ravel(times)))
-    return [_judged(run, *x) for x in zip(crossings, q, v, strict=True)]
+    times = np.array([x.time for x in crossings])
+    q, _ = run.at(times)
+    before, after = (run.near(np.clip(times + s * span, first, last))[1] for s in (-1, 1))
+    return [_judged(run, *x) for x in zip(crossings, q, before, after, strict=True)]
 
 
 def unnamed(run: Run) -> str:
@@ -49,12 +50,14 @@ def _unjudged(run: Run) -> str:
     return f"{others[0]!r} is not holonomic" if others else ""
 
 
-def _judged(run: Run, crossing: Crossing, q: np.ndarray, v: np.ndarray) -> Crossing:
-    """A crossing with its branches, from q and v there, before and after it, shapes (3, ·)."""
-    cone = tangent_cone(run.flow.dynamics, q[0], crossing.time)
+def _judged(
+    run: Run, crossing: Crossing, q: np.ndarray, before: np.ndarray, after: np.ndarray
+) -> Crossing:
+    """A crossing with its branches, from its coordinates and the velocities before and after it."""
+    cone = tangent_cone(run.flow.dynamics, q, crossing.time)
     # a mechanism that stands still is on all of its branches
-    stands = not np.all(np.any(v[1:], axis=1))
+    stands = not (np.any(before) and np.any(after))
     if not len(cone.tangents) or cone.rank > crossing.rank or stands:
         return crossing
-    before, after = (cone.taken(x)[0] for x in v[1:])
-    return dataclasses.replace(crossing, branches=len(cone.tangents), before=before, after=after)
+    came, left = (cone.taken(v)[0] for v in (before, after))
+    return dataclasses.replace(crossing, branches=len(cone.tangents), before=came, after=left)

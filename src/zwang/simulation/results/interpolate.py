@@ -66,6 +66,10 @@ class Interpolant:
             projected = self._projected(times, guess, held)[0]
         return np.where(on_step[:, None], guess, projected)
 
+    def near(self, times: np.ndarray) -> np.ndarray:
+        """States (k, n) of the polynomial itself."""
+        return self._guessed(times)[0]
+
     def rows(self, times: np.ndarray, glance: bool = False) -> AbstractRows:
         """Rows at unit length in the metric of M⁻¹ at times within the run (k,); at a `glance`
         of few, those of the polynomial itself, which is off the constraints by about the tolerance

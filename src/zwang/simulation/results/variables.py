@@ -156,7 +156,8 @@ def write_group(file, data: Variables) -> None:
     file.dimensions = {
         name: x.shape[0] for name, x in data.coordinates.items() if x.dims == (name,)
     }
-    for name, x in {**data.data, **data.coordinates}.items():
+    # labels first: a dimension that gets them later is detached from every variable that has it
+    for name, x in {**data.coordinates, **data.data}.items():
         text = x.values.dtype.kind in "UO"
         filler = {"fillvalue": np.nan} if x.values.dtype.kind == "f" else {}
         written = file.create_variable(

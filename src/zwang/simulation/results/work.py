@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from zwang.compile import lapack_routines
+
 
 def work_of(t: np.ndarray, power: np.ndarray) -> tuple[np.ndarray, float]:
     """∫ P dt by a cubic spline over the samples, and how far it is at most from that over every
@@ -30,27 +32,19 @@ def _cubics(h: np.ndarray, rise: np.ndarray, both: np.ndarray) -> np.ndarray:
     """Integrals over the intervals from their lengths, and differences and sums of the values at
     their ends.
     """
-    # a third of a second, which an import of zwang need not take
-    from scipy.linalg import (
-        solve_banded,
-    )
-
     n, slope = len(h), rise / h
     if n < 3:  # a line, or a parabola
         bend = (slope[-1] - slope[0]) / np.sum(h) if n == 2 else 0.0
         return h * both / 2 - bend * h**3 / 6
-    tridiagonal = np.zeros((3, n + 1))  # SciPy's own spline would take half a second to import
-    tridiagonal[0, 1], tridiagonal[1, 0] = h[0] + h[1], h[1]
-    tridiagonal[2, -2], tridiagonal[1, -1] = h[-1] + h[-2], h[-2]
-    tridiagonal[0, 2:], tridiagonal[1, 1:-1], tridiagonal[2, :-2] = (
-        h[:-1],
-        2 * (h[:-1] + h[1:]),
-        h[1:],
-    )
+    # of a tridiagonal matrix; SciPy's own spline would take half a second to import
+    above = np.concatenate([[h[0] + h[1]], h[:-1]])
+    diagonal = np.concatenate([h[1:2], 2 * (h[:-1] + h[1:]), h[-2:-1]])
+    below = np.concatenate([h[1:], [h[-1] + h[-2]]])
 
     def end(h0, h1, d0, d1):
         return ((3 * h0 + 2 * h1) * h1 * d0 + h0**2 * d1) / (h0 + h1)
 
     inner = 3 * (h[1:] * slope[:-1] + h[:-1] * slope[1:])
     right = np.concatenate([[end(*h[:2], *slope[:2])], inner, [end(*h[:-3:-1], *slope[:-3:-1])]])
-    return h * both / 2 - h**2 * np.diff(solve_banded((1, 1), tridiagonal, right)) / 12
+    *_, slopes, _ = lapack_routines().dgtsv(below, diagonal, above, right)
+    return h * both / 2 - h**2 * np.diff(slopes) / 12
