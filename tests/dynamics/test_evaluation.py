@@ -35,10 +35,10 @@ def test_a_step_calls_the_model_twice(monkeypatch):
 
     def called(duration: float) -> tuple[int, int]:
         calls.clear()
-        run = example.run(duration=duration, execution="host")
+        run = example.run(duration=duration, samples=11, execution="host")
         return len(calls), len(run.steps.t) - 1 + run.attrs["steps_rejected"]
 
-    (few, first), (many, last) = called(0.5), called(3.0)
+    (few, first), (many, last) = called(1.0), called(20.0)
     assert last > first + 20
     # a time that round-off moves, or a second correction, takes a call more
     assert 2.0 <= (many - few) / (last - first) < 2.3
