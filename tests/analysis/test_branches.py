@@ -82,14 +82,15 @@ def test_zeros_of_quadratic_forms_are_all_found(k):
 def test_a_change_of_branch_is_reported(parallelogram, after):
     """A stand-in for a run: in real ones momentum keeps the branch."""
     model, q = parallelogram.model, parallelogram.q
-    v = np.array([parallelogram.start(i).v for i in (0, 0, after)])
+    v = {0.0: parallelogram.start(0).v, 1.0: parallelogram.start(after).v}
     run = types.SimpleNamespace(
         model=model,
         flow=types.SimpleNamespace(
             switched=None, dynamics=model.dynamics(parallelogram.params, None)
         ),
         steps=types.SimpleNamespace(t=np.array([0.0, 1.0])),
-        at=lambda times: (np.repeat(q[None], len(times), axis=0), v),
+        at=lambda times: (np.repeat(q[None], len(times), axis=0), None),
+        near=lambda times: (None, np.array([v[round(t)] for t in times])),
     )
     (found,) = run.crossings = with_branches(run, [Crossing(0.5, 2, 1, 2, (), (), 0.0)])
     assert (found.branches, found.before, found.after) == (2, 0, after)
@@ -110,7 +111,7 @@ def test_a_change_of_branch_is_reported(parallelogram, after):
 )
 def test_where_branches_are_not_named_a_run_says_why(parallelogram, switched, level, speed, why):
     model, q = parallelogram.model, parallelogram.q
-    v = speed * np.array([parallelogram.start(0).v] * 3)
+    v = speed * parallelogram.start(0).v
     loop = types.SimpleNamespace(level=level)
     run = types.SimpleNamespace(
         model=types.SimpleNamespace(
@@ -120,7 +121,8 @@ def test_where_branches_are_not_named_a_run_says_why(parallelogram, switched, le
             switched=switched, dynamics=model.dynamics(parallelogram.params, None)
         ),
         steps=types.SimpleNamespace(t=np.array([0.0, 1.0])),
-        at=lambda times: (np.repeat(q[None], len(times), axis=0), v),
+        at=lambda times: (np.repeat(q[None], len(times), axis=0), None),
+        near=lambda times: (None, np.repeat(v[None], len(times), axis=0)),
     )
     run.crossings = with_branches(run, [Crossing(0.5, 2, 1, 2, (), (), 0.0)])
     (sentence,) = _branch_unnamed(run, None)
