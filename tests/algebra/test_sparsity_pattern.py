@@ -25,6 +25,22 @@ def functions():
         ),
         "unknown index": (lambda w, a: w[jnp.argmax(a)][None], [[1, 1, 1]]),
         "update": (lambda w, a: jnp.zeros(3).at[1].set(w[2]), [[0, 0, 0], [0, 0, 1], [0, 0, 0]]),
+        "columns": (
+            lambda w, a: jnp.ones((2, 3)).at[:, jnp.array([2, 0])].set(w[:2]).ravel(),
+            [[0, 1, 0], [0, 0, 0], [1, 0, 0]] * 2,
+        ),
+        "block": (
+            lambda w, a: jnp.zeros((3, 2)).at[1:].set(jnp.stack([w[:2], w[1:]])).ravel(),
+            [[0, 0, 0], [0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0], [0, 0, 1]],
+        ),
+        "entries": (
+            lambda w, a: jnp.zeros((2, 2)).at[INDEX % 2, np.array([0, 1, 0])].set(w).ravel(),
+            None,
+        ),
+        "dropped beyond the end": (
+            lambda w, a: jnp.zeros(2).at[jnp.array([1, 5])].set(w[:2], mode="drop"),
+            [[0, 0, 0], [1, 0, 0]],
+        ),
         "added in place": (
             lambda w, a: jnp.zeros(2).at[0].add(w[2]),
             [[0, 0, 1], [0, 0, 1]],
@@ -58,6 +74,7 @@ def functions():
 @pytest.mark.parametrize("name", functions())
 def test_dependencies_are_those_of_the_function(name):
     function, expected = functions()[name]
+    expected = jax.jacfwd(function)(np.ones(3), np.ones(3)) != 0 if expected is None else expected
     found = dependencies(function, 3, jax.ShapeDtypeStruct((3,), np.float64))
     np.testing.assert_array_equal(found, np.asarray(expected, bool))
 

@@ -57,13 +57,14 @@ MOVES: dict[str, Callable] = {
     "gather": lambda eqn, x, at: _gathered(eqn, np.asarray(x), np.asarray(at)),
     "concatenate": lambda eqn, *x: np.concatenate(x, axis=eqn.params["dimension"]),
     "reshape": lambda eqn, x: x.reshape(_out(eqn)),
+    "scatter": lambda eqn, x, at, new: _scattered(eqn, *map(np.asarray, (x, at, new))),
     "select_n": lambda eqn, which, *x: np.choose(np.asarray(which).astype(int), x),
     "slice": lambda eqn, x: x[_cuts(eqn.params)],
     "squeeze": lambda eqn, x: x.reshape(_out(eqn)),
     "stack": lambda eqn, *x: np.stack(x, axis=eqn.params["axis"]),
     "transpose": lambda eqn, x: x.transpose(eqn.params["permutation"]),
 } | dict.fromkeys(
-    ("dynamic_slice", "dynamic_update_slice", "pad", "rev", "scatter", "split"),
+    ("dynamic_slice", "dynamic_update_slice", "pad", "rev", "split"),
     lambda eqn, *x: _bound(eqn, x),
 )
 """Operations whose results are entries of their arguments, moved: carried out on numbers of the
@@ -209,19 +210,10 @@ def _gathered(eqn, x: np.ndarray, at: np.ndarray) -> np.ndarray:
     """Slices of x that begin at given indices, in NumPy, for which nothing is compiled."""
     numbers, sizes = eqn.params["dimension_numbers"], eqn.params["slice_sizes"]
     batch, offset = at.shape[:-1], numbers.offset_dims
-    start = np.zeros((*batch, x.ndim), int)
-    start[..., list(numbers.start_index_map)] = at
-    last = np.array(x.shape) - np.array(sizes)
-    beyond = bool(np.any((start < 0) | (start > last)))
-    if numbers.operand_batching_dims or beyond:
+    places = _places(x, at, numbers.start_index_map, sizes)
+    if numbers.operand_batching_dims or places is None:
         return _bound(eqn, (x, at))
-    # one axis per index, then one per axis of a slice
-    each = [
-        start[..., k].reshape(*batch, *[1] * x.ndim)
-        + np.arange(size).reshape([size if j == k else 1 for j in range(x.ndim)])
-        for k, size in enumerate(sizes)
-    ]
-    found = x[tuple(np.broadcast_arrays(*each))] if each else np.broadcast_to(x, batch)
+    found = x[places] if places else np.broadcast_to(x, batch)
     found = found.reshape(
         *batch, *(n for k, n in enumerate(sizes) if k not in numbers.collapsed_slice_dims)
     )
@@ -230,6 +222,43 @@ def _gathered(eqn, x: np.ndarray, at: np.ndarray) -> np.ndarray:
     order = [k for k in range(total) if k not in offset]
     place = np.argsort([*order, *offset])
     return found.transpose(place)
+
+
+def _scattered(eqn, x: np.ndarray, at: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """x with slices that begin at given indices replaced, in NumPy likewise."""
+    numbers = eqn.params["dimension_numbers"]
+    batch, window = at.shape[:-1], numbers.update_window_dims
+    given = iter(new.shape[k] for k in window)
+    sizes = [1 if k in numbers.inserted_window_dims else next(given, 1) for k in range(x.ndim)]
+    places = _places(x, at, numbers.scatter_dims_to_operand_dims, sizes)
+    if numbers.operand_batching_dims or not places:
+        return _bound(eqn, (x, at, new))
+    order = [k for k in range(new.ndim) if k not in window]
+    changed = np.array(x)
+    changed[places] = new.transpose([*order, *window]).reshape(*batch, *sizes)
+    return changed
+
+
+def _places(x: np.ndarray, at: np.ndarray, axes, sizes) -> tuple[np.ndarray, ...] | None:
+    """Indices of slices of x of given sizes, one array for each axis of x, shape (*batch, *sizes);
+    None where a slice reaches beyond x.
+
+    Args:
+        at: where the slices begin, shape (*batch, indices).
+        axes: of x, one for each index.
+    """
+    batch = at.shape[:-1]
+    start = np.zeros((*batch, x.ndim), int)
+    start[..., list(axes)] = at
+    if np.any((start < 0) | (start > np.array(x.shape) - np.array(sizes))):
+        return None
+    # one axis per index, then one per axis of a slice
+    each = [
+        start[..., k].reshape(*batch, *[1] * x.ndim)
+        + np.arange(size).reshape([size if j == k else 1 for j in range(x.ndim)])
+        for k, size in enumerate(sizes)
+    ]
+    return tuple(np.broadcast_arrays(*each)) if each else ()
 
 
 def _moved(eqn, inputs: list, k: int) -> list:

@@ -1,4 +1,5 @@
-"""The step loop of a model, compiled ahead of the runs that will want it.
+"""What will be wanted later, compiled ahead on another core: the energies that the results of a
+run tell, and the step loop of a model for its later runs.
 
 A run steps on the host at first and ends before a loop would be compiled, if it is short. The next
 one would step twenty times as fast with it, so a process that outlives the run compiles it, at the
@@ -13,10 +14,13 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zwang.cli.failure import UserError
 from zwang.cli.target import Target
+
+if TYPE_CHECKING:
+    from zwang.compile.background import Background
 from zwang.cli.terminal import say
 
 WORTH = 0.25
@@ -28,6 +32,9 @@ LOCK = "compiling.lock"
 LOWEST = 19
 """Priority of the process, as `nice` has it."""
 OPTION = "--compile-only"
+SLOW = 1.0
+"""Seconds of compiling in a run from which on what follows the steps is compiled while they are
+taken: the energies take a tenth of the evaluation, and a thread must pay for itself."""
 NO_CACHE = "unset ZWANG_KEEP and ZWANG_COMPILER, or name a writable folder by ZWANG_CACHE"
 
 
@@ -112,6 +119,36 @@ def compile_loop(target: Target, options: dict[str, Any]) -> str:
     if reasons:
         raise UserError(f"the step loop of {target.name} cannot be kept: {reasons[0]}.")
     return "the step loop is compiled and kept for later runs"
+
+
+class ResultsAhead:
+    """The program for a run's energies, compiled while its steps are taken."""
+
+    def __init__(self, target: Target):
+        self._target = target
+        self._behind: Background | None = None
+
+    def begin(self, compiled: float) -> None:
+        """Begin once, if what the run has waited for, `compiled` [s], says that it is worth it."""
+        if self._behind is not None or compiled < SLOW:
+            return
+        from zwang.compile.background import Background
+
+        self._behind = Background(self._compile)
+
+    def wait(self) -> None:
+        """Return when nothing is being compiled any more."""
+        if self._behind is not None:
+            self._behind.wait()
+
+    def _compile(self) -> None:
+        import numpy as np
+
+        from zwang.simulation.results.host_samples import energies_of
+
+        model, start = self._target.model, (self._target.q0, self._target.v0)
+        dynamics = model.dynamics(self._target.params or None)
+        energies_of(dynamics.system, dynamics.p, *(np.asarray(x, float) for x in start))
 
 
 def require_alone(compile_only: bool, resume: object, stream: bool) -> None:

@@ -254,7 +254,10 @@ def _simulated(
     system, rows = target.model.system, target.model.constraints.m
     bar.says(f"compiling the equations of {system.nv} velocities and {rows} constraint rows")
 
+    ahead = compile_ahead.ResultsAhead(target)
+
     def reached(fraction) -> None:
+        ahead.begin(wall.compiled)
         # the last steps are done: Ctrl-C must not lose a finished run while it is being saved
         if fraction >= 1:
             interruption.hold()
@@ -274,6 +277,7 @@ def _simulated(
         )
     interruption.hold()
     wall.ends("integration")
+    ahead.wait()
     return run
 
 

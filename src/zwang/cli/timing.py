@@ -23,6 +23,11 @@ class WallTime:
     def total(self) -> float:
         return sum(self.phases.values())
 
+    @property
+    def compiled(self) -> float:
+        """Seconds of compiling in the phase that goes on."""
+        return covered(self._pieces)
+
     def ends(self, phase: str) -> None:
         """A phase ends now; it began where the one before ended."""
         now = time.perf_counter()

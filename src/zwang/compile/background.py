@@ -43,6 +43,10 @@ class Background:
         """Whether it has ended."""
         return not self._thread.is_alive()
 
+    def wait(self) -> None:
+        """Return when it has ended."""
+        self._thread.join()
+
 
 def is_compiling() -> bool:
     """Whether something is being compiled behind."""

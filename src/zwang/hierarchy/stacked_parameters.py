@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
@@ -38,7 +39,7 @@ class Packing:
         # numbers are stacked by NumPy, without compiling; traced values must stay in the program
         known = is_concrete(p)
         stack = (
-            (lambda parts: jnp.asarray(np.stack([np.asarray(x) for x in parts])))
+            (lambda parts: jax.device_put(np.stack([np.asarray(x) for x in parts])))
             if known
             else jnp.stack
         )

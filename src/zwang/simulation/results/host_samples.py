@@ -31,6 +31,7 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.host import HostVectorField, dense, has_host
 from zwang.dynamics.motion import Motion
 from zwang.dynamics.vector_field import ConstrainedVectorField
+from zwang.equations.system import System
 from zwang.errors import Result
 from zwang.simulation.results.observe import Observation
 
@@ -164,7 +165,7 @@ def observe_on_host(
         phi, psi = np.zeros((len(t), c.m)), np.zeros((len(t), c.m))
         phi[:, c.position_rows], psi[:, c.velocity_rows] = at.phi, at.psi
         motion = motion_at(dynamics, at, metric, q, v, phi, psi)
-        energies = BoundProgram(_energies, (dynamics.passive,), (q[0], v[0], np.float64(t[0])))
+        energies = energies_of(system, dynamics.p, q[0], v[0])
         found = [energies(q[i], v[i], np.float64(t[i])) for i in range(len(t))]
         kinetic, potential, drift = (np.array([float(x[i]) for x in found]) for i in range(3))
         # the last velocities may be states of a controller, on which forces do no work
@@ -190,9 +191,13 @@ def observe_on_host(
         return Observation(**observed)
 
 
-def _energies(dynamics: Dynamics, q, v, t):
+def energies_of(system: System, p, q: np.ndarray, v: np.ndarray) -> BoundProgram:
+    """The program for a system's energies with given parameters; q and v are an example."""
+    return BoundProgram(_energies, (system, p), (q, v, np.zeros(())))
+
+
+def _energies(system: System, p, q, v, t):
     """Kinetic and potential energy, and the rate of their sum at fixed v."""
-    system, p = dynamics.system, dynamics.p
     along = (system.rate(q, v, t, p), jnp.ones_like(t))
     drift = jax.jvp(lambda q, t: sum(system.energy(q, v, t, p)), (q, t), along)[1]
     return (*system.energy(q, v, t, p), drift)
