@@ -91,7 +91,7 @@ def compile_loop(target: Target, options: dict[str, Any]) -> str:
     """
     import jax
 
-    from zwang.compile import NOT_CACHED, cache_folder, keeps_programs
+    from zwang.compile import NOT_CACHED, cache_folder, finish_keeping, keeps_programs
     from zwang.simulation.simulate import simulate
 
     if not keeps_programs():
@@ -114,6 +114,7 @@ def compile_loop(target: Target, options: dict[str, Any]) -> str:
         jax.monitoring.register_event_listener(heard)
         try:
             simulate(target.model, target.q0, target.v0, **given).compile_between()
+            finish_keeping()
         finally:
             jax.monitoring.unregister_event_listener(heard)
     if reasons:

@@ -42,6 +42,7 @@ from zwang.compile.interface import program as program
 from zwang.compile.interpreter import JaxprInterpreter as JaxprInterpreter
 from zwang.compile.lapack import lapack_routines as lapack_routines
 from zwang.compile.options import compiler_options as compiler_options
+from zwang.compile.program_cache.cache import finish_keeping as finish_keeping
 from zwang.compile.program_cache.cache import keep_programs as keep_programs
 from zwang.compile.program_cache.cache import keeps_programs as keeps_programs
 from zwang.compile.size import ProgramSize as ProgramSize

@@ -7,9 +7,12 @@ that it was made from (`fingerprint`), with the processor, the versions and the 
 
 from __future__ import annotations
 
+import atexit
+import functools
 import os
 import pickle
 import re
+import threading
 import time
 import uuid
 from pathlib import Path
@@ -86,6 +89,7 @@ class ProgramCache:
         self._ready: Recent[CompiledProgram] = Recent()
         initialize_lapack()
         self.prefetch = Prefetch(self.store, task, self._read, self._ready) if task else None
+        self._behind: list[threading.Thread] = []
 
     def program(
         self,
@@ -153,6 +157,17 @@ class ProgramCache:
         with bypass_compile_cache():
             made = lowering.compile_flat(flat, arrays, way)
         seconds = time.perf_counter() - begun
+        keep = functools.partial(self._keep, key, flat, made, seconds)
+        if self.prefetch is None:
+            keep()
+        else:
+            # the steps of a command need not wait: it takes a tenth as long as compiling
+            self._behind.append(threading.Thread(target=keep, name="zwang keeps a program"))
+            self._behind[-1].start()
+        return CompiledProgram(made.compiled, flat.skeleton, seconds)
+
+    def _keep(self, key: str, flat: FlatFunction, made: lowering.Lowered, seconds: float) -> None:
+        """Write a program, once it is known that it can be read back."""
         try:
             refuse_callbacks(made.traced, made.lowered)
             content = _Stored(
@@ -170,7 +185,11 @@ class ProgramCache:
             jax.monitoring.record_event(
                 NOT_CACHED, reason=f"{flat.function.__qualname__}: {reason}"
             )
-        return CompiledProgram(made.compiled, flat.skeleton, seconds)
+
+    def finish(self) -> None:
+        """Return when all that is to be kept is written."""
+        while self._behind:
+            self._behind.pop().join()
 
 
 def content(flat: FlatFunction, leaves: list, way: lowering.Way) -> Fingerprint:
@@ -205,6 +224,16 @@ def current() -> ProgramCache | None:
     if not _chosen:
         keep_programs()
     return _current
+
+
+def finish_keeping() -> None:
+    """Return when every program that is to be kept is written."""
+    if _current is not None:
+        _current.finish()
+
+
+# also where a process ends without waiting for its threads (`zwang.compile.background.abandon`)
+atexit.register(finish_keeping)
 
 
 def keeps_programs() -> bool:
