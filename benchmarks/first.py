@@ -3,7 +3,9 @@ same once more, the same when the step loop has been compiled behind, and what i
 the evaluation of the model alone.
 
     python -m benchmarks first
-    python -m benchmarks.first five-bar bennett --repeats 1
+    python -m benchmarks.first five-bar bennett bennett/joint --repeats 1
+
+`NAME/joint` is a mechanism of the gallery in joint coordinates.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import numpy as np
 
 from benchmarks.startup import parts
 from benchmarks.timing import environment
+from zwang.gallery.index.mechanisms import FOLDER as MECHANISMS
 
 MODELS = (
     "pendulum",
@@ -28,6 +31,7 @@ MODELS = (
     "quick-return",
     "gyroscope",
     "bennett",
+    "bennett/joint",
     "bicycle",
     "stewart",
     "scara",
@@ -37,6 +41,8 @@ MODELS = (
 )
 FILES = Path(__file__).parent / "models"
 """Models that are not in the gallery: scripts that define them by plain functions."""
+JOINT = "/joint"
+"""Ending of a mechanism of the gallery in joint coordinates."""
 REPEATS = 5
 SHARES = ("compiling", "evaluation", "ratio")
 """Seconds of compiling that the first run waits for, those of the evaluation alone, and both."""
@@ -48,23 +54,31 @@ jax.config.update("jax_enable_x64", True)
 import jax.numpy as jnp
 import numpy as np
 from zwang.cli.target import load_target
+from zwang.equations.state import State
 
 target = load_target(sys.argv[1], {})
 dynamics = target.model.passive.dynamics()
-system = dynamics.system
+system, servo = dynamics.system, target.model.servo
+if servo is not None:
+    from zwang.servo.controller import Controller
+
+    controller = Controller(dynamics, servo)
 
 def evaluation(q, v, t):
     c, p = dynamics.constraints, dynamics.p
+    wanted = () if servo is None else (
+        controller.rows.matrix(q, v, t, p), controller.target(State(q, v, t)),
+        servo.actuation_matrix(q, t, p))
     return (c.position_residual(q, t, p), c.velocity_residual(q, v, t, p), c.matrix(q, v, t, p),
             c.rhs(q, v, t, p), jnp.asarray(system.force(q, v, t, p)),
-            jnp.asarray(system.mass_matrix(q, t, p)))
+            jnp.asarray(system.mass_matrix(q, t, p)), *wanted)
 
 state = np.asarray(target.q0, float), np.asarray(target.v0, float), 0.0
 start = time.perf_counter()
 jax.jit(evaluation).lower(*state).compile()
 print(time.perf_counter() - start)
 """
-"""Prints how long φ, ψ, A, b, F and M take to trace and to compile."""
+"""Prints how long φ, ψ, A, b, F and M, and a servo's A, b and B, take to trace and to compile."""
 
 
 def run(models: tuple[str, ...] = MODELS, repeats: int = REPEATS) -> dict:
@@ -102,8 +116,7 @@ def _measured(name: str, repeats: int) -> dict[str, float]:
     for _ in range(repeats):
         with tempfile.TemporaryDirectory() as folder:
             given = environment(ZWANG_CACHE=f"{folder}/cache")
-            file = FILES / f"{name}.py"
-            model = str(file) if file.is_file() else name
+            model = _model(name, Path(folder))
             command = [sys.executable, "-m", "zwang", "run", model, "--out", f"{folder}/out"]
             for times in (first, again, later):
                 if times is later:
@@ -126,6 +139,18 @@ def _measured(name: str, repeats: int) -> dict[str, float]:
     found["ratio"] = found["compiling"] / found["evaluation"]
     print(f"{name:18s}" + "".join(f"{x:12.2f}" for x in found.values()), flush=True)
     return found
+
+
+def _model(name: str, folder: Path) -> str:
+    """What a command takes for a model; a file in `folder` where the gallery has none."""
+    if (file := FILES / f"{name}.py").is_file():
+        return str(file)
+    if not name.endswith(JOINT):
+        return name
+    mechanism = MECHANISMS / f"{name.removesuffix(JOINT)}.toml"
+    file = folder / mechanism.name
+    file.write_text(f'coordinates = "joint"\n{mechanism.read_text("utf-8")}', "utf-8")
+    return str(file)
 
 
 def _output(command: list[str], given: dict[str, str]) -> str:

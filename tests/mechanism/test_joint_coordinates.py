@@ -1,7 +1,9 @@
 """One mechanism in coordinates of its bodies and of its joints: one motion."""
 
 import dataclasses
+import sys
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from zwang.mechanism import (
     Mechanism,
     Point,
     Spring,
+    joint_motion,
     reaction,
     shares,
 )
@@ -205,3 +208,32 @@ def test_forces_of_joints_are_asked_for_in_the_coordinates_of_bodies():
 )
 def test_random_trees_with_loops_move_alike_in_both_coordinates(seed, world):
     assert agreement(random_tree(seed, world), DURATION) < AGREEMENT
+
+
+def test_a_mechanism_in_joint_coordinates_compiles_a_handful_of_programs():
+    """Operations that are carried out one by one are compiled one by one: it was eighty."""
+    mechanism, made = dataclasses.replace(random_tree(3, "space"), coordinates="joint"), []
+    heard = lambda event, seconds, **_: made.append(event) if "backend_compile" in event else None
+    jax.monitoring.register_event_duration_secs_listener(heard)
+    try:
+        state = mechanism.start_state
+        run = zw.simulate(mechanism.model, state.q, state.v, duration=0.01, execution="host")
+        joint_motion(mechanism, run)
+        assert run.variables is not None
+    finally:
+        jax.monitoring.unregister_event_duration_listener(heard)
+    assert len(made) <= 16
+
+
+def test_coordinates_of_joints_are_alike_one_state_at_a_time_and_all_together(monkeypatch):
+    mechanism = random_tree(4, "space")
+    state = mechanism.start_state
+    run = zw.simulate(mechanism.model, state.q, state.v, duration=0.2)
+    few = joint_motion(mechanism, run)
+    monkeypatch.setattr(sys.modules["zwang.mechanism.joint_motion"], "MOST_ONE_BY_ONE", 0)
+    many = joint_motion(mechanism, run)
+    assert len(few) > 10 and list(few) == list(many)
+    for name in few:
+        np.testing.assert_allclose(
+            few[name].values, many[name].values, rtol=1e-12, atol=1e-12, err_msg=name
+        )

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from zwang.arithmetic import xp
 from zwang.compile.hints import is_made_quickly
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
@@ -65,16 +65,16 @@ def rotation_matrix(q: Float[Array, "... 4"]) -> Float[Array, "... 3 3"]:
         pairs = (q[..., :, None] * q[..., None, :]).reshape(*q.shape[:-1], 16)
         R = (pairs @ ROTATION.astype(q.dtype)).reshape(*q.shape[:-1], 3, 3)
         return R / (q * q).sum(axis=-1)[..., None, None]
-    w, x, y, z = jnp.moveaxis(q, -1, 0)
-    R = jnp.stack(
+    w, x, y, z = xp.moveaxis(q, -1, 0)
+    R = xp.stack(
         [
-            jnp.stack(
+            xp.stack(
                 [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)], axis=-1
             ),
-            jnp.stack(
+            xp.stack(
                 [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)], axis=-1
             ),
-            jnp.stack(
+            xp.stack(
                 [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z], axis=-1
             ),
         ],
@@ -88,29 +88,29 @@ def quaternion(R: Float[Array, "... 3 3"]) -> Float[Array, "... 4"]:
     """A unit quaternion of a rotation matrix, the inverse of `rotation_matrix` up to the sign: the
     longest column of q qᵀ.
     """
-    trace = jnp.trace(R, axis1=-2, axis2=-1)[..., None, None]
-    axis = jnp.stack([R[..., k, j] - R[..., j, k] for j, k in ((1, 2), (2, 0), (0, 1))], axis=-1)[
+    trace = xp.trace(R, axis1=-2, axis2=-1)[..., None, None]
+    axis = xp.stack([R[..., k, j] - R[..., j, k] for j, k in ((1, 2), (2, 0), (0, 1))], axis=-1)[
         ..., None
     ]
-    spatial = R + jnp.swapaxes(R, -1, -2) + (1 - trace) * jnp.eye(3)
+    spatial = R + xp.swapaxes(R, -1, -2) + (1 - trace) * xp.eye(3)
     # 4 q qᵀ
-    square = jnp.concatenate(
+    square = xp.concatenate(
         [
-            jnp.concatenate([1 + trace, axis], axis=-2),
-            jnp.concatenate([jnp.swapaxes(axis, -1, -2), spatial], axis=-2),
+            xp.concatenate([1 + trace, axis], axis=-2),
+            xp.concatenate([xp.swapaxes(axis, -1, -2), spatial], axis=-2),
         ],
         axis=-1,
     )
     # the column of largest length is the most accurate one: no entry of it cancels
-    longest = jnp.argmax(jnp.diagonal(square, axis1=-2, axis2=-1), axis=-1)
-    return normalized(jnp.take_along_axis(square, longest[..., None, None], axis=-1)[..., 0])
+    longest = xp.argmax(xp.diagonal(square, axis1=-2, axis2=-1), axis=-1)
+    return normalized(xp.take_along_axis(square, longest[..., None, None], axis=-1)[..., 0])
 
 
 def product(a: Float[Array, "... 4"], b: Float[Array, "... 4"]) -> Float[Array, "... 4"]:
     """`a ∘ b`: first the rotation b, then a; R(a ∘ b) = R(a) R(b)."""
-    aw, ax, ay, az = jnp.moveaxis(jnp.asarray(a), -1, 0)
-    bw, bx, by, bz = jnp.moveaxis(jnp.asarray(b), -1, 0)
-    return jnp.stack(
+    aw, ax, ay, az = xp.moveaxis(xp.asarray(a), -1, 0)
+    bw, bx, by, bz = xp.moveaxis(xp.asarray(b), -1, 0)
+    return xp.stack(
         [
             aw * bw - ax * bx - ay * by - az * bz,
             aw * bx + ax * bw + ay * bz - az * by,
@@ -131,21 +131,21 @@ def rate_map(q: Float[Array, "... 4"]) -> Float[Array, "... 4 3"]:
     if _by_table(q):
         E = q @ BODY_AXES.reshape(4, 12).astype(q.dtype)
         return 0.5 * E.reshape(*q.shape[:-1], 4, 3)
-    rows = _body_axes(*jnp.moveaxis(q, -1, 0))
-    return 0.5 * jnp.stack([jnp.stack(row, axis=-1) for row in rows], axis=-2)
+    rows = _body_axes(*xp.moveaxis(q, -1, 0))
+    return 0.5 * xp.stack([xp.stack(row, axis=-1) for row in rows], axis=-2)
 
 
 def exponential(w: Float[Array, "... 3"]) -> Float[Array, "... 4"]:
     """Quaternion of the rotation vector w = axis · angle [rad]; smooth at zero."""
-    square = 0.25 * jnp.sum(w * w, axis=-1)
+    square = 0.25 * xp.sum(w * w, axis=-1)
     small = square < SERIES
     # √0 has no derivative, and `where` differentiates both of its branches
-    half = jnp.sqrt(jnp.where(small, 1.0, square))
-    cosine = jnp.where(small, 1 - square / 2 * (1 - square / 12 * (1 - square / 30)), jnp.cos(half))
-    ratio = jnp.where(
-        small, 1 - square / 6 * (1 - square / 20 * (1 - square / 42)), jnp.sin(half) / half
+    half = xp.sqrt(xp.where(small, 1.0, square))
+    cosine = xp.where(small, 1 - square / 2 * (1 - square / 12 * (1 - square / 30)), xp.cos(half))
+    ratio = xp.where(
+        small, 1 - square / 6 * (1 - square / 20 * (1 - square / 42)), xp.sin(half) / half
     )
-    return jnp.concatenate([cosine[..., None], 0.5 * ratio[..., None] * w], axis=-1)
+    return xp.concatenate([cosine[..., None], 0.5 * ratio[..., None] * w], axis=-1)
 
 
 def rotation_vector(q: Float[Array, "... 4"]) -> Float[Array, "... 3"]:
@@ -153,26 +153,26 @@ def rotation_vector(q: Float[Array, "... 4"]) -> Float[Array, "... 3"]:
     `exponential`; smooth at zero.
     """
     # q and −q are the same rotation; the nearer one turns by π at most
-    q = jnp.where(q[..., :1] < 0, -q, q)
-    square = jnp.sum(q[..., 1:] ** 2, axis=-1)
+    q = xp.where(q[..., :1] < 0, -q, q)
+    square = xp.sum(q[..., 1:] ** 2, axis=-1)
     small = square < SERIES
-    sine = jnp.sqrt(jnp.where(small, 1.0, square))
+    sine = xp.sqrt(xp.where(small, 1.0, square))
     series = 2 * (1 + square / 6 * (1 + square * 9 / 20 * (1 + square * 25 / 42)))
-    ratio = jnp.where(small, series, 2 * jnp.arctan2(sine, q[..., 0]) / sine)
+    ratio = xp.where(small, series, 2 * xp.arctan2(sine, q[..., 0]) / sine)
     return ratio[..., None] * q[..., 1:]
 
 
 def from_axis_angle(axis, angle) -> Float[Array, "... 4"]:
     """Quaternion of a turn by `angle` [rad] about `axis`, of any length but zero."""
-    axis = jnp.asarray(axis, float)
+    axis = xp.asarray(axis, float)
     return exponential(
-        axis / jnp.linalg.norm(axis, axis=-1, keepdims=True) * jnp.asarray(angle)[..., None]
+        axis / xp.linalg.norm(axis, axis=-1, keepdims=True) * xp.asarray(angle)[..., None]
     )
 
 
 def normalized(q: Float[Array, "... 4"]) -> Float[Array, "... 4"]:
     """q at unit length."""
-    return q / jnp.sqrt(jnp.sum(q * q, axis=-1, keepdims=True))
+    return q / xp.sqrt(xp.sum(q * q, axis=-1, keepdims=True))
 
 
 def moved(q: Float[Array, "... 4"], w: Float[Array, "... 3"]) -> Float[Array, "... 4"]:

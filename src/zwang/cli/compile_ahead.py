@@ -123,7 +123,9 @@ def compile_loop(target: Target, options: dict[str, Any]) -> str:
 
 
 class ResultsAhead:
-    """The program for a run's energies, compiled while its steps are taken."""
+    """What the results of a run need beside its steps, compiled while these are taken: energies,
+    and the coordinates of a mechanism's joints.
+    """
 
     def __init__(self, target: Target):
         self._target = target
@@ -149,7 +151,12 @@ class ResultsAhead:
 
         model, start = self._target.model, (self._target.q0, self._target.v0)
         dynamics = model.dynamics(self._target.params or None)
-        energies_of(dynamics.system, dynamics.p, *(np.asarray(x, float) for x in start))
+        example = [np.asarray(x, float) for x in start]
+        energies_of(dynamics.system, dynamics.p, *example)
+        if self._target.mechanism is not None:
+            from zwang.mechanism.joint_motion import coordinates_program
+
+            coordinates_program(self._target.mechanism, *example)
 
 
 def require_alone(compile_only: bool, resume: object, stream: bool) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.compile import BoundProgram
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.relative_pose import PoseCoordinate, value_and_rate
 from zwang.mechanism.resolution import Ends
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
 RATE = " rate"
 """Ending of the name of a coordinate's rate."""
+MOST_ONE_BY_ONE = 5000
+"""States from which on a program for all of them, which takes twice as long to compile, is worth
+it."""
 
 
 def joint_motion(mechanism: Mechanism, run: Run) -> Variables:
@@ -39,17 +44,8 @@ def joint_motion(mechanism: Mechanism, run: Run) -> Variables:
     if not read:
         return Variables({}, {"time": (("time",), run.t, {"units": "s"})}, {})
     nq, y, t = run.model.system.nq, run.steps.y, run.steps.t
-    functions = [mechanism.compiled.joints.coordinate(ends) for ends in read.values()]
-    p = mechanism.params
-
-    @jax.jit
-    @jax.vmap
-    def at(q, v, t):
-        rate = mechanism.compiled.rate(q, v, t, p)
-        return value_and_rate(lambda q: jnp.stack([x(q, p) for x in functions]), q, rate)
-
     # at all steps, not at the samples: turns between two steps can be counted by their rates
-    values, rates = (np.asarray(x) for x in at(y[:, :nq], y[:, nq:], t))
+    values, rates = _at_states(mechanism, y[:, :nq], y[:, nq:], t)
     data: dict[str, tuple] = {}
     for i, (name, ends) in enumerate(read.items()):
         unit, value = ends.coordinate.unit, values[:, i]
@@ -63,6 +59,36 @@ def joint_motion(mechanism: Mechanism, run: Run) -> Variables:
         shown = {"units": f"{unit}/s", "long_name": f"rate of {shown['long_name']}"}
         data[name + RATE] = (("time",), rates[run.saved, i], shown)
     return Variables(data, {"time": (("time",), run.t, {"units": "s"})}, {})
+
+
+def _at_states(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> tuple:
+    """Coordinates of all joints and their rates at many states, shapes (k, coordinates)."""
+    if len(t) > MOST_ONE_BY_ONE:
+        over_states = jax.jit(jax.vmap(_values_and_rates(mechanism), in_axes=(None, 0, 0, 0)))
+        return tuple(np.asarray(x) for x in over_states(mechanism.params, q, v, t))
+    program = coordinates_program(mechanism, q[0], v[0])
+    return tuple(np.stack(x) for x in zip(*map(program, q, v, t), strict=True))
+
+
+def coordinates_program(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> BoundProgram:
+    """The program for the coordinates of all joints and their rates at one state; q and v are an
+    example.
+    """
+    given = mechanism.params, q, v, np.zeros(())
+    return BoundProgram(_values_and_rates(mechanism), given[:1], given[1:])
+
+
+def _values_and_rates(mechanism: Mechanism) -> Callable:
+    """`(p, q, v, t)` → the coordinates of all joints and their rates."""
+    functions = [mechanism.compiled.joints.coordinate(x) for x in _coordinates(mechanism).values()]
+    along = mechanism.compiled.rate
+
+    def values_and_rates(p, q, v, t):
+        return value_and_rate(
+            lambda q: jnp.stack([x(q, p) for x in functions]), q, along(q, v, t, p)
+        )
+
+    return values_and_rates
 
 
 def _coordinates(mechanism: Mechanism) -> dict[str, Ends]:

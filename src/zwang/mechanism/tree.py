@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from zwang.arithmetic import on_host
 from zwang.bodies import BodyTree, Branch, ball, prismatic, revolute
 from zwang.bodies.rotation import quaternion, rotation_matrix
 from zwang.bodies.screws.twist import motion
@@ -209,20 +210,20 @@ class SpanningTree:
 
     def joint_state(self, state: State, points: dict) -> State:
         """A state of all bodies in joint coordinates; what no joint of the tree allows is lost."""
-        tree, q = self.tree, self.tree.home
-        at = frames(jnp.asarray(state.q), points, self.geometry.carrier)
-        for by in self.carriers:
-            for name, value in self._read(by, np.asarray(state.q), at).items():
-                q[tree.coordinate(name)] = value
-        # twists are linear in v: their matrix by columns
-        J = jax.jit(jax.vmap(lambda v: tree.twists(jnp.asarray(q), v, tree.params), out_axes=-1))(
-            jnp.eye(tree.system.nv)
-        )
-        twists = self._body_twists(state)[[by.body for by in self.carriers]]
+        tree, q, own = self.tree, self.tree.home, np.asarray(state.q)
+        params, points = jax.tree.map(np.asarray, (tree.params, points))
+        # by NumPy, as each operation on its own would be compiled
+        with on_host():
+            at = frames(own, points, self.geometry.carrier)
+            for by in self.carriers:
+                for name, value in self._read(by, own, at).items():
+                    q[tree.coordinate(name)] = value
+            # twists are linear in v: their matrix by columns
+            columns = [tree.twists(q, v, params).ravel() for v in np.eye(tree.system.nv)]
+            twists = self._body_twists(state)[[by.body for by in self.carriers]]
         # twists of all bodies that the tree's joints allow best
-        v = np.linalg.lstsq(np.asarray(J).reshape(-1, tree.system.nv), twists.ravel(), rcond=None)[
-            0
-        ]
+        J = np.stack(columns, axis=1) if columns else np.zeros((twists.size, 0))
+        v = np.linalg.lstsq(J, twists.ravel(), rcond=None)[0]
         return State(jnp.asarray(q), jnp.asarray(v), state.t)
 
     def _read(self, by: Carrier, q: np.ndarray, at) -> dict[str, object]:
@@ -235,9 +236,7 @@ class SpanningTree:
             values = {f"{name}.{c}": own[i] for i, c in enumerate("xyz"[: self.geometry.d])}
             return {**values, f"{name}.{last}": own[2] if self.geometry.d == 2 else own[3:]}
         a, b = self.ends[by.joint]
-        pose = jax.tree.map(
-            lambda x: np.asarray(x)[0], relative_poses(at, np.array([a]), np.array([b]))
-        )
+        pose = jax.tree.map(lambda x: x[0], relative_poses(at, np.array([a]), np.array([b])))
         values = {}
         for ending, freedom in self._equations(by.joint).endings().items():
             # twists of a ball joint keep their sign where it is met from its second body
@@ -264,7 +263,7 @@ class SpanningTree:
         spin[:, 3 - v[:, d:].shape[1] :] = v[:, d:]
         if d == 3:
             # angular velocities of bodies in space are in body axes
-            spin = np.einsum("nij,nj->ni", np.asarray(rotation_matrix(jnp.asarray(q[:, 3:]))), spin)
+            spin = np.einsum("nij,nj->ni", np.asarray(rotation_matrix(q[:, 3:])), spin)
         return np.hstack([speed - np.cross(spin, place), spin])
 
     def body_state(self, q, v, p) -> tuple[Array, Array]:
@@ -280,11 +279,9 @@ class SpanningTree:
 
 def _motion(offset: np.ndarray, orientation: np.ndarray) -> np.ndarray:
     """A point's frame on its body as a rigid motion of space."""
-    if np.ndim(orientation) == 2:
-        return np.asarray(motion(jnp.asarray(orientation), jnp.asarray(offset)))
-    c, s = np.cos(orientation), np.sin(orientation)
-    return np.asarray(
-        motion(
-            jnp.asarray([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]), jnp.asarray([*offset, 0.0])
-        )
-    )
+    with on_host():
+        if np.ndim(orientation) == 2:
+            return np.asarray(motion(np.asarray(orientation), np.asarray(offset)))
+        c, s = np.cos(orientation), np.sin(orientation)
+        turned = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        return np.asarray(motion(turned, np.array([*offset, 0.0])))

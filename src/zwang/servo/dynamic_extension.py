@@ -296,7 +296,9 @@ def _generic(
 
 
 def _nu(bound: Controller, state: State) -> int:
-    return bound.servo.actuation_matrix(state.q, state.t, bound.dynamics.p).shape[1]
+    # traced alone: carried out, each of its operations would be compiled
+    matrix = lambda q, t: bound.servo.actuation_matrix(q, t, bound.dynamics.p)
+    return jax.eval_shape(matrix, state.q, state.t).shape[1]
 
 
 def _held(bound: Controller, state: State, inputs: Mapping[str, float] | None) -> np.ndarray:

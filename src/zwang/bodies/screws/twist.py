@@ -11,10 +11,10 @@ The exponential holds for ‖ω‖ = 1, where v + ω̂²v = ω ωᵀv is the adv
 
 from __future__ import annotations
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from zwang.arithmetic import xp
 from zwang.errors import ModelError
 
 
@@ -47,16 +47,16 @@ def prismatic(direction) -> np.ndarray:
 
 def hat(w: Float[Array, "... 3"]) -> Float[Array, "... 3 3"]:
     """ŵ with ŵ x = w × x."""
-    x, y, z = jnp.moveaxis(w, -1, 0)
-    zero = jnp.zeros_like(x)
+    x, y, z = xp.moveaxis(w, -1, 0)
+    zero = xp.zeros_like(x)
     rows = [(zero, -z, y), (z, zero, -x), (-y, x, zero)]
-    return jnp.stack([jnp.stack(row, axis=-1) for row in rows], axis=-2)
+    return xp.stack([xp.stack(row, axis=-1) for row in rows], axis=-2)
 
 
 def motion(R: Float[Array, "... 3 3"], place: Float[Array, "... 3"]) -> Float[Array, "... 4 4"]:
     """g of a rotation and a place [m]."""
-    bottom = jnp.broadcast_to(jnp.array([0.0, 0.0, 0.0, 1.0]), (*R.shape[:-2], 1, 4))
-    return jnp.concatenate([jnp.concatenate([R, place[..., None]], axis=-1), bottom], axis=-2)
+    bottom = xp.broadcast_to(xp.array([0.0, 0.0, 0.0, 1.0]), (*R.shape[:-2], 1, 4))
+    return xp.concatenate([xp.concatenate([R, place[..., None]], axis=-1), bottom], axis=-2)
 
 
 def exponential(twist: Float[Array, "... 6"], q: Float[Array, "..."]) -> Float[Array, "... 4 4"]:
@@ -66,31 +66,31 @@ def exponential(twist: Float[Array, "... 6"], q: Float[Array, "..."]) -> Float[A
         twist: with ‖ω‖ = 1 or ω = 0, as `revolute` and `prismatic` give it.
         q: angle [rad], or distance [m] where ω = 0.
     """
-    v, w, q = twist[..., :3], hat(twist[..., 3:]), jnp.asarray(q)[..., None]
-    s, c = jnp.sin(q), jnp.cos(q)
+    v, w, q = twist[..., :3], hat(twist[..., 3:]), xp.asarray(q)[..., None]
+    s, c = xp.sin(q), xp.cos(q)
     wv = (w @ v[..., None])[..., 0]
     wwv = (w @ wv[..., None])[..., 0]
-    R = jnp.eye(3) + s[..., None] * w + (1 - c)[..., None] * (w @ w)
+    R = xp.eye(3) + s[..., None] * w + (1 - c)[..., None] * (w @ w)
     return motion(R, q * (v + wwv) - s * wwv + (1 - c) * wv)
 
 
 def inverse(g: Float[Array, "... 4 4"]) -> Float[Array, "... 4 4"]:
     """g⁻¹ = [[Rᵀ, −Rᵀp], [0, 1]]."""
-    back = jnp.swapaxes(g[..., :3, :3], -1, -2)
+    back = xp.swapaxes(g[..., :3, :3], -1, -2)
     return motion(back, -(back @ g[..., :3, 3:])[..., 0])
 
 
 def adjoint(g: Float[Array, "... 4 4"]) -> Float[Array, "... 6 6"]:
     """Ad_g = [[R, p̂R], [0, R]]."""
     R, p = g[..., :3, :3], g[..., :3, 3]
-    upper = jnp.concatenate([R, hat(p) @ R], axis=-1)
-    return jnp.concatenate([upper, jnp.concatenate([jnp.zeros_like(R), R], axis=-1)], axis=-2)
+    upper = xp.concatenate([R, hat(p) @ R], axis=-1)
+    return xp.concatenate([upper, xp.concatenate([xp.zeros_like(R), R], axis=-1)], axis=-2)
 
 
 def bracket(a: Float[Array, "... 6"], b: Float[Array, "... 6"]) -> Float[Array, "... 6"]:
     """`[a, b] = ad_a b`, the Lie bracket of two twists."""
-    (va, wa), (vb, wb) = jnp.split(a, 2, axis=-1), jnp.split(b, 2, axis=-1)
-    return jnp.concatenate([jnp.cross(wa, vb) - jnp.cross(wb, va), jnp.cross(wa, wb)], axis=-1)
+    (va, wa), (vb, wb) = xp.split(a, 2, axis=-1), xp.split(b, 2, axis=-1)
+    return xp.concatenate([xp.cross(wa, vb) - xp.cross(wb, va), xp.cross(wa, wb)], axis=-1)
 
 
 def _direction(given, what: str) -> np.ndarray:

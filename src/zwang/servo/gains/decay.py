@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 
 from zwang.arguments import instance
@@ -51,7 +52,8 @@ def require_decay(name: str, gain: AbstractGain, order: int) -> None:
         ModelError: if the gain does not fit the order, is not finite, or has a pole whose real part
             is not negative.
     """
-    gain.coefficients(order)
+    # traced alone, as each operation on numbers would be compiled: whether they fit the order
+    jax.eval_shape(lambda: gain.coefficients(order))
     if not is_concrete(gain):
         return
     poles = gain.error_poles(order)

@@ -9,6 +9,7 @@ import numpy as np
 
 from zwang.algebra.judgement import AT_REST, SUMMED
 from zwang.dynamics.drift.metric import condition_of_mass
+from zwang.dynamics.evaluation import evaluate
 from zwang.equations.state import host_state
 from zwang.simulation.results import servo_warnings
 from zwang.simulation.results.branch_taken import unnamed
@@ -136,9 +137,8 @@ def _inaccurate(run: Run, data: Variables) -> Iterator[str]:
         return
     worst = int(np.nanargmax(accuracy))
     t = float(data["time"].values[worst])
-    condition = condition_of_mass(
-        run.model.system.mass_matrix(run.q[worst], run.t[worst], run.flow.dynamics.p)
-    )
+    state = host_state(run.q[worst], run.v[worst], run.t[worst])
+    condition = condition_of_mass(evaluate(run.flow.dynamics, state).M)
     cure = "remove rows that nearly repeat others, or expect no more than this"
     if SUMMED * condition > asked:
         cause = f"the mass matrix is ill-conditioned ({condition:.1e})"
