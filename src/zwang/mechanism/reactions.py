@@ -17,20 +17,26 @@ Reference: Luh, Walker and Paul (1980), J. Dyn. Sys., Meas., Control 102, 69-76 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
+from zwang.arithmetic import on_host, xp
 from zwang.bodies.rotation import rotation_matrix
+from zwang.compile import BoundProgram
 from zwang.display import present
+from zwang.dynamics.evaluation import evaluate
+from zwang.dynamics.host import dense
 from zwang.dynamics.motion import Motion
+from zwang.equations.state import host_state
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.joint_constraints import RATES
 from zwang.mechanism.mechanism import Mechanism, same_numbers
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import Frames
+from zwang.mechanism.tree import SpanningTree
 from zwang.text import counted
 
 if TYPE_CHECKING:
@@ -243,45 +249,81 @@ def shares(mechanism: Mechanism, q, v, t, motion: Motion, control=None) -> Share
             {k: np.reshape(x, (n, -1)) for k, x in motion.by_constraint.items()},
         )
     else:
-        program = jax.jit(lambda *at: jax.lax.map(lambda x: _at_bodies(mechanism, *x), at))
-        found = Shares(*program(*many, np.reshape(np.asarray(t), n), controls))
-    return jax.tree.map(lambda x: np.asarray(x)[0] if one else np.asarray(x), found)
+        found = _at_bodies(mechanism, many, np.reshape(np.asarray(t), n), controls)
+    return jax.tree.map(lambda x: x[0] if one else x, found)
 
 
-def _at_bodies(mechanism: Mechanism, q, v, acceleration, multipliers, t, control) -> Shares:
-    """One state in joint coordinates."""
-    m, p, tree = mechanism.maximal, mechanism.maximal.model.params, mechanism.compiled.tree
+def _at_bodies(
+    mechanism: Mechanism, states: list[np.ndarray], t: np.ndarray, controls: np.ndarray
+) -> Shares:
+    """States in joint coordinates: q, v, v̇ and multipliers, each with a leading axis."""
+    q, v, acceleration, multipliers = states
+    m, tree = mechanism.maximal, mechanism.compiled.tree
     assert tree is not None
-    rate = mechanism.model.system.rate(q, v, t, mechanism.model.params)
-    # positions, velocities and accelerations of the bodies in one pass through the tree
-    (Q, V), (_, a) = jax.jvp(
-        lambda q, v: tree.body_state(q, v, mechanism.model.params), (q, v), (rate, acceleration)
-    )
+    bodies = _program(_bodies_of(mechanism), mechanism.model.params, q, v, t, acceleration)
+    Q, V, a = (np.stack(x) for x in zip(*map(bodies, q, v, t, acceleration), strict=True))
+    # the program that assembled the mechanism in the coordinates of its bodies
+    dynamics = m.model.passive.dynamics()
+    at = [evaluate(dynamics, host_state(*x)) for x in zip(Q, V, t, strict=True)]
+    A, M, F = (np.stack(x) for x in zip(*((dense(x.A), x.M, x.F) for x in at), strict=True))
     rows, own = m.model.constraints.row_slices, mechanism.model.constraints.row_slices
-    A, system = m.model.constraints.matrix(Q, V, t, p), m.model.system
-    made = {name: A[rows[name]].T @ multipliers[own[name]] for name in own}
-    M = system.mass_matrix(Q, t, p)
+    made = {
+        name: np.einsum("krn,kr->kn", A[:, rows[name]], multipliers[:, own[name]]) for name in own
+    }
     # M of bodies is diagonal, or has a block for each body
-    inertial = M * a if M.ndim == 1 else jnp.einsum("bij,bj->bi", M, a.reshape(len(M), -1)).ravel()
+    blocks = M if M.ndim == 2 else M.reshape(len(M), -1, *M.shape[-2:])
+    inertial = M * a if M.ndim == 2 else _by_blocks(blocks, a)
     # what no loop joint, drive or actuator provides must come from the joints that carry the bodies
-    missing = inertial - system.force(Q, V, t, p) - sum(made.values())
+    missing = inertial - F - sum(made.values())
     if m.compiled.servo is not None:
-        missing -= m.compiled.servo.actuation_matrix(Q, t, p) @ control
-    place, turned, force, torque = _in_space(Q, missing, m.d)
-    carried, meets = jnp.asarray(tree.carried, float), jnp.asarray(tree.meets)[:, :, None]
-    # about the origin
-    force, torque = (
-        carried @ force,
-        carried @ (torque + jnp.cross(place, force)),
-    )
-    forces, torques = (
-        meets * force[:, None],
-        meets * (torque[:, None] - jnp.cross(place, force[:, None])),
-    )
-    for by, f, tau in zip(tree.carriers, forces, torques, strict=True):
-        if by.joint is not None:
-            made[by.joint] = _of_bodies(turned, f, tau, m.d)
+        actuation = m.compiled.servo.actuation_matrix
+        matrix = _program(lambda p, q, t: actuation(q, t, p), m.model.params, Q, t)
+        effort = [matrix(*x) @ u for *x, u in zip(Q, t, controls, strict=True)]
+        missing -= np.stack(effort)
+    with on_host():
+        carried = [_carried(tree, x, force, m.d) for x, force in zip(Q, missing, strict=True)]
+    made |= {name: np.stack([x[name] for x in carried]) for name in carried[0]}
     return Shares(Q, made)
+
+
+def _program(function: Callable, p, *example: np.ndarray) -> BoundProgram:
+    """A function of parameters and of one state, of arrays that have a leading axis."""
+    return BoundProgram(function, (p,), tuple(x[0] for x in example))
+
+
+def _bodies_of(mechanism: Mechanism) -> Callable:
+    """`(p, q, v, t, v̇)` → coordinates, velocities and accelerations of all bodies, in one pass
+    through the tree.
+    """
+    system, tree = mechanism.model.system, mechanism.compiled.tree
+    assert tree is not None
+
+    def bodies(p, q, v, t, acceleration):
+        state = lambda q, v: tree.body_state(q, v, p)
+        (Q, V), (_, a) = jax.jvp(state, (q, v), (system.rate(q, v, t, p), acceleration))
+        return Q, V, a
+
+    return bodies
+
+
+def _by_blocks(M: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """`M a` for blocks (n, nb, k, k)."""
+    return np.einsum("kbij,kbj->kbi", M, a.reshape(*M.shape[:2], -1)).reshape(a.shape)
+
+
+def _carried(tree: SpanningTree, Q, missing, d: int) -> dict[str, np.ndarray]:
+    """Generalized forces of the joints that carry bodies, of what these miss, at one state."""
+    place, turned, force, torque = _in_space(Q, missing, d)
+    carried, meets = np.asarray(tree.carried, float), np.asarray(tree.meets)[:, :, None]
+    # about the origin
+    force, torque = carried @ force, carried @ (torque + np.cross(place, force))
+    forces = meets * force[:, None]
+    torques = meets * (torque[:, None] - np.cross(place, force[:, None]))
+    return {
+        by.joint: np.asarray(_of_bodies(turned, f, tau, d))
+        for by, f, tau in zip(tree.carriers, forces, torques, strict=True)
+        if by.joint is not None
+    }
 
 
 def _in_space(Q, own, d: int):
@@ -292,18 +334,18 @@ def _in_space(Q, own, d: int):
         bodies, own = Q.reshape(-1, 3), own.reshape(-1, 3)
         flat, upright = ((0, 0), (0, 1)), ((0, 0), (2, 0))
         return (
-            jnp.pad(bodies[:, :2], flat),
+            xp.pad(bodies[:, :2], flat),
             None,
-            jnp.pad(own[:, :2], flat),
-            jnp.pad(own[:, 2:], upright),
+            xp.pad(own[:, :2], flat),
+            xp.pad(own[:, 2:], upright),
         )
     bodies, own = Q.reshape(-1, 7), own.reshape(-1, 6)
     turned = rotation_matrix(bodies[:, 3:])
-    return bodies[:, :3], turned, own[:, :3], jnp.einsum("nij,nj->ni", turned, own[:, 3:])
+    return bodies[:, :3], turned, own[:, :3], xp.einsum("nij,nj->ni", turned, own[:, 3:])
 
 
 def _of_bodies(turned, force, torque, d: int):
     """Forces and torques in space as generalized forces of the bodies: the way back."""
     if d == 2:
-        return jnp.hstack([force[:, :2], torque[:, 2:]]).ravel()
-    return jnp.hstack([force, jnp.einsum("nji,nj->ni", turned, torque)]).ravel()
+        return xp.hstack([force[:, :2], torque[:, 2:]]).ravel()
+    return xp.hstack([force, xp.einsum("nji,nj->ni", turned, torque)]).ravel()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -210,7 +211,8 @@ class SpanningTree:
 
     def joint_state(self, state: State, points: dict) -> State:
         """A state of all bodies in joint coordinates; what no joint of the tree allows is lost."""
-        tree, q, own = self.tree, self.tree.home, np.asarray(state.q)
+        # NumPy's arrays do where JAX's are declared
+        tree, own, q = cast(Any, (self.tree, np.asarray(state.q), self.tree.home))
         params, points = jax.tree.map(np.asarray, (tree.params, points))
         # by NumPy, as each operation on its own would be compiled
         with on_host():
@@ -256,7 +258,7 @@ class SpanningTree:
         shape (nb, 6).
         """
         n, d = len(self.geometry.bodies), self.geometry.d
-        q, v = np.asarray(state.q).reshape(n, -1), np.asarray(state.v).reshape(n, -1)
+        q, v = cast(Any, [np.asarray(x).reshape(n, -1) for x in (state.q, state.v)])
         place, speed, spin = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((n, 3))
         place[:, :d], speed[:, :d] = q[:, :d], v[:, :d]
         # a planar mechanism turns about the third axis alone
@@ -279,9 +281,9 @@ class SpanningTree:
 
 def _motion(offset: np.ndarray, orientation: np.ndarray) -> np.ndarray:
     """A point's frame on its body as a rigid motion of space."""
-    with on_host():
-        if np.ndim(orientation) == 2:
-            return np.asarray(motion(np.asarray(orientation), np.asarray(offset)))
+    if np.ndim(orientation) < 2:
         c, s = np.cos(orientation), np.sin(orientation)
-        turned = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-        return np.asarray(motion(turned, np.array([*offset, 0.0])))
+        orientation = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        offset = np.array([*offset, 0.0])
+    with on_host():
+        return np.asarray(motion(*cast(Any, (np.asarray(orientation), np.asarray(offset)))))
