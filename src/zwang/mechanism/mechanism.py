@@ -57,6 +57,11 @@ class Placed(NamedTuple):
     bodies: Float[Array, " nq"]
 
 
+MOST_PLACED_BY_NUMPY = 500
+"""Configurations from which on those of a tree of bodies take longer by NumPy, a millisecond each,
+than a program takes to compile."""
+
+
 def _placed(frames, body_state, params, still, q) -> Placed:
     return Placed(frames(q, params), body_state(q, still).q)
 
@@ -282,14 +287,17 @@ class Mechanism:
     def placed(self, q) -> Placed:
         """Where points and bodies are in many configurations, shape (n, nq), on the host."""
         made, q = self.compiled, np.asarray(q, float)
-        if made.tree is None:
-            # q are the bodies' own coordinates, and their points need no program
-            with on_host():
-                found = [made.joints.frames(x, self.params) for x in q]
-            places: list[Any] = [np.stack(x) for x in zip(*found, strict=True)]
-            return Placed(Frames(*places), cast(Any, q))
-        fixed = made.joints.frames, made.body_state, self.params, np.zeros(self.model.system.nv)
-        return mapped(_placed, fixed, q)
+        tree, places = made.tree, q  # without a tree q are those of the bodies
+        still = None if tree is None else np.zeros(self.model.system.nv)
+        if tree is not None and len(q) > MOST_PLACED_BY_NUMPY:
+            return mapped(_placed, (made.joints.frames, made.body_state, self.params, still), q)
+        params = jax.tree.map(np.asarray, self.params)
+        with on_host():
+            found = [made.joints.frames(x, params) for x in q]
+            if tree is not None:
+                places = np.stack([tree.body_state(x, still, params)[0] for x in q])
+        frames: list[Any] = [np.stack(x) for x in zip(*found, strict=True)]
+        return Placed(Frames(*frames), cast(Any, places))
 
     def body_state(self, q, v) -> State:
         """Coordinates and velocities of all bodies, as `maximal` has them."""

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from zwang.arithmetic import on_host
+from zwang.arithmetic import on_host, xp
 from zwang.bodies import BodyTree, Branch, ball, prismatic, revolute
 from zwang.bodies.rotation import quaternion, rotation_matrix
 from zwang.bodies.screws.twist import motion
@@ -57,10 +57,10 @@ class TreePoses:
         at = self.equations.poses(q, p)
         if self.d == 3:
             return at[self.order]
-        home = jnp.arctan2(p["frame"][:, 1, 0], p["frame"][:, 0, 0])
+        home = xp.arctan2(p["frame"][:, 1, 0], p["frame"][:, 0, 0])
         # counts whole turns
         angle = home + self.equations.tree.carried @ (p["twist"][:, 5] * q)
-        return jnp.concatenate([at[:, :2, 3], angle[:, None]], axis=1)[self.order].ravel()
+        return xp.concatenate([at[:, :2, 3], angle[:, None]], axis=1)[self.order].ravel()
 
 
 class SpanningTree:
@@ -272,11 +272,11 @@ class SpanningTree:
         """Coordinates and velocities of all bodies, as in `PlanarBodies` and `RigidBodies`."""
         at, twists = (x[self.order] for x in (self.tree.poses(q, p), self.tree.twists(q, v, p)))
         place, R, turning = at[:, :3, 3], at[:, :3, :3], twists[:, 3:]
-        speed = twists[:, :3] + jnp.cross(turning, place)
+        speed = twists[:, :3] + xp.cross(turning, place)
         if self.geometry.d == 2:
-            return self.poses(q, p), jnp.hstack([speed[:, :2], turning[:, 2:]]).ravel()
-        spin = jnp.einsum("nji,nj->ni", R, turning)
-        return jnp.hstack([place, quaternion(R)]).ravel(), jnp.hstack([speed, spin]).ravel()
+            return self.poses(q, p), xp.hstack([speed[:, :2], turning[:, 2:]]).ravel()
+        spin = xp.einsum("nji,nj->ni", R, turning)
+        return xp.hstack([place, quaternion(R)]).ravel(), xp.hstack([speed, spin]).ravel()
 
 
 def _motion(offset: np.ndarray, orientation: np.ndarray) -> np.ndarray:
