@@ -269,6 +269,7 @@ def keep_programs(folder: Path | str | None = None, *, on: bool = True, task: st
         Why nothing is cached; empty if something is, or if nothing is wanted.
     """
     global _current, _chosen
+    finish_keeping()
     _current, _chosen = None, True
     folder = None if folder is None else file_name(folder, "keep_programs: folder")
     if not flag(on, "keep_programs: on") or os.environ.get("ZWANG_KEEP") == "0" or is_plain():
