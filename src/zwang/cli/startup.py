@@ -26,8 +26,10 @@ def start_jax(task: str = "") -> str:
     # evaluation
     jax.config.update("jax_cpu_enable_async_dispatch", False)
     without_cache = _with_cache(task)
-    # what has been imported lives as long as the process, and is not looked through again
-    gc.freeze()
+    # what has been imported lives as long as the process, and is not looked through again; once, as
+    # what is garbage at a second command of one process would be kept
+    if not gc.get_freeze_count():
+        gc.freeze()
     gc.set_threshold(*GARBAGE)
     return without_cache
 
