@@ -1,11 +1,15 @@
 """Each check of an argument takes what is right and names what is wrong; its limits are exact."""
 
+import functools
 import re
+import types
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jaxtyping import Array, Float
 
 from zwang import arguments as a
 from zwang.errors import LONGEST_WORD, ModelError, shortened
@@ -172,3 +176,72 @@ def test_numbers_that_are_traced_pass_where_they_may():
     assert traced(lambda x: a.real_array([x, 2.0], "x"), 1.0)
     refused(lambda: a.real_array(jnp.ones(2) * 1j, "x"), "x is complex")
     refused(lambda: a.real_array(jnp.ones(2, bool), "x"), "expected numbers")
+
+
+class Inner(eqx.Module):
+    """Fields as strategies declare them: by their text."""
+
+    threshold: "float" = 1e-8
+    sweeps: "int" = 3
+    quick: "bool" = True
+
+
+class Outer(eqx.Module):
+    rate: 'Float[Array, "..."] | float' = 1.0
+    inner: Inner = eqx.field(default_factory=Inner)
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (Outer(rate=-1.0), r"s: rate is -1\.0, expected a number, at least 0"),
+        (Outer(rate=np.array([1.0, -2.0])), "s: rate is array.*expected numbers of at least 0"),
+        (Outer(inner=Inner(threshold=-1e-9)), "s: threshold is -1e-09"),
+        (Outer(inner=Inner(threshold=np.ones(2))), "s: threshold is array"),
+        (Outer(inner=Inner(sweeps=2.5)), "s: sweeps is 2.5"),
+        (Outer(inner=Inner(quick=1)), "s: quick is 1"),
+    ],
+    ids=str,
+)
+def test_fields_of_a_strategy_are_of_their_kind(value, says):
+    refused(lambda: a.strategy(value, Outer, "s", "an Outer()"), says)
+
+
+def test_fields_of_a_strategy_at_their_limits_are_taken():
+    for value in (
+        Outer(0.0),
+        Outer(INF),
+        Outer(np.array([0.0, 2.0])),
+        Outer(inner=Inner(0.0)),
+        Outer(inner=Inner(INF)),
+    ):
+        a.strategy(value, Outer, "s", "an Outer()")
+    # its numbers are not known, and neither is their sign
+    jax.jit(lambda x: a.strategy(Outer(x), Outer, "s", "an Outer()") or x)(-np.ones(2))
+
+
+def test_a_label_is_a_text():
+    assert a.label("pin", "x") == "pin"
+    for value in (3, None, b"pin", ["pin"]):
+        refused(lambda value=value: a.label(value, "x"), "x is .*, expected a text")
+
+
+def test_objects_are_shown_by_what_they_are():
+    assert a.shown(len) == "the function len"
+    # it can be called and has no name; it has one and cannot be called
+    assert a.shown(functools.partial(len)).startswith("functools.partial")
+    assert a.shown(types.SimpleNamespace(__name__="thing")).startswith("namespace(")
+    assert len(a.shown("x" * 200)) == 60 and a.shown("y" * 58) == repr("y" * 58)
+    assert a.shown("z" * 59) == "'" + "z" * 58 + "…"
+
+
+def test_a_call_that_does_not_fit_a_function_of_the_host_is_one_sentence():
+    @a.host_only("call it outside")
+    def weighed(mass, scale=1.0):
+        return len(mass) * scale
+
+    assert weighed([1.0, 2.0], scale=3.0) == 6.0
+    refused(lambda: weighed([1.0], sclae=2.0), "weighed.*sclae")
+    refused(weighed, "weighed.*mass")
+    with pytest.raises(TypeError):
+        weighed(3.0)  # a fault of the function's own is not blamed on the call
