@@ -1,6 +1,7 @@
 """Files stay short and well named, and nothing pins a download address."""
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -17,6 +18,10 @@ COLUMNS = 100
 TEXTS = {".py", ".pyi", ".md", ".toml", ".txt", ".cff", ".c", ".h", ".in", ".js", ".css", ".html"}
 """Files that people write. Pictures (.svg) and reference values (.json) are written by programs."""
 FOLDERS = ("src", "tests", "benchmarks", "docs", "examples", ".ci")
+KEPT = {*FOLDERS, "paper", "verification", ".editorconfig", ".gitignore", "Makefile", "LICENSE"}
+KEPT |= {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CITATION.cff"}
+KEPT |= {"pyproject.toml", "constraints.txt"}
+"""What lies in the root of the repository: nothing that a download or a run left there."""
 BUILT = {"_build", "jupyter_execute", "mathjax", "__pycache__"}
 WIDE = {
     "src/zwang/output/viewer/three.js": "a bundle that esbuild writes",
@@ -65,6 +70,15 @@ def written_files():
         made = place.as_posix().startswith(MADE_BY_DOCS)
         if named and not made and not BUILT & {*place.parts}:
             yield path
+
+
+def test_the_root_holds_what_belongs_there():
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a checkout")
+    names = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout
+    assert {name.split("/")[0] for name in names.split("\0") if name} == KEPT
 
 
 def test_a_line_fits_on_a_screen():
