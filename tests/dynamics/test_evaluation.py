@@ -1,5 +1,7 @@
 """The compiled evaluation of a model, as starts use it."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -51,3 +53,32 @@ def test_the_last_stage_is_the_end_of_the_step(method, stages):
     last = padded.a[stages - 1, : method.stages]
     np.testing.assert_array_equal(last, method.b)
     assert padded.c[stages - 1] == 1 and not np.any(padded.a[stages:])
+
+
+@pytest.mark.parametrize("name", ["five-bar", "bennett", "rolling-disk", "motor-linkage"])
+def test_functions_without_stages_are_those_of_a_stage(name):
+    """A mechanism in joint coordinates is put together by them."""
+    example = gallery.load(name)
+    model = example.model.passive
+    state = model.state(example.q0, example.v0, 0.0)
+    whole = evaluation.evaluate(model.dynamics(), state)
+    standing = dataclasses.replace(model.dynamics(), stepped=False)
+    alone = evaluation.evaluate(standing, state)
+    for key in whole._fields:
+        if key != "control":
+            x, y = getattr(alone, key), getattr(whole, key)
+            np.testing.assert_allclose(x, y, atol=1e-12 * (1 + np.max(np.abs(y), initial=0)))
+
+
+def test_what_is_never_stepped_is_compiled_without_stages(monkeypatch):
+    made = []
+    program = evaluation.BoundProgram
+    monkeypatch.setattr(
+        evaluation, "BoundProgram", lambda f, *x: made.append(f.__name__) or program(f, *x)
+    )
+    mechanism = gallery.load("bennett").mechanism
+    joint = dataclasses.replace(mechanism, coordinates="joint", name="bennett by joints")
+    made.clear()
+    assert joint.start_state is not None
+    kinds = [x for x in made if x in ("_functions", "stages_of")]
+    assert kinds == ["_functions", "stages_of"]

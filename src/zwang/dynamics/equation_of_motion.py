@@ -114,6 +114,8 @@ class Dynamics(eqx.Module):
         structure: whether A is an array, or where it has entries if they alone are kept.
         parts: for a placement, the motion without its last constraints, whose evaluation is or
             will be compiled anyway, and these constraints (`zwang.dynamics.evaluation.evaluate`).
+        stepped: whether steps may be taken; if not, the model's functions are compiled without the
+            linear algebra of a stage, in half the time.
     """
 
     system: System
@@ -126,6 +128,7 @@ class Dynamics(eqx.Module):
     law: Actuation | None = None
     structure: AbstractStructure = DENSE
     parts: tuple[Dynamics, Constraints] | None = None
+    stepped: bool = eqx.field(static=True, default=True)
 
     @property
     def passive(self) -> Dynamics:

@@ -159,7 +159,52 @@ def _nothing(dynamics: Dynamics, y) -> ModelEvaluation:
     return ModelEvaluation(*rows, zeros(M), vector, vector, control)
 
 
-class BoundEvaluation:
+class _Remembering:
+    """What evaluates a motion at one state (`at`), and remembers the last ones: a start is
+    measured, placed and judged at the same few states.
+    """
+
+    def __init__(self):
+        self._known: Recent[ModelEvaluation] = Recent(most=4)
+
+    def at(self, t: Any, y: Any) -> ModelEvaluation:
+        """The model's functions at one state."""
+        raise NotImplementedError
+
+    def remembered(self, t: Any, y: Any) -> ModelEvaluation:
+        """The same."""
+        key = float(t), y.tobytes()
+        if (known := self._known.get(key)) is None:
+            known = self.at(t, y)
+            self._known.put(key, known)
+        return known
+
+
+class BoundFunctions(_Remembering):
+    """The compiled functions of a motion that is never stepped, with its numbers: without stages
+    and their linear algebra.
+    """
+
+    def __init__(self, dynamics: Dynamics):
+        super().__init__()
+        system, self._nq = dynamics.system, dynamics.system.nq
+        example = np.zeros(system.nq), np.zeros(system.nv), np.zeros(())
+        self._call = BoundProgram(_functions, (system, dynamics.constraints, dynamics.p), example)
+
+    def at(self, t: Any, y: Any) -> ModelEvaluation:
+        """The model's functions at one state."""
+        return self._call(y[: self._nq], y[self._nq :], np.float64(t))
+
+
+def _functions(system: System, constraints: Constraints, p, q, v, t) -> ModelEvaluation:
+    """The model's functions as they are written, without actuators."""
+    phi, psi, A, b = _rows(constraints, p, q, v, t)
+    M = jnp.asarray(system.mass_matrix(q, t, p), q.dtype)
+    F = jnp.asarray(system.force(q, v, t, p), q.dtype)
+    return ModelEvaluation(phi, psi, A, b, M, F, jnp.zeros_like(F))
+
+
+class BoundEvaluation(_Remembering):
     """The compiled evaluation of one motion, with its numbers.
 
     Args:
@@ -167,12 +212,12 @@ class BoundEvaluation:
     """
 
     def __init__(self, dynamics: Dynamics, drift: AbstractDrift):
+        super().__init__()
         n = dynamics.system.nq + dynamics.system.nv
         zero, self._single = np.zeros(()), (np.zeros((STAGES, STAGES)), np.zeros(STAGES))
         # one signature for starts, stages and samples, so that one compiled program serves them all
         example = (zero, np.zeros(n), zero, *self._single, zero, zero)
         self._call = BoundProgram(stages_of, (with_scales(dynamics), drift), example)
-        self._known: Recent[ModelEvaluation] = Recent(most=4)
 
     @property
     def key(self) -> Any:
@@ -198,14 +243,6 @@ class BoundEvaluation:
     def at(self, t: Any, y: Any) -> ModelEvaluation:
         """The model's functions at one state."""
         return self.untreated(t, y).last
-
-    def remembered(self, t: Any, y: Any) -> ModelEvaluation:
-        """The same, for a start: it is measured, placed and judged at the same few states."""
-        key = float(t), y.tobytes()
-        if (known := self._known.get(key)) is None:
-            known = self.at(t, y)
-            self._known.put(key, known)
-        return known
 
 
 @dataclasses.dataclass(frozen=True)
@@ -270,7 +307,7 @@ def with_scales(dynamics: Dynamics) -> Dynamics:
 
 PROJECTION = Projection()
 """One object, so that evaluations without a drift of their own are known by it."""
-_BOUND: Recent[tuple[Dynamics, AbstractDrift, BoundEvaluation]] = Recent(most=8)
+_BOUND: Recent[tuple[Dynamics, AbstractDrift, BoundEvaluation | BoundFunctions]] = Recent(most=8)
 """By the identities of the motion and its drift, which are kept so that these stay theirs."""
 
 
@@ -292,14 +329,16 @@ def evaluate(dynamics: Dynamics, s: State, drift: AbstractDrift | None = None) -
     return bound.remembered(float(t), np.concatenate([q, v]))
 
 
-def _bound(dynamics: Dynamics, drift: AbstractDrift) -> BoundEvaluation:
+def _bound(dynamics: Dynamics, drift: AbstractDrift) -> BoundEvaluation | BoundFunctions:
     """The compiled evaluation of a motion; a start asks for it two dozen times, and to bind its
     numbers takes ten times as long as a call.
     """
     key = id(dynamics), id(drift)
     known = _BOUND.get(key)
     if known is None or known[0] is not dynamics or known[1] is not drift:
-        known = dynamics, drift, BoundEvaluation(dynamics, drift)
+        alone = not dynamics.stepped and dynamics.law is None and not dynamics.structure.sparse
+        bound = BoundFunctions(dynamics) if alone else BoundEvaluation(dynamics, drift)
+        known = dynamics, drift, bound
         _BOUND.put(key, known)
     return known[2]
 

@@ -149,14 +149,22 @@ def placed(
     params: PyTree = None,
     pseudoinverse: AbstractPseudoinverse | None = None,
     parts: tuple[Model, tuple[AbstractConstraint, ...]] | None = None,
+    stepped: bool = True,
 ) -> Placement:
     """`consistent_state`, of a model which may consist of another one and further constraints
-    (`parts`): that other one's evaluation is then compiled, and used for both.
+    (`parts`): that other one's evaluation is then compiled, and used for both. `stepped` is whether
+    the model may be run afterwards (`Dynamics`).
     """
     state = model.state(q, v, t)
-    dynamics = model.dynamics(params, pseudoinverse)
+
+    def bound(model: Model) -> Dynamics:
+        if stepped:
+            return model.dynamics(params, pseudoinverse)
+        return dataclasses.replace(model.passive.dynamics(params, pseudoinverse), stepped=False)
+
+    dynamics = bound(model)
     if parts is not None:
-        base, further = parts[0].dynamics(params, pseudoinverse), parts[1]
+        base, further = bound(parts[0]), parts[1]
         rows = Constraints(further, base.system, base.p)
         # a sparse factor needs the entries of all rows in one layout
         if not base.structure.sparse:

@@ -74,9 +74,13 @@ def _start_end(mechanism: Mechanism, name: str) -> Ends:
     raise PartError(where, f"a {kind.name} joint has several coordinates; give {names}.")
 
 
-def assemble(mechanism: Mechanism) -> State:
+def assemble(mechanism: Mechanism, stepped: bool = True) -> State:
     """The mechanism put together: positions first, then velocities, least moved from the rough
     start in the mass metric.
+
+    Args:
+        mechanism: the mechanism.
+        stepped: whether it may be run in these coordinates afterwards.
 
     Raises:
         AssemblyError: if it cannot be, with the joint that stays open most.
@@ -86,7 +90,7 @@ def assemble(mechanism: Mechanism) -> State:
     if compiled.tree is not None:
         points = {"offset": geometry.offset, "orientation": geometry.orientation}
         # assembled in maximal coordinates first, as guesses and start values are given for bodies
-        state = compiled.tree.joint_state(mechanism.maximal.start_state, points)
+        state = compiled.tree.joint_state(assemble(mechanism.maximal, stepped=False), points)
         return _placed(mechanism, (), state.q, state.v)
     q, v, ends = geometry.q, geometry.v, start_ends(mechanism)
 
@@ -101,16 +105,18 @@ def assemble(mechanism: Mechanism) -> State:
         # the rest of the mechanism may first have to move far: without velocities yet
         # closed once with the values held; the second call below then only removes what the
         # velocities need
-        q = _placed(mechanism, values, q, 0 * v).q
-    return _placed(mechanism, rates, q, v)
+        q = _placed(mechanism, values, q, 0 * v, stepped).q
+    return _placed(mechanism, rates, q, v, stepped)
 
 
-def _placed(mechanism: Mechanism, held: tuple[AbstractConstraint, ...], q, v) -> State:
+def _placed(
+    mechanism: Mechanism, held: tuple[AbstractConstraint, ...], q, v, stepped: bool = True
+) -> State:
     compiled = mechanism.compiled
     model = compiled.model_with(held) if held else compiled.model
     parts = (compiled.model, held) if held else None
     try:
-        return placed(model, q, v, parts=parts).state
+        return placed(model, q, v, parts=parts, stepped=stepped).state
     except PlacementError as error:
         failed = error.placement.state
     # axes drawn exactly at right angles to where they belong have no way that is downhill
@@ -120,7 +126,7 @@ def _placed(mechanism: Mechanism, held: tuple[AbstractConstraint, ...], q, v) ->
     ):
         shaken = model.system.move(jnp.asarray(q), jnp.asarray(size * drawn * angular), 0.0, {})
         with contextlib.suppress(PlacementError):
-            return placed(model, shaken, v, parts=parts).state
+            return placed(model, shaken, v, parts=parts, stepped=stepped).state
     raise _unplaced(mechanism, model, failed)
 
 
