@@ -212,9 +212,12 @@ def _check_retraction(system: System, s: State, p) -> None:
     @jax.jit
     def compared(s):
         moved = (system.move(s.q, h * dv, s.t, p) - system.move(s.q, -h * dv, s.t, p)) / (2 * h)
-        return moved - system.along(s.q, dv, s.t, p), system.move(s.q, 0 * dv, s.t, p) - s.q
+        along, N = system.along(s.q, dv, s.t, p), system.velocity_map
+        apart = jnp.zeros(system.nq) if N is None else N(s.q, s.t, p) @ dv - along
+        return moved - along, system.move(s.q, 0 * dv, s.t, p) - s.q, apart
 
-    off, stayed = compared(s)
+    off, stayed, apart = compared(s)
+    _assert(apart, 1e-12 * _size(dv), "velocity_map.along gives N dv")
     _assert(off, DIFFERENCE_ACCURACY * _size(dv), "retract moves along N dv")
     _assert(stayed, 1e-12 * _size(s.q), "an empty retraction stays")
 

@@ -58,6 +58,15 @@ def test_velocity_map_is_the_slope_of_the_retraction_at_unit_length():
     assert np.allclose(PRINCIPAL.system.rate(q, v, 0.0, None), slope, atol=1e-14)
 
 
+def test_products_with_the_velocity_map_do_not_form_it():
+    q, v = state()
+    N = PRINCIPAL.system.velocity_map(q, 0.0, None)
+    assert N.shape == (21, 18)
+    assert np.allclose(PRINCIPAL.system.along(q, v, 0.0, None), N @ v, atol=1e-15)
+    formed = str(jax.make_jaxpr(lambda v: PRINCIPAL.system.along(q, v, 0.0, None))(v))
+    assert "21,18" not in formed
+
+
 def test_retraction_keeps_unit_length_and_is_finite_without_a_step():
     q, v = state()
     for step in (v, 0 * v, 1e-9 * v):

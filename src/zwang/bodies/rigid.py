@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -153,15 +154,30 @@ class _Equations(FreeEquations):
         return gravity if self.potential is None else gravity + self.potential(q, t, p)
 
 
-def velocity_map(q: Float[Array, " nq"], t, p) -> Float[Array, "nq nv"]:
+class VelocityMap(eqx.Module):
     """N of rigid bodies: `q̇ = N v`."""
+
+    def __call__(self, q: Float[Array, " nq"], t, p) -> Float[Array, "nq nv"]:
+        blocks = _blocks(q)
+        nb = len(blocks)
+        return jnp.einsum("bij,bc->bicj", blocks, jnp.eye(nb)).reshape(7 * nb, 6 * nb)
+
+    def along(self, q: Float[Array, " nq"], dv: Float[Array, " nv"], t, p) -> Float[Array, " nq"]:
+        """`N dv`, body by body."""
+        return jnp.sum(_blocks(q) * dv.reshape(-1, 1, 6), axis=2).ravel()
+
+
+def _blocks(q: Float[Array, " nq"]) -> Float[Array, "nb 7 6"]:
+    """N of each body."""
     poses = q.reshape(-1, 7)
     nb, turning = len(poses), rate_map(poses[:, 3:])
     # joined and not written into zeros, which the compiler would do entry by entry
     moving = jnp.broadcast_to(jnp.eye(3, 6), (nb, 3, 6))
     turning = jnp.concatenate([jnp.zeros((nb, 4, 3)), turning], axis=2)
-    blocks = jnp.concatenate([moving, turning], axis=1)
-    return jnp.einsum("bij,bc->bicj", blocks, jnp.eye(nb)).reshape(7 * nb, 6 * nb)
+    return jnp.concatenate([moving, turning], axis=1)
+
+
+velocity_map = VelocityMap()
 
 
 def _retract(q, dv, t, p):

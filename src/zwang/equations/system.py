@@ -63,7 +63,9 @@ class System(eqx.Module):
         force: `(q, v, t, p)` → F [N, N·m …], shape (nv,): everything but constraint forces,
             Coriolis terms included.
         nv: number of velocities; nq by default.
-        velocity_map: `(q, t, p)` → N, shape (nq, nv); the identity by default.
+        velocity_map: `(q, t, p)` → N, shape (nq, nv); the identity by default. Where N is large and
+            mostly zeros, an object with a method `along(q, dv, t, p)` → N dv as well, which is then
+            taken for products.
         offset: `(q, t, p)` → n in `q̇ = N v + n`, shape (nq,): rates that no v moves, as of
             variables of third order (`zw.HigherOrder`); none by default.
         retract: `(q, dv, t, p)` → q moved along the velocity direction `dv` on the manifold of
@@ -172,7 +174,10 @@ class System(eqx.Module):
 
     def along(self, q: Float[Array, " nq"], dv: Float[Array, " nv"], t, p) -> Float[Array, " nq"]:
         """`N dv`: the direction in q of a direction of velocities."""
-        return dv if self.velocity_map is None else self.velocity_map(q, t, p) @ dv
+        if self.velocity_map is None:
+            return dv
+        by_parts = getattr(self.velocity_map, "along", None)
+        return self.velocity_map(q, t, p) @ dv if by_parts is None else by_parts(q, dv, t, p)
 
     def move(self, q: Float[Array, " nq"], dv: Float[Array, " nv"], t, p) -> Float[Array, " nq"]:
         """`q ⊕ dv`: q moved by the velocity direction dv."""

@@ -173,7 +173,7 @@ class Assembled:
         energetic = [
             x.potential for x in (*self.interactions, *(leaf.system for leaf in self.leaves))
         ]
-        self.velocity_map = self._velocity_map if moving else None
+        self.velocity_map = VelocityMap(self) if moving else None
         self.offset = (
             self._offset if any(leaf.system.offset is not None for leaf in self.leaves) else None
         )
@@ -242,16 +242,18 @@ class Assembled:
         slope = jax.grad(self._interaction_potential)(q, t, p)
         if self.velocity_map is None:
             return F - slope
-        return F - jax.vjp(lambda w: self._along(q, w, t, p), v)[1](slope)[0]
+        return F - jax.vjp(lambda w: self.along(q, w, t, p), v)[1](slope)[0]
 
-    def _along(self, q, w, t, p):
+    def along(self, q, w, t, p):
+        """`N w`, leaf by leaf."""
         return self._gathered(lambda s: s.along, self._q, t, p, (q, self._q), (w, self._v))
 
     def _offset(self, q, t, p):
         nothing = lambda s: lambda q, t, p: jnp.zeros(s.nq)
         return self._gathered(lambda s: s.offset or nothing(s), self._q, t, p, (q, self._q))
 
-    def _velocity_map(self, q, t, p):
+    def whole_map(self, q, t, p):
+        """N of all leaves."""
         N = jnp.zeros((self.nq, self.nv))
         identity = lambda s: lambda q, t, p: jnp.eye(s.nv)
         each = self._each(lambda s: s.velocity_map or identity(s), t, p, (q, self._q))
@@ -306,3 +308,17 @@ def unique_names(names: Sequence[str]) -> None:
             raise ModelError(
                 f"module name {name!r} is used {count} times; give each its own name=."
             )
+
+
+class VelocityMap:
+    """N of all leaves."""
+
+    def __init__(self, parts: Assembled):
+        self._parts = parts
+
+    def __call__(self, q, t, p):
+        return self._parts.whole_map(q, t, p)
+
+    def along(self, q, dv, t, p):
+        """`N dv`, leaf by leaf."""
+        return self._parts.along(q, dv, t, p)

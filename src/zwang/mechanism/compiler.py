@@ -242,7 +242,7 @@ def _as_they_are(q, v, t, p):
 
 def _of_rigid_bodies(q, v, t, p):
     """q̇ of bodies in space."""
-    return velocity_map(q, t, p) @ v
+    return velocity_map.along(q, v, t, p)
 
 
 def _of_quaternions(q):
