@@ -185,7 +185,8 @@ def strategy(value: Any, kind: type | tuple[type, ...], name: str, example: str)
 def _refuse_kinds(value: Any, name: str) -> None:
     """Raise for a field that is no number, whole number or truth value where its class says so;
     JAX would not count None among its numbers, and would compile 2.5 sweeps. Thresholds, rates and
-    tolerances below zero would make a rank, or an error that grows, without a word.
+    tolerances below zero would make a rank, or an error that grows, without a word. The least value
+    of a whole number is 0, or what its field states in `metadata`.
     """
     if not dataclasses.is_dataclass(value):
         return
@@ -194,7 +195,7 @@ def _refuse_kinds(value: Any, name: str) -> None:
         if dataclasses.is_dataclass(given):
             _refuse_kinds(given, name)
         elif field.type == "int":
-            count(given, said)
+            count(given, said, least=field.metadata.get("least", 0))
         elif field.type == "bool":
             flag(given, said)
         elif isinstance(field.type, str) and field.type.split(" | ")[-1] == "float":
