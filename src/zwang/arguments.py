@@ -177,9 +177,7 @@ def strategy(value: Any, kind: type | tuple[type, ...], name: str, example: str)
             continue
         if type(leaf) is float and leaf == leaf:
             continue
-        numbers = real_array(leaf, f"a number of {name}")
-        if np.any(np.isnan(numbers)):
-            refuse(f"a number of {name}", leaf, "no NaN")
+        without_nan(real_array(leaf, f"a number of {name}"), f"a number of {name}")
 
 
 def _refuse_kinds(value: Any, name: str) -> None:
@@ -346,6 +344,14 @@ def real_array(value: Any, name: str, expected: str = "numbers") -> Any:
     if array.size and array.dtype.kind not in "iuf":
         _refuse_type(name, value, array.dtype, expected)
     return array.astype(np.float64)
+
+
+def without_nan(array: Any, name: str) -> Any:
+    """Real numbers, none of which is NaN; traced ones as they are."""
+    if not isinstance(array, Tracer) and np.any(bad := np.isnan(array)):
+        where = np.argwhere(bad)[0].tolist()
+        raise ModelError(f"{name}{where or ''} is NaN, expected numbers.")
+    return array
 
 
 def _refuse_type(name: str, value: object, dtype, expected: str) -> NoReturn:

@@ -10,7 +10,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import PyTree
 
-from zwang.arguments import real_array, shown
+from zwang.arguments import real_array, shown, without_nan
 from zwang.errors import ModelError
 from zwang.suggestions import did_you_mean
 
@@ -72,7 +72,8 @@ def as_parameters(params: PyTree) -> PyTree:
             )
         if isinstance(leaf, (np.ndarray, np.generic, jax.Array)) and leaf.dtype == bool:
             return jnp.asarray(leaf, jnp.float64)  # a mask, of which nothing is lost
-        return jnp.asarray(real_array(leaf, f"params{_place(path)}"), jnp.float64)
+        what = f"params{_place(path)}"
+        return jnp.asarray(without_nan(real_array(leaf, what), what), jnp.float64)
 
     with (
         jax.ensure_compile_time_eval()

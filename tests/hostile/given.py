@@ -95,6 +95,11 @@ def fitted(observed=None, parameters=("mass",), times=(0.0, 1.0), **options):
     return zw.fit(pendulum(), times, observed, parameters, **{"q0": Q, "v0": V, **options})
 
 
+def seen(outputs):
+    """Where the pendulum hangs, seen by a function or by names."""
+    return zw.linearize(pendulum(), [0.0, -1.0], outputs=outputs)
+
+
 def sum_of(motion) -> jax.Array:
     return jnp.sum(motion.q[-1])
 

@@ -26,8 +26,9 @@ from zwang.arguments import (
 from zwang.arrays import require_float64
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
-from zwang.files.reading import file_name
+from zwang.files.reading import file_name, shown_path
 from zwang.simulation.batch import CHUNK_OF_MEMBERS, OPTIONS
+from zwang.simulation.listener import Listener
 from zwang.simulation.parameter_names import place_of, read_of
 from zwang.study.engine import in_process, on_cluster
 from zwang.study.folder import PartFolder
@@ -169,6 +170,7 @@ def sweep(
         computed = in_process(plan, missing)
     else:
         computed = on_cluster(plan, missing, workers, cluster)
+    heard = Listener.of(progress)
     # workers and threads end with the study, however it ends
     with contextlib.closing(computed):
         for index, made in computed:
@@ -177,8 +179,14 @@ def sweep(
             else:
                 folder.write(index, made)
             done += 1
-            if progress is not None:
-                progress(Done(min(done * plan.size, plan.cases), plan.cases))
+            try:
+                heard(Done(min(done * plan.size, plan.cases), plan.cases))
+            except KeyboardInterrupt:
+                kept = "" if out is None else f"{shown_path(out)} keeps what is done"
+                heard.refuse(
+                    f"sweep of {model.name}", kept and f"{kept}, and the same call goes on"
+                )
+                raise
     # also parts that an earlier call had written, so that the result does not show where it was
     # interrupted
     read = (lambda i: tables[i]) if folder is None else folder.read
