@@ -302,6 +302,9 @@ CONTROL = (
     ("a loop with a seed of 1.5", "seed is 1.5", lambda: zw.Loop(seed=1.5)),
     ("a loop with a seed below zero", "seed is -1", lambda: zw.Loop(seed=-1)),
     ("a loop with noise of text", "noise_q is", lambda: zw.Loop(noise_q="loud", sample_time=0.1)),
+    ("a loop with parameters of text", "params holds 'heavy', expected numbers", lambda: zw.Loop(params="heavy")),
+    ("a loop with a parameter of NaN", r"params\['m'\] is NaN", lambda: zw.Loop(params={"m": math.nan})),
+    ("a loop with a complex parameter", r"params\['m'\] is complex", lambda: zw.Loop(params={"m": 1j})),
     ("a loop that believes a system", "Loop: model is .*expected the zw.Model", lambda: zw.Loop(model=system())),
     (
         "a loop with an unknown parameter",

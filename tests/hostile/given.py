@@ -57,6 +57,13 @@ def servo(**options) -> zw.Servo:
     return zw.Servo(**{**given, **options})
 
 
+def changed(value):
+    """The parameters of a model of which one has been assigned to."""
+    model = zw.Model(system(), params={"m": 1.0})
+    model.params["m"] = value
+    return model.parameters()
+
+
 def with_phi(phi: Callable) -> zw.Model:
     return zw.Model(system(), [rod(phi)], {"length": 1.0})
 

@@ -49,6 +49,7 @@ CLASSES = {
         "joints": {"r": Joint("rod", between=("ground", "bar.start"), length=1.0)},
     },
     "Rattle": {},
+    "grid": {},
     **{name: {"number": 4} for name in ("sobol", "draws")},
     **{"compiler_options": {}, "keep_programs": {"on": False}, "load": {"path": "none.nc"}},
     "robot": {"path": "none.urdf"},
