@@ -397,6 +397,13 @@ def test_ranges_values_and_distributions_say_what_they_take():
         ({"lenght": [1.0]}, "unknown parameter 'lenght' of pendulum; did you mean 'length'"),
         ({"length": "2:1:5"}, "expected low:high:number with low < high"),
         ({"length": "log:0:1:5"}, "expected a positive lower end"),
+        ({"length": "-1e308:1e308:5"}, "expected low:high:number with low < high"),
+        ({"length": "0:1:1000000000000"}, "at most 100000000"),
+        ({"length": [True, False]}, "expected values"),
+        ({"length": ["1", "2"]}, "expected values"),
+        ({"length": [1j]}, "is complex, expected real values"),
+        ({"length": 10**400}, "expected values"),
+        ({"length": np.ma.array([1.0, 2.0], mask=[0, 1])}, "has masked entries"),
         ({"length": "many"}, "expected values"),
         ({"length": [np.nan]}, "expected values"),
         ({"length": scipy.stats.norm()}, "which has no grid"),
@@ -405,6 +412,25 @@ def test_ranges_values_and_distributions_say_what_they_take():
 def test_a_quantity_that_makes_no_sense_is_refused(model, over, sentence):
     with pytest.raises(zw.ModelError, match=re.escape(sentence)):
         zw.sweep(model, over, hanging, duration=0.1)
+
+
+@pytest.mark.parametrize(
+    "wrong, sentence",
+    [
+        ({"loop": "fast"}, "loop is 'fast', expected zw.Loop(...)"),
+        ({"loop": zw.Loop}, "loop is the class Loop, expected a function (values)"),
+        ({"stop": None}, "stop is None, expected a list"),
+        ({"switches": [3]}, "switches holds 3, expected zw.Switch"),
+        ({"duration": None, "times": 3.0}, "times has shape (), expected at least two instants"),
+        ({"duration": None, "times": []}, "expected at least two instants"),
+        ({"over": {"length": scipy.stats.norm(math.nan)}, "sample": zw.draws(2)}, "finite numbers"),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_for_every_case_is_refused_before_anything_runs(model, wrong, sentence):
+    given = {"over": {"length": [1.0]}, "duration": 0.1, **wrong}
+    with pytest.raises(zw.ModelError, match=re.escape(sentence)):
+        zw.sweep(model, start=hanging, **given)
 
 
 @pytest.mark.parametrize("output", ["x.middle", "z.max", "x"])
