@@ -272,7 +272,7 @@ def label(value: Any, name: str) -> str:
     """A name, as `zwang.text.checked_name` takes them."""
     if not isinstance(value, str):
         refuse(name, value, "a text")
-    return checked_name(value, name, LONGEST_LABEL)
+    return checked_name(str(value), name, LONGEST_LABEL)  # a text of NumPy is none of JAX's
 
 
 def labels(value: Any, name: str) -> tuple[str, ...]:
@@ -318,7 +318,7 @@ def choice(value: Any, name: str, options: Iterable) -> Any:
 def known(value: Any, options: Iterable[str], what: str) -> str:
     """A name that exists; `what` begins the sentence, e.g. "pendulum has no parameter"."""
     options = tuple(options)
-    if value not in options:
+    if not isinstance(value, str) or value not in options:
         raise ModelError(f"{what} {shown(value)}{did_you_mean(value, options)}")
     return value
 

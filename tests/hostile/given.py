@@ -102,6 +102,11 @@ def fitted(observed=None, parameters=("mass",), times=(0.0, 1.0), **options):
     return zw.fit(pendulum(), times, observed, parameters, **{"q0": Q, "v0": V, **options})
 
 
+def branch(**options):
+    """Where the pendulum hangs, for other masses."""
+    return zw.continuation(pendulum(), [0.0, -1.0], over="mass", to=(0.5, 2.0), **options)
+
+
 def seen(outputs):
     """Where the pendulum hangs, seen by a function or by names."""
     return zw.linearize(pendulum(), [0.0, -1.0], outputs=outputs)

@@ -21,6 +21,16 @@ WRONG = {
     **{"complex numbers": np.array([1j, 0]), "texts": np.array(["a", "b"]), "a set": {1, 2}},
     **{"a dictionary": {"a": object()}, "10^400": 10**400, "NUL": "a\0b", "a surrogate": "\ud800"},
 }
+
+
+def spring() -> zw.Model:
+    """A mass on a spring."""
+    force = lambda q, v, t, p: -p["k"] * q
+    return zw.Model(
+        zw.System(1, lambda q, t, p: jnp.ones(1), force, coordinates=["x"]), (), {"k": 1.0}
+    )
+
+
 MASS, FORCE = (lambda q, t, p: jnp.ones(2)), (lambda q, v, t, p: -q)
 BAR = {"bar": Link(length=1.0)}
 CLASSES = {
@@ -54,6 +64,10 @@ CLASSES = {
     **{"compiler_options": {}, "keep_programs": {"on": False}, "load": {"path": "none.nc"}},
     "robot": {"path": "none.urdf"},
     "resume": {"out": "none"},
+    "program": {"function": lambda x: x},
+    "Plant": {"model": spring(), "inputs": ["x"], "q0": [1.0], "v0": [0.0]},
+    "continuation": {"model": spring(), "q": [0.0], "over": "k", "to": (0.9, 1.1)},
+    "equilibrium": {"model": spring(), "q": [0.0]},
     "stablehlo": {"model": None},
     "fmu": {"model": None},
     "motion": {"model": pendulum(), "q": [1.0, 0.0], "v": [0.0, 0.0], "throw": None},
