@@ -51,9 +51,10 @@ def test_arguments_that_do_not_fit_end_in_one_sentence(call, says):
         call(model())
 
 
-def test_a_type_error_of_a_users_function_passes_as_it_is():
+def test_a_type_error_of_a_users_function_is_no_misfit_of_the_call():
     def progress(*_):
         raise TypeError("mine")
 
-    with pytest.raises(TypeError, match="mine"):
+    with pytest.raises(zw.SimulationError, match="progress raised TypeError: mine") as caught:
         zw.simulate(model(), *START, duration=1.0, progress=progress)
+    assert isinstance(caught.value.__cause__, TypeError)

@@ -177,15 +177,14 @@ def strategy(value: Any, kind: type | tuple[type, ...], name: str, example: str)
             continue
         if type(leaf) is float and leaf == leaf:
             continue
-        numbers = real_array(leaf, f"a number of {name}")
-        if np.any(np.isnan(numbers)):
-            refuse(f"a number of {name}", leaf, "no NaN")
+        without_nan(real_array(leaf, f"a number of {name}"), f"a number of {name}")
 
 
 def _refuse_kinds(value: Any, name: str) -> None:
     """Raise for a field that is no number, whole number or truth value where its class says so;
     JAX would not count None among its numbers, and would compile 2.5 sweeps. Thresholds, rates and
-    tolerances below zero would make a rank, or an error that grows, without a word.
+    tolerances below zero would make a rank, or an error that grows, without a word. The least value
+    of a whole number is 0, or what its field states in `metadata`.
     """
     if not dataclasses.is_dataclass(value):
         return
@@ -194,7 +193,7 @@ def _refuse_kinds(value: Any, name: str) -> None:
         if dataclasses.is_dataclass(given):
             _refuse_kinds(given, name)
         elif field.type == "int":
-            count(given, said)
+            count(given, said, least=field.metadata.get("least", 0))
         elif field.type == "bool":
             flag(given, said)
         elif isinstance(field.type, str) and field.type.split(" | ")[-1] == "float":
@@ -273,7 +272,7 @@ def label(value: Any, name: str) -> str:
     """A name, as `zwang.text.checked_name` takes them."""
     if not isinstance(value, str):
         refuse(name, value, "a text")
-    return checked_name(value, name, LONGEST_LABEL)
+    return checked_name(str(value), name, LONGEST_LABEL)  # a text of NumPy is none of JAX's
 
 
 def labels(value: Any, name: str) -> tuple[str, ...]:
@@ -319,7 +318,7 @@ def choice(value: Any, name: str, options: Iterable) -> Any:
 def known(value: Any, options: Iterable[str], what: str) -> str:
     """A name that exists; `what` begins the sentence, e.g. "pendulum has no parameter"."""
     options = tuple(options)
-    if value not in options:
+    if not isinstance(value, str) or value not in options:
         raise ModelError(f"{what} {shown(value)}{did_you_mean(value, options)}")
     return value
 
@@ -345,6 +344,14 @@ def real_array(value: Any, name: str, expected: str = "numbers") -> Any:
     if array.size and array.dtype.kind not in "iuf":
         _refuse_type(name, value, array.dtype, expected)
     return array.astype(np.float64)
+
+
+def without_nan(array: Any, name: str) -> Any:
+    """Real numbers, none of which is NaN; traced ones as they are."""
+    if not isinstance(array, Tracer) and np.any(bad := np.isnan(array)):
+        where = np.argwhere(bad)[0].tolist()
+        raise ModelError(f"{name}{where or ''} is NaN, expected numbers.")
+    return array
 
 
 def _refuse_type(name: str, value: object, dtype, expected: str) -> NoReturn:

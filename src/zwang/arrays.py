@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +11,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import PyTree
 
-from zwang.arguments import real_array, shown
+from zwang.arguments import real_array, refuse, shown, without_nan
 from zwang.errors import ModelError
 from zwang.suggestions import did_you_mean
 
@@ -61,23 +62,37 @@ def is_concrete(tree) -> bool:
 
 def as_parameters(params: PyTree) -> PyTree:
     """Numbers and arrays as float64 arrays; anything else is refused."""
-
-    def convert(path, leaf):
-        if isinstance(leaf, bool) or not isinstance(
-            leaf, (int, float, complex, np.ndarray, np.generic, jax.Array, list, tuple)
-        ):
-            raise ModelError(
-                f"params{_place(path)} holds {shown(leaf)}, expected numbers or arrays; "
-                "put anything else into a closure."
-            )
-        if isinstance(leaf, (np.ndarray, np.generic, jax.Array)) and leaf.dtype == bool:
-            return jnp.asarray(leaf, jnp.float64)  # a mask, of which nothing is lost
-        return jnp.asarray(real_array(leaf, f"params{_place(path)}"), jnp.float64)
-
     with (
         jax.ensure_compile_time_eval()
     ):  # a model that is built inside `jit` must not keep numbers of that program
-        return jax.tree_util.tree_map_with_path(convert, params, is_leaf=_is_list_of_numbers)
+        return jax.tree_util.tree_map(
+            lambda x: jnp.asarray(x, jnp.float64), judged_parameters(params)
+        )
+
+
+def judged_parameters(params: PyTree) -> PyTree:
+    """Numbers and arrays as arrays of NumPy or JAX; anything else is refused."""
+    try:
+        return jax.tree_util.tree_map_with_path(_judged, params, is_leaf=_is_list_of_numbers)
+    except ModelError:
+        raise
+    except ValueError:
+        # JAX has no order of names that cannot be compared
+        refuse("params", params, "names that are texts")
+
+
+def _judged(path: tuple, leaf: Any) -> Any:
+    """One parameter, if it is a number or an array of numbers none of which is NaN."""
+    what = f"params{_place(path)}"
+    kinds = (int, float, complex, np.ndarray, np.generic, jax.Array, list, tuple)
+    if isinstance(leaf, bool) or not isinstance(leaf, kinds):
+        raise ModelError(
+            f"{what} holds {shown(leaf)}, expected numbers or arrays; put anything else into a "
+            "closure."
+        )
+    if isinstance(leaf, (np.ndarray, np.generic, jax.Array)) and leaf.dtype == bool:
+        return leaf  # a mask, of which nothing is lost
+    return without_nan(real_array(leaf, what), what)
 
 
 def same(one: PyTree, other: PyTree) -> bool:

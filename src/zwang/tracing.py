@@ -1,8 +1,8 @@
-"""Functions of a user's, evaluated abstractly: the shapes that they return, or what is wrong with
-them as one sentence.
+"""Functions of a user's: what is wrong with them as one sentence.
 
-Nothing is compiled. A function is traced once with the shapes of the model, parameters included, as
-every compiled program will trace it later, so that its errors come before a run.
+Nothing is compiled. A function of the equations is evaluated abstractly: it is traced once with the
+shapes of the model, parameters included, as every compiled program will trace it later, so that its
+errors come before a run. Others are called with numbers.
 """
 
 from __future__ import annotations
@@ -87,6 +87,24 @@ def outcome(function: Callable, what: str, *given: Any) -> Any:
     return out
 
 
+def called(function: Callable, what: str, *given: Any) -> Any:
+    """What a function returns that is called with numbers, on the host.
+
+    Args:
+        function, what: as in `outcome`.
+        given: its arguments.
+
+    Raises:
+        ModelError: if the function fails.
+    """
+    try:
+        return function(*given)
+    except ModelError:
+        raise
+    except (Exception, SystemExit, GeneratorExit) as error:
+        raise ModelError(f"{what} {_missing(error, given) or f'{raised(error)}.'}") from error
+
+
 def _abstract(x) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(jnp.shape(x), x.dtype if hasattr(x, "dtype") else jnp.float64)
 
@@ -105,13 +123,23 @@ def explained(error: BaseException, given: tuple = ()) -> str:
             f"asks for a parameter of a model that has none{where}: give zw.Model(..., "
             "params={...}) the numbers by name."
         )
-    if isinstance(error, KeyError) and error.args:
-        names = {str(k) for tree in given if isinstance(tree, Mapping) for k in tree}
-        return (
-            f"asks for {shown(error.args[0])}, which does not exist{where}"
-            f"{did_you_mean(error.args[0], names) if names else '.'}"
-        )
-    return f"failed for {_shapes(given)}: {first_line(error)}{where}."
+    return _missing(error, given) or f"failed for {_shapes(given)}: {first_line(error)}{where}."
+
+
+def _missing(error: BaseException, given: tuple) -> str:
+    """A name that is none of those in dictionaries that were given; empty for another error."""
+    if not isinstance(error, KeyError) or not error.args:
+        return ""
+    names = {str(k) for tree in given if isinstance(tree, Mapping) for k in tree}
+    return (
+        f"asks for {shown(error.args[0])}, which does not exist{_line(error)}"
+        f"{did_you_mean(error.args[0], names) if names else '.'}"
+    )
+
+
+def raised(error: BaseException) -> str:
+    """An error of a function that is not one of the equations, as the rest of a sentence."""
+    return f"raised {first_line(error)}{_line(error)}"
 
 
 def _shapes(given: tuple) -> str:

@@ -24,6 +24,7 @@ from tests.hostile.given import (
     bare,
     blocks,
     broken,
+    changed,
     lazy,
     mechanism,
     path,
@@ -101,6 +102,13 @@ MODELS = (
     ("True among parameters", "holds True, expected numbers", lambda: zw.Model(system(), params={"m": True})),
     ("a function among parameters", "holds the function", lambda: zw.Model(system(), params={"m": broken})),
     ("an object without words as parameter", "an object of type Unshowable", lambda: zw.Model(system(), params={"m": Unshowable()})),
+    ("a parameter that is NaN", r"params\['m'\] is NaN, expected numbers", lambda: zw.Model(system(), params={"m": math.nan})),
+    ("an array of parameters with a NaN", r"params\['m'\]\[1\] is NaN", lambda: zw.Model(system(), params={"m": np.array([1.0, np.nan])})),
+    ("a run with a parameter that is NaN", r"params\['mass'\] is NaN", lambda: run(params={"mass": np.nan})),
+    ("names of parameters of two kinds", "params is .*expected names that are texts", lambda: zw.Model(system(), params={1: 2.0, "m": 1.0})),
+    ("a text put in place of a parameter", r"params\['m'\] holds 'x'", lambda: changed("x")),
+    ("a complex array put in place of a parameter", r"params\['m'\] is complex", lambda: changed(np.array(1j))),
+    ("a number in place of parameters by name", "params is 3.0, but pendulum has parameters by name", lambda: run(params=3.0)),
     ("a parameter of 10^400", r"params\['m'\]", lambda: zw.Model(system(), params={"m": MANY})),
 )
 

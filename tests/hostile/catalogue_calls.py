@@ -18,6 +18,7 @@ from tests.hostile.given import (
     Q,
     V,
     bare,
+    branch,
     broken,
     driven,
     fall,
@@ -25,10 +26,12 @@ from tests.hostile.given import (
     grad,
     jacfwd,
     many,
+    mechanism,
     path,
     pendulum,
     rod,
     run,
+    seen,
     servo,
     sum_of,
     system,
@@ -98,6 +101,7 @@ RUNS = (
     ("a loop class", "loop is the class Loop", lambda: run(loop=zw.Loop)),
     ("a loop of text", "loop is 'closed'", lambda: run(loop="closed")),
     ("progress that cannot be called", "progress is True, expected a function", lambda: run(progress=True)),
+    ("progress that fails", "progress raised ZeroDivisionError: one over none.*`run` of this", lambda: run(progress=broken)),
     ("throw of text", "throw is 'never'", lambda: run(throw="never")),
     ("a run of a system", "model is .*expected a zw.Model", lambda: zw.simulate(system(), Q, V, duration=1.0)),
     ("a run of the class Model", "the class Model, expected an object", lambda: zw.simulate(zw.Model, Q, V, duration=1.0)),
@@ -239,6 +243,7 @@ ENSEMBLES = (
     ("a batch of complex starts", "q0 is complex", lambda: many(np.ones((2, 2)) * 1j)),
     ("a batch of text", "q0 is", lambda: many([["a", "b"]])),
     ("a batch with an unknown parameter", "unknown parameter 'mas' of pendulum; did you mean", lambda: many(params={"mas": np.ones(2)})),
+    ("a batch with a parameter that is NaN", r"params\['mass'\]\[1\] is NaN", lambda: many(params={"mass": np.array([1.0, np.nan])})),
     ("a batch with complex parameters", "is complex", lambda: many(params={"mass": np.ones(2) * 1j})),
     ("a batch of a system", "model is .*expected a zw.Model", lambda: zw.batch(system(), Q, V, [0.0, 1.0])),
     ("a fit of text", r"observed is 'x', expected a dictionary", lambda: fitted("x")),
@@ -299,6 +304,9 @@ CONTROL = (
     ("a loop with a seed of 1.5", "seed is 1.5", lambda: zw.Loop(seed=1.5)),
     ("a loop with a seed below zero", "seed is -1", lambda: zw.Loop(seed=-1)),
     ("a loop with noise of text", "noise_q is", lambda: zw.Loop(noise_q="loud", sample_time=0.1)),
+    ("a loop with parameters of text", "params holds 'heavy', expected numbers", lambda: zw.Loop(params="heavy")),
+    ("a loop with a parameter of NaN", r"params\['m'\] is NaN", lambda: zw.Loop(params={"m": math.nan})),
+    ("a loop with a complex parameter", r"params\['m'\] is complex", lambda: zw.Loop(params={"m": 1j})),
     ("a loop that believes a system", "Loop: model is .*expected the zw.Model", lambda: zw.Loop(model=system())),
     (
         "a loop with an unknown parameter",
@@ -316,6 +324,25 @@ CONTROL = (
     ("inverse_dynamics of a complex acceleration", "a is complex", lambda: zw.inverse_dynamics(bare(), Q, V, V + 1j, np.eye(2))),
     ("inverse_dynamics with actuation of text", "actuation is 'all'", lambda: zw.inverse_dynamics(bare(), Q, V, V, "all")),
 )
+
+OUTPUTS = (
+    ("outputs that fail", r"outputs\(q, v, t, p\) .*ZeroDivisionError: one over none", lambda: seen(broken)),
+    ("outputs with an unknown parameter", "asks for 'mas'.*did you mean 'mass'", lambda: seen(lambda q, v, t, p: p["mas"])),
+    ("outputs that return None", "outputs.*returns None", lambda: seen(lambda q, v, t, p: None)),
+    ("outputs that return a list", "outputs.*returns a list, expected an array", lambda: seen(lambda q, v, t, p: [q[0], v[0]])),
+    ("outputs that return a matrix", r"outputs.*returns shape \(2, 1\), expected a number or a vector", lambda: seen(lambda q, v, t, p: q[:, None])),
+    ("outputs that read q[5]", "outputs.*index 5 of an axis", lambda: seen(lambda q, v, t, p: q[5])),
+    ("a velocity of a balance that is a number", r"v has shape \(\), expected \(2,\)", lambda: zw.equilibrium(pendulum(), Q, v=0)),
+    ("a direction of a branch that is zero", "tangent is .*expected a direction that is not zero", lambda: branch(tangent=(V, 0.0))),
+    ("a direction of a branch without a parameter", r"tangent is .*expected \(dq, ds\)", lambda: branch(tangent=[V])),
+    ("assembly modes at a time of text", "assembly_modes: t is 'now', expected a finite number", lambda: zw.assembly_modes(mechanism(length=1.0), t="now")),
+    ("assembly modes with a seed of text", "assembly_modes: seed is 'lucky'", lambda: zw.assembly_modes(mechanism(length=1.0), seed="lucky")),
+    ("assembly modes at an array", "assembly_modes: inputs is .*expected a dictionary", lambda: zw.assembly_modes(mechanism(length=1.0), np.ones(3))),
+    ("a workspace at a time of text", "workspace: t is 'now'", lambda: zw.workspace(mechanism(length=1.0), {"rod": (0.0, 1.0)}, "bar", t="now")),
+    ("a rate whose square is no number", "rate is 1e.300, expected .*at most 1e.100", lambda: zw.kinematics(mechanism(length=1.0), "rod", (0.0, 1.0), rate=1e300)),
+    ("a program of a number", "program: function is 3, expected a function", lambda: zw.program(3)),
+    ("outputs that are a number", "outputs is 3, expected a list of names", lambda: seen(3)),
+)
 # fmt: on
 
 TABLES = (
@@ -325,6 +352,7 @@ TABLES = (
     (12, GRADIENTS),
     (12, ENSEMBLES),
     (12, CONTROL),
+    (12, OUTPUTS),
 )
 CASES = tuple(
     Case(name=name, line=line, says=says, do=lambda folder, do=do: do())

@@ -57,6 +57,13 @@ def servo(**options) -> zw.Servo:
     return zw.Servo(**{**given, **options})
 
 
+def changed(value):
+    """The parameters of a model of which one has been assigned to."""
+    model = zw.Model(system(), params={"m": 1.0})
+    model.params["m"] = value
+    return model.parameters()
+
+
 def with_phi(phi: Callable) -> zw.Model:
     return zw.Model(system(), [rod(phi)], {"length": 1.0})
 
@@ -93,6 +100,16 @@ def many(q=None, **options):
 def fitted(observed=None, parameters=("mass",), times=(0.0, 1.0), **options):
     observed = {"x": [1.0, 0.9]} if observed is None else observed
     return zw.fit(pendulum(), times, observed, parameters, **{"q0": Q, "v0": V, **options})
+
+
+def branch(**options):
+    """Where the pendulum hangs, for other masses."""
+    return zw.continuation(pendulum(), [0.0, -1.0], over="mass", to=(0.5, 2.0), **options)
+
+
+def seen(outputs):
+    """Where the pendulum hangs, seen by a function or by names."""
+    return zw.linearize(pendulum(), [0.0, -1.0], outputs=outputs)
 
 
 def sum_of(motion) -> jax.Array:

@@ -21,6 +21,16 @@ WRONG = {
     **{"complex numbers": np.array([1j, 0]), "texts": np.array(["a", "b"]), "a set": {1, 2}},
     **{"a dictionary": {"a": object()}, "10^400": 10**400, "NUL": "a\0b", "a surrogate": "\ud800"},
 }
+
+
+def spring() -> zw.Model:
+    """A mass on a spring."""
+    force = lambda q, v, t, p: -p["k"] * q
+    return zw.Model(
+        zw.System(1, lambda q, t, p: jnp.ones(1), force, coordinates=["x"]), (), {"k": 1.0}
+    )
+
+
 MASS, FORCE = (lambda q, t, p: jnp.ones(2)), (lambda q, v, t, p: -q)
 BAR = {"bar": Link(length=1.0)}
 CLASSES = {
@@ -49,10 +59,15 @@ CLASSES = {
         "joints": {"r": Joint("rod", between=("ground", "bar.start"), length=1.0)},
     },
     "Rattle": {},
+    "grid": {},
     **{name: {"number": 4} for name in ("sobol", "draws")},
     **{"compiler_options": {}, "keep_programs": {"on": False}, "load": {"path": "none.nc"}},
     "robot": {"path": "none.urdf"},
     "resume": {"out": "none"},
+    "program": {"function": lambda x: x},
+    "Plant": {"model": spring(), "inputs": ["x"], "q0": [1.0], "v0": [0.0]},
+    "continuation": {"model": spring(), "q": [0.0], "over": "k", "to": (0.9, 1.1)},
+    "equilibrium": {"model": spring(), "q": [0.0]},
     "stablehlo": {"model": None},
     "fmu": {"model": None},
     "motion": {"model": pendulum(), "q": [1.0, 0.0], "v": [0.0, 0.0], "throw": None},
@@ -105,15 +120,19 @@ def test_rates_of_each_row_are_numbers_too():
     [
         {"pseudoinverse": zw.Proximal(sweeps=2.5)},
         {"pseudoinverse": zw.Proximal(sweeps=-1)},
+        {"pseudoinverse": zw.Proximal(sweeps=0)},
         {"pseudoinverse": zw.Proximal(damping=None)},
         {"pseudoinverse": zw.SVD(threshold="small")},
         {"pseudoinverse": zw.SVD(threshold=-1.0)},
         {"pseudoinverse": zw.Sparse(proximal=zw.Proximal(sweeps=True))},
         {"drift": zw.Projection(iterations=None)},
+        {"drift": zw.Projection(iterations=0)},
         {"drift": zw.Baumgarte(None, 1.0)},
         {"drift": zw.Baumgarte(-5.0, 5.0)},
         {"drift": zw.Baumgarte(np.array([-5.0]), 5.0)},
         {"integrator": zw.Kvaerno5(iterations=2.5)},
+        {"integrator": zw.Kvaerno5(iterations=0)},
+        {"pseudoinverse": zw.Sparse(proximal=zw.Proximal(sweeps=0))},
     ],
     ids=repr,
 )

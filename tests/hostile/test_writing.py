@@ -1,7 +1,9 @@
 """A file is complete under its name, or what stood there before stays: whatever happens between."""
 
+import contextlib
 import errno
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -11,12 +13,15 @@ import time
 import numpy as np
 import pytest
 
-from zwang.errors import OutputError
+from zwang.cli import main
+from zwang.errors import ModelError, OutputError
 from zwang.files import make_folder, write_bytes, write_files, writing
 from zwang.files.isolation import refuse_full, scratch_folder
+from zwang.plots.data import Curve, Panel, Picture
 from zwang.simulation.results import Variables
 from zwang.simulation.results.saving import csv_text, save
 
+SLOW = pytest.mark.slow
 SAVING = """
 import sys
 import numpy as np
@@ -84,6 +89,69 @@ def test_a_full_file_system_costs_a_sentence_and_no_earlier_file(tmp_path):
         assert path.read_bytes() == before and not leftovers(tmp_path)
     finally:
         subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+@contextlib.contextmanager
+def room(size: int):
+    """No file of this process may grow beyond a size [bytes]; the system then says so."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+SPRING = """
+import jax.numpy as jnp
+import zwang as zw
+system = zw.System(1, lambda q, t, p: jnp.ones(1), lambda q, v, t, p: -p["k"] * q)
+model, q0, v0 = zw.Model(system, params={"k": 1.0}), [0.0], [0.0]
+"""
+BOUNDS = "--from", "0", "--to", "6.2832", "--vary", "crank=0.05:0.3", "--time-ratio", "guide=2"
+
+
+@pytest.mark.parametrize(
+    "words, file",
+    [
+        (("continuation", "spring.py", "k", "--from", "0.5", "--to", "2"), "continuation.nc"),
+        (("equilibrium", "spring.py"), "equilibrium.nc"),
+        (("assembly-modes", "four-bar", "--input", "A=1.1"), "assembly-modes.nc"),
+        pytest.param(("design", "quick-return", "shaft", *BOUNDS), "design.nc", marks=SLOW),
+        pytest.param(("reproduce", "recursive", "-q"), "recursive.html", marks=SLOW),
+    ],
+    ids=lambda x: x[0] if isinstance(x, tuple) else "",
+)
+def test_a_command_on_a_full_disk_ends_in_a_sentence_and_keeps_earlier_files(
+    words, file, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "spring.py").write_text(SPRING)
+    earlier = make_folder("out") / file
+    earlier.write_bytes(b"old")
+    with room(1000):
+        assert main([*words, "--out", "out"]) == 1
+    said = capsys.readouterr().err
+    assert f"cannot write out/{file}: file too large; what stood there is unchanged." in said
+    assert "Traceback" not in said
+    assert earlier.read_bytes() == b"old" and os.listdir("out") == [file]
+
+
+@pytest.mark.parametrize("name", ["a.svg", "a.png", "a.pdf"])
+def test_a_picture_on_a_full_disk_costs_a_sentence_and_no_earlier_file(name, tmp_path):
+    pytest.importorskip("matplotlib")
+    line = Curve(np.arange(100.0), np.sin(np.arange(100.0)))
+    picture = Picture([Panel([line], "x (m)")], "t (s)")
+    path = picture.save(tmp_path / name)
+    before = path.read_bytes()
+    with room(100), pytest.raises(OutputError, match="file too large; what stood there is unch"):
+        picture.save(path)
+    assert path.read_bytes() == before and os.listdir(tmp_path) == [name]
+    for wrong in (None, 3, "none/a.svg", "a.none", "a\0.svg"):
+        with pytest.raises(
+            (ModelError, OutputError), match="cannot (save|write)|expected the name"
+        ):
+            picture.save(wrong)
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])

@@ -241,16 +241,21 @@ def test_members_stop_each_at_its_own_instant():
     assert np.all(many.dataset.end_time.values == many.end.t)
 
 
-def test_ctrl_c_keeps_the_members_that_are_done():
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), ValueError("no window")], ids=type)
+def test_ctrl_c_and_a_progress_that_fails_keep_the_members_that_are_done(error):
     def press(fraction):
-        raise KeyboardInterrupt
+        raise error
 
     lengths = np.linspace(0.5, 1.0, 5)
     starts = STARTS * lengths[:, None]
     given = {"params": {"length": lengths}, "chunk": 2, "cores": 1}
-    with pytest.raises(zw.SimulationError, match="after 2 of 5 members; members 0 to 1") as caught:
+    says = "after 2 of 5 members.*; members 0 to 1"
+    with pytest.raises(zw.SimulationError, match=says) as caught:
         zw.batch(pendulum(), starts, np.zeros(2), TIMES, progress=press, **given)
     assert caught.value.result is zw.Result.INTERRUPTED
+    failed = isinstance(error, ValueError)
+    assert ("progress raised ValueError: no window" in str(caught.value)) is failed
+    assert caught.value.__cause__ is (error if failed else None)
     kept = caught.value.run
     assert len(kept.q) == 2 and np.array_equal(kept.varied["length"], lengths[:2])
     assert not kept.failures and np.all(np.isfinite(kept.q))

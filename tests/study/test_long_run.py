@@ -34,7 +34,7 @@ def same_steps(a: Steps, b: Steps):
         np.testing.assert_array_equal(getattr(a, field.name), getattr(b, field.name))
 
 
-class BrokenOffError(Exception):
+class BrokenOffError(BaseException):
     """What ends a run in these tests, as a crash would."""
 
 
@@ -170,6 +170,31 @@ def test_ctrl_c_leaves_a_valid_result_and_says_how_to_go_on(example, whole, tmp_
     assert len(partial.steps.t) > 256 and "interrupted" in str(partial)
     zw.resume(tmp_path)
     same_steps(zw.load(tmp_path).steps, whole.steps)
+
+
+@pytest.mark.parametrize(
+    "error, ends, says",
+    [
+        (KeyboardInterrupt(), KeyboardInterrupt, "interrupted; "),
+        (OSError("no window"), zw.SimulationError, "progress raised OSError: no window .*; "),
+    ],
+    ids=["Ctrl-C", "progress"],
+)
+def test_what_was_computed_is_kept_once_however_a_run_is_ended(
+    error, ends, says, example, whole, tmp_path
+):
+    """Right after a commit: what it has let go of must not be written again."""
+
+    def progress(fraction):
+        if fraction > 0.5:
+            raise error
+
+    start = example.model, example.q0, example.v0
+    with pytest.raises(ends, match=says + r"the run is kept up to t = [1-9].*zw.resume"):
+        zw.long_run(*start, out=tmp_path, every=0.0, progress=progress, **SPAN)
+    found = zw.resume(tmp_path)
+    assert 0 < found.computed < len(whole.steps.t)
+    same_steps(growing_steps(found), whole.steps)
 
 
 def test_progress_says_time_speed_violation_and_what_is_left(example, tmp_path):

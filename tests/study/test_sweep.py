@@ -119,6 +119,57 @@ def test_what_is_finished_stays_when_a_study_is_interrupted(study, model, tmp_pa
     assert found.computed == 1 and found.table.equals(study.table)
 
 
+def test_what_is_finished_stays_where_progress_fails(study, model, tmp_path):
+    says = "progress raised ZeroDivisionError.*parts keeps what is done, and the same call goes on"
+    with pytest.raises(zw.SimulationError, match=says):
+        again(model, tmp_path / "parts", progress=lambda done: 1 / 0)
+    assert len(list((tmp_path / "parts").glob("*.parquet"))) == 1
+
+
+@pytest.mark.parametrize(
+    "start, says",
+    [
+        (lambda values: 1 / 0, r"start\(values\) raised ZeroDivisionError: division by zero"),
+        (lambda values: values["l"], r"start\(values\) asks for 'l'.*there are: length, case"),
+        (lambda values: None, r"start\(values\) returns is None, expected \(q0, v0\)"),
+        (lambda values: ([1.0], [0.0]), r"q0 of start\(values\) has shape \(1,\), expected \(2,\)"),
+        (lambda values: ([1.0, 0.0], ["a", "b"]), r"v0 of start\(values\) is"),
+        (lambda values: (*hanging(values), 3), "third is 3, expected a dictionary by name"),
+        (lambda values: (*hanging(values), {"mass": np.nan}), "'mass' of .* is NaN"),
+        (lambda values: (*hanging(values), {"mass": [1.0]}), r"'mass' .* has shape \(1,\)"),
+        (lambda values: (*hanging(values), {"mas": 1.0}), "did you mean 'mass'"),
+    ],
+)
+def test_a_start_that_is_wrong_is_a_row_with_its_sentence(model, start, says):
+    found = zw.sweep(model, {"length": [1.0]}, start, duration=0.1, samples=3)
+    assert list(found.table["result"]) == ["REFUSED"]
+    assert re.search(says, found.table["sentence"][0])
+
+
+def test_a_start_may_give_a_parameter_in_some_cases_only(model):
+    def start(values):
+        swinging = np.array([1.0, 0.0]), np.array([0.0, 1.0])
+        return (*swinging, {"gravity": 0.0}) if values["case"] else swinging
+
+    found = zw.sweep(model, {"mass": [1.0, 2.0]}, start, duration=0.1, samples=3)
+    falling, floating = found.table["y.final"]
+    assert falling < 0.06 < floating == pytest.approx(np.sin(0.1))
+
+
+@pytest.mark.parametrize(
+    "output, says",
+    [
+        (lambda t, q, v: 1 / 0, "outputs.'a'. raised ZeroDivisionError"),
+        (lambda t, q, v: "x", "outputs.'a'. returns is 'x', expected a number"),
+        (lambda t, q, v: q, "outputs.'a'. returns is .*expected a number"),
+    ],
+)
+def test_an_output_that_fails_is_named(model, output, says):
+    start = [1.0, 0.0], [0.0, 0.0]
+    with pytest.raises(zw.ModelError, match=says):
+        zw.sweep(model, {"mass": [1.0]}, start, duration=0.1, samples=3, outputs={"a": output})
+
+
 def test_a_full_disk_costs_a_sentence_and_the_study_goes_on_from_there(study, model, tmp_path):
     mounted = ["mount", "-t", "tmpfs", "-o", "size=12k", "none", str(tmp_path)]
     if subprocess.run(mounted, capture_output=True).returncode:
@@ -346,6 +397,13 @@ def test_ranges_values_and_distributions_say_what_they_take():
         ({"lenght": [1.0]}, "unknown parameter 'lenght' of pendulum; did you mean 'length'"),
         ({"length": "2:1:5"}, "expected low:high:number with low < high"),
         ({"length": "log:0:1:5"}, "expected a positive lower end"),
+        ({"length": "-1e308:1e308:5"}, "expected low:high:number with low < high"),
+        ({"length": "0:1:1000000000000"}, "at most 100000000"),
+        ({"length": [True, False]}, "expected values"),
+        ({"length": ["1", "2"]}, "expected values"),
+        ({"length": [1j]}, "is complex, expected real values"),
+        ({"length": 10**400}, "expected values"),
+        ({"length": np.ma.array([1.0, 2.0], mask=[0, 1])}, "has masked entries"),
         ({"length": "many"}, "expected values"),
         ({"length": [np.nan]}, "expected values"),
         ({"length": scipy.stats.norm()}, "which has no grid"),
@@ -354,6 +412,25 @@ def test_ranges_values_and_distributions_say_what_they_take():
 def test_a_quantity_that_makes_no_sense_is_refused(model, over, sentence):
     with pytest.raises(zw.ModelError, match=re.escape(sentence)):
         zw.sweep(model, over, hanging, duration=0.1)
+
+
+@pytest.mark.parametrize(
+    "wrong, sentence",
+    [
+        ({"loop": "fast"}, "loop is 'fast', expected zw.Loop(...)"),
+        ({"loop": zw.Loop}, "loop is the class Loop, expected a function (values)"),
+        ({"stop": None}, "stop is None, expected a list"),
+        ({"switches": [3]}, "switches holds 3, expected zw.Switch"),
+        ({"duration": None, "times": 3.0}, "times has shape (), expected at least two instants"),
+        ({"duration": None, "times": []}, "expected at least two instants"),
+        ({"over": {"length": scipy.stats.norm(math.nan)}, "sample": zw.draws(2)}, "finite numbers"),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_for_every_case_is_refused_before_anything_runs(model, wrong, sentence):
+    given = {"over": {"length": [1.0]}, "duration": 0.1, **wrong}
+    with pytest.raises(zw.ModelError, match=re.escape(sentence)):
+        zw.sweep(model, start=hanging, **given)
 
 
 @pytest.mark.parametrize("output", ["x.middle", "z.max", "x"])

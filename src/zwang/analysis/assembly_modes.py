@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
 METHODS = ("auto", "homotopy", "starts")
+LARGEST_BOX = 1e100
+"""Largest size of the box of starts: its square is still a number."""
 PLACES_TRIED = 3
 """Configurations at which rows and inputs are counted before modes are looked for."""
 BOXES_AT_ONCE = 512
@@ -255,8 +257,10 @@ def assembly_modes(
     """
     choice(method, "assembly_modes: method", METHODS)
     starts = count(starts, "assembly_modes: starts", least=1)
+    t, seed = number(t, "assembly_modes: t", unit="s"), count(seed, "assembly_modes: seed")
     subject = subject_of(model, q, params, "assembly_modes", t=t, place=False)
-    given = mapping(inputs or {}, "assembly_modes: inputs", '{"crank.angle": 0.3}')
+    inputs = {} if inputs is None else inputs
+    given = mapping(inputs, "assembly_modes: inputs", '{"crank.angle": 0.3}')
     held = [
         (
             subject.quantity(name, "assembly_modes: inputs"),
@@ -377,7 +381,7 @@ def _starts(model: Model, q, count: int, spread, random) -> np.ndarray:
 def _spread(model: Model, q, spread) -> float:
     """Half the size of the box of places."""
     if spread is not None:
-        return float(number(spread, "assembly_modes: spread", above=0.0))
+        return float(number(spread, "assembly_modes: spread", above=0.0, most=LARGEST_BOX))
     # the size of a mechanism is seen from where its bodies start
     own = np.asarray(q)[[u != "rad" for u in model.system.units]]
     return 1.5 * max(float(np.ptp(own)) if len(own) else 0.0, 1.0)

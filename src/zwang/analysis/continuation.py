@@ -29,7 +29,8 @@ from zwang.analysis.constrained_state import dynamics_of
 from zwang.analysis.eigenvalue_events import events
 from zwang.analysis.equilibrium import Equilibrium, as_equilibrium, balanced_start
 from zwang.analysis.implicit import Motion, critical_root
-from zwang.arguments import count, host_only, instance, known, listed, number
+from zwang.arguments import count, host_only, instance, known, listed, number, refuse
+from zwang.arrays import vector
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.reporting import report
@@ -234,7 +235,8 @@ def continuation(
     count(points, "points", least=2)
     # the start is balanced at its own value of the parameter first
     problem, at = balanced_start(model, q, v, t, params, hold, over)
-    branch = Branch.begin(problem, at, over, (low, high), step, tangent)
+    first = None if tangent is None else _direction(tangent, model.system.nq)
+    branch = Branch.begin(problem, at, over, (low, high), step, first)
     places, special = [branch.place(at)], []
     for _ in range(points - 1):
         report(f"{len(places)} points, {over} = {places[-1].value:.4g}")
@@ -260,6 +262,18 @@ def continuation(
         tuple(special),
         problem,
     )
+
+
+def _direction(tangent, nq: int) -> tuple[np.ndarray, float]:
+    """A change of coordinates and of the parameter, as users give it."""
+    expected = f"(dq, ds), dq of {nq} numbers"
+    pair = listed(tangent, "tangent", expected)
+    if len(pair) != 2:
+        refuse("tangent", tangent, expected)
+    dq, ds = np.asarray(vector(pair[0], nq, "dq of tangent")), number(pair[1], "ds of tangent")
+    if not np.any(dq) and not ds:
+        refuse("tangent", tangent, "a direction that is not zero")
+    return dq, ds
 
 
 def critical_values(branch: Continuation, params: PyTree) -> Any:

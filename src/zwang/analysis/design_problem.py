@@ -22,6 +22,7 @@ from zwang.analysis.inputs import chosen_inputs
 from zwang.analysis.kinematics_result import Kinematics
 from zwang.analysis.moving_mechanism import Moving, moving, with_parameters
 from zwang.analysis.subject import Subject
+from zwang.arguments import real_array
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
@@ -71,7 +72,7 @@ def variables_of(subject, model: Model, params, vary: Mapping) -> Variables:
     names = tuple(vary)
     bounds = []
     for name in names:
-        pair = np.asarray(vary[name], float)
+        pair = np.asarray(real_array(vary[name], f"design: vary[{name!r}]", "two numbers"))
         if pair.shape != (2,) or not pair[0] < pair[1]:
             raise ModelError(
                 f"design: vary[{name!r}] is {vary[name]!r:.60}, expected its lowest and its "

@@ -21,6 +21,7 @@ from zwang.analysis.moving_state import MovingState, at_rest, moving_state
 from zwang.analysis.symmetry import Symmetries, direction, symmetries
 from zwang.analysis.tangent_space import Rows
 from zwang.arguments import choice, host_only, instance, known, labels
+from zwang.arrays import vector
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError
@@ -276,6 +277,7 @@ def equilibrium(
 def _started(model: Model, q, v, t, params, hold, acting: Inputs) -> tuple[Problem, Point]:
     """The equations, and the guess put on the constraints."""
     dynamics = dynamics_of(model, params)
+    v = None if v is None else vector(v, model.system.nv, "v", model.system.velocities)
     steady = v is not None and bool(np.any(np.asarray(v)))
     state = placed(model, dynamics, q, v if steady else None, t, "equilibrium")
     refuse_friction(model, dynamics, state)

@@ -16,6 +16,7 @@ from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.suggestions import did_you_mean
+from zwang.tracing import outcome, returned
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,7 +121,8 @@ def chosen_outputs(model: Model, outputs: Any) -> tuple[Callable, tuple[str, ...
     """A function (q, v, t, p) → y and the names of its entries, if they are known."""
     system = model.system
     if outputs is not None and callable(outputs):
-        return function(outputs, "outputs", "(q, v, t, p) → y"), None
+        _check_outputs(model, function(outputs, "outputs", "(q, v, t, p) → y"))
+        return outputs, None
     rates = [f"{x} rate" if x in system.coordinates else x for x in system.velocities]
     known = [*system.coordinates, *rates]
     if outputs is None:
@@ -134,6 +136,16 @@ def chosen_outputs(model: Model, outputs: Any) -> tuple[Callable, tuple[str, ...
                 "'x rate'."
             )
     return Selected(tuple(known.index(x) for x in names)), names
+
+
+def _check_outputs(model: Model, outputs: Callable) -> None:
+    """Raise unless a function of outputs gives real numbers; compiles nothing."""
+    system, what = model.system, "outputs(q, v, t, p)"
+    whole = lambda *a: jnp.asarray(returned(outputs(*a), what))
+    q, v, t = np.zeros(system.nq), np.zeros(system.nv), np.zeros(())
+    shape = outcome(whole, what, q, v, t, model.parameters()).shape
+    if len(shape) > 1:
+        raise ModelError(f"{what} returns shape {shape}, expected a number or a vector.")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,7 +15,7 @@ from jaxtyping import PyTree
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.subject import Quantity, Subject, subject_of, with_inputs
 from zwang.analysis.workspace_fill import Edges, Grid, Held, edge_inputs, filled, nearby
-from zwang.arguments import count, host_only, mapping
+from zwang.arguments import count, host_only, mapping, number, real_array, refuse
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.equations.constraint.units import MODEL_UNITS
@@ -269,6 +269,7 @@ def workspace(
     Reference: Gosselin and Angeles (1990), IEEE Trans. Robot. Autom. 6, 281-290 (kinds of
         singularities).
     """
+    t = number(t, "workspace: t", unit="s")
     subject = subject_of(model, q, params, "workspace", t=t)
     given = mapping(inputs, "workspace: inputs", '{"left.angle": (0.0, 3.1)}')
     if not given:
@@ -302,7 +303,7 @@ def workspace(
 
 
 def _axis(name: str, given, samples: int) -> np.ndarray:
-    values = np.asarray(given, float)
+    values = np.asarray(real_array(given, f"workspace: the range of {name!r:.60}"))
     if values.ndim != 1 or len(values) < 2 or not np.all(np.diff(values) > 0):
         raise ModelError(
             f"workspace: the range of {name!r:.60} is expected to be its first and its last value, "
@@ -317,6 +318,8 @@ def _point(subject: Subject, given) -> Quantity:
     """A place, or several coordinates as one."""
     if not isinstance(given, (list, tuple)):
         return subject.point(given, "workspace: point")
+    if not given:
+        refuse("workspace: point", given, "a place, or the names of coordinates")
     parts = [subject.quantity(x, "workspace: point") for x in given]
     value = lambda q, t, p: jnp.stack([x.value(q, t, p) for x in parts])
     return Quantity(", ".join(x.name for x in parts), value, parts[0].unit)

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, ParamSpec, TypeVar, cast
 import equinox as eqx
 import jax
 
+from zwang.arguments import flag, refuse
 from zwang.arithmetic import traced
 from zwang.call import misfits_named
 from zwang.compile import fusion, lowering
@@ -72,6 +73,9 @@ def program(
     Example:
         >>> run = zw.program(lambda q, v: zw.trajectory(model, q, v, times), compiler=zw.Fused())
     """
+    if not callable(function):
+        refuse("program: function", function, "a function")
+    flag(quick, "program: quick")
     wanted = requested(compiler, often, "zw.program")
     compiled: Recent[CompiledProgram] = Recent()
     called_before: set[Any] = set()

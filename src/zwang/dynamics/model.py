@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import PyTree
 
 from zwang.algebra.elimination.pattern import MOST_COLORS
@@ -41,6 +42,8 @@ from zwang.errors import ModelError
 from zwang.tracing import outcome, returned
 
 _DYNAMICS: ByIdentity[tuple[PyTree, Dynamics]] = ByIdentity()
+ASSIGNED = (int, float, complex, str, bytes, np.ndarray)
+"""What stands among parameters only where a user has put it there."""
 
 
 class AbstractParameterLayout:
@@ -223,8 +226,8 @@ class Model(eqx.Module):
                 f"{self.name} has lost its parameter {shown(lost)}; put it back into model.params."
             )
         p = self.params if params is None else self.merged(params)
-        if any(isinstance(x, (int, float)) for x in jax.tree_util.tree_leaves(p)):
-            p = as_parameters(p)  # a user has put a number in the place of another
+        if any(isinstance(x, ASSIGNED) for x in jax.tree_util.tree_leaves(p)):
+            p = as_parameters(p)  # a user has put something in the place of a number
         return p if self.layout is None or self.servo is not None else self.layout.packed(p)
 
     def with_params(self, params: PyTree) -> Model:

@@ -85,6 +85,14 @@ def file_name(value: Any, name: str) -> Path:
     return Path(value)
 
 
+def refuse_no_folder(path: Path) -> None:
+    """Raise unless the folder of a file that is to be saved exists."""
+    if not path.parent.is_dir():
+        raise ModelError(
+            f"cannot save {shown_path(path)}: folder {shown_path(path.parent)} does not exist."
+        )
+
+
 def shown_path(path: Path | str) -> str:
     """A path as part of a sentence: hidden characters escaped, the middle of long ones left out."""
     text = escaped(str(path), lines=False)

@@ -22,6 +22,7 @@ from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.servo.loop import Applied
 from zwang.simulation.differentiable import corrected
+from zwang.simulation.sample_times import LONGEST_RUN
 from zwang.simulation.trajectory import FIXED_CORRECTIONS, TARGET
 from zwang.stepping import AbstractIntegrator, Tsit5
 from zwang.text import counted
@@ -112,7 +113,7 @@ class Plant:
             servo.refuse_continuous()
         self.model, self.source = chosen.model, model
         self.input_names, self.nominal = chosen.names, np.asarray(chosen.nominal)
-        self.length = number(step, "Plant: step", above=0.0, unit="s")
+        self.length = number(step, "Plant: step", above=0.0, most=LONGEST_RUN, unit="s")
         self.substeps = count(substeps, "Plant: substeps", least=1)
         self._inputs, self._method, self._params = chosen, method, params
         self._settle(q0, v0)

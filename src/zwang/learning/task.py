@@ -17,6 +17,7 @@ from zwang.arguments import (
     number,
     optional_function,
     real_array,
+    refuse,
 )
 from zwang.arrays import vector
 from zwang.equations.state import State
@@ -148,8 +149,6 @@ def _broadcast(given, name: str, size: int) -> np.ndarray:
 
 def _spread(given, name: str, nv: int) -> np.ndarray:
     found = np.asarray(real_array(given, f"environment: {name}", "standard deviations"))
-    if found.shape not in ((), (nv,)) or not np.all(found >= 0):
-        raise ModelError(
-            f"environment: {name} has shape {found.shape}, expected a number or ({nv},), 0 or more."
-        )
+    if found.shape not in ((), (nv,)) or not np.all((found >= 0) & np.isfinite(found)):
+        refuse(f"environment: {name}", given, f"a finite number or shape ({nv},), 0 or more")
     return np.broadcast_to(found, nv)

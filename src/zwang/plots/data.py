@@ -12,6 +12,7 @@ import numpy as np
 
 from zwang.errors import ModelError
 from zwang.files import write_bytes, write_text
+from zwang.files.reading import file_name, refuse_no_folder, shown_path
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -187,11 +188,14 @@ class Picture:
 
     def save(self, path: str | Path) -> Path:
         """Write it as `.svg`, or by matplotlib in any format that it knows by the ending, as `.png`
-        and `.pdf`.
+        and `.pdf`; all or nothing.
+
+        Raises:
+            ModelError: for another ending, or a folder that does not exist.
+            OutputError: if the file cannot be written; an earlier one is unchanged.
         """
-        path = Path(path)
-        if not path.parent.is_dir():
-            raise ModelError(f"cannot save {path}: folder {path.parent} does not exist.")
+        path = file_name(path, "save: path")
+        refuse_no_folder(path)
         if path.suffix == ".svg":
             write_text(path, self._repr_svg_())
             return path
@@ -200,7 +204,7 @@ class Picture:
         ending = path.suffix[1:].lower()
         if ending not in known:
             raise ModelError(
-                f"cannot save {path}: the ending {path.suffix!r:.40} names no format; "
+                f"cannot save {shown_path(path)}: the ending {path.suffix!r:.40} names no format; "
                 f"expected one of {', '.join(f'.{x}' for x in sorted(known))}."
             )
         figure.savefig(data, format=ending)

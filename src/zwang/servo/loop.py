@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
 from zwang.arguments import count, instance, number, real_array
+from zwang.arrays import judged_parameters
 from zwang.dynamics.control_law import AbstractControlLaw, AbstractLoop, AbstractSampler, Control
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.dynamics.model import Model
@@ -91,6 +92,7 @@ class Loop(AbstractLoop):
         if sample_time is not None:
             sample_time = number(sample_time, "Loop: sample_time", above=0, unit="s")
         delay = number(delay, "Loop: delay", least=0, unit="s")
+        judged_parameters(params)
         self.model, self.params, self.sample_time, self.delay = model, params, sample_time, delay
         self.seed = count(seed, "Loop: seed", most=2**32 - 1)
         self.noise_q, self.noise_v = (

@@ -21,12 +21,14 @@ from zwang.arguments import (
     instance,
     optional_function,
     real_array,
+    without_nan,
 )
 from zwang.arrays import require_float64
 from zwang.compile import AbstractCompiler, BatchProgram, over_members, requested
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError, Result, SimulationError
 from zwang.simulation.batch_result import Batch, whole_params
+from zwang.simulation.listener import Listener
 from zwang.simulation.parameter_names import read_of
 from zwang.simulation.single_precision import narrowed
 from zwang.simulation.trajectory import (
@@ -147,18 +149,20 @@ class Program:
                 chunks.append(chunk)
                 if progress is not None:
                     progress(min(1.0, (first + self._size) / self._members.number))
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stop:
             pool.shutdown(wait=True, cancel_futures=True)  # what has not begun does not
-            raise self._interrupted(chunks) from None
+            raise self._interrupted(chunks, str(stop)) from stop.__cause__
         return self._joined(chunks, self._members.number)
 
-    def _interrupted(self, chunks: list[Trajectory]) -> SimulationError:
-        """The exception of a batch that was stopped by Ctrl-C, with the members that are done."""
+    def _interrupted(self, chunks: list[Trajectory], why: str) -> SimulationError:
+        """The exception of a batch that was stopped by Ctrl-C, or `why` else, with the members that
+        are done.
+        """
         done = min(len(chunks) * self._size, self._members.number)
         kept = f"; members 0 to {done - 1} are in `run` of this exception" if done else ""
         return SimulationError(
             f"{self._model.name}: {Result.INTERRUPTED.sentence} after {done} of "
-            f"{self._members.number} members{kept}.",
+            f"{self._members.number} members{f': {why}' if why else ''}{kept}.",
             Result.INTERRUPTED,
             self._joined(chunks, done) if done else None,
         )
@@ -234,7 +238,8 @@ def batch(
 
     Raises:
         ModelError: if shapes disagree, or an option is none of those named here.
-        SimulationError: after Ctrl-C, with the members that are done as its `run`.
+        SimulationError: after Ctrl-C, or where `progress` fails, with the members that are done as
+            its `run`.
     """
     optional_function(progress, "progress", "(fraction)")
     run = prepare(
@@ -249,7 +254,7 @@ def batch(
         compiler=requested(compiler, often, "zw.batch", decorators=1),
         **options,
     )
-    return run(progress)
+    return run(Listener.of(progress))
 
 
 def prepare(
@@ -283,7 +288,7 @@ def prepare(
     chunk = count(chunk, "chunk", least=1)
     cores = None if cores is None else count(cores, "cores", least=1)
     times = np.asarray(real_array(times, "times", "instants [s]"))
-    params = {name: np.asarray(real_array(x, f"params[{name!r}]")) for name, x in params.items()}
+    params = {name: np.asarray(_numbers(x, f"params[{name!r}]")) for name, x in params.items()}
     compiler = requested(compiler, often, "prepare")
     if precision != "double":
         if options.get("step") is None:
@@ -294,6 +299,10 @@ def prepare(
         options.setdefault("pseudoinverse", IN_SINGLE)
     motions = _Motions(model, times, options, axes, precision, compiler)
     return Program(motions, _Members((q0, v0, params), axes, members), chunk, cores)
+
+
+def _numbers(value, name: str):
+    return without_nan(real_array(value, name), name)
 
 
 class _Motions(NamedTuple):

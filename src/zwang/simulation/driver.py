@@ -89,7 +89,7 @@ class RunDriver:
         flow, integrator, events, tolerances, limit: as `advance` takes them.
         switching: the switches, or None.
         instants: sample times [s].
-        progress: called with the fraction done, or None.
+        progress: called with the fraction done.
         model: what moves, for names in messages.
         changeable: whether the method for A⊕ may be changed where rows become nearly parallel.
         conditions: what each function of `events` is called in messages.
@@ -112,7 +112,7 @@ class RunDriver:
         instants: np.ndarray,
         tolerances: Tolerances,
         limit,
-        progress: Callable[[float], None] | None,
+        progress: Callable[[float], None],
         *,
         model: Model,
         changeable: bool,
@@ -162,8 +162,7 @@ class RunDriver:
             pace = Pace(float(here.t), float(instants[-1]), int(self.limit))
 
             def said(t: float, violation=()) -> None:
-                if self.progress is not None:
-                    self.progress(clock.reached(t, np.asarray(violation)))
+                self.progress(clock.reached(t, np.asarray(violation)))
 
             while done < len(instants):
                 until, window = self._window(float(here.t), done)

@@ -25,6 +25,7 @@ from zwang.arguments import (
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.simulation.fit_problem import Problem
+from zwang.simulation.listener import Listener
 from zwang.simulation.parameter_names import written
 from zwang.simulation.tolerances import LEAST_RTOL
 from zwang.simulation.trajectory import Trajectory
@@ -174,11 +175,16 @@ def fit(
     sigma = problem.given_noise(noise)
     problem.check_guess()
     weighed = np.ones(len(problem.columns)) if sigma is None else sigma
-    best = problem.solve(problem.unknowns.guess, weighed, progress)
-    # unknown noise: equal weights first, then those that the residuals of that fit give
-    if sigma is None:
-        weighed = problem.estimated_noise(best.x)
-        best = problem.solve(best.x, weighed, progress)
+    heard = Listener.of(progress)
+    try:
+        best = problem.solve(problem.unknowns.guess, weighed, heard)
+        # unknown noise: equal weights first, then those that the residuals of that fit give
+        if sigma is None:
+            weighed = problem.estimated_noise(best.x)
+            best = problem.solve(best.x, weighed, heard)
+    except KeyboardInterrupt:
+        heard.refuse(f"fit of {model.name}", "nothing of the search is kept")
+        raise
     return _answer(problem, best, weighed)
 
 

@@ -235,7 +235,9 @@ class Problem:
             self.evaluations += 1
         return self.last[1:]
 
-    def solve(self, x, sigma, progress) -> scipy.optimize.OptimizeResult:
+    def solve(
+        self, x, sigma, progress: Callable[[int, float], None]
+    ) -> scipy.optimize.OptimizeResult:
         """Search from x with weights 1/σ."""
         known = np.isfinite(self.data)
 
@@ -243,8 +245,7 @@ class Problem:
             # NaN where a trial stopped early: the search then takes a shorter step
             y, _, _ = self.at(x)
             r = ((y - self.data) / sigma)[known]
-            if progress is not None:
-                progress(self.evaluations, float(np.sqrt(np.mean(r**2))))
+            progress(self.evaluations, float(np.sqrt(np.mean(r**2))))
             return r
 
         def slope(x):

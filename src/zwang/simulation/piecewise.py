@@ -21,6 +21,7 @@ from zwang.dynamics.model import Model
 from zwang.errors import Result, SimulationError
 from zwang.simulation.driver import RECENT_TURNS, RunDriver
 from zwang.simulation.engine import execution_of
+from zwang.simulation.listener import Listener
 from zwang.simulation.run_setup import RunRequest, set_up
 from zwang.simulation.switching import Switch
 from zwang.stepping import AbstractIntegrator, Dopri8
@@ -147,7 +148,7 @@ class PiecewiseRun:
             asked.instants,
             setup.tolerances,
             np.asarray(NO_LIMIT),
-            None,
+            Listener(None),
             model=pushed,
             changeable=setup.changeable,
             conditions=setup.conditions,

@@ -28,6 +28,7 @@ from zwang.dynamics.model import Model
 from zwang.errors import Result, SimulationError
 from zwang.simulation.driver import Keeper, RunDriver
 from zwang.simulation.engine import Execution, execution_of
+from zwang.simulation.listener import Listener
 from zwang.simulation.results import Run, Steps
 from zwang.simulation.run_setup import RunRequest, RunSetup, set_up
 from zwang.simulation.sample_times import run_times
@@ -117,8 +118,8 @@ def simulate(
     Raises:
         ModelError: for a wrong argument, an inconsistent start, contradictory constraints or a
             singular mass matrix.
-        SimulationError: if the run stops early, also by Ctrl-C once it has begun; its `.run` holds
-            what was reached.
+        SimulationError: if the run stops early, also by Ctrl-C once it has begun, or because
+            `progress` fails; its `.run` holds what was reached.
     """
     instance(model, Model, "simulate: model", "a zw.Model")
     strategy(integrator, AbstractIntegrator, "integrator", "zw.Dopri8(), zw.Tsit5() ...")
@@ -152,18 +153,20 @@ def simulate(
     )
     setup = set_up(asked)
     kept = optional(keeper, Keeper, "keeper", "what zw.long_run keeps a run with")
-    driver = _driver(asked, setup, progress, execution_of(execution), kept)
+    heard = Listener.of(progress)
+    driver = _driver(asked, setup, heard, execution_of(execution), kept)
     result, here = driver.run(setup.here)
+    driver.detail = driver.detail or heard.sentence or None
     run = _run_of(asked, setup, driver, result, here)
     if throw and result.is_failure:
-        raise _failure(run)
+        raise _failure(run) from heard.failure
     return run
 
 
 def _driver(
     asked: RunRequest,
     setup: RunSetup,
-    progress: Callable[[float], None] | None,
+    progress: Listener,
     execution: Execution,
     keeper: Keeper | None,
 ) -> RunDriver:

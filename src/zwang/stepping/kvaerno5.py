@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 
@@ -75,7 +76,7 @@ class Kvaerno5(AbstractIntegrator):
     """
 
     tolerance: float = 1e-2
-    iterations: int = 20
+    iterations: int = eqx.field(default=20, metadata={"least": 1})
     implicit: ClassVar[bool] = True
 
     @property

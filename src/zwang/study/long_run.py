@@ -37,6 +37,7 @@ from zwang.errors import ModelError, Result
 from zwang.files.reading import file_name, shown_path
 from zwang.provenance import Source
 from zwang.simulation.engine import execution_of
+from zwang.simulation.listener import Listener
 from zwang.simulation.results import Run
 from zwang.simulation.results.stored import PARAMETER, leaves_by_name, with_leaves
 from zwang.simulation.results.strategies import described, made
@@ -150,6 +151,7 @@ def long_run(
         ModelError: for a wrong argument, or a folder that holds another run.
         OutputError: if the folder cannot be written to; what was kept before stays.
         KeyboardInterrupt: at Ctrl-C; all that was computed up to the last chunk of steps is kept.
+        SimulationError: the same where `progress` fails.
 
     Example:
         >>> long = zw.long_run(model, q0, v0, duration=3600.0, out="results/hour")
@@ -189,15 +191,18 @@ def long_run(
     keeper = RunKeeper(
         store, options["execution"], every, asked.manifest, asked.start, asked.settings
     )
+    heard = Listener.of(progress)
     run = simulate(
-        model, q0, v0, times=times, throw=False, progress=progress, keeper=keeper, **options
+        model, q0, v0, times=times, throw=False, progress=heard, keeper=keeper, **options
     )
     keeper.finish(run)
     if run.result is Result.INTERRUPTED:
-        raise KeyboardInterrupt(
-            f"interrupted; the run is kept up to t = {long.time:.6g} s, and "
-            f"zw.resume({str(out)!r}) goes on from there"
+        kept = (
+            f"the run is kept up to t = {long.time:.6g} s, and zw.resume({str(out)!r}) goes on "
+            "from there"
         )
+        heard.refuse(model.name, kept)
+        raise KeyboardInterrupt(f"interrupted; {kept}")
     long.computed = keeper.computed
     return long
 
@@ -228,7 +233,7 @@ def resume(
     Raises:
         ModelError: if the folder holds no such run, or the model or the options are not those that
             it was begun with.
-        OutputError, KeyboardInterrupt: as in `long_run`.
+        OutputError, KeyboardInterrupt, SimulationError: as in `long_run`.
     """
     optional(model, Model, "resume: model", "a zw.Model")
     out = file_name(out, "resume: out")

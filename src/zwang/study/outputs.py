@@ -12,6 +12,7 @@ from zwang.arguments import function, label, refuse
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.suggestions import did_you_mean
+from zwang.tracing import called
 
 REDUCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "final": lambda x: x[:, -1],
@@ -50,13 +51,16 @@ class Output:
             nq = q.shape[2]
             x = q[..., self.entry] if self.entry < nq else v[..., self.entry - nq]
             return REDUCTIONS[self.reduction](x)
-        found = [self.function(t, *x) for x in zip(q, v, strict=True)]
-        if any(np.shape(x) != () for x in found):
-            raise ModelError(
-                f"outputs[{self.name!r}] returns {np.shape(found[0])}, expected a number for "
-                "(t, q, v) of one motion."
-            )
+        what = f"outputs[{self.name!r}]"
+        found = [called(self.function, what, t, *x) for x in zip(q, v, strict=True)]
+        for x in found:
+            if not isinstance(x, float) and (np.shape(x) != () or not _is_number(x)):
+                refuse(f"what {what} returns", x, "a number for (t, q, v) of one motion")
         return np.asarray(found, float)
+
+
+def _is_number(x: object) -> bool:
+    return np.asarray(x).dtype.kind in "biuf"
 
 
 def outputs_of(given: Any, model: Model) -> tuple[Output, ...]:

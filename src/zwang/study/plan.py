@@ -17,15 +17,18 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from zwang.arguments import mapping, real_array, refuse, without_nan
+from zwang.arrays import vector
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
 from zwang.simulation.batch import CHUNK_OF_MEMBERS, prepare
 from zwang.simulation.batch_result import Batch
-from zwang.simulation.parameter_names import unit_of, written
+from zwang.simulation.parameter_names import read_of, unit_of, written
 from zwang.simulation.simulate import simulate
 from zwang.study.content import content_digest
 from zwang.study.outputs import Output
+from zwang.tracing import called
 
 if TYPE_CHECKING:
     import pyarrow
@@ -166,7 +169,11 @@ class Plan:
         rows = np.concatenate([made, np.full(self.size - len(made), made[-1])])
         q0, v0, further = zip(*(starts[i] for i in rows), strict=True)
         # whole arrays first, of which the quantities may be entries
-        params = {n: np.stack([np.asarray(x[n]) for x in further]) for n in further[0]}
+        params = {}
+        for n in dict.fromkeys(n for x in further for n in x):
+            # a start may give a parameter in some of the cases only
+            own = np.asarray(read_of(self.model, n))
+            params[n] = np.stack([x.get(n, own) for x in further])
         params |= {n: x[rows] for n, x in self.values.items() if n not in self.inputs}
         # all parts have one shape, so that this compiles once
         program = _program(self, np.stack(q0), np.stack(v0), params)
@@ -186,9 +193,26 @@ class Plan:
 
     def started(self, case: int) -> tuple[np.ndarray, np.ndarray, Mapping[str, Any]]:
         """Start of one case, and parameters that belong to it."""
-        start: Any = self.start(self.case(case)) if callable(self.start) else self.start
-        q0, v0, *further = start
-        return np.asarray(q0, float), np.asarray(v0, float), further[0] if further else {}
+        if not callable(self.start):
+            return *self.start, {}
+        found = called(self.start, "start(values)", self.case(case))
+        if not isinstance(found, (tuple, list)) or len(found) not in (2, 3):
+            refuse("what start(values) returns", found, "(q0, v0), or (q0, v0, parameters by name)")
+        system = self.model.system
+        q0 = vector(found[0], system.nq, "q0 of start(values)", system.coordinates)
+        v0 = vector(found[1], system.nv, "v0 of start(values)", system.velocities)
+        further = found[2] if len(found) == 3 else {}
+        return np.asarray(q0), np.asarray(v0), self._own(further)
+
+    def _own(self, further: Any) -> dict[str, np.ndarray]:
+        """Parameters of a case that its start gives, of the model's shapes."""
+        found = mapping(further, "what start(values) returns third", "{'length': 1.0}")
+        for name, x in found.items():
+            what = f"parameter {name!r} of start(values)"
+            x = found[name] = np.asarray(without_nan(real_array(x, what), what))
+            if x.shape != (own := np.shape(read_of(self.model, name))):
+                raise ModelError(f"{what} has shape {x.shape}, expected {own}.")
+        return found
 
     def run(self, case: int, **changes):
         """One case by `zw.simulate`, with everything that a run has."""
@@ -208,7 +232,7 @@ class Plan:
     def options_of(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The options of a case, which may be functions of its values."""
         return {
-            name: x(values) if name in ONE_BY_ONE and callable(x) else x
+            name: called(x, f"{name}(values)", values) if name in ONE_BY_ONE and callable(x) else x
             for name, x in self.options.items()
         }
 
@@ -223,7 +247,7 @@ class Plan:
         for i, case in enumerate(cases):
             try:
                 loop = self.options_of(self.case(int(case))).get("loop")
-                seeds[i] = -1 if loop is None else loop.seed
+                seeds[i] = getattr(loop, "seed", -1)
                 run = self.run(int(case))
             except ModelError as error:
                 sentences[i] = str(error)

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from zwang.arguments import count, flag, refuse
+from zwang.arguments import count, flag, real_array, refuse
 from zwang.call import misfits_named
 from zwang.errors import ModelError
+from zwang.tracing import called
 
 EXPECTED = (
     "values [0.5, 1.0], a range '0.5:2:40' or 'log:0.1:10:50', or a frozen distribution of "
@@ -43,7 +44,11 @@ class Axis:
     def at(self, u: np.ndarray) -> np.ndarray:
         """Values where a uniform number is u, shape (cases,)."""
         if self.distribution is not None:
-            return np.asarray(self.distribution.ppf(u), float)
+            what = f"over[{self.name!r}]"
+            x = np.asarray(real_array(called(self.distribution.ppf, f"{what}.ppf(u)", u), what))
+            if x.shape != u.shape or not np.all(np.isfinite(x)):
+                refuse(what, self.distribution, "a distribution of finite numbers")
+            return x
         if self.low is None or self.high is None:
             return self.values[np.minimum((u * len(self.values)).astype(int), len(self.values) - 1)]
         if self.log:
@@ -59,12 +64,9 @@ def axis(name: str, given: Any) -> Axis:
     """
     if isinstance(given, str):
         return _range(name, given)
-    if hasattr(given, "ppf"):
+    if callable(getattr(given, "ppf", None)):
         return Axis(name, np.zeros(0), distribution=given)
-    try:
-        values = np.atleast_1d(np.asarray(given, float))
-    except (TypeError, ValueError):
-        refuse(f"over[{name!r}]", given, EXPECTED)
+    values = np.atleast_1d(np.asarray(real_array(given, f"over[{name!r}]", EXPECTED)))
     if values.ndim != 1 or not values.size or not np.all(np.isfinite(values)):
         refuse(f"over[{name!r}]", given, EXPECTED)
     return Axis(name, values)
@@ -81,8 +83,9 @@ def _range(name: str, text: str) -> Axis:
         number = int(words[2]) if len(words) > 2 else 2
     except (ValueError, IndexError):
         refuse(f"over[{name!r}]", text, EXPECTED)
-    if len(words) > 3 or not np.isfinite(low + high) or not low < high or number < 2:
+    if len(words) > 3 or not np.isfinite(high - low) or not low < high or number < 2:
         refuse(f"over[{name!r}]", text, "low:high:number with low < high and at least 2 values")
+    count(number, f"number of values of over[{name!r}]", most=MOST_CASES)
     if log and low <= 0:
         refuse(f"over[{name!r}]", text, "a positive lower end for a logarithmic range")
     values = np.geomspace(low, high, number) if log else np.linspace(low, high, number)

@@ -14,21 +14,28 @@ from zwang.arguments import (
     choice,
     count,
     flag,
+    function,
     host_only,
     instance,
+    items,
     known,
     labels,
     mapping,
     number,
+    optional,
     optional_function,
-    real_array,
 )
 from zwang.arrays import require_float64
+from zwang.dynamics.control_law import AbstractLoop
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
-from zwang.files.reading import file_name
+from zwang.files.reading import file_name, shown_path
 from zwang.simulation.batch import CHUNK_OF_MEMBERS, OPTIONS
+from zwang.simulation.listener import Listener
 from zwang.simulation.parameter_names import place_of, read_of
+from zwang.simulation.sample_times import checked_times
+from zwang.simulation.stop import Stop
+from zwang.simulation.switching import Switch
 from zwang.study.engine import in_process, on_cluster
 from zwang.study.folder import PartFolder
 from zwang.study.outputs import outputs_of
@@ -169,6 +176,7 @@ def sweep(
         computed = in_process(plan, missing)
     else:
         computed = on_cluster(plan, missing, workers, cluster)
+    heard = Listener.of(progress)
     # workers and threads end with the study, however it ends
     with contextlib.closing(computed):
         for index, made in computed:
@@ -177,8 +185,14 @@ def sweep(
             else:
                 folder.write(index, made)
             done += 1
-            if progress is not None:
-                progress(Done(min(done * plan.size, plan.cases), plan.cases))
+            try:
+                heard(Done(min(done * plan.size, plan.cases), plan.cases))
+            except KeyboardInterrupt:
+                kept = "" if out is None else f"{shown_path(out)} keeps what is done"
+                heard.refuse(
+                    f"sweep of {model.name}", kept and f"{kept}, and the same call goes on"
+                )
+                raise
     # also parts that an earlier call had written, so that the result does not show where it was
     # interrupted
     read = (lambda i: tables[i]) if folder is None else folder.read
@@ -215,8 +229,7 @@ def _plan(
                 f"over[{name!r}] is an array of shape {np.shape(read_of(model, name))}; name one "
                 f"entry of it, e.g. {name}[0]."
             )
-    for name in options:
-        known(name, (*OPTIONS, *ONE_BY_ONE), "sweep has no option")
+    _refuse_options(options)
     # one start for all cases is checked once, here; a function is checked case by case
     if not callable(start):
         if not isinstance(start, (tuple, list)) or len(start) != 2:
@@ -233,13 +246,27 @@ def _plan(
     return Plan(model, values, inputs, start, instants, made, options, size, trajectories, sampling)
 
 
+def _refuse_options(options: Mapping[str, Any]) -> None:
+    """Raise for an option that there is not, or that is wrong for every case."""
+    for name, x in options.items():
+        known(name, (*OPTIONS, *ONE_BY_ONE), "sweep has no option")
+        if name in ONE_BY_ONE and callable(x):
+            function(x, name, "(values)")
+        elif name == "loop":
+            optional(x, AbstractLoop, "loop", "zw.Loop(...), or a function of a case's values")
+        elif name == "stop":
+            items(x, Stop, "stop", "zw.Stop(function)")
+        elif name == "switches":
+            items(x, Switch, "switches", "zw.Switch(constraint, on=..., off=...)")
+
+
 def _instants(duration, times, samples) -> np.ndarray:
     if (duration is None) == (times is None):
         raise ModelError("sweep needs either duration (s) or times (instants, s), and not both.")
     if times is None:
         duration = number(duration, "duration", above=0, unit="s")
         return np.linspace(0.0, duration, count(samples, "samples", least=2))
-    return np.asarray(real_array(times, "times", "instants [s]"))
+    return np.asarray(checked_times(times))
 
 
 def sample_of(text: str, seed: int = 0) -> Sample:

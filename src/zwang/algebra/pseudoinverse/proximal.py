@@ -136,7 +136,7 @@ class Proximal(AbstractPseudoinverse):
     """
 
     damping: Float[Array, ""] | float = 1e-10
-    sweeps: int = eqx.field(static=True, default=3)
+    sweeps: int = eqx.field(static=True, default=3, metadata={"least": 1})
     relaxation: float = 1.0
     rank_threshold: float = 1e-8
     pairs: tuple[tuple[int, ...], ...] | None = eqx.field(static=True, default=None)

@@ -50,7 +50,7 @@ class Projection(AbstractDrift):
         stabilization: a Baumgarte term to be used at the stages as well, or None.
     """
 
-    iterations: int = eqx.field(static=True, default=8)
+    iterations: int = eqx.field(static=True, default=8, metadata={"least": 1})
     velocity_corrections: int = eqx.field(static=True, default=3)
     stabilization: AbstractStabilization | None = None
     projects = True

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zwang.errors import ModelError
-from zwang.files.reading import file_name, shown_path
+from zwang.files.reading import file_name, refuse_no_folder, shown_path
 from zwang.simulation.results.formats import FORMATS as FORMATS
 from zwang.simulation.results.formats import csv_text as csv_text
 from zwang.simulation.results.formats import format_of
@@ -38,10 +38,7 @@ def save(
     """
     path = file_name(path, "save: path")
     found = format_of(path, {ending: FORMATS[ending] for ending in formats}, "save")
-    if not path.parent.is_dir():
-        raise ModelError(
-            f"cannot save {shown_path(path)}: folder {shown_path(path.parent)} does not exist."
-        )
+    refuse_no_folder(path)
     found.write(data, part, path)
     return path
 
