@@ -88,7 +88,7 @@ def public():
             yield name
 
 
-@pytest.mark.parametrize("name", public())
+@pytest.mark.parametrize("name", list(public()))
 def test_an_argument_that_does_not_exist_is_named(name):
     with pytest.raises(zw.ModelError, match=f"zw.{name} has no argument 'no_such_argument'"):
         getattr(zw, name)(no_such_argument=1)

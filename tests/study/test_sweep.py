@@ -425,7 +425,7 @@ def test_a_quantity_that_makes_no_sense_is_refused(model, over, sentence):
         ({"duration": None, "times": []}, "expected at least two instants"),
         ({"over": {"length": scipy.stats.norm(math.nan)}, "sample": zw.draws(2)}, "finite numbers"),
     ],
-    ids=str,
+    ids=["loop", "class", "stop", "switch", "number", "empty", "distribution"],
 )
 def test_what_is_wrong_for_every_case_is_refused_before_anything_runs(model, wrong, sentence):
     given = {"over": {"length": [1.0]}, "duration": 0.1, **wrong}
