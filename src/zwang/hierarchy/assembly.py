@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from zwang.equations.system import System
 from zwang.errors import ModelError
@@ -192,9 +193,7 @@ class Assembled:
         ]
 
     def _gathered(self, of, entries, t, p, *vectors):
-        joined = jnp.concatenate([value.ravel() for value in self._each(of, t, p, *vectors)])
-        order = np.concatenate([e.ravel() for e in entries])
-        return joined if np.all(order[:-1] < order[1:]) else joined[np.argsort(order)]
+        return _in_order(self._each(of, t, p, *vectors), entries)
 
     # --- the functions of a System
 
@@ -203,11 +202,7 @@ class Assembled:
         k = self._block_size([b.shape[1:] for b in blocks])
         # a diagonal is kept as a vector, so that no factorization is needed
         if k == 1:
-            return (
-                jnp.zeros(self.nv)
-                .at[np.concatenate([v.ravel() for v in self._v])]
-                .set(jnp.concatenate([b.ravel() for b in blocks]))
-            )
+            return _in_order(blocks, self._v)
         # blocks that are alone on the diagonal cost their number, a dense M the cube of it
         M = jnp.zeros((self.nv // k, k, k))
         for v, b in zip(self._v, blocks, strict=True):
@@ -273,6 +268,13 @@ class Assembled:
         return sum(
             (x.energy(q, t, p) for x in self.interactions if x.potential is not None), jnp.zeros(())
         )
+
+
+def _in_order(values: Sequence[Array], entries: Sequence[np.ndarray]) -> Array:
+    """One vector of the values of all leaves, each in its place."""
+    joined = jnp.concatenate([value.ravel() for value in values])
+    order = np.concatenate([e.ravel() for e in entries])
+    return joined if np.all(order[:-1] < order[1:]) else joined[np.argsort(order)]
 
 
 def _positions(v: np.ndarray, blocks):
