@@ -130,7 +130,7 @@ def _missing(error: BaseException, given: tuple) -> str:
     """A name that is none of those in dictionaries that were given; empty for another error."""
     if not isinstance(error, KeyError) or not error.args:
         return ""
-    names = {str(k) for tree in given if isinstance(tree, Mapping) for k in tree}
+    names = dict.fromkeys(str(k) for tree in given if isinstance(tree, Mapping) for k in tree)
     return (
         f"asks for {shown(error.args[0])}, which does not exist{_line(error)}"
         f"{did_you_mean(error.args[0], names) if names else '.'}"

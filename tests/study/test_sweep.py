@@ -130,7 +130,7 @@ def test_what_is_finished_stays_where_progress_fails(study, model, tmp_path):
     "start, says",
     [
         (lambda values: 1 / 0, r"start\(values\) raised ZeroDivisionError: division by zero"),
-        (lambda values: values["l"], r"start\(values\) asks for 'l'.*there are: length, case"),
+        (lambda values: values["l"], r"start\(values\) asks for 'l'.*there are: .*length"),
         (lambda values: None, r"start\(values\) returns is None, expected \(q0, v0\)"),
         (lambda values: ([1.0], [0.0]), r"q0 of start\(values\) has shape \(1,\), expected \(2,\)"),
         (lambda values: ([1.0, 0.0], ["a", "b"]), r"v0 of start\(values\) is"),
