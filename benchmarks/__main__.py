@@ -41,6 +41,7 @@ NAMES = (
     "hierarchy",
     "modules",
     "robots",
+    "space",
     "sparse",
     "long",
     "peers",
