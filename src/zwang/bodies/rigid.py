@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,7 +12,7 @@ from jaxtyping import Array, Float
 from zwang.bodies.body import Body, FreeEquations, by_name, entries_of, entry, stacked
 from zwang.bodies.rotation import moved, rate_map, rotation_matrix
 from zwang.display import present
-from zwang.equations.system import System
+from zwang.equations.system import AbstractVelocityMap, System
 
 COORDINATES = ("x", "y", "z", "qw", "qx", "qy", "qz")
 VELOCITIES = ("vx", "vy", "vz", "wx", "wy", "wz")
@@ -154,7 +153,7 @@ class _Equations(FreeEquations):
         return gravity if self.potential is None else gravity + self.potential(q, t, p)
 
 
-class VelocityMap(eqx.Module):
+class VelocityMap(AbstractVelocityMap):
     """N of rigid bodies: `q̇ = N v`."""
 
     def __call__(self, q: Float[Array, " nq"], t, p) -> Float[Array, "nq nv"]:

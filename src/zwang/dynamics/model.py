@@ -279,10 +279,8 @@ def _check_shapes(system: System, p: PyTree) -> None:
     F = shape(system.force, "force(q, v, t, p)", q, v, t, lists=True)
     if F != (nv,):
         raise ModelError(f"force(q, v, t, p) returns shape {F}, expected ({nv},).")
-    along = getattr(system.velocity_map, "along", None)
     for function, what, args, expected in (
         (system.velocity_map, "velocity_map(q, t, p)", (q, t), (nq, nv)),
-        (along, "velocity_map.along(q, dv, t, p)", (q, v, t), (nq,)),
         (system.offset, "offset(q, t, p)", (q, t), (nq,)),
         (system.retract, "retract(q, dv, t, p)", (q, v, t), (nq,)),
         (system.potential, "potential(q, t, p)", (q, t), ()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
@@ -51,6 +52,21 @@ class Names(tuple):
         return tuple(self)
 
 
+class AbstractVelocityMap(ABC):
+    """N of a large system, mostly zeros, with a product that does not form it.
+
+    For systems that the library makes: nothing but `zwang.testing.check_model` compares the two.
+    """
+
+    @abstractmethod
+    def __call__(self, q, t, p) -> Float[Array, "nq nv"]:
+        """N."""
+
+    @abstractmethod
+    def along(self, q, dv, t, p) -> Float[Array, " nq"]:
+        """`N dv`."""
+
+
 class System(eqx.Module):
     """A system without its constraints, written down as plain functions.
 
@@ -63,9 +79,7 @@ class System(eqx.Module):
         force: `(q, v, t, p)` → F [N, N·m …], shape (nv,): everything but constraint forces,
             Coriolis terms included.
         nv: number of velocities; nq by default.
-        velocity_map: `(q, t, p)` → N, shape (nq, nv); the identity by default. Where N is large and
-            mostly zeros, an object with a method `along(q, dv, t, p)` → N dv as well, which is then
-            taken for products.
+        velocity_map: `(q, t, p)` → N, shape (nq, nv); the identity by default.
         offset: `(q, t, p)` → n in `q̇ = N v + n`, shape (nq,): rates that no v moves, as of
             variables of third order (`zw.HigherOrder`); none by default.
         retract: `(q, dv, t, p)` → q moved along the velocity direction `dv` on the manifold of
@@ -176,8 +190,9 @@ class System(eqx.Module):
         """`N dv`: the direction in q of a direction of velocities."""
         if self.velocity_map is None:
             return dv
-        by_parts = getattr(self.velocity_map, "along", None)
-        return self.velocity_map(q, t, p) @ dv if by_parts is None else by_parts(q, dv, t, p)
+        if isinstance(self.velocity_map, AbstractVelocityMap):
+            return self.velocity_map.along(q, dv, t, p)
+        return self.velocity_map(q, t, p) @ dv
 
     def move(self, q: Float[Array, " nq"], dv: Float[Array, " nv"], t, p) -> Float[Array, " nq"]:
         """`q ⊕ dv`: q moved by the velocity direction dv."""

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from zwang.equations.system import System
+from zwang.equations.system import AbstractVelocityMap, System
 from zwang.errors import ModelError
 from zwang.hierarchy.instances import Instances, below, taken
 from zwang.hierarchy.named_views import Named, NamedParameters
@@ -312,7 +312,7 @@ def unique_names(names: Sequence[str]) -> None:
             )
 
 
-class VelocityMap:
+class VelocityMap(AbstractVelocityMap):
     """N of all leaves."""
 
     def __init__(self, parts: Assembled):
