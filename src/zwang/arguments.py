@@ -177,7 +177,7 @@ def strategy(value: Any, kind: type | tuple[type, ...], name: str, example: str)
             continue
         if type(leaf) is float and leaf == leaf:
             continue
-        without_nan(real_array(leaf, f"a number of {name}"), f"a number of {name}")
+        numbers(leaf, f"a number of {name}")
 
 
 def _refuse_kinds(value: Any, name: str) -> None:
@@ -272,7 +272,8 @@ def label(value: Any, name: str) -> str:
     """A name, as `zwang.text.checked_name` takes them."""
     if not isinstance(value, str):
         refuse(name, value, "a text")
-    return checked_name(str(value), name, LONGEST_LABEL)  # a text of NumPy is none of JAX's
+    # NumPy's strings are array scalars, which JAX would not accept as part of a static field
+    return checked_name(str(value), name, LONGEST_LABEL)
 
 
 def labels(value: Any, name: str) -> tuple[str, ...]:
@@ -346,8 +347,9 @@ def real_array(value: Any, name: str, expected: str = "numbers") -> Any:
     return array.astype(np.float64)
 
 
-def without_nan(array: Any, name: str) -> Any:
-    """Real numbers, none of which is NaN; traced ones as they are."""
+def numbers(value: Any, name: str) -> Any:
+    """Real numbers, none of which is NaN, as `real_array` gives them; traced ones may be."""
+    array = real_array(value, name)
     if not isinstance(array, Tracer) and np.any(bad := np.isnan(array)):
         where = np.argwhere(bad)[0].tolist()
         raise ModelError(f"{name}{where or ''} is NaN, expected numbers.")

@@ -11,7 +11,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import PyTree
 
-from zwang.arguments import real_array, refuse, shown, without_nan
+from zwang.arguments import numbers, real_array, refuse, shown
 from zwang.errors import ModelError
 from zwang.suggestions import did_you_mean
 
@@ -77,12 +77,12 @@ def judged_parameters(params: PyTree) -> PyTree:
     except ModelError:
         raise
     except ValueError:
-        # JAX has no order of names that cannot be compared
+        # JAX sorts the names, which fails where they cannot be compared
         refuse("params", params, "names that are texts")
 
 
 def _judged(path: tuple, leaf: Any) -> Any:
-    """One parameter, if it is a number or an array of numbers none of which is NaN."""
+    """One parameter: a number or an array of numbers without NaN; anything else is refused."""
     what = f"params{_place(path)}"
     kinds = (int, float, complex, np.ndarray, np.generic, jax.Array, list, tuple)
     if isinstance(leaf, bool) or not isinstance(leaf, kinds):
@@ -92,7 +92,7 @@ def _judged(path: tuple, leaf: Any) -> Any:
         )
     if isinstance(leaf, (np.ndarray, np.generic, jax.Array)) and leaf.dtype == bool:
         return leaf  # a mask, of which nothing is lost
-    return without_nan(real_array(leaf, what), what)
+    return numbers(leaf, what)
 
 
 def same(one: PyTree, other: PyTree) -> bool:

@@ -88,7 +88,7 @@ def outcome(function: Callable, what: str, *given: Any) -> Any:
 
 
 def called(function: Callable, what: str, *given: Any) -> Any:
-    """What a function returns that is called with numbers, on the host.
+    """What a user's function returns for numbers, called on the host.
 
     Args:
         function, what: as in `outcome`.
@@ -127,7 +127,7 @@ def explained(error: BaseException, given: tuple = ()) -> str:
 
 
 def _missing(error: BaseException, given: tuple) -> str:
-    """A name that is none of those in dictionaries that were given; empty for another error."""
+    """The rest of a sentence about a key that no given dictionary has; empty for other errors."""
     if not isinstance(error, KeyError) or not error.args:
         return ""
     names = dict.fromkeys(str(k) for tree in given if isinstance(tree, Mapping) for k in tree)
@@ -138,7 +138,7 @@ def _missing(error: BaseException, given: tuple) -> str:
 
 
 def raised(error: BaseException) -> str:
-    """An error of a function that is not one of the equations, as the rest of a sentence."""
+    """What a function outside of the equations has raised, as the rest of a sentence."""
     return f"raised {first_line(error)}{_line(error)}"
 
 

@@ -62,8 +62,7 @@ def test_functions_without_stages_are_those_of_a_stage(name):
     model = example.model.passive
     state = model.state(example.q0, example.v0, 0.0)
     whole = evaluation.evaluate(model.dynamics(), state)
-    standing = dataclasses.replace(model.dynamics(), stepped=False)
-    alone = evaluation.evaluate(standing, state)
+    alone = evaluation.evaluate(model.dynamics().standing, state)
     for key in whole._fields:
         if key != "control":
             x, y = getattr(alone, key), getattr(whole, key)

@@ -40,6 +40,7 @@ from zwang.analysis.subject import subject_of, with_inputs
 from zwang.arguments import choice, count, host_only, mapping, number, real_array
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
+from zwang.dynamics.number_range import LARGEST_SIZE
 from zwang.equations.constraint.units import MODEL_UNITS
 from zwang.errors import ModelError
 from zwang.plots import Curve as Line
@@ -52,8 +53,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 METHODS = ("auto", "homotopy", "starts")
-LARGEST_BOX = 1e100
-"""Largest size of the box of starts: its square is still a number."""
 PLACES_TRIED = 3
 """Configurations at which rows and inputs are counted before modes are looked for."""
 BOXES_AT_ONCE = 512
@@ -381,7 +380,7 @@ def _starts(model: Model, q, count: int, spread, random) -> np.ndarray:
 def _spread(model: Model, q, spread) -> float:
     """Half the size of the box of places."""
     if spread is not None:
-        return float(number(spread, "assembly_modes: spread", above=0.0, most=LARGEST_BOX))
+        return float(number(spread, "assembly_modes: spread", above=0.0, most=LARGEST_SIZE))
     # the size of a mechanism is seen from where its bodies start
     own = np.asarray(q)[[u != "rad" for u in model.system.units]]
     return 1.5 * max(float(np.ptp(own)) if len(own) else 0.0, 1.0)

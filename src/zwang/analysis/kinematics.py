@@ -20,13 +20,12 @@ from zwang.dynamics.drift.metric import dense_mass
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.model import Model
+from zwang.dynamics.number_range import LARGEST_SIZE
 from zwang.equations.state import host_state
 from zwang.errors import ModelError
 
 TIME = "time"
 """The input of a model whose own constraints depend on t."""
-FASTEST = 1e100
-"""Largest rate of an input: its square is still a number."""
 OFF = 1e-6
 """Relative distance of a start from prescribed inputs that is refused."""
 
@@ -93,7 +92,7 @@ def kinematics(
     choice(at_limit, "kinematics: at_limit", ("stop", "follow"))
     choice(at_singular, "kinematics: at_singular", ("straight", "stop"))
     choice(bounds, "kinematics: bounds", ("auto", "interval", "sampled"))
-    rate = number(rate, "kinematics: rate", least=-FASTEST, most=FASTEST)
+    rate = number(rate, "kinematics: rate", least=-LARGEST_SIZE, most=LARGEST_SIZE)
     if rate == 0:
         raise ModelError("kinematics: rate is 0, expected the rate of an input that moves.")
     # before the model is touched, so that a mistake in the call costs no compilation

@@ -114,8 +114,7 @@ class Dynamics(eqx.Module):
         structure: whether A is an array, or where it has entries if they alone are kept.
         parts: for a placement, the motion without its last constraints, whose evaluation is or
             will be compiled anyway, and these constraints (`zwang.dynamics.evaluation.evaluate`).
-        stepped: whether steps may be taken; if not, the model's functions are compiled without the
-            linear algebra of a stage, in half the time.
+        stepped: whether steps may be taken (`standing`).
     """
 
     system: System
@@ -134,6 +133,13 @@ class Dynamics(eqx.Module):
     def passive(self) -> Dynamics:
         """The same without control."""
         return dataclasses.replace(self, law=None)
+
+    @property
+    def standing(self) -> Dynamics:
+        """The same without control, for states only, never for steps: the model's functions are
+        compiled without the linear algebra of a stage, in half the time.
+        """
+        return dataclasses.replace(self, law=None, stepped=False)
 
     # --- residuals
     #

@@ -10,6 +10,7 @@ be compiled before it moves: all that follows is linear algebra on the host (`zw
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -159,34 +160,31 @@ def _nothing(dynamics: Dynamics, y) -> ModelEvaluation:
     return ModelEvaluation(*rows, zeros(M), vector, vector, control)
 
 
-class _Remembering:
-    """What evaluates a motion at one state (`at`), and remembers the last ones: a start is
-    measured, placed and judged at the same few states.
+class _Remembered:
+    """An evaluation that remembers the last states: a start is measured, placed and judged at the
+    same few.
+
+    Args:
+        at: `(t, y)` → the model's functions at one state.
     """
 
-    def __init__(self):
-        self._known: Recent[ModelEvaluation] = Recent(most=4)
+    def __init__(self, at: Callable[[Any, Any], ModelEvaluation]):
+        self._at, self._known = at, Recent[ModelEvaluation](most=4)
 
-    def at(self, t: Any, y: Any) -> ModelEvaluation:
-        """The model's functions at one state."""
-        raise NotImplementedError
-
-    def remembered(self, t: Any, y: Any) -> ModelEvaluation:
-        """The same."""
+    def __call__(self, t: Any, y: Any) -> ModelEvaluation:
         key = float(t), y.tobytes()
         if (known := self._known.get(key)) is None:
-            known = self.at(t, y)
+            known = self._at(t, y)
             self._known.put(key, known)
         return known
 
 
-class BoundFunctions(_Remembering):
+class BoundFunctions:
     """The compiled functions of a motion that is never stepped, with its numbers: without stages
     and their linear algebra.
     """
 
     def __init__(self, dynamics: Dynamics):
-        super().__init__()
         system, self._nq = dynamics.system, dynamics.system.nq
         example = np.zeros(system.nq), np.zeros(system.nv), np.zeros(())
         self._call = BoundProgram(_functions, (system, dynamics.constraints, dynamics.p), example)
@@ -204,7 +202,7 @@ def _functions(system: System, constraints: Constraints, p, q, v, t) -> ModelEva
     return ModelEvaluation(phi, psi, A, b, M, F, jnp.zeros_like(F))
 
 
-class BoundEvaluation(_Remembering):
+class BoundEvaluation:
     """The compiled evaluation of one motion, with its numbers.
 
     Args:
@@ -212,7 +210,6 @@ class BoundEvaluation(_Remembering):
     """
 
     def __init__(self, dynamics: Dynamics, drift: AbstractDrift):
-        super().__init__()
         n = dynamics.system.nq + dynamics.system.nv
         zero, self._single = np.zeros(()), (np.zeros((STAGES, STAGES)), np.zeros(STAGES))
         # one signature for starts, stages and samples, so that one compiled program serves them all
@@ -307,7 +304,7 @@ def with_scales(dynamics: Dynamics) -> Dynamics:
 
 PROJECTION = Projection()
 """One object, so that evaluations without a drift of their own are known by it."""
-_BOUND: Recent[tuple[Dynamics, AbstractDrift, BoundEvaluation | BoundFunctions]] = Recent(most=8)
+_BOUND: Recent[tuple[Dynamics, AbstractDrift, _Remembered]] = Recent(most=8)
 """By the identities of the motion and its drift, which are kept so that these stay theirs."""
 
 
@@ -325,20 +322,20 @@ def evaluate(dynamics: Dynamics, s: State, drift: AbstractDrift | None = None) -
         more = BoundProgram(_rows, (further, base.p), (q, v, t))(q, v, t)
         phi, psi, A, b = (np.concatenate(x) for x in zip(known[:4], more, strict=True))
         return known._replace(phi=phi, psi=psi, A=A, b=b)
-    bound = _bound(dynamics, PROJECTION if drift is None else drift)
-    return bound.remembered(float(t), np.concatenate([q, v]))
+    at = _bound(dynamics, PROJECTION if drift is None else drift)
+    return at(float(t), np.concatenate([q, v]))
 
 
-def _bound(dynamics: Dynamics, drift: AbstractDrift) -> BoundEvaluation | BoundFunctions:
+def _bound(dynamics: Dynamics, drift: AbstractDrift) -> _Remembered:
     """The compiled evaluation of a motion; a start asks for it two dozen times, and to bind its
     numbers takes ten times as long as a call.
     """
     key = id(dynamics), id(drift)
     known = _BOUND.get(key)
     if known is None or known[0] is not dynamics or known[1] is not drift:
-        alone = not dynamics.stepped and dynamics.law is None and not dynamics.structure.sparse
+        alone = not dynamics.stepped and not dynamics.structure.sparse
         bound = BoundFunctions(dynamics) if alone else BoundEvaluation(dynamics, drift)
-        known = dynamics, drift, bound
+        known = dynamics, drift, _Remembered(bound.at)
         _BOUND.put(key, known)
     return known[2]
 

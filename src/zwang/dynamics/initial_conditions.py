@@ -158,9 +158,8 @@ def placed(
     state = model.state(q, v, t)
 
     def bound(model: Model) -> Dynamics:
-        if stepped:
-            return model.dynamics(params, pseudoinverse)
-        return dataclasses.replace(model.passive.dynamics(params, pseudoinverse), stepped=False)
+        dynamics = model.dynamics(params, pseudoinverse)
+        return dynamics if stepped else dynamics.standing
 
     dynamics = bound(model)
     if parts is not None:

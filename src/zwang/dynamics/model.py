@@ -43,7 +43,7 @@ from zwang.tracing import outcome, returned
 
 _DYNAMICS: ByIdentity[tuple[PyTree, Dynamics]] = ByIdentity()
 ASSIGNED = (int, float, complex, str, bytes, np.ndarray)
-"""What stands among parameters only where a user has put it there."""
+"""Types of a parameter that a user has assigned: the library itself keeps arrays of JAX."""
 
 
 class AbstractParameterLayout:

@@ -15,8 +15,8 @@ from zwang.equations.state import State
 from zwang.errors import ModelError
 
 LEAST_SIZE, LARGEST_SIZE = 1e-100, 1e100
-"""Masses and rows (in the metric of M⁻¹) beyond these are refused: half of float64's exponents are
-left for their squares and for what they are multiplied by."""
+"""Masses, rows (in the metric of M⁻¹) and sizes that an analysis is given are refused beyond these:
+half of float64's exponents are left for their squares and for what they are multiplied by."""
 ACTING = 0.1
 """A row acts where its gradient gives the change of its residual to this part."""
 

@@ -53,9 +53,9 @@ class Names(tuple):
 
 
 class AbstractVelocityMap(ABC):
-    """N of a large system, mostly zeros, with a product that does not form it.
+    """N of a large system, mostly zeros, with a product `N dv` that does not form it.
 
-    For systems that the library makes: nothing but `zwang.testing.check_model` compares the two.
+    For the library's own systems: only `zwang.testing.check_model` compares the product with N.
     """
 
     @abstractmethod

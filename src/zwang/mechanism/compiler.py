@@ -151,7 +151,7 @@ class CompiledMechanism:
         # not that of the bodies, whose forces need it
         if self.tree is not None:
             return self.tree.tree.system.rate
-        return _as_they_are if self.declared.d == 2 else _of_rigid_bodies
+        return _as_they_are if self.declared.d == 2 else velocity_map.along
 
     @property
     def _velocities(self) -> Callable:
@@ -238,11 +238,6 @@ class CompiledMechanism:
 def _as_they_are(q, v, t, p):
     """q̇ of bodies in the plane."""
     return v
-
-
-def _of_rigid_bodies(q, v, t, p):
-    """q̇ of bodies in space."""
-    return velocity_map.along(q, v, t, p)
 
 
 def _of_quaternions(q):

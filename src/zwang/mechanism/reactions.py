@@ -263,7 +263,7 @@ def _at_bodies(
     bodies = _program(_bodies_of(mechanism), mechanism.model.params, q, v, t, acceleration)
     Q, V, a = (np.stack(x) for x in zip(*map(bodies, q, v, t, acceleration), strict=True))
     # the program that assembled the mechanism in the coordinates of its bodies
-    dynamics = dataclasses.replace(m.model.passive.dynamics(), stepped=False)
+    dynamics = m.model.dynamics().standing
     at = [evaluate(dynamics, host_state(*x)) for x in zip(Q, V, t, strict=True)]
     A, M, F = (np.stack(x) for x in zip(*((dense(x.A), x.M, x.F) for x in at), strict=True))
     rows, own = m.model.constraints.row_slices, mechanism.model.constraints.row_slices

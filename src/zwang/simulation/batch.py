@@ -19,9 +19,9 @@ from zwang.arguments import (
     count,
     host_only,
     instance,
+    numbers,
     optional_function,
     real_array,
-    without_nan,
 )
 from zwang.arrays import require_float64
 from zwang.compile import AbstractCompiler, BatchProgram, over_members, requested
@@ -155,8 +155,8 @@ class Program:
         return self._joined(chunks, self._members.number)
 
     def _interrupted(self, chunks: list[Trajectory], why: str) -> SimulationError:
-        """The exception of a batch that was stopped by Ctrl-C, or `why` else, with the members that
-        are done.
+        """The exception of a batch that was stopped by Ctrl-C, or for the reason `why`, with the
+        members that are done.
         """
         done = min(len(chunks) * self._size, self._members.number)
         kept = f"; members 0 to {done - 1} are in `run` of this exception" if done else ""
@@ -288,7 +288,7 @@ def prepare(
     chunk = count(chunk, "chunk", least=1)
     cores = None if cores is None else count(cores, "cores", least=1)
     times = np.asarray(real_array(times, "times", "instants [s]"))
-    params = {name: np.asarray(_numbers(x, f"params[{name!r}]")) for name, x in params.items()}
+    params = {name: np.asarray(numbers(x, f"params[{name!r}]")) for name, x in params.items()}
     compiler = requested(compiler, often, "prepare")
     if precision != "double":
         if options.get("step") is None:
@@ -299,10 +299,6 @@ def prepare(
         options.setdefault("pseudoinverse", IN_SINGLE)
     motions = _Motions(model, times, options, axes, precision, compiler)
     return Program(motions, _Members((q0, v0, params), axes, members), chunk, cores)
-
-
-def _numbers(value, name: str):
-    return without_nan(real_array(value, name), name)
 
 
 class _Motions(NamedTuple):

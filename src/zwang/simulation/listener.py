@@ -25,7 +25,7 @@ class Listener:
 
     @classmethod
     def of(cls, function: Callable[..., object] | None) -> Listener:
-        """One that calls a function; the function itself where it is one already."""
+        """A listener that calls a function; a listener is returned as it is."""
         return function if isinstance(function, Listener) else cls(function)
 
     def __call__(self, *reached: float) -> None:
@@ -43,11 +43,11 @@ class Listener:
         return "" if self.failure is None else f"progress {raised(self.failure)}"
 
     def refuse(self, what: str, kept: str) -> None:
-        """Raise for a function that has failed; return if a Ctrl-C was one of the keyboard.
+        """Raise if the function has failed; return if it was the user who pressed Ctrl-C.
 
         Args:
-            what: was being computed, begins the sentence.
-            kept: says what is kept.
+            what: what was being computed; it begins the sentence.
+            kept: what is kept, as a part of the sentence.
         """
         if self.failure is not None:
             sentence = f"{what}: {self.sentence}{f'; {kept}' if kept else ''}."

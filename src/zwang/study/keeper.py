@@ -147,7 +147,7 @@ class RunKeeper:
         driver.dropped = self._steps - _count(driver.parts)
         driver.turned = driver.turned[-RECENT_TURNS:]
         self._turns_dropped = self.marker.turns - len(driver.turned)
-        # a Ctrl-C before the next chunk commits it once more, and must not write steps twice
+        # or a Ctrl-C before the next chunk would commit the same steps again
         self._note(driver, latest.here, latest.done)
         self._committed_at = time.perf_counter()
         self._committing = False

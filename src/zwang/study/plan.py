@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from zwang.arguments import mapping, real_array, refuse, without_nan
+from zwang.arguments import mapping, numbers, refuse
 from zwang.arrays import vector
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
@@ -171,7 +171,7 @@ class Plan:
         # whole arrays first, of which the quantities may be entries
         params = {}
         for n in dict.fromkeys(n for x in further for n in x):
-            # a start may give a parameter in some of the cases only
+            # a start may give a parameter in only some of the cases
             own = np.asarray(read_of(self.model, n))
             params[n] = np.stack([x.get(n, own) for x in further])
         params |= {n: x[rows] for n, x in self.values.items() if n not in self.inputs}
@@ -205,11 +205,11 @@ class Plan:
         return np.asarray(q0), np.asarray(v0), self._own(further)
 
     def _own(self, further: Any) -> dict[str, np.ndarray]:
-        """Parameters of a case that its start gives, of the model's shapes."""
+        """The parameters that the start of a case gives, in the model's shapes."""
         found = mapping(further, "what start(values) returns third", "{'length': 1.0}")
         for name, x in found.items():
             what = f"parameter {name!r} of start(values)"
-            x = found[name] = np.asarray(without_nan(real_array(x, what), what))
+            x = found[name] = np.asarray(numbers(x, what))
             if x.shape != (own := np.shape(read_of(self.model, name))):
                 raise ModelError(f"{what} has shape {x.shape}, expected {own}.")
         return found

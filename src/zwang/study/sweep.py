@@ -188,10 +188,9 @@ def sweep(
             try:
                 heard(Done(min(done * plan.size, plan.cases), plan.cases))
             except KeyboardInterrupt:
-                kept = "" if out is None else f"{shown_path(out)} keeps what is done"
-                heard.refuse(
-                    f"sweep of {model.name}", kept and f"{kept}, and the same call goes on"
-                )
+                goes_on = "keeps what is done, and the same call goes on"
+                kept = "" if out is None else f"{shown_path(out)} {goes_on}"
+                heard.refuse(f"sweep of {model.name}", kept)
                 raise
     # also parts that an earlier call had written, so that the result does not show where it was
     # interrupted
@@ -247,7 +246,7 @@ def _plan(
 
 
 def _refuse_options(options: Mapping[str, Any]) -> None:
-    """Raise for an option that there is not, or that is wrong for every case."""
+    """Raise for an option that does not exist, or that is wrong in every case."""
     for name, x in options.items():
         known(name, (*OPTIONS, *ONE_BY_ONE), "sweep has no option")
         if name in ONE_BY_ONE and callable(x):
