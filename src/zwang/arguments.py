@@ -272,7 +272,7 @@ def label(value: Any, name: str) -> str:
     """A name, as `zwang.text.checked_name` takes them."""
     if not isinstance(value, str):
         refuse(name, value, "a text")
-    # NumPy's strings are array scalars, which JAX would not accept as part of a static field
+    # one of NumPy's strings counts as an array where a model is split, and JAX takes no texts
     return checked_name(str(value), name, LONGEST_LABEL)
 
 
