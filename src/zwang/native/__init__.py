@@ -1,0 +1,20 @@
+"""Traced functions as machine code, without XLA.
+
+    function of arrays ── JAX traces ──> jaxpr ── walk, rules/ ──> instructions ── LLVM ──> code
+
+| file | what |
+|---|---|
+| `function` | `function(f, *examples)`: the entry; a compiled function called with arrays |
+| `walk` | each operation of a traced program handed to its rule |
+| `rules/` | how each primitive of JAX is emitted, one file for each kind |
+| `arrays` | arrays of scalars in registers, or in memory |
+| `builder` | instructions: constants folded, equal expressions shared, basic blocks |
+| `functions` | functions of one and two numbers |
+| `text` | the function in LLVM's language |
+| `machine` | object code and its place in this process, by llvmlite |
+| `types` | types of elements |
+"""
+
+from zwang.native.errors import NotNativeError as NotNativeError
+from zwang.native.function import NativeFunction as NativeFunction
+from zwang.native.function import function as function

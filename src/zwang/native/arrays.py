@@ -1,0 +1,217 @@
+"""Arrays of a traced program: of scalars in registers, or in memory.
+
+Of `Scalars` every element is a value or a constant by itself: moving them costs nothing, and zeros
+of the structure vanish. `Memory` is for arrays with many elements and for those that are indexed by
+numbers that are not known while the code is written; it is a view with strides, so that slices,
+transposes and broadcasts of it cost nothing either.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from zwang.native.builder import Buffer, Builder, Value, incoming
+from zwang.native.types import python_constant, register_type
+
+MOST_SCALARS = 6000
+"""Elements of an array that is held as scalars; a larger one lies in memory."""
+MOST_UNROLLED = 256
+"""Elements of an array in memory that is read element by element; more are read in loops."""
+
+Scalars = np.ndarray
+"""An array of objects: values and constants."""
+
+
+@dataclasses.dataclass(eq=False)
+class Memory:
+    """A view of a buffer.
+
+    Attributes:
+        offset: of its first element [elements], a value or a constant.
+        strides: distance between neighbors along each axis [elements].
+    """
+
+    buffer: Buffer
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: Any = 0
+
+    @property
+    def type(self) -> str:
+        return register_type(self.dtype)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def is_contiguous(self) -> bool:
+        return self.strides == row_major(self.shape)
+
+
+def row_major(shape: Sequence[int]) -> tuple[int, ...]:
+    """Strides of an array that lies row by row."""
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= n
+    return tuple(reversed(strides))
+
+
+def scalar(x: Any) -> Scalars:
+    """An array without axes."""
+    found = np.empty((), object)
+    found[()] = x
+    return found
+
+
+def constants(x: Any) -> Scalars:
+    """An array of constants."""
+    x = np.asarray(x)
+    found = np.empty(x.shape, object)
+    dtype = x.dtype
+    register_type(dtype)
+    flat = found.reshape(-1)
+    flat[:] = [python_constant(dtype, y) for y in x.reshape(-1).tolist()]
+    return found
+
+
+def is_constant(x: Any) -> bool:
+    """Whether every element is known."""
+    return isinstance(x, np.ndarray) and all(type(y) is not Value for y in x.reshape(-1))
+
+
+def known(x: Scalars, dtype: Any) -> np.ndarray:
+    """An array of constants as one of NumPy."""
+    return np.array(x.reshape(-1).tolist(), dtype).reshape(x.shape)
+
+
+def each(function: Callable, *arrays: Scalars) -> Scalars:
+    """A function of scalars applied element by element, without axes for an array of none."""
+    if all(x.ndim == 0 for x in arrays):
+        return scalar(function(*(x.item() for x in arrays)))
+    if not all(x.size for x in arrays):
+        return np.empty(np.broadcast_shapes(*(x.shape for x in arrays)), object)
+    return np.frompyfunc(function, len(arrays), 1)(*arrays)
+
+
+def new_memory(b: Builder, dtype: Any, shape: Sequence[int]) -> Memory:
+    """Memory of the workspace for an array."""
+    shape, dtype = tuple(shape), np.dtype(dtype)
+    buffer = b.allocate(register_type(dtype), max(math.prod(shape), 1))
+    return Memory(buffer, dtype, shape, row_major(shape))
+
+
+def place(b: Builder, x: Memory, index: Sequence[Any]) -> Any:
+    """Where an element lies in the buffer [elements]; entries of the index may be values."""
+    at = x.offset
+    for i, step in zip(index, x.strides, strict=True):
+        at = index_sum(b, at, index_product(b, i, step))
+    return at
+
+
+def index_sum(b: Builder, i: Any, j: Any) -> Any:
+    return b.integer("add", "i64", i, j, lambda x, y: x + y)
+
+
+def index_product(b: Builder, i: Any, j: Any) -> Any:
+    return b.integer("mul", "i64", i, j, lambda x, y: x * y)
+
+
+def element(b: Builder, x: Memory, index: Sequence[Any]) -> Any:
+    return b.load(x.type, x.buffer, place(b, x, index))
+
+
+def scalars(b: Builder, x: Scalars | Memory) -> Scalars:
+    """Any array as scalars: elements of memory are loaded here."""
+    if isinstance(x, np.ndarray):
+        return x
+    found = np.empty(x.shape, object)
+    for index in np.ndindex(*x.shape):
+        found[index] = element(b, x, index)
+    return found
+
+
+def memory(b: Builder, x: Scalars | Memory, dtype: Any) -> Memory:
+    """Any array in memory: scalars are stored here, constants once for all."""
+    if isinstance(x, Memory):
+        return x
+    if is_constant(x):
+        buffer = b.literal(register_type(dtype), x.reshape(-1).tolist())
+        return Memory(buffer, np.dtype(dtype), x.shape, row_major(x.shape))
+    if (known_here := b.remembered(("spilled", id(x)))) is not None:
+        return known_here[0]
+    found = new_memory(b, dtype, x.shape)
+    fill(b, found, x)
+    b.remember(("spilled", id(x)), (found, x))  # with the array, so that its identity stays its own
+    return found
+
+
+def fill(b: Builder, target: Memory, source: Scalars | Memory) -> None:
+    """Write an array into memory."""
+    if isinstance(source, Memory) and source.size > MOST_UNROLLED:
+        loop(b, target.shape, lambda i: assign(b, target, i, element(b, source, i)))
+        return
+    if isinstance(source, np.ndarray) and source.size > MOST_UNROLLED:
+        flat = source.reshape(-1)
+        first = flat[0]
+        if type(first) is not Value and all(x is first or x == first for x in flat):
+            loop(b, target.shape, lambda i: assign(b, target, i, first))
+            return
+    values = scalars(b, source)  # all are read before the first is written
+    for index in np.ndindex(*target.shape):
+        assign(b, target, index, values[index])
+
+
+def assign(b: Builder, target: Memory, index: Sequence[Any], value: Any) -> None:
+    b.store(target.type, target.buffer, place(b, target, index), value)
+
+
+def loop(b: Builder, shape: Sequence[int], body: Callable[[tuple], None]) -> None:
+    """Nested loops over the indices of an array."""
+    _nested(b, tuple(shape), (), body)
+
+
+def _nested(b: Builder, shape: tuple, index: tuple, body: Callable[[tuple], None]) -> None:
+    if not shape:
+        body(index)
+        return
+    if shape[0] == 0:
+        return
+    if shape[0] == 1:
+        _nested(b, shape[1:], (*index, 0), body)
+        return
+    counted(b, shape[0], lambda i: _nested(b, shape[1:], (*index, i), body))
+
+
+def counted(b: Builder, count: Any, body: Callable[[Value], None], first: Any = 0) -> None:
+    """A loop of a counter from `first` to below `count`, with at least one turn."""
+    before, turn, after = b.block, b.new_block(), b.new_block()
+    b.jump(turn)
+    b.begin(turn)
+    with b.scope(repeated=True):
+        i = b.phi("i64")
+        body(i)
+        following = b.shared("i64", "add", i, 1)
+        going = b.shared("i1", "icmp slt", following, count, of="i64")
+    incoming(i, (first, before), (following, b.block))
+    b.branch(going, turn, after)
+    b.begin(after)
+
+
+def take_axis(x: Memory, axis: int, start: Any, size: int, b: Builder, step: int = 1) -> Memory:
+    """Part of a view along one axis, from `start`, which may be a value."""
+    offset = index_sum(b, x.offset, index_product(b, start, x.strides[axis]))
+    shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
+    strides = (*x.strides[:axis], x.strides[axis] * step, *x.strides[axis + 1 :])
+    return dataclasses.replace(x, shape=shape, strides=strides, offset=offset)
+
+
+def indices(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    return np.ndindex(*shape)

@@ -1,0 +1,57 @@
+"""Inner programs, emitted where they are called, and operations that only JAX needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jax.extend.core import ClosedJaxpr
+
+from zwang.native.arrays import scalar
+from zwang.native.errors import NotNativeError
+from zwang.native.walk import Call, emit_jaxpr, released, retained, rule
+
+
+def inner(call: Call, program: Any, inputs: list | None = None) -> list:
+    """The results of an inner program."""
+    jaxpr, consts = (
+        (program.jaxpr, program.consts) if isinstance(program, ClosedJaxpr) else (program, ())
+    )
+    released(call)
+    found = emit_jaxpr(call.builder, jaxpr, consts, call.inputs if inputs is None else inputs)
+    retained(call)
+    return found
+
+
+PROGRAMS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call")
+"""Parameters by which primitives name their inner program."""
+
+
+@rule(
+    "jit", "pjit", "closed_call", "core_call", "remat", "remat2", "checkpoint", "custom_jvp_call",
+    "custom_vjp_call", "custom_vjp_call_jaxpr", "custom_vmap_call", "custom_lin", "run_state",
+)
+def call_inner(call: Call) -> list:
+    for name in PROGRAMS:
+        if (program := call.params.get(name)) is not None:
+            return inner(call, program)
+    raise NotNativeError(f"the operation {call.name}")
+
+
+@rule("custom_linear_solve")
+def linear_solve(call: Call) -> list:
+    """The solution by the program that the user gave for it."""
+    lengths, programs = call.params["const_lengths"], call.params["jaxprs"]
+    first = lengths.matvec + lengths.vecmat
+    consts = call.inputs[first : first + lengths.solve]
+    given = call.inputs[first + lengths.solve + lengths.transpose_solve :]
+    return inner(call, programs.solve, [*consts, *given])
+
+
+@rule("platform_index")
+def platform(call: Call) -> Any:
+    """Which way a program takes on a processor."""
+    platforms = call.params["platforms"]
+    for i, names in enumerate(platforms):
+        if names is None or "cpu" in names:
+            return scalar(i)
+    raise NotNativeError("a program without a way for processors")

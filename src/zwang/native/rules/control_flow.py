@@ -1,0 +1,393 @@
+"""Loops and branches as basic blocks.
+
+What a loop carries from turn to turn is held in registers where it has few elements; what has many,
+or is indexed by numbers that are not known, lies in memory and is changed in place.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jax.extend.core import ClosedJaxpr, Literal
+
+from zwang.native.arrays import (
+    Memory,
+    Scalars,
+    fill,
+    memory,
+    new_memory,
+    scalar,
+    scalars,
+    take_axis,
+)
+from zwang.native.builder import Builder, Value, incoming
+from zwang.native.rules.calls import inner
+from zwang.native.rules.movement import reshaped
+from zwang.native.types import register_type
+from zwang.native.walk import Call, emit_jaxpr, rule
+
+MOST_CARRIED = 64
+"""Elements of an array that a loop carries in registers."""
+MOST_UNROLLED_TURNS = 4
+"""Turns of a `scan` that are written one after the other, whatever their size."""
+MOST_UNROLLED_OPERATIONS = 400
+"""Operations of a short `scan` that is written turn by turn, those of all turns."""
+INDEXED = {"dynamic_slice", "dynamic_update_slice", "gather", "scatter", "scatter-add",
+           "scatter_add", "scatter-mul", "scatter_mul", "scatter-min", "scatter-max"}
+"""Operations whose first operand lies in memory if their indices are not known."""
+
+
+def indexed(jaxpr: Any) -> set[int]:
+    """The inputs of a program that are indexed by numbers that it computes."""
+    origin = {variable: i for i, variable in enumerate(jaxpr.invars)}
+    found: set[int] = set()
+    for eqn in jaxpr.eqns:
+        sources = [None if isinstance(x, Literal) else origin.get(x) for x in eqn.invars]
+        name = eqn.primitive.name
+        if name in INDEXED and sources[0] is not None and not _known_indices(eqn):
+            found.add(sources[0])
+        for program, first in _inner_programs(eqn):
+            for i in indexed(program):
+                if (k := sources[first + i] if first + i < len(sources) else None) is not None:
+                    found.add(k)
+        if name in MOVES and sources[0] is not None:
+            origin[eqn.outvars[0]] = sources[0]
+        if name in ("dynamic_update_slice", "scatter") and sources[0] is not None:
+            origin[eqn.outvars[0]] = sources[0]
+    return found
+
+
+MOVES = {"reshape", "squeeze", "expand_dims", "transpose", "stop_gradient", "copy",
+         "optimization_barrier", "layout_constraint"}
+
+
+def _known_indices(eqn: Any) -> bool:
+    return all(isinstance(x, Literal) for x in eqn.invars[1:]) and len(eqn.invars) > 1
+
+
+def _inner_programs(eqn: Any) -> list[tuple[Any, int]]:
+    """Inner programs of an operation, each with the operand that is its first input."""
+    p, name = eqn.params, eqn.primitive.name
+    plain = lambda x: x.jaxpr if isinstance(x, ClosedJaxpr) else x
+    if name == "while":
+        consts = p["cond_nconsts"]
+        return [(plain(p["body_jaxpr"]), consts)]
+    if name == "cond":
+        return [(plain(x), 1) for x in p["branches"]]
+    if name in ("scan", "jit", "pjit"):
+        return [(plain(p["jaxpr"]), 0)]
+    if "call_jaxpr" in p:
+        return [(plain(p["call_jaxpr"]), 0)]
+    return []
+
+
+class Carried:
+    """The state of a loop: for each array phis in registers, or memory.
+
+    Args:
+        start: the arrays before the first turn.
+        in_memory: which of them are indexed by numbers that are not known.
+    """
+
+    def __init__(self, b: Builder, start: Sequence, dtypes: Sequence, in_memory: set[int]):
+        self.b, self.dtypes = b, dtypes
+        self.slots: list[Memory | Scalars] = []
+        self._start: list[Scalars] = []
+        for i, (x, dtype) in enumerate(zip(start, dtypes, strict=True)):
+            size = math.prod(x.shape)
+            if (i in in_memory and size > 1) or size > MOST_CARRIED:
+                place = new_memory(b, dtype, x.shape)
+                fill(b, place, x)
+                self.slots.append(place)
+                self._start.append(np.empty(0, object))
+            else:
+                self.slots.append(np.empty(x.shape, object))
+                self._start.append(scalars(b, x))
+
+    def begin(self, before: Any) -> list:
+        """Phis at the head of the loop, entered from the block `before`."""
+        self._before = before
+        for slot, dtype in zip(self.slots, self.dtypes, strict=True):
+            if isinstance(slot, np.ndarray):
+                flat = [self.b.phi(register_type(dtype)) for _ in range(slot.size)]
+                slot.reshape(-1)[:] = flat
+        return list(self.slots)
+
+    def turn(self, new: Sequence) -> None:
+        """The arrays after a turn, at the end of the loop's last block."""
+        b = self.b
+        # what is read from memory is read before any of it is written
+        moved = [
+            None if x is slot or not isinstance(slot, Memory) else _detached(b, x, self.slots)
+            for x, slot in zip(new, self.slots, strict=True)
+        ]
+        ends = [
+            scalars(b, x) if isinstance(slot, np.ndarray) else None
+            for x, slot in zip(new, self.slots, strict=True)
+        ]
+        for x, slot in zip(moved, self.slots, strict=True):
+            if x is not None and isinstance(slot, Memory) and not _same_place(x, slot):
+                fill(b, slot, x)
+        for slot, first, end in zip(self.slots, self._start, ends, strict=True):
+            if end is not None:
+                rows = zip(slot.reshape(-1), first.reshape(-1), end.reshape(-1), strict=True)
+                for phi, before, after in rows:
+                    incoming(phi, (before, self._before), (after, b.block))
+
+
+def _same_place(x: Any, slot: Memory) -> bool:
+    return (
+        isinstance(x, Memory)
+        and x.buffer is slot.buffer
+        and x.strides == slot.strides
+        and type(x.offset) is not Value
+        and x.offset == slot.offset
+    )
+
+
+def _detached(b: Builder, x: Any, slots: Sequence) -> Any:
+    """An array that writing to the loop's state does not change."""
+    if isinstance(x, np.ndarray):
+        return x
+    own = [s for s in slots if isinstance(s, Memory) and s.buffer is x.buffer]
+    if not own or any(_same_place(x, s) for s in own):
+        # its own place needs no copy; that of another array is changed before it is read
+        if not own or len([s for s in slots if isinstance(s, Memory)]) == 1:
+            return x
+    copy = new_memory(b, x.dtype, x.shape)
+    fill(b, copy, x)
+    return copy
+
+
+@rule("while")
+def while_loop(call: Call) -> list:
+    b, p = call.builder, call.params
+    condition, body = p["cond_jaxpr"], p["body_jaxpr"]
+    of_condition, of_body = p["cond_nconsts"], p["body_nconsts"]
+    first = call.inputs[:of_condition]
+    second = call.inputs[of_condition : of_condition + of_body]
+    start, dtypes = call.inputs[of_condition + of_body :], call.dtypes[of_condition + of_body :]
+    found = indexed(body.jaxpr)
+    second = [
+        memory(b, x, call.dtypes[of_condition + i]) if i in found and x.size > 1 else x
+        for i, x in enumerate(second)
+    ]
+    in_condition = indexed(condition.jaxpr)
+    first = [
+        memory(b, x, call.dtypes[i]) if i in in_condition and x.size > 1 else x
+        for i, x in enumerate(first)
+    ]
+    in_memory = {i - of_body for i in found if i >= of_body}
+    in_memory |= {i - of_condition for i in in_condition if i >= of_condition}
+    state = Carried(b, start, dtypes, in_memory)
+
+    before, head, turn, after = b.block, b.new_block(), b.new_block(), b.new_block()
+    b.jump(head)
+    b.begin(head)
+    with b.scope(repeated=True):
+        carry = state.begin(before)
+        hold(carry, 1)
+        (going,) = emit_jaxpr(b, condition.jaxpr, condition.consts, [*first, *carry])
+        going = scalars(b, going).item()
+        b.branch(going, turn, after)
+        left_from = b.block
+        b.begin(turn)
+        with b.scope():
+            hold(carry, -1)
+            results = emit_jaxpr(b, body.jaxpr, body.consts, [*second, *carry])
+            hold(carry, 1)
+            state.turn(results)
+            b.jump(head)
+    hold(carry, -1)
+    b.begin(after)
+    del left_from
+    return carry
+
+
+def hold(arrays: Sequence, by: int) -> None:
+    """Count the loop itself among those who need its memory, or no longer."""
+    for x in arrays:
+        if isinstance(x, Memory):
+            x.buffer.live += by
+
+
+@rule("cond")
+def branch(call: Call) -> list:
+    b, branches = call.builder, call.params["branches"]
+    which, inputs = scalars(b, call.inputs[0]).item(), call.inputs[1:]
+    if type(which) is not Value:
+        k = min(max(int(which), 0), len(branches) - 1)
+        return inner(call, branches[k], inputs)
+    t, outputs = register_type(call.dtypes[0]), call.outputs
+    needed = set().union(*(indexed(x.jaxpr) for x in branches))
+    inputs = [
+        memory(b, x, call.dtypes[i + 1]) if i in needed and x.size > 1 else x
+        for i, x in enumerate(inputs)
+    ]
+    results = [
+        np.empty(x.shape, object)
+        if math.prod(x.shape) <= MOST_CARRIED
+        else new_memory(b, x.dtype, x.shape)
+        for x in outputs
+    ]
+    after, ends = b.new_block(), []
+    for k, program in enumerate(branches):
+        here, onward = b.new_block(), b.new_block()
+        if k == len(branches) - 1:
+            b.jump(here)
+        elif t == "i1":  # a truth value: the first way is that of False
+            b.branch(which, onward, here)
+        else:
+            predicate = "sle" if k == 0 else "eq"
+            fold = operator.le if k == 0 else operator.eq
+            b.branch(b.compare(predicate, t, which, k, fold), here, onward)
+        b.begin(here)
+        with b.scope():
+            found = emit_jaxpr(b, program.jaxpr, program.consts, inputs)
+            for place, x in zip(results, found, strict=True):
+                if isinstance(place, Memory):
+                    fill(b, place, x)
+            values = [
+                scalars(b, x) if isinstance(place, np.ndarray) else None
+                for place, x in zip(results, found, strict=True)
+            ]
+            b.jump(after)
+            ends.append((values, b.block))
+        if k < len(branches) - 1:
+            b.begin(onward)
+    b.begin(after)
+    for i, place in enumerate(results):
+        if isinstance(place, np.ndarray):
+            results[i] = _met(b, register_type(outputs[i].dtype), i, place, ends)
+    return results
+
+
+def _met(b: Builder, t: str, i: int, place: Scalars, ends: list) -> Scalars:
+    """Scalars after a branch: a phi where its ways differ."""
+    flat = place.reshape(-1)
+    ways = [(values[i].reshape(-1), block) for values, block in ends]
+    for k in range(place.size):
+        options = [(values[k], block) for values, block in ways]
+        first = options[0][0]
+        if type(first) is Value and all(x is first for x, _ in options):
+            flat[k] = first
+            continue
+        flat[k] = phi = b.phi(t)
+        incoming(phi, *options)
+    return flat.reshape(place.shape)
+
+
+@rule("scan")
+def scan(call: Call) -> list:
+    p = call.params
+    program, length, reverse = p["jaxpr"], p["length"], p["reverse"]
+    constants, carried = p["num_consts"], p["num_carry"]
+    operations = length * _operations(program.jaxpr)
+    if length <= MOST_UNROLLED_TURNS or operations <= MOST_UNROLLED_OPERATIONS:
+        return _turn_by_turn(call, program, length, reverse, constants, carried)
+    b = call.builder
+    needed = indexed(program.jaxpr)
+    consts = [
+        memory(b, x, call.dtypes[i]) if i in needed and x.size > 1 else x
+        for i, x in enumerate(call.inputs[:constants])
+    ]
+    start = call.inputs[constants : constants + carried]
+    rows = [
+        memory(b, x, dtype)
+        for x, dtype in zip(
+            call.inputs[constants + carried :], call.dtypes[constants + carried :], strict=True
+        )
+    ]
+    columns = [new_memory(b, x.dtype, x.shape) for x in call.outputs[carried:]]
+    in_memory = {i - constants for i in needed if constants <= i < constants + carried}
+    dtypes = call.dtypes[constants : constants + carried]
+    state = Carried(b, start, dtypes, in_memory)
+
+    before, turn, after = b.block, b.new_block(), b.new_block()
+    b.jump(turn)
+    b.begin(turn)
+    with b.scope(repeated=True):
+        counter = b.phi("i64")
+        carry = state.begin(before)
+        k = b.shared("i64", "sub", length - 1, counter) if reverse else counter
+        items = [_row(call, x, k) for x in rows]
+        found = emit_jaxpr(b, program.jaxpr, program.consts, [*consts, *carry, *items])
+        hold(carry, 1)
+        for column, x in zip(columns, found[carried:], strict=True):
+            wide = x.reshape((1, *x.shape)) if isinstance(x, np.ndarray) else _first_axis(x)
+            fill(b, take_axis(column, 0, k, 1, b), wide)
+        state.turn(found[:carried])
+        following = b.shared("i64", "add", counter, 1)
+        going = b.shared("i1", "icmp slt", following, length, of="i64")
+        incoming(counter, (0, before), (following, b.block))
+        end = b.block
+        b.branch(going, turn, after)
+        # the values after the last turn, and not before it
+        final = [
+            slot if isinstance(slot, Memory) else _after(slot) for slot in state.slots
+        ]
+        del end
+    hold(carry, -1)
+    b.begin(after)
+    return [*final, *columns]
+
+
+def _after(slot: Scalars) -> Scalars:
+    """What phis of a loop's head become after its last turn."""
+    found = np.empty(slot.shape, object)
+    flat = found.reshape(-1)
+    flat[:] = [phi.operands[1][0] for phi in slot.reshape(-1)]
+    return found
+
+
+def _row(call: Call, x: Memory, k: Any) -> Any:
+    row = take_axis(x, 0, k, 1, call.builder)
+    found = Memory(row.buffer, row.dtype, row.shape[1:], row.strides[1:], row.offset)
+    return scalars(call.builder, found) if found.size <= MOST_CARRIED else found
+
+
+def _first_axis(x: Memory) -> Memory:
+    return Memory(x.buffer, x.dtype, (1, *x.shape), (1, *x.strides), x.offset)
+
+
+def _turn_by_turn(call: Call, program, length, reverse, constants, carried) -> list:
+    b = call.builder
+    consts = call.inputs[:constants]
+    carry = call.inputs[constants : constants + carried]
+    rows = call.inputs[constants + carried :]
+    found: list = [None] * length
+    for k in range(length - 1, -1, -1) if reverse else range(length):
+        items = [
+            x[k] if isinstance(x, np.ndarray) and x.ndim > 1
+            else scalar(x[k]) if isinstance(x, np.ndarray)
+            else _row(call, x, k)
+            for x in rows
+        ]
+        out = emit_jaxpr(b, program.jaxpr, program.consts, [*consts, *carry, *items])
+        carry, found[k] = out[:carried], out[carried:]
+    columns = []
+    for i, like in enumerate(call.outputs[carried:]):
+        column = np.empty(like.shape, object)
+        for k in range(length):
+            column[k] = scalars(b, found[k][i]) if like.ndim > 1 else scalars(b, found[k][i]).item()
+        columns.append(column)
+    return [*carry, *columns]
+
+
+def _operations(jaxpr: Any) -> int:
+    """Operations of a program, each as often as it has elements."""
+    count = 0
+    for eqn in jaxpr.eqns:
+        programs = _inner_programs(eqn)
+        if programs:
+            count += sum(_operations(x) for x, _ in programs)
+        else:
+            count += sum(math.prod(x.aval.shape) for x in eqn.outvars)
+    return count
+
+
+__all__ = ["hold", "reshaped"]

@@ -1,0 +1,445 @@
+"""Operations on arrays element by element."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from zwang.native import functions
+from zwang.native.arrays import (
+    Memory,
+    assign,
+    each,
+    element,
+    loop,
+    memory,
+    new_memory,
+    scalars,
+)
+from zwang.native.builder import Builder, Value
+from zwang.native.errors import NotNativeError
+from zwang.native.types import BITS, FLOATS, is_signed, register_type, wrapped
+from zwang.native.walk import Call, rule
+
+
+def elementwise(call: Call, function: Callable[..., Any]) -> Any:
+    """A function of scalars on every element; in loops where an operand lies in memory."""
+    b, out = call.builder, call.outputs[0]
+    in_loops = any(isinstance(x, Memory) and x.size > 1 for x in call.inputs)
+    if not in_loops:
+        arrays = [scalars(b, x) for x in call.inputs]
+        if any(x.shape != out.shape for x in arrays):
+            arrays = [np.broadcast_to(x, out.shape) for x in arrays]
+        return each(function, *arrays)
+    target = new_memory(b, out.dtype, out.shape)
+    operands = [x if isinstance(x, Memory) or x.ndim == 0 else _stored(call, i)
+                for i, x in enumerate(call.inputs)]
+
+    def at(index: tuple) -> None:
+        read = [
+            x.item() if isinstance(x, np.ndarray) else element(b, x, _index_of(x, index))
+            for x in operands
+        ]
+        assign(b, target, index, function(*read))
+
+    loop(b, out.shape, at)
+    return target
+
+
+def _index_of(x: Memory, index: tuple) -> tuple:
+    """The index into an operand, whose axes of length one are repeated."""
+    return tuple(0 if n == 1 else i for n, i in zip(x.shape, index, strict=True)) if x.shape else ()
+
+
+def _stored(call: Call, i: int) -> Memory:
+    return memory(call.builder, call.inputs[i], call.dtypes[i])
+
+
+def _type(call: Call, i: int = 0) -> str:
+    return register_type(call.dtypes[i])
+
+
+def arithmetic(on_floats: str, instruction: str, fold: Callable) -> Callable[[Call], Any]:
+    """The rule of an operation that floats and integers have, and truth values as numbers."""
+
+    def emitted(call: Call) -> Any:
+        t, dtype, b = _type(call), call.dtypes[0], call.builder
+        if t in FLOATS:
+            method = getattr(b, on_floats)
+            return elementwise(call, lambda x, y: method(t, x, y))
+        whole = lambda x, y: wrapped(dtype, fold(x, y))
+        return elementwise(call, lambda x, y: b.integer(instruction, t, x, y, whole))
+
+    return emitted
+
+
+rule("add", "add_any")(arithmetic("add", "add", operator.add))
+rule("sub")(arithmetic("subtract", "sub", operator.sub))
+rule("mul")(arithmetic("multiply", "mul", operator.mul))
+
+
+@rule("div")
+def divide(call: Call) -> Any:
+    t, b, dtype = _type(call), call.builder, call.dtypes[0]
+    if t in FLOATS:
+        return elementwise(call, lambda x, y: b.divide(t, x, y))
+    return elementwise(call, lambda x, y: _integer_division(b, dtype, x, y)[0])
+
+
+@rule("rem")
+def remainder(call: Call) -> Any:
+    t, b, dtype = _type(call), call.builder, call.dtypes[0]
+    if t in FLOATS:
+        return elementwise(call, lambda x, y: functions.library(b, t, "fmod", x, y))
+    return elementwise(call, lambda x, y: _integer_division(b, dtype, x, y)[1])
+
+
+def _integer_division(b: Builder, dtype, x, y) -> tuple:
+    """Quotient towards zero and remainder; by zero −1 and x, as XLA has it."""
+    t, signed = register_type(dtype), is_signed(dtype)
+    if type(x) is not Value and type(y) is not Value:
+        if y == 0:
+            return wrapped(dtype, -1), x
+        quotient = int(math.copysign(1, x) * math.copysign(1, y)) * (abs(x) // abs(y))
+        return wrapped(dtype, quotient), wrapped(dtype, x - quotient * y)
+    by_zero = b.compare("eq", t, y, 0, operator.eq)
+    least = -(1 << (BITS[t] - 1))
+    overflows = signed and b.logic(
+        "and", b.compare("eq", t, x, least, operator.eq), b.compare("eq", t, y, -1, operator.eq)
+    )
+    # a divisor that traps is replaced before the division, and the result after it
+    safe = b.select(t, b.logic("or", by_zero, overflows), 1, y)
+    kind = "s" if signed else "u"
+    quotient = b.shared(t, f"{kind}div", x, safe)
+    rest = b.shared(t, f"{kind}rem", x, safe)
+    return b.select(t, by_zero, -1, quotient), b.select(t, by_zero, x, rest)
+
+
+@rule("neg")
+def negative(call: Call) -> Any:
+    t, b, dtype = _type(call), call.builder, call.dtypes[0]
+    if t in FLOATS:
+        return elementwise(call, lambda x: b.negative(t, x))
+    fold = lambda x, y: wrapped(dtype, x - y)
+    return elementwise(call, lambda x: b.integer("sub", t, 0, x, fold))
+
+
+@rule("abs")
+def absolute(call: Call) -> Any:
+    t, b, dtype = _type(call), call.builder, call.dtypes[0]
+    if t in FLOATS:
+        return elementwise(call, lambda x: functions.magnitude(b, t, x))
+    if not is_signed(dtype):
+        return call.inputs[0]
+
+    def of(x):
+        if type(x) is not Value:
+            return wrapped(dtype, abs(x))
+        below = b.compare("slt", t, x, 0, operator.lt)
+        return b.select(t, below, b.shared(t, "sub", 0, x), x)
+
+    return elementwise(call, of)
+
+
+@rule("integer_pow")
+def integer_power(call: Call) -> Any:
+    t, b, y, dtype = _type(call), call.builder, call.params["y"], call.dtypes[0]
+    if t in FLOATS:
+        return elementwise(call, lambda x: power(b, t, x, y))
+    fold = lambda x, z: wrapped(dtype, x * z)
+
+    def of(x):
+        found = 1
+        for _ in range(y):
+            found = b.integer("mul", t, found, x, fold)
+        return found
+
+    return elementwise(call, of)
+
+
+def power(b: Builder, t: str, x: Any, y: int) -> Any:
+    """x to a whole power by squaring."""
+    if y < 0:
+        return b.divide(t, 1.0, power(b, t, x, -y))
+    found: Any = None
+    while y:
+        if y & 1:
+            found = x if found is None else b.multiply(t, found, x)
+        y >>= 1
+        if y:
+            x = b.multiply(t, x, x)
+    return 1.0 if found is None else found
+
+
+@rule("square")
+def square(call: Call) -> Any:
+    t, b, dtype = _type(call), call.builder, call.dtypes[0]
+    if t in FLOATS:
+        return elementwise(call, lambda x: b.multiply(t, x, x))
+    fold = lambda x, y: wrapped(dtype, x * y)
+    return elementwise(call, lambda x: b.integer("mul", t, x, x, fold))
+
+
+PREDICATES = {
+    "lt": ("olt", "lt", operator.lt),
+    "le": ("ole", "le", operator.le),
+    "gt": ("ogt", "gt", operator.gt),
+    "ge": ("oge", "ge", operator.ge),
+    "eq": ("oeq", "eq", operator.eq),
+    "ne": ("une", "ne", operator.ne),
+}
+
+
+@rule(*PREDICATES)
+def compare(call: Call) -> Any:
+    t, b, dtype = _type(call), call.builder, call.dtypes[0]
+    on_floats, plain, fold = PREDICATES[call.name]
+    if t in FLOATS:
+        predicate = on_floats
+    elif plain in ("eq", "ne"):
+        predicate = plain
+    else:
+        predicate = ("s" if is_signed(dtype) else "u") + plain
+    return elementwise(call, lambda x, y: b.compare(predicate, t, x, y, fold))
+
+
+@rule("and", "or", "xor")
+def logic(call: Call) -> Any:
+    t, b, name = _type(call), call.builder, call.name
+    if t == "i1":
+        return elementwise(call, lambda x, y: b.logic(name, x, y))
+    fold = {"and": operator.and_, "or": operator.or_, "xor": operator.xor}[name]
+    return elementwise(call, lambda x, y: b.integer(name, t, x, y, fold))
+
+
+@rule("not")
+def negation(call: Call) -> Any:
+    t, b = _type(call), call.builder
+    if t == "i1":
+        return elementwise(call, lambda x: b.logic("xor", x, True))
+    return elementwise(call, lambda x: b.integer("xor", t, x, -1, operator.xor))
+
+
+@rule("shift_left", "shift_right_logical", "shift_right_arithmetic")
+def shift(call: Call) -> Any:
+    t, b, dtype = _type(call), call.builder, call.dtypes[0]
+    name = {"shift_left": "shl", "shift_right_logical": "lshr"}.get(call.name, "ashr")
+    bits = BITS[t]
+    unsigned = (1 << bits) - 1
+
+    def of(x, y):
+        if type(y) is not Value:
+            if not 0 <= y < bits:
+                return (-1 if x < 0 else 0) if name == "ashr" and type(x) is not Value else 0
+            if type(x) is not Value:
+                if name == "shl":
+                    return wrapped(dtype, x << y)
+                return wrapped(dtype, (x & unsigned) >> y if name == "lshr" else x >> y)
+            return b.shared(t, name, x, y)
+        # a shift by all bits or more is undefined for the processor, and zero for XLA
+        inside = b.compare("ult", t, y, bits, lambda a, c: a < c)
+        moved = b.shared(t, name, x, b.select(t, inside, y, 0))
+        over = b.shared(t, "ashr", x, bits - 1) if name == "ashr" else 0
+        return b.select(t, inside, moved, over)
+
+    return elementwise(call, of)
+
+
+@rule("max", "min")
+def extremum(call: Call) -> Any:
+    return elementwise(call, extreme(call.builder, call.name, call.dtypes[0]))
+
+
+def extreme(b: Builder, name: str, dtype: Any) -> Callable[[Any, Any], Any]:
+    """The larger or smaller of two numbers; NaN if any of two floats is NaN."""
+    t = register_type(dtype)
+    if t == "i1":
+        return lambda x, y: b.logic("or" if name == "max" else "and", x, y)
+    larger = name == "max"
+    pick = max if larger else min
+    if t not in FLOATS:
+        predicate = ("s" if is_signed(dtype) else "u") + ("gt" if larger else "lt")
+        fold = operator.gt if larger else operator.lt
+
+        def of_integers(x, y):
+            if type(x) is not Value and type(y) is not Value:
+                return pick(x, y)
+            return b.select(t, b.compare(predicate, t, x, y, fold), x, y)
+
+        return of_integers
+
+    def of_floats(x, y):
+        if type(x) is not Value and type(y) is not Value:
+            if x != x or y != y:
+                return math.nan
+            return pick(x, y)
+        # true where x is chosen for being larger, and where it is NaN
+        first = b.compare("ugt" if larger else "ult", t, x, y, None)
+        chosen = b.select(t, first, x, y)
+        if type(y) is not Value and y == y:
+            return chosen
+        not_a_number = b.compare("uno", t, y, 0.0, None)
+        return b.select(t, not_a_number, y, chosen)
+
+    return of_floats
+
+
+@rule("select_n")
+def choose(call: Call) -> Any:
+    b, t = call.builder, register_type(call.outputs[0].dtype)
+    cases = len(call.inputs) - 1
+    if _type(call) == "i1":
+        if t == "i1":
+            return elementwise(call, lambda c, no, yes: _choose_truth(b, c, yes, no))
+        return elementwise(call, lambda c, no, yes: b.select(t, c, yes, no))
+    number = _type(call)
+
+    def of(which, *values):
+        found = values[-1]
+        for k in range(cases - 2, -1, -1):
+            here = b.compare("eq", number, which, k, operator.eq)
+            found = b.select(t, here, values[k], found)
+        return found
+
+    return elementwise(call, of)
+
+
+def _choose_truth(b: Builder, c: Any, yes: Any, no: Any) -> Any:
+    if type(c) is not Value:
+        return yes if c else no
+    if type(yes) is not Value:
+        return b.logic("or", c, no) if yes else b.logic("and", b.logic("xor", c, True), no)
+    if type(no) is not Value:
+        return b.logic("or", b.logic("xor", c, True), yes) if no else b.logic("and", c, yes)
+    return b.select("i1", c, yes, no)
+
+
+@rule("clamp")
+def clamp(call: Call) -> Any:
+    b, dtype = call.builder, call.dtypes[1]
+    low, high = extreme(b, "max", dtype), extreme(b, "min", dtype)
+    return elementwise(call, lambda least, x, most: high(low(x, least), most))
+
+
+@rule("sign")
+def sign(call: Call) -> Any:
+    t, b, dtype = _type(call), call.builder, call.dtypes[0]
+    if t in FLOATS:
+
+        def of(x):
+            if type(x) is not Value:
+                return x if x == 0 or x != x else math.copysign(1.0, x)
+            signed = b.intrinsic(t, f"copysign.{'f64' if t == 'double' else 'f32'}", 1.0, x)
+            ordinary = b.compare("one", t, x, 0.0, None)
+            return b.select(t, ordinary, signed, x)
+
+        return elementwise(call, of)
+    positive = "sgt" if is_signed(dtype) else "ugt"
+
+    def of_integer(x):
+        if type(x) is not Value:
+            return (x > 0) - (x < 0)
+        above = b.compare(positive, t, x, 0, operator.gt)
+        below = b.compare("slt", t, x, 0, operator.lt) if is_signed(dtype) else False
+        return b.select(t, above, 1, b.select(t, below, -1, 0))
+
+    return elementwise(call, of_integer)
+
+
+@rule("is_finite")
+def is_finite(call: Call) -> Any:
+    t, b = _type(call), call.builder
+
+    def of(x):
+        if type(x) is not Value:
+            return math.isfinite(x)
+        return b.compare("one", t, functions.magnitude(b, t, x), math.inf, None)
+
+    return elementwise(call, of)
+
+
+@rule(*functions.OF_FLOATS)
+def function(call: Call) -> Any:
+    t, b = _type(call), call.builder
+    if t not in FLOATS:
+        raise NotNativeError(f"{call.name} of {call.dtypes[0]}")
+    emitted = functions.OF_FLOATS[call.name]
+    return elementwise(call, lambda *x: emitted(b, t, *x))
+
+
+@rule("pow")
+def raised(call: Call) -> Any:
+    t, b = _type(call), call.builder
+    if call.dtypes[1] != call.dtypes[0]:
+        exponents = call.known(1)
+        if exponents is None or exponents.size != 1:
+            raise NotNativeError("powers whose exponents are integers that are not known")
+        n = int(exponents.reshape(()))
+        base = Call(b, "integer_pow", {"y": n}, call.inputs[:1], call.dtypes[:1],
+                    call.shapes[:1], call.outputs, call.last[:1])
+        return integer_power(base)
+    return elementwise(call, lambda x, y: functions.library(b, t, "pow", x, y))
+
+
+@rule("round")
+def rounded(call: Call) -> Any:
+    t, b = _type(call), call.builder
+    to_even = int(call.params["rounding_method"]) == 1
+    name = "roundeven" if to_even else "round"
+    return elementwise(call, lambda x: functions.intrinsic(b, t, name, x))
+
+
+@rule("convert_element_type")
+def convert(call: Call) -> Any:
+    b, source, target = call.builder, call.dtypes[0], np.dtype(call.outputs[0].dtype)
+    if np.dtype(source) == target:
+        return call.inputs[0]
+    return elementwise(call, lambda x: converted(b, source, target, x))
+
+
+def converted(b: Builder, source: Any, target: Any, x: Any) -> Any:
+    """A number as one of another type, as XLA converts it."""
+    s, t = register_type(source), register_type(target)
+    if type(x) is not Value:
+        return _converted_constant(s, t, target, x)
+    if t == "i1":
+        zero, predicate = (0.0, "une") if s in FLOATS else (0, "ne")
+        return b.compare(predicate, s, x, zero, operator.ne)
+    if s in FLOATS and t in FLOATS:
+        return b.cast("fpext" if t == "double" else "fptrunc", s, t, x)
+    if s in FLOATS:
+        kind = "s" if is_signed(target) else "u"
+        suffix = f"{t}.{'f64' if s == 'double' else 'f32'}"
+        # beyond the range of integers to its end, and NaN to zero
+        return b.call(t, f"llvm.fpto{kind}i.sat.{suffix}", [s], x)
+    if t in FLOATS:
+        kind = "s" if is_signed(source) else "u"
+        return b.cast(f"{kind}itofp", s, t, x)
+    if BITS[s] == BITS[t]:
+        return x
+    if BITS[s] > BITS[t]:
+        return b.cast("trunc", s, t, x)
+    return b.cast("sext" if is_signed(source) else "zext", s, t, x)
+
+
+def _converted_constant(s: str, t: str, target: Any, x: Any) -> Any:
+    if t == "i1":
+        return bool(x)
+    if t in FLOATS:
+        return float(x) if t == "double" else float(np.float32(x))
+    if s in FLOATS:
+        if x != x:
+            return 0
+        bounds = np.iinfo(target)
+        return int(min(max(x, bounds.min), bounds.max))
+    return wrapped(target, int(x))
+
+
+@rule("nextafter")
+def next_after(call: Call) -> Any:
+    t, b = _type(call), call.builder
+    return elementwise(call, lambda x, y: functions.library(b, t, "nextafter", x, y))

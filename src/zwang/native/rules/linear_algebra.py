@@ -1,0 +1,166 @@
+"""Factorizations and triangular systems: by elimination of the entries that are not zero."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from zwang.native import functions
+from zwang.native.builder import Builder, Value
+from zwang.native.errors import NotNativeError
+from zwang.native.types import FLOATS, register_type
+from zwang.native.walk import Call, rule
+
+
+def _float_type(call: Call) -> str:
+    t = register_type(call.dtypes[0])
+    if t not in FLOATS:
+        raise NotNativeError(f"{call.name} of {call.dtypes[0]}")
+    return t
+
+
+def _is_zero(x: Any) -> bool:
+    return type(x) is not Value and x == 0
+
+
+@rule("cholesky")
+def cholesky(call: Call) -> Any:
+    """`M = L Lᵀ`; NaN where M is not positive definite. Reads the lower triangle."""
+    b, t, M = call.builder, _float_type(call), call.scalars(0)
+    found = np.empty(M.shape, object)
+    found[...] = 0.0
+    for where in np.ndindex(*M.shape[:-2]):
+        _cholesky(b, t, M[where], found[where])
+    return found
+
+
+def _cholesky(b: Builder, t: str, M: np.ndarray, L: np.ndarray) -> None:
+    n, rows = len(M), []
+    fine: Any = True
+    for i in range(n):
+        row: dict[int, Any] = {}
+        for j in range(i + 1):
+            other = rows[j] if j < i else row
+            both = [k for k in row if k < j and k in other]
+            taken = b.dot(t, [row[k] for k in both], [other[k] for k in both])
+            rest = b.subtract(t, M[i, j], taken)
+            if j < i:
+                entry = b.multiply(t, rest, rows[j]["inverse"]) if not _is_zero(rest) else 0.0
+                if not _is_zero(entry):
+                    row[j], L[i, j] = entry, entry
+            else:
+                fine = b.logic("and", fine, b.compare("ogt", t, rest, 0.0, lambda x, y: x > y))
+                L[i, i] = functions.intrinsic(b, t, "sqrt", rest)
+                row[i] = L[i, i]
+                row["inverse"] = b.divide(t, 1.0, L[i, i])
+        rows.append(_Row(row))
+    for i in range(n):  # all of the factor is NaN where any pivot is not positive
+        for j in range(i + 1):
+            if not _is_zero(L[i, j]):
+                L[i, j] = b.select(t, fine, L[i, j], math.nan)
+
+
+class _Row(dict):
+    """Entries of a row of L by their column, and the inverse of its pivot under `inverse`."""
+
+
+@rule("triangular_solve")
+def triangular_solve(call: Call) -> Any:
+    b, t, p = call.builder, _float_type(call), call.params
+    A, B = call.scalars(0), call.scalars(1)
+    left, lower, transposed, unit = (
+        p["left_side"], p["lower"], p["transpose_a"], p["unit_diagonal"],
+    )
+    if not left:
+        B, transposed = B.swapaxes(-1, -2), not transposed
+    if transposed:
+        A, lower = A.swapaxes(-1, -2), not lower
+    n = A.shape[-1]
+    found = np.empty(B.shape, object)
+    for where in np.ndindex(*A.shape[:-2]):
+        a, inverse = A[where], [None] * n
+        order = range(n) if lower else range(n - 1, -1, -1)
+        rows = {
+            i: [k for k in (range(i) if lower else range(i + 1, n)) if not _is_zero(a[i, k])]
+            for i in order
+        }
+        for c in range(B.shape[-1]):
+            x = found[where][:, c]
+            for i in order:
+                ks = [k for k in rows[i] if not _is_zero(x[k])]
+                taken = b.dot(t, [a[i, k] for k in ks], [x[k] for k in ks])
+                rest = b.subtract(t, B[where][i, c], taken)
+                if not unit and not _is_zero(rest):
+                    if inverse[i] is None:
+                        inverse[i] = b.divide(t, 1.0, a[i, i])
+                    rest = b.multiply(t, rest, inverse[i])
+                x[i] = rest
+    return found if left else found.swapaxes(-1, -2)
+
+
+@rule("lu")
+def lu(call: Call) -> list:
+    """`P A = L U` with the largest pivot of each column; rows are exchanged by choices."""
+    b, t, A = call.builder, _float_type(call), call.scalars(0)
+    m, n = A.shape[-2:]
+    if m * n > MOST_PIVOTED:
+        raise NotNativeError(f"LU factors of more than {MOST_PIVOTED} entries")
+    found = A.copy()
+    pivots = np.empty((*A.shape[:-2], min(m, n)), object)
+    order = np.empty((*A.shape[:-2], m), object)
+    for where in np.ndindex(*A.shape[:-2]):
+        _lu(b, t, found[where], pivots[where], order[where])
+    return [found, pivots, order]
+
+
+MOST_PIVOTED = 400
+"""Entries of a matrix whose rows are exchanged by choices: each pivot costs one for every entry."""
+
+
+def _lu(b: Builder, t: str, A: np.ndarray, pivots: np.ndarray, order: np.ndarray) -> None:
+    m, n = A.shape
+    order[:] = range(m)
+    for k in range(min(m, n)):
+        best, place = functions.magnitude(b, t, A[k, k]), k
+        for i in range(k + 1, m):
+            size = functions.magnitude(b, t, A[i, k])
+            larger = b.compare("ogt", t, size, best, lambda x, y: x > y)
+            best, place = b.select(t, larger, size, best), b.select("i32", larger, i, place)
+        pivots[k] = place
+        for i in range(k + 1, m):
+            here = b.compare("eq", "i32", place, i, lambda x, y: x == y)
+            for j in range(n):
+                A[k, j], A[i, j] = (
+                    b.select(t, here, A[i, j], A[k, j]), b.select(t, here, A[k, j], A[i, j]),
+                )
+            order[k], order[i] = (
+                b.select("i32", here, order[i], order[k]),
+                b.select("i32", here, order[k], order[i]),
+            )
+        usable = b.compare("une", t, A[k, k], 0.0, lambda x, y: x != y)
+        inverse = b.divide(t, 1.0, b.select(t, usable, A[k, k], 1.0))
+        for i in range(k + 1, m):
+            if not _is_zero(A[i, k]):
+                scaled = b.multiply(t, A[i, k], inverse)
+                A[i, k] = b.select(t, usable, scaled, A[i, k])
+        for i in range(k + 1, m):
+            for j in range(k + 1, n):
+                A[i, j] = b.subtract(t, A[i, j], b.multiply(t, A[i, k], A[k, j]))
+
+
+@rule("lu_pivots_to_permutation")
+def pivots_to_permutation(call: Call) -> Any:
+    b, pivots, n = call.builder, call.scalars(0), call.params["permutation_size"]
+    found = np.empty((*pivots.shape[:-1], n), object)
+    for where in np.ndindex(*pivots.shape[:-1]):
+        row = list(range(n))
+        for k, place in enumerate(pivots[where]):
+            for i in range(k + 1, n):
+                here = b.compare("eq", "i32", place, i, lambda x, y: x == y)
+                row[k], row[i] = (
+                    b.select("i32", here, row[i], row[k]), b.select("i32", here, row[k], row[i]),
+                )
+        found[where] = row
+    return found

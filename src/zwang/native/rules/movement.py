@@ -1,0 +1,220 @@
+"""Operations that move elements to places that are known: free of instructions for scalars, and
+views of memory wherever strides can say it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+
+from zwang.native.arrays import (
+    Memory,
+    assign,
+    constants,
+    element,
+    fill,
+    index_sum,
+    loop,
+    new_memory,
+    row_major,
+    take_axis,
+)
+from zwang.native.walk import Call, rule
+
+
+@rule("reshape")
+def reshape(call: Call) -> Any:
+    return reshaped(call, tuple(call.outputs[0].shape))
+
+
+@rule("squeeze")
+def squeeze(call: Call) -> Any:
+    return reshaped(call, tuple(call.outputs[0].shape))
+
+
+@rule("expand_dims")
+def expand(call: Call) -> Any:
+    return reshaped(call, tuple(call.outputs[0].shape))
+
+
+def reshaped(call: Call, shape: tuple[int, ...]) -> Any:
+    """An array of another shape; a view unless its elements do not follow each other."""
+    x = call.inputs[0]
+    if isinstance(x, np.ndarray):
+        return x.reshape(shape)
+    if (strides := _strides_of(x, shape)) is None:
+        x = copied(call, x)
+        strides = row_major(shape)
+    return dataclasses.replace(x, shape=shape, strides=strides)
+
+
+def _strides_of(x: Memory, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Strides of the same elements under another shape, or None if there are none."""
+    if x.is_contiguous:
+        return row_major(shape)
+    # axes of length one may come and go
+    kept = [(n, s) for n, s in zip(x.shape, x.strides, strict=True) if n != 1]
+    if [n for n, _ in kept] != [n for n in shape if n != 1]:
+        return None
+    rest = iter(kept)
+    return tuple(next(rest)[1] if n != 1 else 1 for n in shape)
+
+
+def copied(call: Call, x: Memory) -> Memory:
+    """A copy that nothing else holds."""
+    target = new_memory(call.builder, x.dtype, x.shape)
+    fill(call.builder, target, x)
+    return target
+
+
+@rule("transpose")
+def transpose(call: Call) -> Any:
+    x, order = call.inputs[0], call.params["permutation"]
+    if isinstance(x, np.ndarray):
+        return x.transpose(order)
+    pick = lambda values: tuple(values[i] for i in order)
+    return dataclasses.replace(x, shape=pick(x.shape), strides=pick(x.strides))
+
+
+@rule("broadcast_in_dim")
+def broadcast(call: Call) -> Any:
+    x, shape = call.inputs[0], tuple(call.params["shape"])
+    axes = call.params["broadcast_dimensions"]
+    if isinstance(x, np.ndarray):
+        wide = [1] * len(shape)
+        for i, axis in enumerate(axes):
+            wide[axis] = x.shape[i]
+        return np.broadcast_to(x.reshape(wide), shape)
+    strides = [0] * len(shape)
+    for i, axis in enumerate(axes):
+        strides[axis] = x.strides[i] if x.shape[i] == shape[axis] else 0
+    return dataclasses.replace(x, shape=shape, strides=tuple(strides))
+
+
+@rule("slice")
+def part(call: Call) -> Any:
+    x, p = call.inputs[0], call.params
+    begins, ends = p["start_indices"], p["limit_indices"]
+    steps = p["strides"] or (1,) * len(begins)
+    if isinstance(x, np.ndarray):
+        return x[tuple(slice(a, z, s) for a, z, s in zip(begins, ends, steps, strict=True))]
+    for axis, (a, z, s) in enumerate(zip(begins, ends, steps, strict=True)):
+        x = take_axis(x, axis, a, max(-(-(z - a) // s), 0), call.builder, s)
+    return x
+
+
+@rule("rev")
+def reverse(call: Call) -> Any:
+    x, axes = call.inputs[0], call.params["dimensions"]
+    if isinstance(x, np.ndarray):
+        return np.flip(x, axes)
+    for axis in axes:
+        last = index_sum(call.builder, x.offset, (x.shape[axis] - 1) * x.strides[axis])
+        strides = tuple(-s if i == axis else s for i, s in enumerate(x.strides))
+        x = dataclasses.replace(x, offset=last, strides=strides)
+    return x
+
+
+@rule("concatenate")
+def concatenate(call: Call) -> Any:
+    return joined(call, call.params["dimension"])
+
+
+def joined(call: Call, axis: int) -> Any:
+    if not call.in_memory:
+        return np.concatenate(call.inputs, axis)
+    out, b = call.outputs[0], call.builder
+    target, start = new_memory(b, out.dtype, out.shape), 0
+    for x in call.inputs:
+        n = x.shape[axis]
+        fill(b, take_axis(target, axis, start, n, b), x)
+        start += n
+    return target
+
+
+@rule("stack")
+def stack(call: Call) -> Any:
+    axis = call.params.get("axis", call.params.get("dimension", 0))
+    if not call.in_memory:
+        return np.stack(call.inputs, axis)
+    out, b = call.outputs[0], call.builder
+    target = new_memory(b, out.dtype, out.shape)
+    for k, x in enumerate(call.inputs):
+        wide = (*x.shape[:axis], 1, *x.shape[axis:])
+        x = x.reshape(wide) if isinstance(x, np.ndarray) else _with_axis(x, axis)
+        fill(b, take_axis(target, axis, k, 1, b), x)
+    return target
+
+
+def _with_axis(x: Memory, axis: int) -> Memory:
+    shape = (*x.shape[:axis], 1, *x.shape[axis:])
+    return dataclasses.replace(x, shape=shape, strides=(*x.strides[:axis], 1, *x.strides[axis:]))
+
+
+@rule("split")
+def split(call: Call) -> list:
+    x, axis, found, start = call.inputs[0], call.params["axis"], [], 0
+    for n in call.params["sizes"]:
+        if isinstance(x, np.ndarray):
+            found.append(np.take(x, range(start, start + n), axis))
+        else:
+            found.append(take_axis(x, axis, start, n, call.builder))
+        start += n
+    return found
+
+
+@rule("tile")
+def tile(call: Call) -> Any:
+    return np.tile(call.scalars(0), call.params["reps"])
+
+
+@rule("pad")
+def pad(call: Call) -> Any:
+    x, value, b, out = call.inputs[0], call.scalars(1).item(), call.builder, call.outputs[0]
+    if isinstance(x, Memory):
+        x = call.scalars(0)
+    found = np.empty(out.shape, object)
+    found[...] = value
+    for index in np.ndindex(*x.shape):
+        at = tuple(
+            low + i * (inner + 1)
+            for i, (low, _, inner) in zip(index, call.params["padding_config"], strict=True)
+        )
+        # negative padding cuts elements off
+        if all(0 <= i < n for i, n in zip(at, out.shape, strict=True)):
+            found[at] = x[index]
+    return found
+
+
+@rule("iota")
+def count_up(call: Call) -> Any:
+    p = call.params
+    shape, axis, dtype = tuple(p["shape"]), p["dimension"], np.dtype(p["dtype"])
+    wide = [1] * len(shape)
+    wide[axis] = shape[axis]
+    numbers = np.broadcast_to(np.arange(shape[axis]).astype(dtype).reshape(wide), shape)
+    if math.prod(shape) <= MOST_COUNTED:
+        return constants(numbers)
+    b = call.builder
+    target = new_memory(b, dtype, shape)
+    from zwang.native.rules.elementwise import converted
+
+    loop(b, shape, lambda i: assign(b, target, i, converted(b, np.int64, dtype, i[axis])))
+    return target
+
+
+MOST_COUNTED = 6000
+"""Elements of an `iota` that are constants."""
+
+
+@rule("copy", "copy_p", "stop_gradient", "reduce_precision", "layout_constraint",
+      "optimization_barrier")
+def unchanged(call: Call) -> list:
+    """Operations that change nothing; of a reduced precision only that of the type itself."""
+    return list(call.inputs)
+
+
+__all__ = ["copied", "element", "joined", "reshaped"]

@@ -1,0 +1,280 @@
+"""Sums, products of matrices, extrema, cumulative operations and sorting."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from zwang.native.arrays import (
+    MOST_UNROLLED,
+    Memory,
+    assign,
+    element,
+    loop,
+    memory,
+    new_memory,
+    scalar,
+    scalars,
+)
+from zwang.native.builder import Builder, Value
+from zwang.native.errors import NotNativeError
+from zwang.native.rules.elementwise import extreme
+from zwang.native.types import FLOATS, is_signed, register_type
+from zwang.native.walk import Call, rule
+
+MOST_PRODUCTS = 60_000
+"""Products of a matrix product that are written one by one, those with a zero apart."""
+
+
+def _sum(b: Builder, dtype: Any) -> Callable[[Any, Any], Any]:
+    t = register_type(dtype)
+    if t in FLOATS:
+        return lambda x, y: b.add(t, x, y)
+    return lambda x, y: b.integer("add", t, x, y, operator.add)
+
+
+def _product(b: Builder, dtype: Any) -> Callable[[Any, Any], Any]:
+    t = register_type(dtype)
+    if t in FLOATS:
+        return lambda x, y: b.multiply(t, x, y)
+    return lambda x, y: b.integer("mul", t, x, y, operator.mul)
+
+
+def _logic(b: Builder, name: str) -> Callable[[Any, Any], Any]:
+    return lambda x, y: b.logic(name, x, y)
+
+
+def combination(b: Builder, name: str, dtype: Any) -> tuple[Callable, Any]:
+    """How two elements are combined, and what changes nothing."""
+    floats = register_type(dtype) in FLOATS
+    if name in ("sum", "cumsum"):
+        return _sum(b, dtype), 0.0 if floats else 0
+    if name in ("prod", "cumprod"):
+        return _product(b, dtype), 1.0 if floats else 1
+    if name in ("and", "or", "xor"):
+        if register_type(dtype) != "i1":
+            raise NotNativeError(f"reduce_{name} of integers")
+        return _logic(b, name), name == "and"
+    larger = name in ("max", "cummax")
+    if np.dtype(dtype) == bool:
+        return _logic(b, "or" if larger else "and"), not larger
+    bounds = (-math.inf, math.inf) if floats else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    return extreme(b, "max" if larger else "min", dtype), bounds[0 if larger else 1]
+
+
+@rule("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_and", "reduce_or",
+      "reduce_xor")
+def reduce(call: Call) -> Any:
+    b, x, axes = call.builder, call.inputs[0], call.params["axes"]
+    combine, neutral = combination(b, call.name.removeprefix("reduce_"), call.dtypes[0])
+    kept = [axis for axis in range(len(x.shape)) if axis not in axes]
+    if isinstance(x, Memory) and x.size > MOST_UNROLLED:
+        return _reduced_in_loops(call, x, kept, combine, neutral)
+    values = scalars(b, x)
+    rows = values.transpose([*kept, *axes]).reshape(
+        math.prod(x.shape[a] for a in kept), math.prod(x.shape[a] for a in axes)
+    )
+    found = np.empty(len(rows), object)
+    summed = call.name == "reduce_sum" and register_type(call.dtypes[0]) in FLOATS
+    t = register_type(call.dtypes[0])
+    for i, row in enumerate(rows):
+        if summed:
+            found[i] = b.total(t, list(row))
+        else:
+            found[i] = functools.reduce(combine, row) if len(row) else neutral
+    return found.reshape([x.shape[a] for a in kept])
+
+
+def _reduced_in_loops(call: Call, x: Memory, kept: list, combine: Callable, neutral: Any) -> Any:
+    b, axes = call.builder, call.params["axes"]
+    target = new_memory(b, x.dtype, [x.shape[a] for a in kept])
+
+    def at(outer: tuple) -> None:
+        assign(b, target, outer, neutral)
+
+        def add(inner: tuple) -> None:
+            index: list = [0] * len(x.shape)
+            for axis, i in zip(kept, outer, strict=True):
+                index[axis] = i
+            for axis, i in zip(axes, inner, strict=True):
+                index[axis] = i
+            assign(b, target, outer, combine(element(b, target, outer), element(b, x, index)))
+
+        loop(b, [x.shape[a] for a in axes], add)
+
+    loop(b, target.shape, at)
+    return scalars(b, target) if target.size <= MOST_UNROLLED else target
+
+
+@rule("argmax", "argmin")
+def extreme_place(call: Call) -> Any:
+    b, x, (axis,) = call.builder, call.scalars(0), call.params["axes"]
+    t, dtype = register_type(call.dtypes[0]), call.dtypes[0]
+    out = register_type(call.params["index_dtype"])
+    rows = np.moveaxis(x, axis, -1)
+    found = np.empty(rows.shape[:-1], object)
+    floats, larger = t in FLOATS, call.name == "argmax"
+    fold = operator.gt if larger else operator.lt
+
+    def better(y, best):
+        if not floats:
+            kind = "s" if is_signed(dtype) else "u"
+            return b.compare(kind + ("gt" if larger else "lt"), t, y, best, fold)
+        beyond = b.compare("ogt" if larger else "olt", t, y, best, fold)
+        # the first NaN wins
+        number = b.compare("oeq", t, best, best, operator.eq)
+        not_a_number = b.compare("une", t, y, y, operator.ne)
+        return b.logic("or", beyond, b.logic("and", not_a_number, number))
+
+    for where in np.ndindex(*found.shape):
+        row = rows[where]
+        best, place = row[0], 0
+        for k in range(1, len(row)):
+            wins = better(row[k], best)
+            best, place = b.select(t, wins, row[k], best), b.select(out, wins, k, place)
+        found[where] = place
+    return found if found.ndim else scalar(found.item())
+
+
+@rule("cumsum", "cumprod", "cummax", "cummin")
+def cumulate(call: Call) -> Any:
+    b, axis = call.builder, call.params["axis"]
+    combine, _ = combination(b, call.name, call.dtypes[0])
+    x = np.moveaxis(call.scalars(0).copy(), axis, 0)
+    order = range(len(x) - 1, -1, -1) if call.params["reverse"] else range(len(x))
+    found, before = np.empty(x.shape, object), None
+    for k in order:
+        for where in np.ndindex(*x.shape[1:]):
+            i = (k, *where)
+            found[i] = x[i] if before is None else combine(found[(before, *where)], x[i])
+        before = k
+    return np.moveaxis(found, 0, axis)
+
+
+@rule("dot_general")
+def matrix_product(call: Call) -> Any:
+    (ca, cb), (ba, bb) = call.params["dimension_numbers"]
+    b, out = call.builder, call.outputs[0]
+    if call.dtypes[0] != call.dtypes[1] or np.dtype(out.dtype) != call.dtypes[0]:
+        raise NotNativeError("a product of matrices of different types")
+    shapes = call.shapes
+    fa = [i for i in range(len(shapes[0])) if i not in (*ca, *ba)]
+    fb = [i for i in range(len(shapes[1])) if i not in (*cb, *bb)]
+    large = any(isinstance(x, Memory) and x.size > MOST_UNROLLED for x in call.inputs)
+    if large:
+        return _product_in_loops(call, fa, fb)
+    left = call.scalars(0).transpose([*ba, *fa, *ca])
+    right = call.scalars(1).transpose([*bb, *fb, *cb])
+    batch = math.prod(shapes[0][i] for i in ba)
+    count = math.prod(shapes[0][i] for i in ca)
+    left = left.reshape(batch, math.prod(shapes[0][i] for i in fa), count)
+    right = right.reshape(batch, math.prod(shapes[1][i] for i in fb), count)
+    found = np.empty((batch, left.shape[1], right.shape[1]), object)
+    t = register_type(out.dtype)
+    for n in range(batch):
+        _multiply(b, t, left[n], right[n], found[n])
+    return found.reshape(out.shape)
+
+
+def _multiply(b: Builder, t: str, left, right, found) -> None:
+    """`left rightᵀ`: of each row the entries that are not zero, paired by their place."""
+    if t not in FLOATS:
+        plus = (lambda x, y: b.logic("or", x, y)) if t == "i1" else (
+            lambda x, y: b.integer("add", t, x, y, operator.add))
+        times = (lambda x, y: b.logic("and", x, y)) if t == "i1" else (
+            lambda x, y: b.integer("mul", t, x, y, operator.mul))
+        for i, j in np.ndindex(*found.shape):
+            terms = [times(x, y) for x, y in zip(left[i], right[j], strict=True)]
+            found[i, j] = functools.reduce(plus, terms, False if t == "i1" else 0)
+        return
+    sparse = lambda row: {k: x for k, x in enumerate(row) if type(x) is Value or x != 0}
+    rows, columns = [sparse(row) for row in left], [sparse(row) for row in right]
+    for i, row in enumerate(rows):
+        for j, column in enumerate(columns):
+            short, long = (row, column) if len(row) <= len(column) else (column, row)
+            both = [k for k in short if k in long]
+            found[i, j] = b.dot(t, [row[k] for k in both], [column[k] for k in both])
+
+
+def _product_in_loops(call: Call, fa: list, fb: list) -> Any:
+    (ca, cb), (ba, bb) = call.params["dimension_numbers"]
+    b, out = call.builder, call.outputs[0]
+    t = register_type(out.dtype)
+    if t not in FLOATS:
+        raise NotNativeError("a large product of matrices of integers")
+    x, y = (memory(b, call.inputs[i], call.dtypes[i]) for i in (0, 1))
+    target = new_memory(b, out.dtype, out.shape)
+    sizes = [call.shapes[0][i] for i in ca]
+
+    def at(index: tuple) -> None:
+        assign(b, target, index, 0.0)
+        batch, rest = index[: len(ba)], index[len(ba) :]
+        first, second = rest[: len(fa)], rest[len(fa) :]
+
+        def add(inner: tuple) -> None:
+            i: list = [0] * len(x.shape)
+            j: list = [0] * len(y.shape)
+            for axes, values in ((ba, batch), (fa, first), (ca, inner)):
+                for axis, k in zip(axes, values, strict=True):
+                    i[axis] = k
+            for axes, values in ((bb, batch), (fb, second), (cb, inner)):
+                for axis, k in zip(axes, values, strict=True):
+                    j[axis] = k
+            term = b.multiply_add(t, element(b, x, i), element(b, y, j), element(b, target, index))
+            assign(b, target, index, term)
+
+        loop(b, sizes, add)
+
+    loop(b, out.shape, at)
+    return scalars(b, target) if target.size <= MOST_UNROLLED else target
+
+
+MOST_SORTED = 64
+"""Elements that are sorted by a network of exchanges."""
+
+
+@rule("sort")
+def sort(call: Call) -> list:
+    """A stable sort by a network of exchanges of neighbors; NaN comes last, −0 equals 0."""
+    b, axis = call.builder, call.params["dimension"]
+    keys = call.params["num_keys"]
+    n = call.shapes[0][axis]
+    if n > MOST_SORTED:
+        raise NotNativeError(f"sorting more than {MOST_SORTED} elements")
+    arrays = [np.moveaxis(call.scalars(i).copy(), axis, -1) for i in range(len(call.inputs))]
+    types = [register_type(dtype) for dtype in call.dtypes]
+    for where in np.ndindex(*arrays[0].shape[:-1]):
+        rows = [x[where] for x in arrays]
+        for turn in range(n):  # neighbors at even places, then at odd ones: stable
+            for k in range(turn % 2, n - 1, 2):
+                after = _comes_after(b, call.dtypes[:keys], [(r[k], r[k + 1]) for r in rows[:keys]])
+                for t, row in zip(types, rows, strict=True):
+                    row[k], row[k + 1] = (
+                        b.select(t, after, row[k + 1], row[k]),
+                        b.select(t, after, row[k], row[k + 1]),
+                    )
+    return [np.moveaxis(x, -1, axis) for x in arrays]
+
+
+def _comes_after(b: Builder, dtypes: list, pairs: list) -> Any:
+    """Whether the first of two rows of keys comes after the second."""
+    found: Any = False
+    for dtype, (x, y) in reversed(list(zip(dtypes, pairs, strict=True))):
+        t = register_type(dtype)
+        if t in FLOATS:
+            nan_x, nan_y = (b.compare("une", t, z, z, operator.ne) for z in (x, y))
+            beyond = b.logic("or", b.compare("ogt", t, x, y, operator.gt),
+                             b.logic("and", nan_x, b.logic("xor", nan_y, True)))
+            equal = b.logic("or", b.compare("oeq", t, x, y, operator.eq),
+                            b.logic("and", nan_x, nan_y))
+        else:
+            kind = "s" if is_signed(dtype) else "u"
+            beyond = b.compare(f"{kind}gt", t, x, y, operator.gt)
+            equal = b.compare("eq", t, x, y, operator.eq)
+        found = b.logic("or", beyond, b.logic("and", equal, found))
+    return found

@@ -1,0 +1,92 @@
+"""The text of a function in LLVM's language, without instructions that nothing uses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from zwang.native.builder import Block, Builder, Value
+from zwang.native.types import constant_text
+
+
+def used(b: Builder) -> set[Value]:
+    """The values that results, memory or the way of the program depend on."""
+    waiting: list[Any] = []
+    for block in b.blocks:
+        waiting += [x for x in block.instructions if x.operation.startswith("store")]
+        if block.end is not None and type(block.end[1][0]) is Value:
+            waiting.append(block.end[1][0])
+    found: set[Value] = set()
+    while waiting:
+        value = waiting.pop()
+        if type(value) is not Value or value in found:
+            continue
+        found.add(value)
+        if value.operation == "phi":
+            waiting += [x for x, _ in value.operands]
+        else:
+            waiting += value.operands
+    return found
+
+
+def operand(type_: str, x: Any) -> str:
+    return x.name if type(x) is Value else x if isinstance(x, str) else constant_text(type_, x)
+
+
+def line(x: Value) -> str:
+    """An instruction as LLVM writes it."""
+    operation, t, given = x.operation, x.type, x.operands
+    name, _, rest = operation.partition(" ")
+    if name == "phi":
+        ways = ", ".join(f"[ {operand(t, v)}, %{block.label} ]" for v, block in given)
+        return f"{x.name} = phi {t} {ways}"
+    if name == "store":
+        return f"store {rest} {operand(rest, given[0])}, ptr {given[1].name}"
+    if name == "load":
+        return f"{x.name} = load {t}, ptr {given[0].name}"
+    if name == "getelementptr":
+        return f"{x.name} = getelementptr {rest}, ptr {given[0].name}, i64 {operand('i64', given[1])}"
+    if name in ("fcmp", "icmp"):
+        known = next(v.type for v in given if type(v) is Value)
+        return f"{x.name} = {operation} {known} {operand(known, given[0])}, {operand(known, given[1])}"
+    if name == "select":
+        condition, yes, no = given
+        return (
+            f"{x.name} = select i1 {operand('i1', condition)}, {t} {operand(t, yes)}, "
+            f"{t} {operand(t, no)}"
+        )
+    if name == "call":
+        types = x.type
+        arguments = ", ".join(
+            f"{v.type if type(v) is Value else types} {operand(types, v)}" for v in given
+        )
+        return f"{x.name} = call {t} {rest}({arguments})"
+    if name == "fneg":
+        return f"{x.name} = fneg {t} {given[0].name}"
+    if len(given) == 1:  # a conversion
+        return f"{x.name} = {name} {rest} {operand(rest, given[0])} to {t}"
+    return f"{x.name} = {name} {t} {operand(t, given[0])}, {operand(t, given[1])}"
+
+
+def end(block: Block) -> str:
+    if block.end is None:
+        return "ret void"
+    _, targets = block.end
+    if len(targets) == 1:
+        return f"br label %{targets[0].label}"
+    condition, yes, no = targets
+    return f"br i1 {operand('i1', condition)}, label %{yes.label}, label %{no.label}"
+
+
+def module_text(b: Builder, name: str) -> tuple[str, int]:
+    """The module of a function, and the number of its instructions."""
+    needed, count, lines = used(b), 0, []
+    for block in b.blocks:
+        lines.append(f"{block.label}:")
+        for x in block.instructions:
+            if x in needed:
+                lines.append("  " + line(x))
+                count += 1
+        lines.append("  " + end(block))
+    head = f"define void @{name}(ptr noalias %in, ptr noalias %out, ptr noalias %work) #0 {{"
+    parts = [*b.constants, head, *lines, "}", *sorted(set(b.calls.values()))]
+    return "\n".join([*parts, 'attributes #0 = { nounwind "no-builtins" }', ""]), count

@@ -1,0 +1,81 @@
+"""Types of elements: their names in LLVM's language, in memory and in registers."""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Any
+
+import numpy as np
+
+from zwang.native.errors import NotNativeError
+
+TYPES = {
+    np.dtype(np.float64): "double",
+    np.dtype(np.float32): "float",
+    np.dtype(np.int64): "i64",
+    np.dtype(np.uint64): "i64",
+    np.dtype(np.int32): "i32",
+    np.dtype(np.uint32): "i32",
+    np.dtype(np.int8): "i8",
+    np.dtype(np.uint8): "i8",
+    np.dtype(np.bool_): "i1",
+}
+"""Type of a register for each type of array that is emitted."""
+FLOATS = {"double", "float"}
+BITS = {"double": 64, "float": 32, "i64": 64, "i32": 32, "i8": 8, "i1": 1}
+
+
+def register_type(dtype: Any) -> str:
+    """The type of a register that holds one element of an array.
+
+    Raises:
+        NotNativeError: for complex numbers, halves, keys and other types that are not emitted.
+    """
+    try:
+        return TYPES[np.dtype(dtype)]
+    except (KeyError, TypeError):
+        raise NotNativeError(f"arrays of {dtype}") from None
+
+
+def stored_type(type_: str) -> str:
+    """The type in memory: a truth value takes a byte there."""
+    return "i8" if type_ == "i1" else type_
+
+
+def is_signed(dtype: Any) -> bool:
+    return np.dtype(dtype).kind == "i"
+
+
+def constant_text(type_: str, value: Any) -> str:
+    """A constant in LLVM's language."""
+    if type_ == "double":
+        return "0x%016X" % struct.unpack("<Q", struct.pack("<d", value))
+    if type_ == "float":  # written with the bits of the double that equals it
+        return "0x%016X" % struct.unpack("<Q", struct.pack("<d", float(np.float32(value))))
+    if type_ == "i1":
+        return "true" if value else "false"
+    return str(int(value))
+
+
+def python_constant(dtype: Any, value: Any) -> Any:
+    """An element of a NumPy array as the constant that the builder folds."""
+    kind = np.dtype(dtype).kind
+    return float(value) if kind == "f" else bool(value) if kind == "b" else int(value)
+
+
+def wrapped(dtype: Any, value: int) -> int:
+    """An integer reduced to the range of its type, as registers do."""
+    bits, value = np.dtype(dtype).itemsize * 8, int(value)
+    value &= (1 << bits) - 1
+    signed = is_signed(dtype) and value >= 1 << (bits - 1)
+    return value - (1 << bits) if signed else value
+
+
+def is_zero(value: Any) -> bool:
+    """Whether a constant is +0 or −0."""
+    return isinstance(value, float) and value == 0.0
+
+
+def is_negative_zero(value: Any) -> bool:
+    return isinstance(value, float) and value == 0.0 and math.copysign(1.0, value) < 0

@@ -1,0 +1,178 @@
+"""The walk over a traced program: each operation is emitted by the rule of its primitive.
+
+A rule is found by the name of the primitive in `RULES`; the files of `zwang.native.rules` register
+theirs with `@rule`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
+
+from zwang.native.arrays import Memory, Scalars, constants, known, is_constant, scalars
+from zwang.native.builder import Builder
+from zwang.native.errors import NotNativeError
+
+RULES: dict[str, Callable] = {}
+"""`rule(call) → results`, by the name of a primitive."""
+MOST_INSTRUCTIONS = 400_000
+"""Instructions of one function; more would take LLVM minutes."""
+
+
+def rule(*names: str) -> Callable[[Callable], Callable]:
+    """Register the rule of some primitives."""
+
+    def registered(function: Callable) -> Callable:
+        for name in names:
+            RULES[name] = function
+        return function
+
+    return registered
+
+
+@dataclasses.dataclass(eq=False)
+class Call:
+    """One operation that is emitted.
+
+    Attributes:
+        builder: where to.
+        name, params: the primitive's name and parameters.
+        inputs: its operands, as scalars or in memory.
+        dtypes, shapes: of the operands.
+        outputs: abstract results, each with a shape and a dtype.
+        last: for each operand whether nothing uses it afterwards.
+    """
+
+    builder: Builder
+    name: str
+    params: dict[str, Any]
+    inputs: list[Scalars | Memory]
+    dtypes: list[np.dtype]
+    shapes: list[tuple[int, ...]]
+    outputs: list[Any]
+    last: list[bool]
+
+    def scalars(self, i: int) -> Scalars:
+        """An operand as scalars."""
+        return scalars(self.builder, self.inputs[i])
+
+    def known(self, i: int) -> np.ndarray | None:
+        """An operand as an array of NumPy if it is constant."""
+        x = self.inputs[i]
+        return known(x, self.dtypes[i]) if is_constant(x) else None
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether any operand lies in memory."""
+        return any(isinstance(x, Memory) for x in self.inputs)
+
+    def may_overwrite(self, i: int) -> bool:
+        """Whether the memory of an operand may be written to: nothing else needs it."""
+        x = self.inputs[i]
+        if not isinstance(x, Memory) or not x.buffer.mutable:
+            return False
+        others = [y for j, y in enumerate(self.inputs) if j != i and isinstance(y, Memory)]
+        shared = any(y.buffer is x.buffer for y in others)
+        return not shared and x.buffer.live <= int(self.last[i])
+
+
+def emit(b: Builder, closed: ClosedJaxpr, arguments: Sequence[Scalars | Memory]) -> list:
+    """Emit a traced program, of which only results are asked for, and return these."""
+    return emit_jaxpr(b, closed.jaxpr, closed.consts, arguments)
+
+
+def emit_jaxpr(b: Builder, jaxpr: Jaxpr, consts: Sequence, arguments: Sequence) -> list:
+    if b.count > MOST_INSTRUCTIONS:
+        raise NotNativeError(f"more than {MOST_INSTRUCTIONS} operations")
+    last = _last_uses(jaxpr)
+    environment: dict[Any, Scalars | Memory] = {}
+
+    def bind(variable, value) -> None:
+        environment[variable] = value
+        if isinstance(value, Memory):
+            value.buffer.live += 1
+
+    def read(x) -> Scalars | Memory:
+        return constants(np.asarray(x.val, x.aval.dtype)) if isinstance(x, Literal) else environment[x]
+
+    for variable, value in zip(jaxpr.constvars, consts, strict=True):
+        bind(variable, constants(np.asarray(value)))
+    for variable, value in zip(jaxpr.invars, arguments, strict=True):
+        bind(variable, value)
+
+    for k, eqn in enumerate(jaxpr.eqns):
+        inputs = [read(x) for x in eqn.invars]
+        ends = [
+            not isinstance(x, Literal) and last.get(x, -1) == k and x not in eqn.invars[:i]
+            for i, x in enumerate(eqn.invars)
+        ]
+        call = Call(
+            b,
+            eqn.primitive.name,
+            eqn.params,
+            inputs,
+            [x.aval.dtype for x in eqn.invars],
+            [x.aval.shape for x in eqn.invars],
+            [x.aval for x in eqn.outvars],
+            ends,
+        )
+        results = _ruled(call)
+        for variable, value in zip(eqn.outvars, results, strict=True):
+            if value.shape != variable.aval.shape:
+                raise AssertionError(f"{eqn.primitive.name}: {value.shape} is not {variable.aval}")
+            bind(variable, value)
+        unused = [x for x in eqn.outvars if last.get(x, -1) < 0]
+        finished = {x for x, end in zip(eqn.invars, ends, strict=True) if end}
+        for variable in (*finished, *unused):
+            value = environment.pop(variable, None)
+            if isinstance(value, Memory):
+                value.buffer.live -= 1
+    results = [read(x) for x in jaxpr.outvars]
+    for value in environment.values():
+        if isinstance(value, Memory):
+            value.buffer.live -= 1
+    return results
+
+
+def _ruled(call: Call) -> list:
+    try:
+        function = RULES[call.name]
+    except KeyError:
+        raise NotNativeError(f"the operation {call.name}") from None
+    found = function(call)
+    return found if isinstance(found, list) else [found]
+
+
+def _last_uses(jaxpr: Jaxpr) -> dict[Any, int]:
+    """The operation that uses each variable last; the end of the program for its results."""
+    last: dict[Any, int] = {}
+    for k, eqn in enumerate(jaxpr.eqns):
+        for x in eqn.invars:
+            if not isinstance(x, Literal):
+                last[x] = k
+    for x in jaxpr.outvars:
+        if not isinstance(x, Literal):
+            last[x] = len(jaxpr.eqns)
+    return last
+
+
+def released(call: Call) -> None:
+    """Give up the operands that an inner program takes over, before it is emitted.
+
+    A call's operands that nothing uses afterwards belong to the inner program alone, which may then
+    write to their memory; `retained` takes the count back for the walk that ends them.
+    """
+    for x, end in zip(call.inputs, call.last, strict=True):
+        if end and isinstance(x, Memory):
+            x.buffer.live -= 1
+
+
+def retained(call: Call) -> None:
+    """The opposite of `released`, after an inner program."""
+    for x, end in zip(call.inputs, call.last, strict=True):
+        if end and isinstance(x, Memory):
+            x.buffer.live += 1
