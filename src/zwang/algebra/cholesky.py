@@ -18,7 +18,7 @@ import numpy as np
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float
 
-from zwang.compile.hints import row_major, with_batch_rules
+from zwang.compile.hints import is_native, row_major, with_batch_rules
 
 SMALL = 32
 """Up to this many rows L⁻¹ is formed, row by row, and products are sums: measured beside LAPACK and
@@ -49,19 +49,22 @@ class Cholesky(eqx.Module):
     """`M = L Lᵀ`. Reads the lower triangle of M only.
 
     Attributes:
-        lower: L⁻¹ for up to `SMALL` rows, else L; NaN where M is not positive definite.
+        lower: L, or L⁻¹; NaN where M is not positive definite.
+        inverted: whether it is L⁻¹.
     """
 
     lower: Float[Array, "n n"]
+    inverted: bool = eqx.field(static=True)
 
     def __init__(self, M: Float[Array, "n n"]):
-        self.lower = inverse_factor(M) if len(M) <= SMALL else cholesky(M)
+        self.inverted = is_inverted(len(M))
+        self.lower = inverse_factor(M) if self.inverted else cholesky(M)
 
     def forward(self, x: Float[Array, "n *k"]) -> Float[Array, "n *k"]:
         """`L⁻¹ x`."""
         return (
             self.lower @ x
-            if len(self.lower) <= SMALL
+            if self.inverted
             else solve_triangular(self.lower, x, lower=True)
         )
 
@@ -69,7 +72,7 @@ class Cholesky(eqx.Module):
         """`L⁻ᵀ x`."""
         return (
             self.lower.T @ x
-            if len(self.lower) <= SMALL
+            if self.inverted
             else solve_triangular(self.lower, x, lower=True, trans=1)
         )
 
@@ -85,7 +88,7 @@ class Cholesky(eqx.Module):
 
     def pivots(self) -> Float[Array, " n"]:
         """Squares of the diagonal of L."""
-        return jnp.diag(self.lower) ** (-2 if len(self.lower) <= SMALL else 2)
+        return jnp.diag(self.lower) ** (-2 if self.inverted else 2)
 
     def log_det(self) -> Float[Array, ""]:
         """`log det M`."""
@@ -106,7 +109,7 @@ class Inverse(eqx.Module):
 
     def __init__(self, M: Float[Array, "n n"]):
         self.factor = Cholesky(M)
-        self.formed = gram(self.factor.lower.T) if len(M) <= SMALL else None
+        self.formed = gram(self.factor.lower.T) if self.factor.inverted else None
 
     def solve(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
         """`M⁻¹ x`."""
@@ -121,7 +124,12 @@ def product(S: Float[Array, "n n"], x: Float[Array, " n"]) -> Float[Array, " n"]
     """`S x` for a symmetric matrix: up to `SMALL` rows a sum of its columns, which the compiler
     fuses with what surrounds it.
     """
-    return jnp.sum(S * x[:, None], axis=0) if len(S) <= SMALL else S @ x
+    return jnp.sum(S * x[:, None], axis=0) if is_inverted(len(S)) else S @ x
+
+
+def is_inverted(rows: int) -> bool:
+    """Whether the factor of a matrix is formed as its inverse: of few rows, but in native code."""
+    return rows <= SMALL and not is_native()
 
 
 def cholesky(M: Float[Array, "n n"]) -> Float[Array, "n n"]:
@@ -184,7 +192,7 @@ def _gram(pairs):
 
     @with_batch_rules(leading=jax.vmap(known), trailing=functools.partial(_gram_last, pairs=pairs))
     def alone(C):
-        if len(C) > SMALL:
+        if not is_inverted(len(C)):
             return known(C)
         columns = row_major(C.T)  # the sum runs along columns of C, one after the other in memory
         return jnp.sum(columns[:, :, None] * columns[:, None, :], axis=0)

@@ -27,6 +27,17 @@ quick_trace = TraceFlag("quick_trace")
 """What is traced within is compiled once for few calls: operations count, not their speed."""
 
 
+native_trace = TraceFlag("native_trace")
+"""What is traced within becomes native code (`zwang.native`), which eliminates entry by entry."""
+
+
+def is_native() -> bool:
+    """Whether the program that is traced now becomes native code: factors are applied, not
+    inverted, as zeros of their structure cost nothing.
+    """
+    return bool(native_trace)
+
+
 def is_made_quickly() -> bool:
     """Whether few operations are worth more than fast ones in the program that is traced now."""
     return bool(quick_trace)

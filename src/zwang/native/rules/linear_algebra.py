@@ -27,7 +27,7 @@ def _is_zero(x: Any) -> bool:
 
 @rule("cholesky")
 def cholesky(call: Call) -> Any:
-    """`M = L Lᵀ`; NaN where M is not positive definite. Reads the lower triangle."""
+    """`M = L Lᵀ`; NaN from the first pivot on that is not positive. Reads the lower triangle."""
     b, t, M = call.builder, _float_type(call), call.scalars(0)
     found = np.empty(M.shape, object)
     found[...] = 0.0
@@ -37,33 +37,25 @@ def cholesky(call: Call) -> Any:
 
 
 def _cholesky(b: Builder, t: str, M: np.ndarray, L: np.ndarray) -> None:
-    n, rows = len(M), []
-    fine: Any = True
-    for i in range(n):
+    rows: list[dict[int, Any]] = []
+    inverses: list[Any] = []
+    for i in range(len(M)):
         row: dict[int, Any] = {}
-        for j in range(i + 1):
-            other = rows[j] if j < i else row
-            both = [k for k in row if k < j and k in other]
-            taken = b.dot(t, [row[k] for k in both], [other[k] for k in both])
-            rest = b.subtract(t, M[i, j], taken)
-            if j < i:
-                entry = b.multiply(t, rest, rows[j]["inverse"]) if not _is_zero(rest) else 0.0
-                if not _is_zero(entry):
-                    row[j], L[i, j] = entry, entry
-            else:
-                fine = b.logic("and", fine, b.compare("ogt", t, rest, 0.0, lambda x, y: x > y))
-                L[i, i] = functions.intrinsic(b, t, "sqrt", rest)
-                row[i] = L[i, i]
-                row["inverse"] = b.divide(t, 1.0, L[i, i])
-        rows.append(_Row(row))
-    for i in range(n):  # all of the factor is NaN where any pivot is not positive
-        for j in range(i + 1):
-            if not _is_zero(L[i, j]):
-                L[i, j] = b.select(t, fine, L[i, j], math.nan)
+        for j in range(i):
+            rest = b.subtract(t, M[i, j], _common(b, t, row, rows[j]))
+            if not _is_zero(rest):
+                row[j] = L[i, j] = b.multiply(t, rest, inverses[j])
+        pivot = b.subtract(t, M[i, i], _common(b, t, row, row))
+        positive = b.compare("ogt", t, pivot, 0.0, lambda x, y: x > y)
+        L[i, i] = functions.intrinsic(b, t, "sqrt", b.select(t, positive, pivot, math.nan))
+        inverses.append(b.divide(t, 1.0, L[i, i]))
+        rows.append(row)
 
 
-class _Row(dict):
-    """Entries of a row of L by their column, and the inverse of its pivot under `inverse`."""
+def _common(b: Builder, t: str, x: dict[int, Any], y: dict[int, Any]) -> Any:
+    """The product of two sparse rows."""
+    both = [k for k in x if k in y]
+    return b.dot(t, [x[k] for k in both], [y[k] for k in both])
 
 
 @rule("triangular_solve")
