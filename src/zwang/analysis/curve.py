@@ -29,7 +29,7 @@ import numpy as np
 import scipy.linalg
 
 from zwang.analysis.interval import Interval, NoIntervalRuleError, enclosure
-from zwang.compile import program
+from zwang.compile import model_program, program
 from zwang.dynamics.equation_of_motion import Dynamics
 
 CURVE_RANK_THRESHOLD = 1e-9
@@ -70,7 +70,7 @@ def second_derivatives(dynamics: Dynamics, q0, y, place: Callable = chart):
     return jax.jacfwd(lambda y: jacobian(dynamics, q0, y, place))(y)
 
 
-@program
+@model_program
 def _second(dynamics: Dynamics, q0, y):
     return second_derivatives(dynamics, q0, y)
 
@@ -82,7 +82,7 @@ def _charts_differ(dynamics: Dynamics, q0, places):
     return jnp.max(jnp.abs(on - off)), jnp.max(jnp.abs(on))
 
 
-@program
+@model_program
 def _at(dynamics: Dynamics, q0, y):
     return (
         chart(dynamics, q0, y),

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.arguments import instance, refuse
-from zwang.compile import program
+from zwang.compile import model_program
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.initial_conditions import consistent_state
 from zwang.dynamics.model import Model
@@ -212,7 +212,7 @@ def subject_of(
 # --- values and rates of a quantity
 
 
-@program
+@model_program
 def _with_rates(value: Callable, dynamics: Dynamics, q, v, a, t):
     """A quantity and its first two derivatives along a motion."""
     p, system = dynamics.p, dynamics.system

@@ -36,6 +36,7 @@ from zwang.compile.folder import cache_folder as cache_folder
 from zwang.compile.folder import processor as processor
 from zwang.compile.interface import BatchProgram as BatchProgram
 from zwang.compile.interface import BoundProgram as BoundProgram
+from zwang.compile.interface import model_program as model_program
 from zwang.compile.interface import over_members as over_members
 from zwang.compile.interface import prepared as prepared
 from zwang.compile.interface import program as program

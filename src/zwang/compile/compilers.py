@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 import equinox as eqx
+import jax
 
 from zwang.arguments import flag
 from zwang.compile.compatibility import missing_name
@@ -175,3 +176,19 @@ def is_tracing_plain() -> bool:
 def is_plain() -> bool:
     """Whether what is traced now must do with public names of JAX."""
     return in_force(DEFAULT).limits is None
+
+
+ENGINE = "ZWANG_ENGINE"
+"""Environment variable that says what makes machine code: `native` (default) or `xla`."""
+
+
+def is_native_wanted() -> bool:
+    """Whether programs become native code: on a processor, unless `ZWANG_ENGINE=xla`.
+
+    Raises:
+        ModelError: if the variable names neither.
+    """
+    engine = os.environ.get(ENGINE) or "native"
+    if engine not in ("native", "xla"):
+        raise ModelError(f"{ENGINE} is {engine!r}, expected native or xla, or unset it.")
+    return engine == "native" and jax.default_backend() == "cpu" and not is_plain()

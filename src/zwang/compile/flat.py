@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import equinox as eqx
@@ -12,6 +12,7 @@ import numpy as np
 from jax.core import Tracer
 
 from zwang.arithmetic import traced
+from zwang.native import NativeFunction
 
 
 class NotCacheableError(Exception):
@@ -20,6 +21,41 @@ class NotCacheableError(Exception):
 
 class ArraySlot:
     """The place of an array among arguments, or in a result."""
+
+
+class FixedArray:
+    """An array that is a part of a program, with its numbers; equal to one of the same content."""
+
+    __slots__ = ("_key", "array")
+
+    def __init__(self, array: np.ndarray):
+        self.array = np.ascontiguousarray(array)
+        self._key = self.array.shape, self.array.dtype.str, self.array.tobytes()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FixedArray) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
+MOST_FIXED = 6000
+"""Elements of an array of integers that is a part of a program; a larger one is an argument."""
+
+
+def with_structure(arguments: tuple) -> tuple[list, Any]:
+    """Leaves and structure of arguments, arrays of integers as parts of the program: they say
+    which entries of others belong together, and native code knows its places beforehand.
+    """
+    leaves, tree = jax.tree_util.tree_flatten(arguments)
+    return [_fixed(x) for x in leaves], tree
+
+
+def _fixed(x: Any) -> Any:
+    if not isinstance(x, (np.ndarray, jax.Array)) or isinstance(x, Tracer):
+        return x
+    whole = x.ndim and x.size <= MOST_FIXED and np.dtype(x.dtype).kind in "iub"
+    return FixedArray(np.asarray(x)) if whole else x
 
 
 class FlatFunction:
@@ -44,13 +80,18 @@ class FlatFunction:
             return self._called(given)
 
     def _called(self, given) -> list:
-        args, kwargs = self.tree.unflatten(
-            [next(given) if isinstance(x, ArraySlot) else x for x in self.leaves]
-        )
+        args, kwargs = self.tree.unflatten([_given(x, given) for x in self.leaves])
         out, out_tree = jax.tree_util.tree_flatten(self.function(*args, **kwargs))
         # known only after a trace; constants of the result are put back without being computed
         self.skeleton = out_tree.unflatten([ArraySlot() if eqx.is_array(x) else x for x in out])
         return [x for x in out if eqx.is_array(x)]
+
+
+def _given(x: Any, arrays: Iterator) -> Any:
+    """A leaf of the arguments: the next array, or a constant."""
+    if isinstance(x, ArraySlot):
+        return next(arrays)
+    return x.array if isinstance(x, FixedArray) else x
 
 
 class CompiledProgram:
@@ -72,11 +113,15 @@ class CompiledProgram:
     @property
     def one_kernel(self) -> bool:
         """Whether it runs as one kernel, which returns one number more than the function does."""
+        if isinstance(self._compiled, NativeFunction):
+            return False
         return cast(Any, self._compiled).out_tree.num_leaves > len(self._slots)
 
     @functools.cached_property
     def memory(self) -> int:
         """Bytes that a call needs for results and in between; 0 if unknown."""
+        if isinstance(self._compiled, NativeFunction):
+            return self._compiled.memory
         needed = cast(Any, self._compiled).memory_analysis()  # which takes a tenth of a second
         return 0 if needed is None else needed.temp_size_in_bytes + needed.output_size_in_bytes
 

@@ -27,12 +27,19 @@ from zwang.compile.compatibility import trace_context, trace_state_clean
 from zwang.compile.compilers import (
     AbstractCompiler,
     in_force,
+    is_native_wanted,
     is_plain,
     is_tracing_plain,
     plain_trace,
     requested,
 )
-from zwang.compile.flat import CompiledProgram, FlatFunction, NotCacheableError, signature
+from zwang.compile.flat import (
+    CompiledProgram,
+    FlatFunction,
+    NotCacheableError,
+    signature,
+    with_structure,
+)
 from zwang.compile.options import compiler_options
 from zwang.compile.packing import PackedFunction, Unpacking
 from zwang.compile.program_cache import cache
@@ -50,6 +57,7 @@ def program(
     compiler: AbstractCompiler | None = None,
     often: bool | None = None,
     quick: bool = False,
+    structure: bool = False,
 ) -> Callable[P, R]:
     """A function of pytrees, compiled as zwang's own programs are: arrays are traced, everything
     else is a part of the program.
@@ -66,6 +74,8 @@ def program(
         often: replaced by `compiler=zw.Fused()`.
         quick: whether someone waits for it and few calls follow: operation by operation, in half
             the time.
+        structure: whether arrays of integers among its arguments are parts of the program, as those
+            of a model are, which say where entries belong.
 
     Raises:
         ModelError: if `compiler` is none of these.
@@ -81,17 +91,23 @@ def program(
     called_before: set[Any] = set()
     plain, jitted = _plain_jit(function), _filter_jit(function)
 
+    def flattened(arguments: tuple) -> tuple[list, Any]:
+        fixed = structure and is_native_wanted()
+        return (with_structure if fixed else jax.tree_util.tree_flatten)(arguments)
+
     def found(leaves: list, tree, make: bool) -> CompiledProgram | None:
         """The program for some arguments: at hand, read, or else made if it is to be."""
-        limits = None if quick else in_force(wanted).limits
+        native = is_native_wanted()
+        limits = None if quick or native else in_force(wanted).limits
         cached = cache.current()
         # everything that the compiled program depends on; settings of JAX that change a trace are
         # in its context
-        key = cached, limits, trace_context(), tree, tuple(signature(x) for x in leaves)
+        key = cached, native, limits, trace_context(), tree, tuple(map(signature, leaves))
         if (ready := compiled.get(key)) is not None:
             return ready
         flat = FlatFunction(function, leaves, tree)
-        ready = _obtained(flat, leaves, lowering.Way(limits, quick), make=make)
+        way = lowering.Way(limits, quick and not native, native=native)
+        ready = _obtained(flat, leaves, way, make=make)
         if ready is not None:
             compiled.put(key, ready)
         return ready
@@ -105,7 +121,7 @@ def program(
             return function(*args, **kwargs)  # a part of another program
         if _is_debugging():
             return jitted()(*args, **kwargs)
-        leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
+        leaves, tree = flattened((args, kwargs))
         try:
             ready = found(leaves, tree, True)
         except (TypeError, NotCacheableError):
@@ -115,7 +131,7 @@ def program(
         return ready([x for x in leaves if eqx.is_array(x)])
 
     def prepared(args: tuple, make: bool) -> bool:
-        leaves, tree = jax.tree_util.tree_flatten((args, {}))
+        leaves, tree = flattened((args, {}))
         try:
             if in_force(wanted).limits is not None and not _is_debugging():
                 return found(leaves, tree, make) is not None
@@ -130,6 +146,10 @@ def program(
 
     cast(Any, called).prepared = prepared
     return cast(Callable[P, R], called)
+
+
+model_program = functools.partial(program, structure=True)
+"""`program` for functions of a model: its arrays of integers are parts of the program."""
 
 
 def prepared(compiled: Callable, *args: Any, make: bool) -> bool:
@@ -160,21 +180,24 @@ class BoundProgram:
     def __init__(self, function: Callable, fixed: tuple, example: tuple):
         packed = PackedFunction(function, len(fixed), example)
         given = packed.packed(example)
-        leaves, tree = jax.tree_util.tree_flatten(((*fixed, *given), {}))
+        native = is_native_wanted()
+        flattened = with_structure if native else jax.tree_util.tree_flatten
+        leaves, tree = flattened(((*fixed, *given), {}))
         arrays = [x for x in leaves if eqx.is_array(x)]
         # moved once: converting fixed arrays at each call costs more than the call
-        self._fixed = jax.device_put(arrays[: len(arrays) - len(given)])
+        fixed_arrays = arrays[: len(arrays) - len(given)]
+        self._fixed = fixed_arrays if native else jax.device_put(fixed_arrays)
         cached, plain = cache.current(), is_plain()
         # the context is a private name of JAX, which plain compilation does without
         context = None if plain else trace_context()
-        key = packed, cached, plain, context, tree, tuple(signature(x) for x in leaves)
+        key = packed, cached, plain, native, context, tree, tuple(map(signature, leaves))
         try:
             known = self._ready.get(key)
         except TypeError:  # something that cannot be hashed is compiled each time
             key = known = None
         self.key = key
         if known is None:
-            way = lowering.Way(None, quick=True)
+            way = lowering.Way(None, quick=not native, native=native)
             known = _obtained(FlatFunction(packed, leaves, tree), leaves, way)
             assert known is not None
             if key is not None:

@@ -9,18 +9,19 @@ from typing import NamedTuple
 import jax
 
 from zwang.compile import canary, fusion
-from zwang.compile.events import NOT_FUSED
-from zwang.compile.hints import quick_trace
+from zwang.compile.events import NOT_FUSED, NOT_NATIVE
+from zwang.compile.hints import native_trace, quick_trace
 from zwang.compile.options import compiler_options
 from zwang.errors import ModelError
+from zwang.native import NativeFunction, NotNativeError, translated
 
 
 class Lowered(NamedTuple):
-    """A program in its three stages (`jax.stages`)."""
+    """A program in its three stages (`jax.stages`); native code is not lowered."""
 
     traced: jax.stages.Traced
-    lowered: jax.stages.Lowered
-    compiled: jax.stages.Compiled
+    lowered: jax.stages.Lowered | None
+    compiled: jax.stages.Compiled | NativeFunction
 
 
 class Way(NamedTuple):
@@ -30,11 +31,13 @@ class Way(NamedTuple):
         limits: how large one kernel may be; None for none.
         quick: whether it is to be compiled quickly rather than to run fast.
         members: how many motions lie side by side in it; 0 for a program of one.
+        native: whether it becomes native code, if all of it can.
     """
 
     limits: fusion.Limits | None = fusion.SMALL
     quick: bool = False
     members: int = 0
+    native: bool = False
 
 
 def compile_flat(flat: Callable[..., list], arrays: list, way: Way = Way()) -> Lowered:
@@ -46,8 +49,12 @@ def compile_flat(flat: Callable[..., list], arrays: list, way: Way = Way()) -> L
         arrays: examples.
         way: how.
     """
-    # traced once; both ways to compile start from the same operations
-    with quick_trace() if way.quick else contextlib.nullcontext():
+    # traced once; all ways to compile start from the same operations
+    with contextlib.ExitStack() as flags:
+        if way.quick:
+            flags.enter_context(quick_trace())
+        if way.native:
+            flags.enter_context(native_trace())
         traced = jax.jit(flat).trace(*arrays)
     # a value of another trace that somebody's function has kept becomes an argument that nobody has
     if len(traced.jaxpr.jaxpr.invars) != len(arrays):
@@ -56,6 +63,11 @@ def compile_flat(flat: Callable[..., list], arrays: list, way: Way = Way()) -> L
             "rather than store it in a global, a list or an attribute."
         )
     name = getattr(flat, "__name__", "program")
+    if way.native:
+        try:
+            return Lowered(traced, None, NativeFunction(translated(traced.jaxpr)))
+        except NotNativeError as reason:
+            jax.monitoring.record_event(NOT_NATIVE, reason=f"{name}: {reason}")
     if _may_be_fused(traced.jaxpr, way, name):
         try:
             lowered = jax.jit(fusion.one_kernel(traced.jaxpr, name)).lower(*arrays)

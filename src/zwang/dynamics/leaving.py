@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool
 
-from zwang.compile import program
+from zwang.compile import model_program
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
 
@@ -35,7 +35,7 @@ FORM_VANISHES = 1e-6
 """Part of its size below which a form is round-off."""
 
 
-@program
+@model_program
 def leaves_no_branch(dynamics: Dynamics, s: State, w) -> Bool[Array, ""]:
     """Whether no motion has acceleration w at a state, at rest or moving."""
     A, rows, system = dynamics.matrix(s), dynamics.constraints, dynamics.system

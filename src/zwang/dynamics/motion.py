@@ -17,7 +17,7 @@ from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.arguments import flag, instance
 from zwang.arrays import is_concrete
 from zwang.call import misfits_named
-from zwang.compile import program
+from zwang.compile import model_program
 from zwang.display import present
 from zwang.dynamics.consistency import vanishing_rows
 from zwang.dynamics.equation_of_motion import Dynamics, Scales, centripetal_terms
@@ -195,7 +195,7 @@ def augmented(model: Model, dynamics: Dynamics) -> Dynamics:
     return dataclasses.replace(dynamics, singular_mass=True, structure=DENSE, pseudoinverse=method)
 
 
-@program
+@model_program
 def motion_of(
     dynamics: Dynamics,
     state: State,

@@ -15,7 +15,7 @@ from zwang.algebra.mass_matrix import factor_mass
 from zwang.arguments import flag, instance, mapping
 from zwang.arrays import is_concrete
 from zwang.call import misfits_named
-from zwang.compile import program
+from zwang.compile import model_program
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State
@@ -327,7 +327,7 @@ def _on(below: Enforced, top: Enforced) -> Enforced:
     return new
 
 
-@program
+@model_program
 def _enforce(whole: _Whole, p, state: State, chosen, roots, singular: bool) -> Enforced:
     system = whole.system
     M = jnp.asarray(system.mass_matrix(state.q, state.t, p), state.v.dtype)
@@ -374,7 +374,7 @@ def _enforce(whole: _Whole, p, state: State, chosen, roots, singular: bool) -> E
     return level
 
 
-@program
+@model_program
 def _impose(
     instant: _Instant, a, spread, total_rank, constraint, clearance, soft: bool
 ) -> Enforced:
@@ -414,7 +414,7 @@ def _level(
     )
 
 
-@program
+@model_program
 def _with_nonideal(level: Enforced) -> Enforced:
     """The same with the forces of nonideal constraints of this level and those below; each may
     depend on its ideal force.

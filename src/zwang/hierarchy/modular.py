@@ -33,7 +33,7 @@ from zwang.algebra.pseudoinverse import Proximal
 from zwang.algebra.pseudoinverse.sparse import Sparse
 from zwang.algebra.sparsity_pattern import colors
 from zwang.arrays import is_concrete
-from zwang.compile import program
+from zwang.compile import model_program
 from zwang.dynamics.model import Model
 from zwang.dynamics.sparse_structure import GAIN, MISSED, SPARSE_ROWS, Sparsity, Structure
 from zwang.equations.constraint import Constraints
@@ -130,7 +130,7 @@ class _Fixed:
         return isinstance(other, _Fixed) and self.modular is other.modular
 
 
-@program
+@model_program
 def _acceleration(fixed: _Fixed, q, v, t, p):
     x = fixed.modular
     F, nothing = jnp.asarray(x.model.system.force(q, v, t, p)), jnp.zeros(())

@@ -17,4 +17,6 @@
 
 from zwang.native.errors import NotNativeError as NotNativeError
 from zwang.native.function import NativeFunction as NativeFunction
+from zwang.native.function import Stored as Stored
 from zwang.native.function import function as function
+from zwang.native.function import translated as translated

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import math
+import threading
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+import zlib
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -14,7 +16,7 @@ from jax.extend.core import ClosedJaxpr
 
 from zwang.native import rules as rules
 from zwang.native.arrays import Memory, fill, row_major, scalars
-from zwang.native.builder import Buffer, Builder, Value
+from zwang.native.builder import ALIGNMENT, Buffer, Builder
 from zwang.native.errors import NotNativeError
 from zwang.native.machine import Code, has_fused, object_code
 from zwang.native.text import module_text
@@ -26,59 +28,127 @@ MOST_LOADED = 1024
 """Elements of an argument that are read at the beginning; of a larger one where they are used."""
 
 
-class NativeFunction:
-    """A function of arrays as machine code; thread-safe, and other threads run meanwhile.
+class Stored(NamedTuple):
+    """All that a function is, as data that a file can hold.
 
     Attributes:
-        instructions: of the code.
-        seconds: how long it took to trace, emit and translate it.
-
-    Args:
-        program: the traced function.
-        level: 0 for code at once, 1 for fast code.
+        binary: object code.
+        level: of optimization.
+        text: in LLVM's language, compressed.
+        arguments, results: shape and type of each.
+        workspace: bytes that a call needs beside them.
+        instructions: their number.
     """
 
-    def __init__(self, program: ClosedJaxpr, level: int = 1):
-        self.seconds: dict[str, float] = {}
-        begun = time.perf_counter()
-        builder = Builder(has_fused())
-        _emit_program(builder, program)
-        text, self.instructions = module_text(builder, ENTRY)
-        emitted = time.perf_counter()
-        self._code = Code(object_code(text, level), ENTRY)
-        self.seconds = {"emit": emitted - begun, "translate": time.perf_counter() - emitted}
-        self.text = text
-        self.arguments = [(x.shape, np.dtype(x.dtype)) for x in program.in_avals]
-        self.results = [(x.shape, np.dtype(x.dtype)) for x in program.out_avals]
-        self.workspace = builder.workspace
-        self._pointers = ctypes.c_void_p * max(len(self.arguments), 1)
-        self._targets = ctypes.c_void_p * max(len(self.results), 1)
+    binary: bytes
+    level: int
+    text: bytes
+    arguments: tuple[tuple[tuple[int, ...], str], ...]
+    results: tuple[tuple[tuple[int, ...], str], ...]
+    workspace: int
+    instructions: int
+
+
+class NativeFunction:
+    """A function of arrays as machine code; other threads run while it is called.
+
+    It is translated at once, which takes 10 µs an instruction, and runs half as fast as it might.
+    Where its calls have taken longer than it takes to optimize it, that is done in another thread;
+    both give the same bits.
+
+    Args:
+        stored: the function (`translated`).
+    """
+
+    def __init__(self, stored: Stored):
+        self.stored = stored
+        self._code = Code(stored.binary, ENTRY)
+        self._spent, self._worth = 0.0, OPTIMIZING * stored.instructions
+        self._optimizer: threading.Thread | None = None
+        self._dtypes = [np.dtype(name) for _, name in stored.arguments]
+        self._results = [(shape, np.dtype(name)) for shape, name in stored.results]
+        self._pointers = ctypes.c_void_p * max(len(stored.arguments), 1)
+        self._targets = ctypes.c_void_p * max(len(stored.results), 1)
+
+    @property
+    def instructions(self) -> int:
+        """Number of instructions of its code."""
+        return self.stored.instructions
+
+    @property
+    def memory(self) -> int:
+        """Bytes that a call needs for results and in between."""
+        results = (math.prod(shape) * dtype.itemsize for shape, dtype in self._results)
+        return self.stored.workspace + sum(results)
 
     def __call__(self, *arrays: Any) -> list[np.ndarray]:
         """The function's results as arrays of NumPy."""
         given = [
-            np.ascontiguousarray(x, dtype)
-            for x, (_, dtype) in zip(arrays, self.arguments, strict=True)
+            np.ascontiguousarray(x, dtype) for x, dtype in zip(arrays, self._dtypes, strict=True)
         ]
-        found = [np.empty(shape, dtype) for shape, dtype in self.results]
-        work = np.empty(self.workspace + 64, np.uint8)
-        self._code.call(
-            self._pointers(*(x.ctypes.data for x in given)),
-            self._targets(*(x.ctypes.data for x in found)),
-            work.ctypes.data + (-work.ctypes.data) % 64,
-        )
+        found = [np.empty(shape, dtype) for shape, dtype in self._results]
+        work = np.empty(self.stored.workspace + ALIGNMENT, np.uint8)
+        place = work.ctypes.data
+        pointers = self._pointers(*(x.ctypes.data for x in given))
+        targets = self._targets(*(x.ctypes.data for x in found))
+        begun = time.perf_counter()
+        self._code.call(pointers, targets, place + (-place) % ALIGNMENT)
+        if self.stored.level == 0 and self._optimizer is None:
+            self._spent += time.perf_counter() - begun
+            if self._spent > self._worth:
+                self._optimizer = threading.Thread(target=self.optimize, daemon=True)
+                self._optimizer.start()
         return found
+
+    def optimize(self) -> None:
+        """Replace the code by a faster one, which gives the same bits."""
+        binary = object_code(zlib.decompress(self.stored.text).decode(), 1)
+        code = Code(binary, ENTRY)
+        self.stored, self._code = self.stored._replace(binary=binary, level=1), code
+
+
+OPTIMIZING = 60e-6
+"""Seconds that it takes to optimize an instruction."""
+SMALL = 3000
+"""Instructions of a function that is optimized before its first call."""
+
+
+def translated(program: ClosedJaxpr, level: int | None = None) -> Stored:
+    """A traced function as machine code.
+
+    Args:
+        program: of arrays.
+        level: 0 for code at once, 1 for fast code; by default 1 for up to `SMALL` instructions.
+
+    Raises:
+        NotNativeError: if it has an operation, a type or a size that is not emitted.
+    """
+    if program.effects:
+        raise NotNativeError(f"the effects {program.effects}")
+    builder = Builder(has_fused())
+    _emit_program(builder, program)
+    text, instructions = module_text(builder, ENTRY)
+    level = int(instructions <= SMALL) if level is None else level
+    specify = lambda avals: tuple((tuple(x.shape), np.dtype(x.dtype).str) for x in avals)
+    return Stored(
+        object_code(text, level),
+        level,
+        zlib.compress(text.encode(), 1),
+        specify(program.in_avals),
+        specify(program.out_avals),
+        builder.workspace,
+        instructions,
+    )
 
 
 def _emit_program(b: Builder, program: ClosedJaxpr) -> None:
     """The whole function: arguments, the program, results."""
     arguments: list = []
     for k, x in enumerate(program.in_avals):
-        t = register_type(x.dtype)
+        register_type(x.dtype)
         pointer = b.shared("ptr", "getelementptr ptr", b.pointers[0], k, of="i64")
         base = b.shared("ptr", "load", pointer)
         view = Memory(Buffer(base, False), np.dtype(x.dtype), x.shape, row_major(x.shape))
-        del t
         arguments.append(view if view.size > MOST_LOADED else _loaded(b, view))
     found = emit(b, program, arguments)
     for k, (x, like) in enumerate(zip(found, program.out_avals, strict=True)):
@@ -95,13 +165,13 @@ def _loaded(b: Builder, view: Memory) -> Any:
     return found
 
 
-def function(f: Callable, *examples: Any, level: int = 1) -> Callable:
+def function(f: Callable, *examples: Any, level: int | None = None) -> Callable:
     """A function of arrays as native code.
 
     Args:
         f: of arrays, written in `jax.numpy`; its result is a pytree of arrays.
         examples: arrays, or shapes with types, as its arguments.
-        level: 0 for code at once, 1 for fast code.
+        level: 0 for code at once, 1 for fast code; by default 1 for short functions.
 
     Returns:
         The same function of arrays of the same shapes; its result holds arrays of NumPy.
@@ -122,13 +192,10 @@ def function(f: Callable, *examples: Any, level: int = 1) -> Callable:
         return leaves
 
     program = jax.make_jaxpr(flat)(*examples)
-    code = NativeFunction(program, level)
+    code = NativeFunction(translated(program, level))
 
     def called(*arrays: Any) -> Any:
         return jax.tree_util.tree_unflatten(shape, code(*arrays))
 
     called.code = code
     return called
-
-
-__all__ = ["NativeFunction", "NotNativeError", "Sequence", "Value", "function"]

@@ -23,8 +23,12 @@ def intrinsic(b: Builder, t: str, name: str, *x: Any) -> Any:
     """One of LLVM's functions that the processor has an instruction for."""
     if all(type(y) is not Value for y in x):
         fold = {
-            "sqrt": np.sqrt, "floor": np.floor, "ceil": np.ceil, "fabs": np.abs,
-            "roundeven": np.rint, "round": lambda y: np.trunc(y + math.copysign(0.5, y)),
+            "sqrt": np.sqrt,
+            "floor": np.floor,
+            "ceil": np.ceil,
+            "fabs": np.abs,
+            "roundeven": np.rint,
+            "round": lambda y: np.trunc(y + math.copysign(0.5, y)),
         }[name]
         with np.errstate(all="ignore"):
             return _narrow(t, float(fold(*x)))
@@ -51,11 +55,28 @@ def _narrow(t: str, x: float) -> float:
 
 
 FOLDED: dict[str, Callable] = {
-    "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
-    "atan": np.arctan, "atan2": np.arctan2, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
-    "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "exp": np.exp,
-    "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log1p": np.log1p, "cbrt": np.cbrt,
-    "pow": np.power, "fmod": np.fmod, "nextafter": np.nextafter,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "atan2": np.arctan2,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "exp": np.exp,
+    "exp2": np.exp2,
+    "expm1": np.expm1,
+    "log": np.log,
+    "log1p": np.log1p,
+    "cbrt": np.cbrt,
+    "pow": np.power,
+    "fmod": np.fmod,
+    "nextafter": np.nextafter,
 }
 """Functions of the library by which constants are computed while the code is written."""
 
@@ -73,10 +94,32 @@ def _logistic(b: Builder, t: str, x: Any) -> Any:
 
 
 OF_FLOATS: dict[str, Callable] = {
-    **{name: _by_library(name) for name in (
-        "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh",
-        "acosh", "atanh", "exp", "exp2", "expm1", "log", "log1p", "cbrt", "erf", "erfc",
-    )},
+    **{
+        name: _by_library(name)
+        for name in (
+            "sin",
+            "cos",
+            "tan",
+            "asin",
+            "acos",
+            "atan",
+            "atan2",
+            "sinh",
+            "cosh",
+            "tanh",
+            "asinh",
+            "acosh",
+            "atanh",
+            "exp",
+            "exp2",
+            "expm1",
+            "log",
+            "log1p",
+            "cbrt",
+            "erf",
+            "erfc",
+        )
+    },
     "lgamma": _by_library("lgamma"),
     "sqrt": lambda b, t, x: intrinsic(b, t, "sqrt", x),
     "floor": lambda b, t, x: intrinsic(b, t, "floor", x),

@@ -34,8 +34,9 @@ def object_code(text: str, level: int) -> bytes:
     """
     target, cpu, features = host()
     module = llvm.parse_assembly(text)
-    machine = target.create_target_machine(cpu=cpu, features=features, opt=level, jit=True,
-                                           reloc="pic", codemodel="small")
+    machine = target.create_target_machine(
+        cpu=cpu, features=features, opt=level, jit=True, reloc="pic", codemodel="small"
+    )
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
     if level:
         options = llvm.create_pipeline_tuning_options(speed_level=level)

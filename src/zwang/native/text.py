@@ -44,10 +44,12 @@ def line(x: Value) -> str:
     if name == "load":
         return f"{x.name} = load {t}, ptr {given[0].name}"
     if name == "getelementptr":
-        return f"{x.name} = getelementptr {rest}, ptr {given[0].name}, i64 {operand('i64', given[1])}"
+        place = operand("i64", given[1])
+        return f"{x.name} = getelementptr {rest}, ptr {given[0].name}, i64 {place}"
     if name in ("fcmp", "icmp"):
         known = next(v.type for v in given if type(v) is Value)
-        return f"{x.name} = {operation} {known} {operand(known, given[0])}, {operand(known, given[1])}"
+        first, second = (operand(known, y) for y in given)
+        return f"{x.name} = {operation} {known} {first}, {second}"
     if name == "select":
         condition, yes, no = given
         return (

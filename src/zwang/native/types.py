@@ -49,10 +49,9 @@ def is_signed(dtype: Any) -> bool:
 
 def constant_text(type_: str, value: Any) -> str:
     """A constant in LLVM's language."""
-    if type_ == "double":
-        return "0x%016X" % struct.unpack("<Q", struct.pack("<d", value))
-    if type_ == "float":  # written with the bits of the double that equals it
-        return "0x%016X" % struct.unpack("<Q", struct.pack("<d", float(np.float32(value))))
+    if type_ in FLOATS:  # one of 32 bits is written with the bits of the double that equals it
+        value = value if type_ == "double" else float(np.float32(value))
+        return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
     if type_ == "i1":
         return "true" if value else "false"
     return str(int(value))

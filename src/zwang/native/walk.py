@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
-from zwang.native.arrays import Memory, Scalars, constants, known, is_constant, scalars
+from zwang.native.arrays import Memory, Scalars, constants, is_constant, known, scalars
 from zwang.native.builder import Builder
 from zwang.native.errors import NotNativeError
 
@@ -97,7 +97,9 @@ def emit_jaxpr(b: Builder, jaxpr: Jaxpr, consts: Sequence, arguments: Sequence) 
             value.buffer.live += 1
 
     def read(x) -> Scalars | Memory:
-        return constants(np.asarray(x.val, x.aval.dtype)) if isinstance(x, Literal) else environment[x]
+        if isinstance(x, Literal):
+            return constants(np.asarray(x.val, x.aval.dtype))
+        return environment[x]
 
     for variable, value in zip(jaxpr.constvars, consts, strict=True):
         bind(variable, constants(np.asarray(value)))

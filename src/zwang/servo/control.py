@@ -10,7 +10,7 @@ from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.arguments import flag, instance, shown
 from zwang.arrays import is_concrete
 from zwang.call import misfits_named
-from zwang.compile import program
+from zwang.compile import model_program
 from zwang.dynamics.control_law import Control
 from zwang.dynamics.labels import labels_of
 from zwang.dynamics.model import Model
@@ -112,7 +112,7 @@ def refuse_no_state(name: str, q, v) -> None:
         )
 
 
-@program
+@model_program
 def control_of(controller: Controller, state: State) -> Control:
     """`control` for a `Controller`, without checks."""
     return controller(state)

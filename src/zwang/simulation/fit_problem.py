@@ -15,7 +15,7 @@ import scipy.optimize
 from jax.flatten_util import ravel_pytree
 
 from zwang.arguments import real_array, refuse
-from zwang.compile import program
+from zwang.compile import model_program
 from zwang.dynamics.initial_conditions import consistent_state
 from zwang.dynamics.model import Model
 from zwang.dynamics.number_range import LARGEST_SIZE
@@ -92,7 +92,7 @@ class Unknowns:
         return cls(np.asarray(numbers), lower, upper, tuple(labels), split)
 
 
-@program
+@model_program
 def _evaluate(
     model: Model,
     split: Callable,

@@ -21,7 +21,7 @@ import numpy as np
 
 from zwang.arguments import choice, flag, function, label, shown
 from zwang.call import misfits_named
-from zwang.compile import program
+from zwang.compile import model_program
 from zwang.display import present
 from zwang.dynamics.drift.metric import AbstractMetric, DenseMetric, dense_mass, metric_of
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -340,7 +340,7 @@ def _impact(
     return momentum, float(0.5 * (before @ M @ before - after @ M @ after)), multipliers
 
 
-@program
+@model_program
 def event_values(events: Events, flow: ConstrainedVectorField, controller_state, t, y):
     """The functions of all events at one instant, compiled once."""
     return events(flow, controller_state, t, y)

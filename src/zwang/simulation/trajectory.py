@@ -27,7 +27,7 @@ from zwang.arguments import choice, count, instance, items, known, number, strat
 from zwang.arithmetic import without_derivative
 from zwang.arrays import is_concrete
 from zwang.call import misfits_named
-from zwang.compile import program
+from zwang.compile import model_program
 from zwang.compile.hints import set_row, while_loop
 from zwang.display import present
 from zwang.dynamics.drift import AbstractDrift, Projection
@@ -308,7 +308,7 @@ def refuse_others(function: str, options: Iterable[str]) -> None:
         known(name, ARGUMENTS, f"{function} has no argument")
 
 
-@program
+@model_program
 def _trajectory(
     flow: ConstrainedVectorField,
     integrator: AbstractIntegrator,

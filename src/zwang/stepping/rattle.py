@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array
 
 from zwang.arguments import choice
-from zwang.compile import program
+from zwang.compile import model_program
 from zwang.errors import ModelError
 from zwang.stepping.base import AbstractIntegrator, Flow, Step
 
@@ -160,7 +160,7 @@ def _found_dependence(flow: Flow, t: np.ndarray, y: np.ndarray) -> list[tuple[fl
     return sorted(found)
 
 
-@program
+@model_program
 def _dependence(flow, t, y, along):
     """Changes of M, along a direction of (q, t) and since the first instant, and of F along a
     direction of v, at v and away from it, shape (2, instants).

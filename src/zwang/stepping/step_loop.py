@@ -22,7 +22,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from zwang.arithmetic import on_host
-from zwang.compile import program
+from zwang.compile import model_program
 from zwang.errors import Result
 from zwang.stepping.base import AbstractIntegrator
 from zwang.stepping.events import EventFunctions
@@ -94,7 +94,7 @@ class History(eqx.Module):
         )
 
 
-@program
+@model_program
 def advance(
     flow: ManifoldFlow,
     integrator: AbstractIntegrator,

@@ -43,6 +43,7 @@ from zwang.compile.program_cache.source_digest import ModuleConstants, source_di
 from zwang.compile.program_cache.store import Store
 from zwang.compile.recent import Recent
 from zwang.files.reading import file_name
+from zwang.native import NativeFunction, Stored
 
 SAFE_CALLS = ("lapack_", "Sharding", "LayoutConstraint")
 """Beginnings of names of routines that a cached program may call: they are the same ones in every
@@ -63,6 +64,18 @@ class _Stored(NamedTuple):
     executable: bytes
     arguments: int
     results: int
+    skeleton: bytes
+    seconds: float
+
+
+class _StoredNative(NamedTuple):
+    """The same for native code.
+
+    Attributes:
+        function: as data.
+    """
+
+    function: tuple
     skeleton: bytes
     seconds: float
 
@@ -131,7 +144,7 @@ class ProgramCache:
         found.token(self._modules.digest(found.modules))
         return found.hexdigest()
 
-    def _read(self, key: str) -> tuple[jax.stages.Compiled, bytes, float] | None:
+    def _read(self, key: str) -> tuple[Any, bytes, float] | None:
         """What `_loaded` gives of a file, if there is such a file."""
         return _loaded(self.store.read(key))
 
@@ -169,14 +182,16 @@ class ProgramCache:
     def _keep(self, key: str, flat: FlatFunction, made: lowering.Lowered, seconds: float) -> None:
         """Write a program, once it is known that it can be read back."""
         try:
-            refuse_callbacks(made.traced, made.lowered)
-            content = _Stored(
-                serialize(made.compiled),
-                len(made.compiled.args_info[0]),
-                len(jax.tree_util.tree_leaves(made.compiled.out_info)),
-                pickle.dumps(flat.skeleton),
-                seconds,
-            )
+            skeleton = pickle.dumps(flat.skeleton)
+            content: Any
+            if isinstance(made.compiled, NativeFunction):
+                content = _StoredNative(tuple(made.compiled.stored), skeleton, seconds)
+            else:
+                refuse_callbacks(made.traced, made.lowered)
+                arguments = len(made.compiled.args_info[0])
+                results = len(jax.tree_util.tree_leaves(made.compiled.out_info))
+                executable = serialize(made.compiled)
+                content = _Stored(executable, arguments, results, skeleton, seconds)
             if _loaded(content) is None:
                 raise NotCacheableError("it cannot be read back")
             if source_digest() == self._sources:
@@ -298,13 +313,16 @@ def refuse_callbacks(traced: jax.stages.Traced, lowered: jax.stages.Lowered) -> 
             raise NotCacheableError(f"it calls {target}")
 
 
-def _loaded(content: Any) -> tuple[jax.stages.Compiled, bytes, float] | None:
+def _loaded(content: Any) -> tuple[Any, bytes, float] | None:
     """A program, its pickled skeleton, and how long it took to make, from what was written; None if
     this process cannot read it.
     """
     if content is None:
         return None
     try:
+        if len(content) == len(_StoredNative._fields):
+            kept = _StoredNative(*content)
+            return NativeFunction(Stored(*kept.function)), kept.skeleton, kept.seconds
         stored = _Stored(*content)
         arguments = jax.tree_util.tree_structure(((0,) * stored.arguments, {}))
         results = jax.tree_util.tree_structure([0] * stored.results)

@@ -24,7 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from zwang.compile.flat import NotCacheableError
+from zwang.compile.flat import FixedArray, NotCacheableError
 from zwang.compile.program_cache.objects import add_class, add_object
 from zwang.compile.program_cache.purity import (
     BUILTINS,
@@ -284,6 +284,7 @@ _HANDLERS: dict[type, Callable[[Fingerprint, Any], None]] = {
     functools.partial: Fingerprint._partial,
     types.BuiltinFunctionType: Fingerprint._builtin,
     types.ModuleType: Fingerprint._module,
+    FixedArray: lambda f, x: f._array(x.array),
     property: Fingerprint._wrapper,
     staticmethod: Fingerprint._wrapper,
     classmethod: Fingerprint._wrapper,

@@ -27,8 +27,19 @@ PROGRAMS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call")
 
 
 @rule(
-    "jit", "pjit", "closed_call", "core_call", "remat", "remat2", "checkpoint", "custom_jvp_call",
-    "custom_vjp_call", "custom_vjp_call_jaxpr", "custom_vmap_call", "custom_lin", "run_state",
+    "jit",
+    "pjit",
+    "closed_call",
+    "core_call",
+    "remat",
+    "remat2",
+    "checkpoint",
+    "custom_jvp_call",
+    "custom_vjp_call",
+    "custom_vjp_call_jaxpr",
+    "custom_vmap_call",
+    "custom_lin",
+    "run_state",
 )
 def call_inner(call: Call) -> list:
     for name in PROGRAMS:

@@ -26,7 +26,6 @@ from zwang.native.arrays import (
 )
 from zwang.native.builder import Builder, Value, incoming
 from zwang.native.rules.calls import inner
-from zwang.native.rules.movement import reshaped
 from zwang.native.types import register_type
 from zwang.native.walk import Call, emit_jaxpr, rule
 
@@ -36,8 +35,18 @@ MOST_UNROLLED_TURNS = 4
 """Turns of a `scan` that are written one after the other, whatever their size."""
 MOST_UNROLLED_OPERATIONS = 400
 """Operations of a short `scan` that is written turn by turn, those of all turns."""
-INDEXED = {"dynamic_slice", "dynamic_update_slice", "gather", "scatter", "scatter-add",
-           "scatter_add", "scatter-mul", "scatter_mul", "scatter-min", "scatter-max"}
+INDEXED = {
+    "dynamic_slice",
+    "dynamic_update_slice",
+    "gather",
+    "scatter",
+    "scatter-add",
+    "scatter_add",
+    "scatter-mul",
+    "scatter_mul",
+    "scatter-min",
+    "scatter-max",
+}
 """Operations whose first operand lies in memory if their indices are not known."""
 
 
@@ -61,8 +70,16 @@ def indexed(jaxpr: Any) -> set[int]:
     return found
 
 
-MOVES = {"reshape", "squeeze", "expand_dims", "transpose", "stop_gradient", "copy",
-         "optimization_barrier", "layout_constraint"}
+MOVES = {
+    "reshape",
+    "squeeze",
+    "expand_dims",
+    "transpose",
+    "stop_gradient",
+    "copy",
+    "optimization_barrier",
+    "layout_constraint",
+}
 
 
 def _known_indices(eqn: Any) -> bool:
@@ -327,9 +344,7 @@ def scan(call: Call) -> list:
         end = b.block
         b.branch(going, turn, after)
         # the values after the last turn, and not before it
-        final = [
-            slot if isinstance(slot, Memory) else _after(slot) for slot in state.slots
-        ]
+        final = [slot if isinstance(slot, Memory) else _after(slot) for slot in state.slots]
         del end
     hold(carry, -1)
     b.begin(after)
@@ -362,8 +377,10 @@ def _turn_by_turn(call: Call, program, length, reverse, constants, carried) -> l
     found: list = [None] * length
     for k in range(length - 1, -1, -1) if reverse else range(length):
         items = [
-            x[k] if isinstance(x, np.ndarray) and x.ndim > 1
-            else scalar(x[k]) if isinstance(x, np.ndarray)
+            x[k]
+            if isinstance(x, np.ndarray) and x.ndim > 1
+            else scalar(x[k])
+            if isinstance(x, np.ndarray)
             else _row(call, x, k)
             for x in rows
         ]
@@ -388,6 +405,3 @@ def _operations(jaxpr: Any) -> int:
         else:
             count += sum(math.prod(x.aval.shape) for x in eqn.outvars)
     return count
-
-
-__all__ = ["hold", "reshaped"]

@@ -36,8 +36,10 @@ def elementwise(call: Call, function: Callable[..., Any]) -> Any:
             arrays = [np.broadcast_to(x, out.shape) for x in arrays]
         return each(function, *arrays)
     target = new_memory(b, out.dtype, out.shape)
-    operands = [x if isinstance(x, Memory) or x.ndim == 0 else _stored(call, i)
-                for i, x in enumerate(call.inputs)]
+    operands = [
+        x if isinstance(x, Memory) or x.ndim == 0 else _stored(call, i)
+        for i, x in enumerate(call.inputs)
+    ]
 
     def at(index: tuple) -> None:
         read = [
@@ -379,8 +381,16 @@ def raised(call: Call) -> Any:
         if exponents is None or exponents.size != 1:
             raise NotNativeError("powers whose exponents are integers that are not known")
         n = int(exponents.reshape(()))
-        base = Call(b, "integer_pow", {"y": n}, call.inputs[:1], call.dtypes[:1],
-                    call.shapes[:1], call.outputs, call.last[:1])
+        base = Call(
+            b,
+            "integer_pow",
+            {"y": n},
+            call.inputs[:1],
+            call.dtypes[:1],
+            call.shapes[:1],
+            call.outputs,
+            call.last[:1],
+        )
         return integer_power(base)
     return elementwise(call, lambda x, y: functions.library(b, t, "pow", x, y))
 

@@ -16,7 +16,6 @@ from zwang.native.arrays import (
     assign,
     element,
     fill,
-    index_product,
     index_sum,
     loop,
     memory,
@@ -167,9 +166,7 @@ def gather(call: Call) -> Any:
                 place[axis] = i
             for axis, i in zip(d.offset_dims, offset, strict=True):
                 place[axis] = i
-            value = (
-                fill_value if inside is False else _element(b, x, call.dtypes[0], index)
-            )
+            value = fill_value if inside is False else _element(b, x, call.dtypes[0], index)
             found[tuple(place)] = b.select(register_type(out.dtype), inside, value, fill_value)
     return found
 
@@ -196,9 +193,17 @@ def _element(b: Builder, x: Scalars | Memory, dtype: Any, index: Sequence) -> An
 
 
 COMBINED = {
-    "scatter": None, "scatter-add": "add", "scatter_add": "add", "scatter-mul": "mul",
-    "scatter_mul": "mul", "scatter-min": "min", "scatter_min": "min", "scatter-max": "max",
-    "scatter_max": "max", "scatter-sub": "sub", "scatter_sub": "sub",
+    "scatter": None,
+    "scatter-add": "add",
+    "scatter_add": "add",
+    "scatter-mul": "mul",
+    "scatter_mul": "mul",
+    "scatter-min": "min",
+    "scatter_min": "min",
+    "scatter-max": "max",
+    "scatter_max": "max",
+    "scatter-sub": "sub",
+    "scatter_sub": "sub",
 }
 """How a scatter combines what is there with what is new."""
 
@@ -231,8 +236,14 @@ def scatter(call: Call) -> Any:
     )
     place: Any = writable(call) if unknown or isinstance(x, Memory) else x.copy()
     if unknown and len(corners) == 1 and updates.size > MOST_UNROLLED and combine is None:
-        return _written_window(call, place, *corners[()] if () in corners else next(
-            iter(corners.values())), kept, d, updates)
+        return _written_window(
+            call,
+            place,
+            *corners[()] if () in corners else next(iter(corners.values())),
+            kept,
+            d,
+            updates,
+        )
     values = scalars(b, updates)
     t = register_type(call.dtypes[0])
     for where, (corner, inside) in corners.items():
@@ -300,6 +311,3 @@ def _combination(b: Builder, name: str | None, dtype: Any) -> Any:
         raise NotNativeError("a scatter of truth values that are added")
     fold = {"add": operator.add, "mul": operator.mul, "sub": operator.sub}[name]
     return lambda x, y: b.integer(name, t, x, y, fold)
-
-
-__all__ = ["index_product"]

@@ -63,7 +63,10 @@ def triangular_solve(call: Call) -> Any:
     b, t, p = call.builder, _float_type(call), call.params
     A, B = call.scalars(0), call.scalars(1)
     left, lower, transposed, unit = (
-        p["left_side"], p["lower"], p["transpose_a"], p["unit_diagonal"],
+        p["left_side"],
+        p["lower"],
+        p["transpose_a"],
+        p["unit_diagonal"],
     )
     if not left:
         B, transposed = B.swapaxes(-1, -2), not transposed
@@ -125,7 +128,8 @@ def _lu(b: Builder, t: str, A: np.ndarray, pivots: np.ndarray, order: np.ndarray
             here = b.compare("eq", "i32", place, i, lambda x, y: x == y)
             for j in range(n):
                 A[k, j], A[i, j] = (
-                    b.select(t, here, A[i, j], A[k, j]), b.select(t, here, A[k, j], A[i, j]),
+                    b.select(t, here, A[i, j], A[k, j]),
+                    b.select(t, here, A[k, j], A[i, j]),
                 )
             order[k], order[i] = (
                 b.select("i32", here, order[i], order[k]),
@@ -152,7 +156,8 @@ def pivots_to_permutation(call: Call) -> Any:
             for i in range(k + 1, n):
                 here = b.compare("eq", "i32", place, i, lambda x, y: x == y)
                 row[k], row[i] = (
-                    b.select("i32", here, row[i], row[k]), b.select("i32", here, row[k], row[i]),
+                    b.select("i32", here, row[i], row[k]),
+                    b.select("i32", here, row[k], row[i]),
                 )
         found[where] = row
     return found

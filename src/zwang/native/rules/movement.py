@@ -14,14 +14,15 @@ from zwang.native.arrays import (
     Memory,
     assign,
     constants,
-    element,
     fill,
     index_sum,
     loop,
     new_memory,
     row_major,
+    scalar,
     take_axis,
 )
+from zwang.native.builder import Builder
 from zwang.native.walk import Call, rule
 
 
@@ -154,6 +155,24 @@ def _with_axis(x: Memory, axis: int) -> Memory:
     return dataclasses.replace(x, shape=shape, strides=(*x.strides[:axis], 1, *x.strides[axis:]))
 
 
+@rule("unstack")
+def unstack(call: Call) -> list:
+    x, axis = call.inputs[0], call.params["axis"]
+    if isinstance(x, np.ndarray):
+        return [_as_array(np.take(x, k, axis)) for k in range(x.shape[axis])]
+    return [_without_axis(x, axis, k, call.builder) for k in range(x.shape[axis])]
+
+
+def _as_array(x: Any) -> np.ndarray:
+    return x if isinstance(x, np.ndarray) else scalar(x)
+
+
+def _without_axis(x: Memory, axis: int, k: Any, b: Builder) -> Memory:
+    part = take_axis(x, axis, k, 1, b)
+    drop = lambda values: (*values[:axis], *values[axis + 1 :])
+    return dataclasses.replace(part, shape=drop(part.shape), strides=drop(part.strides))
+
+
 @rule("split")
 def split(call: Call) -> list:
     x, axis, found, start = call.inputs[0], call.params["axis"], [], 0
@@ -173,9 +192,7 @@ def tile(call: Call) -> Any:
 
 @rule("pad")
 def pad(call: Call) -> Any:
-    x, value, b, out = call.inputs[0], call.scalars(1).item(), call.builder, call.outputs[0]
-    if isinstance(x, Memory):
-        x = call.scalars(0)
+    x, value, out = call.scalars(0), call.scalars(1).item(), call.outputs[0]
     found = np.empty(out.shape, object)
     found[...] = value
     for index in np.ndindex(*x.shape):
@@ -210,11 +227,14 @@ MOST_COUNTED = 6000
 """Elements of an `iota` that are constants."""
 
 
-@rule("copy", "copy_p", "stop_gradient", "reduce_precision", "layout_constraint",
-      "optimization_barrier")
+@rule(
+    "copy",
+    "copy_p",
+    "stop_gradient",
+    "reduce_precision",
+    "layout_constraint",
+    "optimization_barrier",
+)
 def unchanged(call: Call) -> list:
     """Operations that change nothing; of a reduced precision only that of the type itself."""
     return list(call.inputs)
-
-
-__all__ = ["copied", "element", "joined", "reshaped"]

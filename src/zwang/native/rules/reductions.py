@@ -67,8 +67,9 @@ def combination(b: Builder, name: str, dtype: Any) -> tuple[Callable, Any]:
     return extreme(b, "max" if larger else "min", dtype), bounds[0 if larger else 1]
 
 
-@rule("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_and", "reduce_or",
-      "reduce_xor")
+@rule(
+    "reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_and", "reduce_or", "reduce_xor"
+)
 def reduce(call: Call) -> Any:
     b, x, axes = call.builder, call.inputs[0], call.params["axes"]
     combine, neutral = combination(b, call.name.removeprefix("reduce_"), call.dtypes[0])
@@ -184,10 +185,16 @@ def matrix_product(call: Call) -> Any:
 def _multiply(b: Builder, t: str, left, right, found) -> None:
     """`left rightᵀ`: of each row the entries that are not zero, paired by their place."""
     if t not in FLOATS:
-        plus = (lambda x, y: b.logic("or", x, y)) if t == "i1" else (
-            lambda x, y: b.integer("add", t, x, y, operator.add))
-        times = (lambda x, y: b.logic("and", x, y)) if t == "i1" else (
-            lambda x, y: b.integer("mul", t, x, y, operator.mul))
+        plus = (
+            (lambda x, y: b.logic("or", x, y))
+            if t == "i1"
+            else (lambda x, y: b.integer("add", t, x, y, operator.add))
+        )
+        times = (
+            (lambda x, y: b.logic("and", x, y))
+            if t == "i1"
+            else (lambda x, y: b.integer("mul", t, x, y, operator.mul))
+        )
         for i, j in np.ndindex(*found.shape):
             terms = [times(x, y) for x, y in zip(left[i], right[j], strict=True)]
             found[i, j] = functools.reduce(plus, terms, False if t == "i1" else 0)
@@ -268,10 +275,14 @@ def _comes_after(b: Builder, dtypes: list, pairs: list) -> Any:
         t = register_type(dtype)
         if t in FLOATS:
             nan_x, nan_y = (b.compare("une", t, z, z, operator.ne) for z in (x, y))
-            beyond = b.logic("or", b.compare("ogt", t, x, y, operator.gt),
-                             b.logic("and", nan_x, b.logic("xor", nan_y, True)))
-            equal = b.logic("or", b.compare("oeq", t, x, y, operator.eq),
-                            b.logic("and", nan_x, nan_y))
+            beyond = b.logic(
+                "or",
+                b.compare("ogt", t, x, y, operator.gt),
+                b.logic("and", nan_x, b.logic("xor", nan_y, True)),
+            )
+            equal = b.logic(
+                "or", b.compare("oeq", t, x, y, operator.eq), b.logic("and", nan_x, nan_y)
+            )
         else:
             kind = "s" if is_signed(dtype) else "u"
             beyond = b.compare(f"{kind}gt", t, x, y, operator.gt)

@@ -13,7 +13,7 @@ import numpy as np
 from zwang.algebra import judgement
 from zwang.algebra.kernel import row_scale
 from zwang.arrays import on_device
-from zwang.compile import prepared, program
+from zwang.compile import model_program, prepared
 from zwang.compile.blocks import BLOCK, MOST_ON_HOST, in_blocks
 from zwang.dynamics.drift.metric import metric_of, rows_of
 from zwang.dynamics.evaluation import evaluate
@@ -218,12 +218,12 @@ def hermite(nodes, values, rates, at) -> np.ndarray:
     return total
 
 
-@program
+@model_program
 def _rates(flow: ConstrainedVectorField, t, y):
     return jax.lax.map(lambda ty: flow.rate(*ty), (jnp.asarray(t), jnp.asarray(y)))
 
 
-@program
+@model_program
 def _stepped(flow: ConstrainedVectorField, integrator: AbstractIntegrator, t, y, applied, h):
     def one(x):
         t, y, u, h = x
@@ -232,7 +232,7 @@ def _stepped(flow: ConstrainedVectorField, integrator: AbstractIntegrator, t, y,
     return jax.lax.map(one, jax.tree_util.tree_map(jnp.asarray, (t, y, applied, h)))
 
 
-@program
+@model_program
 def _projected(flow: ConstrainedVectorField, usual, t, y, applied):
     def one(x):
         t, y, u = x

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 
 from zwang.algebra.judgement import relative_error
 from zwang.algebra.kernel import row_scale
-from zwang.compile import program
+from zwang.compile import model_program
 from zwang.compile.blocks import MOST_ON_HOST, in_blocks
 from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.motion import Motion, motion_of
@@ -116,7 +116,7 @@ def with_accuracy_of_stages(
     return dataclasses.replace(motion, accuracy=jnp.maximum(motion.accuracy, of_stages))
 
 
-@program
+@model_program
 def _observe_block(
     flow: ConstrainedVectorField, block: State, applied: Float[Array, "block nu"]
 ) -> Observation:
@@ -142,7 +142,7 @@ def observe_all(
     return in_blocks(lambda q, v, t, u: _observe_block(flow, State(q, v, t), u), q, v, t, applied)
 
 
-@program
+@model_program
 def _missed_block(
     flow: ConstrainedVectorField, t: Float[Array, " block"], y: Float[Array, "block n"]
 ) -> Float[Array, " block"]:

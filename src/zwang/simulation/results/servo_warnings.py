@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.compile import program
+from zwang.compile import model_program
 from zwang.compile.blocks import in_blocks
 from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -86,7 +86,7 @@ class ServoSamples(NamedTuple):
         )
 
 
-@program
+@model_program
 def _controls(law: AbstractControlLaw, dynamics: Dynamics, block: State) -> Control:
     return jax.lax.map(lambda s: law.control(dynamics.passive, s), block)
 
