@@ -77,6 +77,7 @@ class Builder:
 
     Attributes:
         calls: declarations of the functions that are called, by name.
+        routines: names of those that are called for what they write (`zwang.native.library`).
         workspace: bytes that the function needs beside its arguments and results.
         constants: arrays of constants, as definitions in LLVM's language.
     """
@@ -84,6 +85,7 @@ class Builder:
     def __init__(self, fused: bool = True):
         self.fused = fused
         self.calls: dict[str, str] = {}
+        self.routines: set[str] = set()
         self.constants: list[str] = []
         self.workspace = 0
         self.blocks: list[Block] = []
@@ -329,6 +331,13 @@ class Builder:
         """A call whose result depends on its operands alone."""
         self.calls[name] = f"declare {t} @{name}({', '.join(types)})"
         return self.shared(t, f"call @{name}", *operands, of=types[0])
+
+    def do(self, name: str, *pointers: Value) -> None:
+        """A call of a routine that reads and writes memory."""
+        types = ", ".join(["ptr"] * len(pointers))
+        self.calls[name] = f'declare void @"{name}"({types})'
+        self.routines.add(name)
+        self.emit("", f"do {name}", *pointers)
 
     # memory
 

@@ -38,6 +38,7 @@ class Stored(NamedTuple):
         arguments, results: shape and type of each.
         workspace: bytes that a call needs beside them.
         instructions: their number.
+        routines: of LAPACK that it calls.
     """
 
     binary: bytes
@@ -47,6 +48,7 @@ class Stored(NamedTuple):
     results: tuple[tuple[tuple[int, ...], str], ...]
     workspace: int
     instructions: int
+    routines: tuple[str, ...]
 
 
 class NativeFunction:
@@ -62,7 +64,7 @@ class NativeFunction:
 
     def __init__(self, stored: Stored):
         self.stored = stored
-        self._code = Code(stored.binary, ENTRY)
+        self._code = Code(stored.binary, ENTRY, stored.routines)
         self._spent, self._worth = 0.0, OPTIMIZING * stored.instructions
         self._optimizer: threading.Thread | None = None
         self._dtypes = [np.dtype(name) for _, name in stored.arguments]
@@ -103,7 +105,7 @@ class NativeFunction:
     def optimize(self) -> None:
         """Replace the code by a faster one, which gives the same bits."""
         binary = object_code(zlib.decompress(self.stored.text).decode(), 1)
-        code = Code(binary, ENTRY)
+        code = Code(binary, ENTRY, self.stored.routines)
         self.stored, self._code = self.stored._replace(binary=binary, level=1), code
 
 
@@ -138,6 +140,7 @@ def translated(program: ClosedJaxpr, level: int | None = None) -> Stored:
         specify(program.out_avals),
         builder.workspace,
         instructions,
+        tuple(sorted(builder.routines)),
     )
 
 

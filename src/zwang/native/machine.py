@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from collections.abc import Iterable
 from typing import Any
 
 import llvmlite.binding as llvm
+
+from zwang.native.library import provide
 
 
 @functools.cache
@@ -51,11 +54,14 @@ class Code:
     Args:
         binary: an object file.
         name: of its function.
+        routines: that it calls (`zwang.native.library`).
     """
 
     _signature = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
-    def __init__(self, binary: bytes, name: str):
+    def __init__(self, binary: bytes, name: str, routines: Iterable[str] = ()):
+        for routine in routines:
+            provide(routine)
         target, cpu, features = host()
         machine = target.create_target_machine(cpu=cpu, features=features, opt=1, jit=True)
         empty = llvm.parse_assembly("")

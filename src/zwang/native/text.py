@@ -8,11 +8,15 @@ from zwang.native.builder import Block, Builder, Value
 from zwang.native.types import constant_text
 
 
+EFFECTS = ("store ", "do ")
+"""Beginnings of operations that change memory."""
+
+
 def used(b: Builder) -> set[Value]:
     """The values that results, memory or the way of the program depend on."""
     waiting: list[Any] = []
     for block in b.blocks:
-        waiting += [x for x in block.instructions if x.operation.startswith("store")]
+        waiting += [x for x in block.instructions if x.operation.startswith(EFFECTS)]
         if block.end is not None and type(block.end[1][0]) is Value:
             waiting.append(block.end[1][0])
     found: set[Value] = set()
@@ -41,6 +45,9 @@ def line(x: Value) -> str:
         return f"{x.name} = phi {t} {ways}"
     if name == "store":
         return f"store {rest} {operand(rest, given[0])}, ptr {given[1].name}"
+    if name == "do":
+        pointers = ", ".join(f"ptr {y.name}" for y in given)
+        return f'call void @"{rest}"({pointers})'
     if name == "load":
         return f"{x.name} = load {t}, ptr {given[0].name}"
     if name == "getelementptr":

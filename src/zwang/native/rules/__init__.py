@@ -6,7 +6,8 @@
 | `movement` | reshaping, slicing with known indices, putting together |
 | `indexing` | gather, scatter, dynamic slices |
 | `reductions` | sums, products, extrema, cumulative ones, products of matrices, sorting |
-| `linear_algebra` | triangular systems, Cholesky, LU, QR and singular values |
+| `linear_algebra` | triangular systems, Cholesky, LU |
+| `lapack` | singular values, eigenvalues, QR |
 | `control_flow` | loops and branches |
 | `calls` | inner programs, and operations that are there for JAX alone |
 """
@@ -15,6 +16,7 @@ from zwang.native.rules import calls as calls
 from zwang.native.rules import control_flow as control_flow
 from zwang.native.rules import elementwise as elementwise
 from zwang.native.rules import indexing as indexing
+from zwang.native.rules import lapack as lapack
 from zwang.native.rules import linear_algebra as linear_algebra
 from zwang.native.rules import movement as movement
 from zwang.native.rules import reductions as reductions

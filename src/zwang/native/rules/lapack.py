@@ -1,0 +1,185 @@
+"""Factorizations that are calls of LAPACK: singular values, eigenvalues, orthogonal factors.
+
+An array that lies row by row is, to a routine that reads columns, its own transpose.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from zwang.native.arrays import Memory, fill, new_memory, scalars
+from zwang.native.builder import Builder
+from zwang.native.errors import NotNativeError
+from zwang.native.walk import Call, rule
+
+DOUBLE, WHOLE = np.dtype(np.float64), np.dtype(np.int32)
+
+
+def routine(b: Builder, name: str, *arguments: Any) -> None:
+    """Call a routine; integers and letters are passed as addresses of constants."""
+    given = []
+    for x in arguments:
+        if isinstance(x, int):
+            given.append(b.literal("i32", [x]).base)
+        elif isinstance(x, str):
+            given.append(b.literal("i8", [ord(x)]).base)
+        else:
+            given.append(_address(b, x))
+    b.do(f"zwang.{name}", *given)
+    for x in arguments:
+        if isinstance(x, Memory):
+            b.changed(x.buffer)
+
+
+def _address(b: Builder, x: Memory) -> Any:
+    stored = {"double": "double", "i32": "i32"}[x.type]
+    return b.address(stored, x.buffer, x.offset)
+
+
+def copy_of(call: Call, i: int, where: tuple[int, ...]) -> Memory:
+    """A matrix of an operand in memory of its own, as routines overwrite what they are given."""
+    b, x = call.builder, call.inputs[i]
+    shape = call.shapes[i][-2:]
+    target = new_memory(b, call.dtypes[i], shape)
+    fill(b, target, part(x, where))
+    return target
+
+
+def part(x: Any, where: tuple[int, ...]) -> Any:
+    if isinstance(x, np.ndarray):
+        return x[where]
+    offset = x.offset
+    if where:
+        if not isinstance(offset, int):
+            raise NotNativeError("a batch of factors of a moving part of an array")
+        offset += sum(i * s for i, s in zip(where, x.strides, strict=False))
+    return Memory(x.buffer, x.dtype, x.shape[len(where) :], x.strides[len(where) :], offset)
+
+
+def _float64(call: Call) -> None:
+    if call.dtypes[0] != DOUBLE:
+        raise NotNativeError(f"{call.name} of {call.dtypes[0]}")
+
+
+def _room(b: Builder, dtype: Any, count: int) -> Memory:
+    return new_memory(b, dtype, (max(count, 1),))
+
+
+def checked(b: Builder, info: Memory, values: np.ndarray) -> np.ndarray:
+    """Results of a routine, NaN where it has failed."""
+    status = b.load("i32", info.buffer, 0)
+    fine = b.compare("eq", "i32", status, 0, operator.eq)
+    found = np.empty(values.shape, object)
+    for where in np.ndindex(*values.shape):
+        found[where] = b.select("double", fine, values[where], math.nan)
+    return found
+
+
+def _stacked(call: Call, of_one: Any) -> list:
+    """Results for a batch of matrices."""
+    batch = call.shapes[0][:-2]
+    found = [np.empty(x.shape, object) for x in call.outputs]
+    for where in np.ndindex(*batch):
+        for place, x in zip(found, of_one(where), strict=True):
+            place[where] = x
+    return found
+
+
+@rule("svd")
+def singular_values(call: Call) -> list:
+    _float64(call)
+    b, p = call.builder, call.params
+    if p.get("subset_by_index") is not None:
+        raise NotNativeError("a part of the singular values")
+    m, n = call.shapes[0][-2:]
+    k = min(m, n)
+    vectors = p["compute_uv"]
+    job = ("A" if p["full_matrices"] else "S") if vectors else "N"
+    columns = (m, n) if p["full_matrices"] else (k, k)
+
+    def of_one(where: tuple) -> list:
+        s = _room(b, DOUBLE, k)
+        info = _room(b, WHOLE, 1)
+        if not k:
+            return [np.empty(x.shape[len(where):], object) for x in call.outputs]
+        A = copy_of(call, 0, where)
+        # the routine sees Aᵀ = V S Uᵀ
+        v, u = new_memory(b, DOUBLE, (columns[1], n)), new_memory(b, DOUBLE, (m, columns[0]))
+        size = 4 * k * k + 7 * k + max(m, n) + 64 * (m + n) + 64
+        work, whole = _room(b, DOUBLE, size), _room(b, WHOLE, 8 * k)
+        routine(b, "dgesdd", job, n, m, A, n, s, v, n, u, columns[0] if vectors else 1,
+                work, size, whole, info)
+        values = checked(b, info, scalars(b, s))
+        if not vectors:
+            return [values]
+        return [values, checked(b, info, scalars(b, u)), checked(b, info, scalars(b, v))]
+
+    return _stacked(call, of_one)
+
+
+@rule("eigh")
+def eigenvalues(call: Call) -> list:
+    _float64(call)
+    b, n = call.builder, call.shapes[0][-1]
+    if call.params.get("subset_by_index") is not None:
+        raise NotNativeError("a part of the eigenvalues")
+    lower = call.params.get("lower", True)
+
+    def of_one(where: tuple) -> list:
+        if not n:
+            return [np.empty(x.shape[len(where):], object) for x in call.outputs]
+        A, w, info = copy_of(call, 0, where), _room(b, DOUBLE, n), _room(b, WHOLE, 1)
+        size, whole = 1 + 6 * n + 2 * n * n, 3 + 5 * n
+        # the lower triangle of rows is the upper one of columns
+        routine(b, "dsyevd", "V", "U" if lower else "L", n, A, n, w, _room(b, DOUBLE, size), size,
+                _room(b, WHOLE, whole), whole, info)
+        vectors = checked(b, info, scalars(b, A)).T
+        return [vectors, checked(b, info, scalars(b, w))]
+
+    return _stacked(call, of_one)
+
+
+@rule("qr")
+def orthogonal(call: Call) -> list:
+    _float64(call)
+    b, p = call.builder, call.params
+    m, n = call.shapes[0][-2:]
+    k = min(m, n)
+    if p.get("pivoting"):
+        raise NotNativeError("QR factors with pivoting")
+    width = m if p["full_matrices"] else k
+
+    def of_one(where: tuple) -> list:
+        if not k:
+            raise NotNativeError("QR factors of an empty matrix")
+        A, info = _transposed_copy(call, where, max(n, width), m), _room(b, WHOLE, 1)
+        tau, size = _room(b, DOUBLE, k), 64 * max(m, n)
+        work = _room(b, DOUBLE, size)
+        routine(b, "dgeqrf", m, n, A, m, tau, work, size, info)
+        upper = np.full((width, n), 0.0, object)
+        for i in range(width):
+            for j in range(i, n):
+                upper[i, j] = b.load("double", A.buffer, j * m + i)
+        upper = checked(b, info, upper)
+        routine(b, "dorgqr", m, width, k, A, m, tau, work, size, info)
+        columns = np.empty((m, width), object)
+        for i, j in np.ndindex(m, width):
+            columns[i, j] = b.load("double", A.buffer, j * m + i)
+        return [checked(b, info, columns), upper]
+
+    return _stacked(call, of_one)
+
+
+def _transposed_copy(call: Call, where: tuple, rows: int, columns: int) -> Memory:
+    """A matrix column by column, with room for more columns."""
+    b = call.builder
+    target = new_memory(b, DOUBLE, (rows, columns))
+    m, n = call.shapes[0][-2:]
+    head = Memory(target.buffer, DOUBLE, (m, n), (1, m))
+    fill(b, head, part(call.inputs[0], where))
+    return target
+
