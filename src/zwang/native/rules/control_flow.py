@@ -63,8 +63,10 @@ def indexed(jaxpr: Any) -> set[int]:
             for i in indexed(program):
                 if (k := sources[first + i] if first + i < len(sources) else None) is not None:
                     found.add(k)
-        if name in MOVES and sources[0] is not None:
-            origin[eqn.outvars[0]] = sources[0]
+        if name in MOVES:
+            for source, moved in zip(sources, eqn.outvars, strict=True):
+                if source is not None:
+                    origin[moved] = source
         if name in ("dynamic_update_slice", "scatter") and sources[0] is not None:
             origin[eqn.outvars[0]] = sources[0]
     return found
