@@ -139,9 +139,6 @@ _HOME = {
     "keep_programs": "compile",
     "compiler_options": "compile",
     "program": "compile",
-    "PlainJit": "compile",
-    "FusedIfSmall": "compile",
-    "Fused": "compile",
     "ModelError": "errors",
     "OutputError": "errors",
     "SimulationError": "errors",
@@ -226,9 +223,6 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.codegen.c import c_code as c_code
     from zwang.codegen.fmu import fmu as fmu
     from zwang.codegen.stablehlo import stablehlo as stablehlo
-    from zwang.compile import Fused as Fused
-    from zwang.compile import FusedIfSmall as FusedIfSmall
-    from zwang.compile import PlainJit as PlainJit
     from zwang.compile import compiler_options as compiler_options
     from zwang.compile import keep_programs as keep_programs
     from zwang.compile import program as program

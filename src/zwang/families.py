@@ -198,7 +198,6 @@ DRIFTS = Family("drifts", "dynamics.drift", "AbstractDrift", "Projection")
 GAINS = Family("gains", "servo.gains", "AbstractGain", "Rate", {"order r": _orders})
 NULL_SPACES = Family("null spaces", "servo.null_space", "AbstractNullSpace", "LeastNorm")
 CONSTRAINTS = Family("constraints", "equations.constraint", "AbstractConstraint", "Holonomic")
-COMPILERS = Family("compilers", "compile.compilers", "AbstractCompiler", "FusedIfSmall")
 
 ALL_FAMILIES = (
     INTEGRATORS,
@@ -208,5 +207,4 @@ ALL_FAMILIES = (
     GAINS,
     NULL_SPACES,
     CONSTRAINTS,
-    COMPILERS,
 )

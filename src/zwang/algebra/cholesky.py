@@ -18,7 +18,8 @@ import numpy as np
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float
 
-from zwang.compile.hints import is_native, row_major, with_batch_rules
+from zwang.compile.engine import is_native
+from zwang.compile.hints import with_batch_rule
 
 SMALL = 32
 """Up to this many rows L⁻¹ is formed, row by row, and products are sums: measured beside LAPACK and
@@ -62,11 +63,7 @@ class Cholesky(eqx.Module):
 
     def forward(self, x: Float[Array, "n *k"]) -> Float[Array, "n *k"]:
         """`L⁻¹ x`."""
-        return (
-            self.lower @ x
-            if self.inverted
-            else solve_triangular(self.lower, x, lower=True)
-        )
+        return self.lower @ x if self.inverted else solve_triangular(self.lower, x, lower=True)
 
     def backward(self, x: Float[Array, "n *k"]) -> Float[Array, "n *k"]:
         """`L⁻ᵀ x`."""
@@ -190,11 +187,11 @@ def _gram(pairs):
 
     known = (lambda C: C @ C.T) if pairs is None else added
 
-    @with_batch_rules(leading=jax.vmap(known), trailing=functools.partial(_gram_last, pairs=pairs))
+    @with_batch_rule(jax.vmap(known))
     def alone(C):
         if not is_inverted(len(C)):
             return known(C)
-        columns = row_major(C.T)  # the sum runs along columns of C, one after the other in memory
+        columns = C.T
         return jnp.sum(columns[:, :, None] * columns[:, None, :], axis=0)
 
     return alone
@@ -212,54 +209,9 @@ def _inverse_factor_first(M: Float[Array, "batch n n"]) -> Float[Array, "batch n
     return jnp.moveaxis(_eliminated(jnp.moveaxis(M, 0, -1)), -1, 0)
 
 
-def _gram_last(C: Float[Array, "m n batch"], pairs) -> Float[Array, "m m batch"]:
-    """`C Cᵀ` in one kernel: as the sum of the products that are known to be all, or row by row."""
-    m, n, size = C.shape
-    if pairs is None:
-        row = lambda i: sum((_at(C, i)[k] * C[:, k] for k in range(1, n)), _at(C, i)[0] * C[:, 0])
-        return jax.lax.fori_loop(
-            0, m, lambda i, G: _put(G, row(i), i), jnp.zeros((m, m, size), C.dtype)
-        )
-    entries, (i, j, k) = C.reshape(m * n, size), np.array(pairs, int)
-    left, right, place = (jnp.asarray(x, int) for x in (i * n + k, j * n + k, i * m + j))
-    add = lambda p, G: _put(
-        G, _at(G, place[p]) + _at(entries, left[p]) * _at(entries, right[p]), place[p]
-    )
-    return jax.lax.fori_loop(0, len(i), add, jnp.zeros((m * m, size), C.dtype)).reshape(m, m, size)
-
-
-def _inverse_factor_last(M: Float[Array, "n n batch"]) -> Float[Array, "n n batch"]:
-    """`L⁻¹` in one kernel: row j of M less what the rows above have of it, divided by √pivot, one
-    row at a time in the processor's nearest cache. Up to the diagonal a finished row is that of
-    L⁻¹, right of it that of Lᵀ.
-    """
-    n = len(M)
-    column = jnp.arange(n)[:, None]
-
-    def turn(j, rows):
-        def less(k, row):
-            above = _at(rows, k)
-            return row - _at(above, j) * jnp.where((column <= k) | (column >= j), above, 0.0)
-
-        row = jax.lax.fori_loop(0, j, less, jnp.where(column >= j, _at(M, j, 1), 0.0))
-        r = jax.lax.optimization_barrier(1 / jnp.sqrt(_at(row, j)))
-        return _put(rows, jnp.where(column == j, r, row * r), j)
-
-    rows = jax.lax.fori_loop(0, n, turn, jnp.zeros_like(M))
-    return jnp.where((column >= column.T)[..., None], rows, 0.0)
-
-
-@with_batch_rules(leading=_inverse_factor_first, trailing=_inverse_factor_last)
+@with_batch_rule(_inverse_factor_first)
 def _inverse_factor(M):
     return _row_by_row(M) if M.ndim == 2 and len(M) <= SMALL else _by_lapack(M)
-
-
-def _at(x, k, axis: int = 0):
-    return jax.lax.dynamic_index_in_dim(x, k, axis, keepdims=False)
-
-
-def _put(x, row, k):
-    return jax.lax.dynamic_update_index_in_dim(x, row, k, 0)
 
 
 def _row_by_row(M: Float[Array, "n n"]) -> Float[Array, "n n"]:

@@ -5,7 +5,6 @@ each constraint.
 from __future__ import annotations
 
 import dataclasses
-from functools import partial
 from typing import cast
 
 import jax
@@ -198,7 +197,7 @@ def check(model, q=None, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis:
     return dataclasses.replace(found, actuators=model.servo.names(len(control.u)), control=control)
 
 
-@partial(program, quick=True)
+@program
 def _control(dynamics: Dynamics, state: State) -> Control:
     law = cast(AbstractControlLaw, dynamics.law)  # the caller has one
     return law.control(dynamics.passive, state)

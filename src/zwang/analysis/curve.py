@@ -94,7 +94,7 @@ def _at(dynamics: Dynamics, q0, y):
 @functools.cache
 def quickly(function: Callable) -> Callable:
     """A function compiled quickly rather than well, as suits a long program of few uses."""
-    return program(function, quick=True)
+    return program(function)
 
 
 def _bounds(place: Callable, dynamics: Dynamics, q0, lo, hi):

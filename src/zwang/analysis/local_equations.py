@@ -27,7 +27,7 @@ from zwang.equations.system import System
 
 def once(function: Callable) -> Callable:
     """`zw.program` for what is called a few times: no time is spent on making it fast."""
-    return compiled(function, quick=True)
+    return compiled(function)
 
 
 class Generator(eqx.Module):

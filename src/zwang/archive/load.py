@@ -245,7 +245,6 @@ class _Restored:
             params=self.parameters,
             start_tolerance=np.inf,
             max_steps=1,
-            execution="host",  # one step is not worth a compiled loop
             throw=False,
             rtol=float(tolerances.get("rtol", 1e-8)),
             **(fixed if needs_step else {}),

@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.arithmetic import xp
-from zwang.compile.hints import is_made_quickly
+from zwang.compile.engine import is_native
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 """The quaternion of no rotation."""
@@ -53,8 +53,8 @@ ROTATION = (_ONCE[..., None, None] * (_BOTH + _BOTH.swapaxes(0, 1))).reshape(16,
 
 
 def _by_table(q: Array) -> bool:
-    """Whether to multiply by a table: with NumPy, and in a program that is made quickly."""
-    return isinstance(q, np.ndarray) or is_made_quickly()
+    """Whether to multiply by a table: with NumPy, and in native code, where its zeros vanish."""
+    return isinstance(q, np.ndarray) or is_native()
 
 
 def rotation_matrix(q: Float[Array, "... 4"]) -> Float[Array, "... 3 3"]:

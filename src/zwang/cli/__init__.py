@@ -220,16 +220,9 @@ def _reader_has_left(error: BaseException) -> bool:
 
 
 def console() -> NoReturn:
-    """`main` as a program of its own: the process ends at once, even if the compiler is still at
-    work behind a run that has ended first.
-    """
+    """`main` as a program of its own."""
     code = main()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
-    if (
-        "zwang.compile.background" in sys.modules
-        and sys.modules["zwang.compile.background"].abandon()
-    ):
-        os._exit(code)  # the compiler cannot be interrupted, and nothing is left to be cleaned up
     sys.exit(code)

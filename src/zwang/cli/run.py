@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import typer
 
-from zwang.cli import compile_ahead
 from zwang.cli.advice import fitted
 from zwang.cli.failure import INTERRUPTED, RUN_FAILED, UserError, explain
 from zwang.cli.interruption import Interruption
@@ -20,9 +19,7 @@ from zwang.cli.progress import Bar, progress_text
 from zwang.cli.run_options import (
     Alpha,
     Atol,
-    Behind,
     Beta,
-    CompileOnly,
     DriftName,
     Duration,
     Formulas,
@@ -84,8 +81,6 @@ def command(
     formulas: Formulas = False,
     stream: Stream = False,
     resume: Resume = None,
-    behind: Behind = None,
-    compile_only: CompileOnly = False,
     quiet: Quiet = False,
 ) -> int:
     """Simulate a model and write run.nc, report.html with its curves as CSV, and view.html.
@@ -108,7 +103,6 @@ def command(
     Exit code: 0 done, 2 wrong input, 3 stopped early (what was reached is written), 130 interrupted
     (likewise).
     """
-    compile_ahead.require_alone(compile_only, resume, stream)
     if model is None or resume is not None:
         return resumed(ctx, resume, model)
     given = assignments(set_ or [])
@@ -127,9 +121,9 @@ def command(
     with Bar(not quiet) as bar, Interruption() as interruption, contextlib.ExitStack() as stack:
         from zwang.cli.startup import start_jax
 
-        warnings = [start_jax(task=f"run {model}")]
+        warnings = [start_jax()]
         stack.enter_context(wall.watching_compilation())
-        drawn = None if no_report or compile_only else _first_picture(out, bar)
+        drawn = None if no_report else _first_picture(out, bar)
         target = load_target(model, given, drawn)
         warnings += target.warnings
         asked |= _methods(integrator, pseudoinverse, formulation)
@@ -138,9 +132,6 @@ def command(
         options = target.options | {n: x for n, x in asked.items() if x is not None}
         _require_duration(target, options)
         phases = [_known_coordinate(target, name) for name in phase or ()]
-        if compile_only:
-            bar.says("compiling the step loop")
-            return _said(compile_ahead.compile_loop(target, options), warnings, quiet)
         folder = made_folder(results_folder(out, target.name))
         kept = remember(folder, ctx.obj["words"]) if stream else None
         run = _simulated(target, options, bar, wall, interruption, kept)
@@ -156,8 +147,6 @@ def command(
     _say(summary, wall, folder, not (no_report or unfinished), quiet, warnings)
     if unfinished:
         complain(unfinished.sentence)
-    elif compile_ahead.is_wanted(behind, model, run, wall.phases["integration"]):
-        compile_ahead.begin(ctx.obj["words"], quiet)
     if run.result.is_failure:
         complain(_stopped(summary, target.name, folder))
     return _exit_code(run, unfinished)
@@ -198,15 +187,6 @@ def _exit_code(run, unfinished: Unfinished | None) -> int:
     if unfinished:
         return unfinished.code
     return RUN_FAILED if run.result.is_failure else 0
-
-
-def _said(outcome: str, warnings: list[str], quiet: bool) -> int:
-    """Say what came of compiling ahead."""
-    for warning in filter(None, warnings):
-        warn(warning)
-    if not quiet:
-        say(outcome)
-    return 0
 
 
 def _first_picture(out: Path | None, bar: Bar) -> Callable[[str, Callable], None]:
@@ -254,10 +234,7 @@ def _simulated(
     system, rows = target.model.system, target.model.constraints.m
     bar.says(f"compiling the equations of {system.nv} velocities and {rows} constraint rows")
 
-    ahead = compile_ahead.ResultsAhead(target)
-
     def reached(fraction) -> None:
-        ahead.begin(wall.compiled)
         # the last steps are done: Ctrl-C must not lose a finished run while it is being saved
         if fraction >= 1:
             interruption.hold()
@@ -277,7 +254,6 @@ def _simulated(
         )
     interruption.hold()
     wall.ends("integration")
-    ahead.wait()
     return run
 
 

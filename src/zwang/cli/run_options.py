@@ -112,26 +112,6 @@ Formulas = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
-Behind = Annotated[
-    bool | None,
-    typer.Option(
-        "--behind/--no-behind",
-        envvar="ZWANG_BEHIND",
-        show_envvar=True,
-        help="Once the run is done, compile its step loop for later runs, in a process of the "
-        "lowest priority. Default: where a terminal is watching, and not for .py files, which "
-        "would be executed once more.",
-        rich_help_panel=METHODS,
-    ),
-]
-CompileOnly = Annotated[
-    bool,
-    typer.Option(
-        "--compile-only",
-        help="Compile the step loop for later runs, and run nothing.",
-        rich_help_panel=METHODS,
-    ),
-]
 Quiet = Annotated[
     bool,
     typer.Option("--quiet", "-q", help="Print errors and warnings only.", rich_help_panel=OUTPUT),

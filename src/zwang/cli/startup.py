@@ -9,12 +9,8 @@ GARBAGE = 100_000, 20, 50
 """Thresholds of Python's search for circular garbage once JAX is there."""
 
 
-def start_jax(task: str = "") -> str:
+def start_jax() -> str:
     """Switch float64 on and the compile cache too.
-
-    Args:
-        task: what is going to be done: the programs that the last process of the same task took are
-            read ahead.
 
     Returns:
         A sentence if there is no cache, which costs nothing but time; empty otherwise.
@@ -25,7 +21,7 @@ def start_jax(task: str = "") -> str:
     # programs run where they are called: handing one to another thread takes as long as a small
     # evaluation
     jax.config.update("jax_cpu_enable_async_dispatch", False)
-    without_cache = _with_cache(task)
+    without_cache = _with_cache()
     # what has been imported lives as long as the process, and is not looked through again; once, as
     # what is garbage at a second command of one process would be kept
     if not gc.get_freeze_count():
@@ -34,7 +30,7 @@ def start_jax(task: str = "") -> str:
     return without_cache
 
 
-def _with_cache(task: str) -> str:
+def _with_cache() -> str:
     import jax
     import jaxlib.version
 
@@ -53,4 +49,4 @@ def _with_cache(task: str) -> str:
     jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
-    return keep_programs(task=task)
+    return keep_programs()

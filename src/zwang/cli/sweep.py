@@ -81,7 +81,7 @@ def command(
     with Bar(not quiet) as bar:
         from zwang.cli.startup import start_jax
 
-        warnings = [start_jax(task=f"sweep {model}")]
+        warnings = [start_jax()]
         target = load_target(model, given)
         folder = made_folder(results_folder(out, target.name, "-sweep"))
         options = _options(target, rtol=rtol, start_tolerance=start_tolerance)

@@ -13,7 +13,6 @@ from jax import export
 from zwang.arguments import count, instance, known, refuse, texts
 from zwang.call import misfits_named
 from zwang.codegen.equations import identifier
-from zwang.compile.compilers import plain_trace
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import motion
 from zwang.errors import ModelError
@@ -83,10 +82,9 @@ def stablehlo(
     shape = lambda *size: jax.ShapeDtypeStruct((*lead, *size), jnp.float64)
     p = jax.tree_util.tree_map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), model.params)
     # parameters stay arguments, so that other values need no other module
-    with plain_trace():  # hints for XLA are no part of what other runtimes can read
-        made = export.export(jax.jit(of), platforms=chosen)(
-            shape(model.system.nq), shape(model.system.nv), shape(), p
-        )
+    made = export.export(jax.jit(of), platforms=chosen)(
+        shape(model.system.nq), shape(model.system.nv), shape(), p
+    )
     try:
         data = bytes(made.serialize())
     except ImportError:

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from zwang.compile.interface import BoundProgram
+from zwang.compile.interface import Many
 
 BLOCK = 64
 """Instants per call."""
@@ -42,7 +42,7 @@ def in_blocks(program: Callable, *instants: np.ndarray):
 
 
 def mapped(function: Callable, fixed: tuple, *instants: np.ndarray) -> Any:
-    """`function(*fixed, *instant)` at each of many instants, on the host.
+    """`function(*fixed, *instant)` at each of many instants, in arrays of NumPy.
 
     Args:
         function: of pytrees.
@@ -50,31 +50,5 @@ def mapped(function: Callable, fixed: tuple, *instants: np.ndarray) -> Any:
         instants: arrays with a leading axis of at least one instant, its other arguments.
     """
     given = tuple(np.asarray(x, float) for x in instants)
-    # the example has the shape of a block, so that every number of instants has one program
-    example = tuple(np.zeros((BLOCK, *x.shape[1:])) for x in given)
-    return in_blocks(BoundProgram(_EachInstant(function, len(fixed)), fixed, example), *given)
-
-
-class _EachInstant:
-    """A function over a leading axis of all arguments but the first few.
-
-    Args:
-        function: of pytrees.
-        fixed: how many of its arguments are the same at every instant.
-    """
-
-    def __init__(self, function: Callable, fixed: int):
-        self.function, self.fixed = function, fixed
-        self.__name__ = getattr(function, "__name__", "function")
-        self.__qualname__ = self.__name__
-
-    def __eq__(self, other) -> bool:
-        mine, theirs = self.__dict__, getattr(other, "__dict__", None)
-        return isinstance(other, _EachInstant) and mine == theirs
-
-    def __hash__(self) -> int:
-        return hash((self.function, self.fixed))
-
-    def __call__(self, *args):
-        fixed, instants = args[: self.fixed], args[self.fixed :]
-        return jax.vmap(lambda *x: self.function(*fixed, *x))(*instants)
+    axes = (None,) * len(fixed) + (0,) * len(given)
+    return Many(function, axes, (*fixed, *given))(*fixed, *given)

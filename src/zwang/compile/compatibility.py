@@ -1,8 +1,8 @@
 """The private and experimental names of JAX and Equinox that zwang uses: all of them, here alone.
 
 A name is imported when it is first needed, so that importing zwang and making a model touches none.
-Where one is missing, in another version, `MissingNameError` is raised by its first use and the
-caller falls back to what public names can do; `ZWANG_COMPILER=plain` does so for everything.
+Where one is missing, in another version, `MissingNameError` is raised by its first use, and the
+caller falls back to what public names can do where that is possible.
 """
 
 from __future__ import annotations
@@ -14,28 +14,13 @@ from typing import Any
 TESTED_VERSIONS = {"jax": "0.10.2", "jaxlib": "0.10.2", "equinox": "0.13.8"}
 """Versions that the tests ran with. `pyproject.toml` bounds each to its minor version."""
 
-TESTED_KERNELS = frozenset({("0.10.2", "x86_64")})
-"""Versions of jaxlib and kinds of processor on which one-kernel programs are known to work; any
-other pair is tried first, in a process of its own (`zwang.compile.canary`).
-"""
-
 PRIVATE_NAMES = {
     "equinox.internal.unvmap_any": "one decision for all members of a batch",
     "equinox.internal.while_loop": "reverse-mode derivatives through a loop, buffers in place",
-    "jax._src.config.persistent_cache_min_compile_time_secs": "bypassing JAX's own compile cache",
     "jax._src.config.trace_context": "JAX's settings that a traced program depends on",
     "jax._src.core.trace_state_clean": "whether a call is part of a trace",
-    "jax._src.lax.linalg.initialize_lapack": "LAPACK for programs that were not lowered here",
-    "jax.experimental.layout.Layout": "order of a matrix in memory",
-    "jax.experimental.layout.with_layout_constraint": "order of a matrix in memory",
-    "jax.experimental.serialize_executable.deserialize_and_load": "reading compiled programs",
-    "jax.experimental.serialize_executable.serialize": "writing compiled programs",
-    "jax.experimental.xla_metadata.set_xla_metadata": "the attribute that makes one kernel",
 }
 """Every such name, and what it is needed for."""
-
-ALWAYS_NEEDED = ("jax._src.config.trace_context", "jax._src.core.trace_state_clean")
-"""Names without which calls with numbers cannot be distinguished from traces: then all is plain."""
 
 
 class MissingNameError(ImportError):
@@ -64,17 +49,6 @@ def _tested() -> str:
     return ", ".join(f"{library} {version}" for library, version in TESTED_VERSIONS.items())
 
 
-@functools.cache
-def missing_name() -> str:
-    """Why no program can be more than plain; empty if nothing is missing."""
-    try:
-        for name in ALWAYS_NEEDED:
-            private(name)
-    except MissingNameError as reason:
-        return str(reason)
-    return ""
-
-
 def trace_state_clean() -> bool:
     """Whether nothing is being traced, so that arrays have values."""
     return private("jax._src.core.trace_state_clean")()
@@ -83,41 +57,6 @@ def trace_state_clean() -> bool:
 def trace_context() -> tuple:
     """JAX's settings in this thread that a traced program depends on; hashable."""
     return private("jax._src.config.trace_context")()
-
-
-def bypass_compile_cache() -> Any:
-    """A context in which nothing is written to JAX's own compile cache."""
-    return private("jax._src.config.persistent_cache_min_compile_time_secs")(float("inf"))
-
-
-def initialize_lapack() -> None:
-    """Load the LAPACK routines, which JAX does when it lowers a factorization."""
-    from zwang.compile.lapack import lapack_routines
-
-    lapack_routines()
-    private("jax._src.lax.linalg.initialize_lapack")()
-
-
-def serialize(compiled: Any) -> bytes:
-    """A compiled program as bytes, without the structure of its arguments and results."""
-    return private("jax.experimental.serialize_executable.serialize")(compiled)[0]
-
-
-def deserialize(executable: bytes, arguments: Any, results: Any) -> Any:
-    """A compiled program from its bytes and the structures of its arguments and results."""
-    load = private("jax.experimental.serialize_executable.deserialize_and_load")
-    return load(executable, arguments, results)
-
-
-def with_attributes(x: Any, **attributes: str) -> Any:
-    """`x`, the operation that it comes from marked with attributes for XLA."""
-    return private("jax.experimental.xla_metadata.set_xla_metadata")(x, **attributes)
-
-
-def with_layout(x: Any, major_to_minor: tuple[int, ...]) -> Any:
-    """`x`, its axes in this order in memory, the last one contiguous."""
-    layout = private("jax.experimental.layout.Layout")(major_to_minor)
-    return private("jax.experimental.layout.with_layout_constraint")(x, layout)
 
 
 def buffered_while_loop(*args: Any, **kwargs: Any) -> Any:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator
-from typing import Any, cast
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -12,6 +11,7 @@ import numpy as np
 from jax.core import Tracer
 
 from zwang.arithmetic import traced
+from zwang.compile.engine import NATIVE
 from zwang.native import NativeFunction
 
 
@@ -94,6 +94,11 @@ def _given(x: Any, arrays: Iterator) -> Any:
     return x.array if isinstance(x, FixedArray) else x
 
 
+def of_xla(why: str) -> str:
+    """What results say of a program that XLA has compiled."""
+    return f"XLA ({why})"
+
+
 class CompiledProgram:
     """A compiled function of flat arrays; called, it returns what the original function does.
 
@@ -101,34 +106,49 @@ class CompiledProgram:
         compiled: arrays → list of arrays.
         skeleton: of the result (`FlatFunction`).
         seconds: how long it took to make.
+        engine: what it was compiled by, in words.
     """
 
-    def __init__(self, compiled: Callable[..., list], skeleton: Any, seconds: float):
+    def __init__(
+        self, compiled: Callable[..., list], skeleton: Any, seconds: float, engine: str = NATIVE
+    ):
         leaves, self._tree = jax.tree_util.tree_flatten(skeleton)
         self._constants = [None if isinstance(x, ArraySlot) else x for x in leaves]
         self._slots = [i for i, x in enumerate(leaves) if isinstance(x, ArraySlot)]
-        self._compiled = compiled
-        self.seconds = seconds
+        self.compiled, self.skeleton = compiled, skeleton
+        self.seconds, self.engine = seconds, engine
 
     @property
-    def one_kernel(self) -> bool:
-        """Whether it runs as one kernel, which returns one number more than the function does."""
-        if isinstance(self._compiled, NativeFunction):
-            return False
-        return cast(Any, self._compiled).out_tree.num_leaves > len(self._slots)
+    def is_native(self) -> bool:
+        """Whether it is native code."""
+        return isinstance(self.compiled, NativeFunction)
 
-    @functools.cached_property
+    @property
+    def instructions(self) -> int:
+        """Instructions of native code; 0 of another engine."""
+        return self.compiled.instructions if isinstance(self.compiled, NativeFunction) else 0
+
+    @property
     def memory(self) -> int:
         """Bytes that a call needs for results and in between; 0 if unknown."""
-        if isinstance(self._compiled, NativeFunction):
-            return self._compiled.memory
-        needed = cast(Any, self._compiled).memory_analysis()  # which takes a tenth of a second
-        return 0 if needed is None else needed.temp_size_in_bytes + needed.output_size_in_bytes
+        return self.compiled.memory if isinstance(self.compiled, NativeFunction) else 0
 
     def __call__(self, arrays: list) -> Any:
+        return self._result(self.compiled(*arrays))
+
+    def on_host(self, arrays: list) -> Any:
+        """The same in arrays of NumPy."""
+        return self._result([np.asarray(x) for x in self.compiled(*arrays)])
+
+    def members(self, arrays: list, of_each: list[bool], cores: int) -> Any:
+        """Results of many members, with a leading axis of them, by native code."""
+        assert isinstance(self.compiled, NativeFunction)
+        number = next(len(x) for x, each in zip(arrays, of_each, strict=True) if each)
+        return self._result(self.compiled.members(arrays, of_each, number, cores))
+
+    def _result(self, arrays: list) -> Any:
         leaves = list(self._constants)
-        # not strict: one kernel returns one number more than the function does
-        for i, x in zip(self._slots, self._compiled(*arrays), strict=False):
+        for i, x in zip(self._slots, arrays, strict=True):
             leaves[i] = x
         return self._tree.unflatten(leaves)
 

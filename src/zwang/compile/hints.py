@@ -1,8 +1,6 @@
 """What a computation may tell the compiler without a change of its result, in neutral terms.
 
-Numerics state here how an array lies in memory, how a function treats a batch, and that a loop is
-to be differentiated; what becomes of it is decided in `zwang.compile`. With `PlainJit` each is done
-by public names of JAX alone.
+Numerics state here how a function treats a batch, and that a loop is to be differentiated.
 """
 
 from __future__ import annotations
@@ -15,48 +13,18 @@ import jax
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 
-from zwang.compile.compatibility import (
-    MissingNameError,
-    buffered_while_loop,
-    unvmap_any,
-    with_layout,
-)
-from zwang.compile.compilers import TraceFlag, is_plain
-
-quick_trace = TraceFlag("quick_trace")
-"""What is traced within is compiled once for few calls: operations count, not their speed."""
+from zwang.compile.compatibility import MissingNameError, buffered_while_loop, unvmap_any
+from zwang.compile.engine import is_native
 
 
-native_trace = TraceFlag("native_trace")
-"""What is traced within becomes native code (`zwang.native`), which eliminates entry by entry."""
-
-
-def is_native() -> bool:
-    """Whether the program that is traced now becomes native code: factors are applied, not
-    inverted, as zeros of their structure cost nothing.
-    """
-    return bool(native_trace)
-
-
-def is_made_quickly() -> bool:
-    """Whether few operations are worth more than fast ones in the program that is traced now."""
-    return bool(quick_trace)
-
-
-TRAILING_RULES: dict[Callable, Callable] = {}
-"""By the rule that `jax.vmap` uses for a function: the same for a trailing batch axis."""
-
-
-def with_batch_rules(*, leading: Callable, trailing: Callable) -> Callable[[Callable], Callable]:
-    """A decorator for a function of one array that has ways of its own for a batch of them.
+def with_batch_rule(leading: Callable) -> Callable[[Callable], Callable]:
+    """A decorator for a function of one array that has a way of its own for a batch of them.
 
     Args:
         leading: the function for arrays along the first axis, as `jax.vmap` has them.
-        trailing: the function for arrays along the last axis, as one-kernel batches have them
-            (`zwang.compile.batch_last`).
 
     Example:
-        >>> @with_batch_rules(leading=jax.vmap(f), trailing=lambda x: 2 * x)
+        >>> @with_batch_rule(jax.vmap(f))
         ... def f(x): ...
     """
 
@@ -67,20 +35,9 @@ def with_batch_rules(*, leading: Callable, trailing: Callable) -> Callable[[Call
         def rule(size, is_batched, x):
             return leading(x), True
 
-        TRAILING_RULES[rule] = trailing
         return batched
 
     return decorated
-
-
-def row_major(x: jax.Array) -> jax.Array:
-    """`x`, written to memory row by row, so that what runs along rows reads contiguous numbers."""
-    if is_plain():
-        return x
-    try:
-        return with_layout(x, tuple(range(x.ndim)))
-    except MissingNameError:
-        return x
 
 
 def for_any_member(x: jax.Array) -> jax.Array:
@@ -88,7 +45,7 @@ def for_any_member(x: jax.Array) -> jax.Array:
     to be taken by none if all can do without it; for each member by itself where that is not to be
     had, so that both branches are computed.
     """
-    if is_plain():
+    if is_native():
         return x
     try:
         return unvmap_any(x)
@@ -130,7 +87,7 @@ def while_loop(
         kind: "checkpointed" to allow reverse-mode derivatives, with memory for about `√max_steps`
             carries; "lax" otherwise.
     """
-    if not is_plain():
+    if not is_native():
         try:
             return buffered_while_loop(
                 condition, body, start, max_steps=max_steps, buffers=buffer, kind=kind

@@ -1,15 +1,11 @@
-"""What the rest of zwang asks of the compiler: `program` for one motion, `BatchProgram` for many.
+"""What the rest of zwang asks of the compiler: `program` for one call, `Many` for many members.
 
-| name | what |
-|---|---|
-| `program` | a function of pytrees, compiled when it is called with numbers |
-| `over_members`, `BatchProgram` | the same function for many members at once |
-| `zwang.compile.hints` | what a computation may state for the compiler, without effect on results |
+A program is traced by JAX and becomes native code (`zwang.native`); XLA compiles it where an
+operation is not known there, on an accelerator, and with `ZWANG_ENGINE=xla`.
 """
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import time
 from collections.abc import Callable
@@ -17,132 +13,88 @@ from typing import Any, ClassVar, ParamSpec, TypeVar, cast
 
 import equinox as eqx
 import jax
+import numpy as np
 
 from zwang.arguments import flag, refuse
-from zwang.arithmetic import traced
 from zwang.call import misfits_named
-from zwang.compile import fusion, lowering
-from zwang.compile.batch_last import vmap_last
 from zwang.compile.compatibility import trace_context, trace_state_clean
-from zwang.compile.compilers import (
-    AbstractCompiler,
-    in_force,
-    is_native_wanted,
-    is_plain,
-    is_tracing_plain,
-    plain_trace,
-    requested,
-)
+from zwang.compile.engine import is_native_wanted, native_trace
+from zwang.compile.events import NOT_NATIVE
 from zwang.compile.flat import (
     CompiledProgram,
     FlatFunction,
     NotCacheableError,
+    of_xla,
     signature,
     with_structure,
 )
 from zwang.compile.options import compiler_options
-from zwang.compile.packing import PackedFunction, Unpacking
 from zwang.compile.program_cache import cache
-from zwang.compile.program_cache.environment import environment_key
 from zwang.compile.recent import Recent
+from zwang.errors import ModelError
+from zwang.native import NativeFunction, NotNativeError, translated
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 @misfits_named
-def program(
-    function: Callable[P, R],
-    *,
-    compiler: AbstractCompiler | None = None,
-    often: bool | None = None,
-    quick: bool = False,
-    structure: bool = False,
-) -> Callable[P, R]:
+def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P, R]:
     """A function of pytrees, compiled as zwang's own programs are: arrays are traced, everything
     else is a part of the program.
 
-    On a processor a program of small arrays becomes one kernel (`zwang.compile.fusion`), which
-    takes a third of the time, and `keep_programs` applies to it. A call costs a third of one of
-    `equinox.filter_jit`, which is used for arguments that cannot be hashed and arrays spread over
-    devices. Under `jit`, `vmap` and `grad` it is the function itself.
+    On a processor it becomes native code, to which `keep_programs` applies; its results are arrays
+    of NumPy. An operation that native code does not know (a callback, random numbers) leaves the
+    program to XLA, as `ZWANG_ENGINE=xla` does for all. Under `jit`, `vmap` and `grad` it is the
+    function itself.
 
     Args:
         function: what is compiled.
-        compiler: how: `zw.FusedIfSmall()` (default), `zw.Fused()`, which compiles longer for larger
-            programs to run in one kernel, or `zw.PlainJit()`. `ZWANG_COMPILER` has the last word.
-        often: replaced by `compiler=zw.Fused()`.
-        quick: whether someone waits for it and few calls follow: operation by operation, in half
-            the time.
         structure: whether arrays of integers among its arguments are parts of the program, as those
             of a model are, which say where entries belong.
 
-    Raises:
-        ModelError: if `compiler` is none of these.
-
     Example:
-        >>> run = zw.program(lambda q, v: zw.trajectory(model, q, v, times), compiler=zw.Fused())
+        >>> run = zw.program(lambda q, v: zw.trajectory(model, q, v, times))
     """
     if not callable(function):
         refuse("program: function", function, "a function")
-    flag(quick, "program: quick")
-    wanted = requested(compiler, often, "zw.program")
+    flag(structure, "program: structure")
     compiled: Recent[CompiledProgram] = Recent()
-    called_before: set[Any] = set()
-    plain, jitted = _plain_jit(function), _filter_jit(function)
+    jitted = functools.cache(lambda: eqx.filter_jit(function))
 
-    def flattened(arguments: tuple) -> tuple[list, Any]:
+    def found(arguments: tuple, make: bool) -> tuple[CompiledProgram | None, list]:
+        """The program for some arguments, and their arrays."""
         fixed = structure and is_native_wanted()
-        return (with_structure if fixed else jax.tree_util.tree_flatten)(arguments)
-
-    def found(leaves: list, tree, make: bool) -> CompiledProgram | None:
-        """The program for some arguments: at hand, read, or else made if it is to be."""
-        native = is_native_wanted()
-        limits = None if quick or native else in_force(wanted).limits
-        cached = cache.current()
-        # everything that the compiled program depends on; settings of JAX that change a trace are
-        # in its context
-        key = cached, native, limits, trace_context(), tree, tuple(map(signature, leaves))
-        if (ready := compiled.get(key)) is not None:
-            return ready
-        flat = FlatFunction(function, leaves, tree)
-        way = lowering.Way(limits, quick and not native, native=native)
-        ready = _obtained(flat, leaves, way, make=make)
-        if ready is not None:
-            compiled.put(key, ready)
-        return ready
+        leaves, tree = (with_structure if fixed else jax.tree_util.tree_flatten)(arguments)
+        native, arrays = is_native_wanted(), [x for x in leaves if eqx.is_array(x)]
+        # everything that the program depends on; settings of JAX that change a trace are in its
+        # context
+        key = cache.current(), native, trace_context(), tree, tuple(map(signature, leaves))
+        if (ready := compiled.get(key)) is None:
+            ready = obtained(FlatFunction(function, leaves, tree), leaves, make=make)
+            if ready is not None:
+                compiled.put(key, ready)
+        return ready, arrays
 
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
-        using = in_force(wanted)
-        if using.limits is None:
-            return (function if is_tracing_plain() else plain())(*args, **kwargs)
         if not trace_state_clean():
             return function(*args, **kwargs)  # a part of another program
         if _is_debugging():
             return jitted()(*args, **kwargs)
-        leaves, tree = flattened((args, kwargs))
         try:
-            ready = found(leaves, tree, True)
+            ready, arrays = found((args, kwargs), True)
         except (TypeError, NotCacheableError):
             # something that cannot be hashed, or an array that is not on this machine
             return jitted()(*args, **kwargs)
         assert ready is not None
-        return ready([x for x in leaves if eqx.is_array(x)])
+        return ready(arrays)
 
-    def prepared(args: tuple, make: bool) -> bool:
-        leaves, tree = flattened((args, {}))
+    def prepared(args: tuple, make: bool) -> CompiledProgram | None:
         try:
-            if in_force(wanted).limits is not None and not _is_debugging():
-                return found(leaves, tree, make) is not None
-            # `jax.jit` has no way to be prepared but to be called; the result is dropped
-            key = tree, tuple(signature(x) for x in leaves)
-            if make:
-                cast(Callable, called)(*args)
-                called_before.add(key)
-            return key in called_before
+            return None if _is_debugging() else found((args, {}), make)[0]
         except (TypeError, NotCacheableError):
-            return False
+            return None
 
     cast(Any, called).prepared = prepared
     return cast(Callable[P, R], called)
@@ -152,21 +104,19 @@ model_program = functools.partial(program, structure=True)
 """`program` for functions of a model: its arrays of integers are parts of the program."""
 
 
-def prepared(compiled: Callable, *args: Any, make: bool) -> bool:
-    """Whether a `program` for some arguments is at hand or can be read, or, with `make`, has been
-    compiled now; nothing is executed.
+def prepared(compiled: Callable, *args: Any, make: bool) -> CompiledProgram | None:
+    """What a `program` is for some arguments, if it is at hand or can be read, or, with `make`, has
+    been compiled now; nothing is executed.
     """
     return cast(Any, compiled).prepared(args, make)
 
 
 class BoundProgram:
-    """A function some of whose arguments are fixed, compiled to be called many times on the host.
+    """A function some of whose arguments are fixed, compiled to be called many times.
 
-    It is compiled operation by operation, which is quick; `keep_programs` applies to it. Other
-    numbers of the same shapes compile nothing.
+    Other numbers of the same shapes compile nothing; `keep_programs` applies to it.
 
     Attributes:
-        key: what the compiled program depends on; None if that cannot be said.
         seconds: how long it took to make, in this process or in the one that kept it.
 
     Args:
@@ -178,159 +128,132 @@ class BoundProgram:
     _ready: ClassVar[Recent[CompiledProgram]] = Recent()
 
     def __init__(self, function: Callable, fixed: tuple, example: tuple):
-        packed = PackedFunction(function, len(fixed), example)
-        given = packed.packed(example)
         native = is_native_wanted()
-        flattened = with_structure if native else jax.tree_util.tree_flatten
-        leaves, tree = flattened(((*fixed, *given), {}))
-        arrays = [x for x in leaves if eqx.is_array(x)]
-        # moved once: converting fixed arrays at each call costs more than the call
-        fixed_arrays = arrays[: len(arrays) - len(given)]
-        self._fixed = fixed_arrays if native else jax.device_put(fixed_arrays)
-        cached, plain = cache.current(), is_plain()
-        # the context is a private name of JAX, which plain compilation does without
-        context = None if plain else trace_context()
-        key = packed, cached, plain, native, context, tree, tuple(map(signature, leaves))
+        leaves, tree = (with_structure if native else jax.tree_util.tree_flatten)(fixed)
+        given, whole = jax.tree_util.tree_flatten(((*fixed, *example), {}))
+        leaves += given[len(leaves) :]
+        self._fixed = [x for x in leaves[: tree.num_leaves] if eqx.is_array(x)]
         try:
+            shapes = tuple(map(signature, leaves))
+            key = function, cache.current(), native, trace_context(), whole, shapes
             known = self._ready.get(key)
         except TypeError:  # something that cannot be hashed is compiled each time
             key = known = None
-        self.key = key
         if known is None:
-            way = lowering.Way(None, quick=not native, native=native)
-            known = _obtained(FlatFunction(packed, leaves, tree), leaves, way)
-            assert known is not None
+            known = cast(CompiledProgram, obtained(FlatFunction(function, leaves, whole), leaves))
             if key is not None:
                 self._ready.put(key, known)
-        self._packed, self._program, self.seconds = packed, known, known.seconds
-        self._unpacked: Unpacking | None = None
+        self._program, self.seconds = known, known.seconds
 
     def __call__(self, *arrays: Any) -> Any:
-        """The function's result, a pytree of arrays on the host."""
-        found = self._program([*self._fixed, *self._packed.packed(arrays)])
-        if self._unpacked is None:
-            self._unpacked = Unpacking(found.skeleton)
-        return self._unpacked(found)
+        """The function's result, a pytree of arrays of NumPy."""
+        return self._program.on_host([*self._fixed, *arrays])
 
 
-def _obtained(
-    flat: FlatFunction, leaves: list, way: lowering.Way, *, make: bool = True
-) -> CompiledProgram | None:
-    """A program as it was kept, or else compiled, if it is to be made."""
-    cached = None if is_plain() else cache.current()
-    ready = None
-    if cached is not None:
-        ready = cached.program(flat, leaves, way, make=make)
-    if ready is None and make:
-        begun = time.perf_counter()
-        arrays = [x for x in leaves if eqx.is_array(x)]
-        made = lowering.compile_flat(flat, arrays, way)
-        ready = CompiledProgram(made.compiled, flat.skeleton, time.perf_counter() - begun)
+class Many:
+    """A function of one member, compiled to be called for many.
+
+    Args:
+        function: of pytrees.
+        axes: for each argument, or each entry of one that is a dictionary, 0 (its arrays have a
+            leading axis of members) or None (they are those of all).
+        example: arguments; later calls give arrays of the same shapes for any number of members.
+
+    Attributes:
+        memory: bytes that a member needs for results and in between; 0 if unknown.
+        seconds, instructions: of its native code: how long it took to make, and its size.
+        engine: what it is compiled by.
+    """
+
+    def __init__(self, function: Callable, axes: tuple, example: tuple):
+        self._axes = axes
+        self._native = self._of_one(function, example) if is_native_wanted() else None
+        of_all = functools.partial(jax.jit, compiler_options=compiler_options())
+        self._all = None if self._native is not None else of_all(jax.vmap(function, axes))
+        self.memory = 0 if self._native is None else self._native.memory
+        self.seconds = 0.0 if self._native is None else self._native.seconds
+        self.instructions = 0 if self._native is None else self._native.instructions
+        self.engine = of_xla("") if self._native is None else self._native.engine
+
+    def _of_one(self, function: Callable, example: tuple) -> CompiledProgram | None:
+        """The native code of one member, or None where it is not to be had."""
+        leaves, of_each, tree = self._flattened(example)
+        ones = [x[0] if each else x for x, each in zip(leaves, of_each, strict=True)]
+        found = obtained(FlatFunction(function, ones, tree), ones)
+        assert found is not None
+        return found if found.is_native else None
+
+    def _flattened(self, arguments: tuple) -> tuple[list, list[bool], Any]:
+        """Leaves of the arguments, which of them differ between members, and their structure."""
+        leaves, of_each = [], []
+        for axis, x in zip(self._axes, arguments, strict=True):
+            own = with_structure(x)[0] if axis is None else jax.tree_util.tree_leaves(x)
+            leaves += own
+            of_each += _along(axis, x)
+        return leaves, of_each, jax.tree_util.tree_structure((arguments, {}))
+
+    def __call__(self, *arguments: Any, cores: int = 1) -> Any:
+        """Results with a leading axis of members, in as many threads as there are `cores`."""
+        if self._native is None:
+            assert self._all is not None
+            return jax.tree_util.tree_map(np.asarray, self._all(*arguments))
+        leaves, of_each, _ = self._flattened(arguments)
+        arrays = [(x, e) for x, e in zip(leaves, of_each, strict=True) if eqx.is_array(x)]
+        return self._native.members([x for x, _ in arrays], [e for _, e in arrays], cores)
+
+
+def _along(axis: Any, x: Any) -> list[bool]:
+    """Which leaves of an argument differ between members."""
+    if isinstance(axis, dict):  # the leaves of a dictionary come in the order of its keys
+        return [each for name in sorted(axis) for each in _along(axis[name], x[name])]
+    return [axis is not None] * len(jax.tree_util.tree_leaves(x))
+
+
+def obtained(flat: FlatFunction, leaves: list, *, make: bool = True) -> CompiledProgram | None:
+    """A program as it was kept, or else made, if it is to be."""
+    cached = cache.current() if is_native_wanted() else None
+    key = None if cached is None else cached.key(flat, leaves)
+    if cached is not None and key is not None and (ready := cached.known(key)) is not None:
+        return ready
+    if not make:
+        return None
+    ready = _made(flat, [x for x in leaves if eqx.is_array(x)])
+    if cached is not None and key is not None:
+        cached.keep(key, flat, ready)
     return ready
 
 
-def _filter_jit(function: Callable) -> Callable[[], Callable]:
-    """`equinox.filter_jit` of a function, made when it is first called: before that, JAX need not
-    know where it runs.
-    """
+def _made(flat: FlatFunction, arrays: list) -> CompiledProgram:
+    begun = time.perf_counter()
+    if is_native_wanted():
+        with native_trace():
+            traced = jax.jit(flat).trace(*arrays)
+        _refuse_kept_values(traced, arrays)
+        try:
+            code = NativeFunction(translated(traced.jaxpr))
+            return CompiledProgram(code, flat.skeleton, time.perf_counter() - begun)
+        except NotNativeError as reason:
+            why = f"{flat.__name__}: {reason}"
+            jax.monitoring.record_event(NOT_NATIVE, reason=why)
+    else:
+        why = "asked for"
+    traced = jax.jit(flat).trace(*arrays)
+    _refuse_kept_values(traced, arrays)
+    compiled = traced.lower().compile(compiler_options())
+    seconds = time.perf_counter() - begun
+    return CompiledProgram(compiled, flat.skeleton, seconds, of_xla(why))
 
-    @functools.cache
-    def jitted() -> Callable:
-        options: Any = {"compiler_options": compiler_options()}  # handed to `jax.jit`
-        return eqx.filter_jit(function, **options)
 
-    return jitted
-
-
-def _plain_jit(function: Callable) -> Callable[[], Callable]:
-    """The same without options, and traced with public names of JAX alone."""
-
-    @functools.wraps(function)
-    def plainly(*args, **kwargs):
-        with plain_trace(), traced():
-            return function(*args, **kwargs)
-
-    return functools.cache(lambda: eqx.filter_jit(plainly))
+def _refuse_kept_values(traced: Any, arrays: list) -> None:
+    # a value of another trace that somebody's function has kept becomes an argument that nobody has
+    if len(traced.jaxpr.jaxpr.invars) != len(arrays):
+        raise ModelError(
+            "a function of the model keeps a traced value from one call to the next: return it "
+            "rather than store it in a global, a list or an attribute."
+        )
 
 
 def _is_debugging() -> bool:
     """Whether JAX is to look into programs, or not to compile any."""
     config: Any = jax.config
     return config.jax_disable_jit or config.jax_debug_nans or config.jax_debug_infs
-
-
-def over_members(function: Callable, axes: tuple, compiler: AbstractCompiler) -> Callable:
-    """`jax.vmap(function, axes)`, laid out in memory as the compiler that is in force wants it.
-
-    Args:
-        function: of pytrees of arrays.
-        axes: for each argument, or each of its parts, 0 (a leading axis of members) or None.
-        compiler: as requested.
-    """
-    return (vmap_last if _one_batch_kernel(compiler) else jax.vmap)(function, axes)
-
-
-class BatchProgram:
-    """A function of many members, compiled once in a process for what it is made of; and
-    `keep_programs` applies to it.
-
-    Args:
-        function: of what is fixed and of the members' arrays; within, it asks for them side by side
-            by `over_members` with the same compiler.
-        fixed: its first arguments, constants of the program with their numbers.
-        example: arrays as its other arguments.
-        members: how many members they have.
-        compiler: as requested.
-
-    Attributes:
-        one_kernel: whether all members run in one kernel.
-        memory: bytes that a call needs for results and in between; 0 if unknown.
-    """
-
-    _ready: ClassVar[Recent[CompiledProgram]] = Recent()
-
-    def __init__(
-        self,
-        function: Callable,
-        fixed: tuple,
-        example: tuple,
-        members: int,
-        compiler: AbstractCompiler,
-    ):
-        bound = functools.update_wrapper(functools.partial(function, *fixed), function)
-        leaves, tree = jax.tree_util.tree_flatten((example, {}))
-        flat = FlatFunction(bound, leaves, tree)
-        way = lowering.Way(fusion.BATCH if _one_batch_kernel(compiler) else None, members=members)
-        plain = in_force(compiler).limits is None
-        with plain_trace() if plain else contextlib.nullcontext():
-            self._program = self._found(flat, leaves, way)
-        self.one_kernel, self.memory = self._program.one_kernel, self._program.memory
-
-    @classmethod
-    def _found(cls, flat: FlatFunction, leaves: list, way: lowering.Way) -> CompiledProgram:
-        """The program: at hand, as it was kept, or made."""
-        plain = is_plain()
-        if not plain and cache.current() is not None:
-            return cast(CompiledProgram, _obtained(flat, leaves, way))  # kept at hand there, too
-        # the context is a private name of JAX, which plain compilation does without
-        context = None if plain else trace_context()
-        try:
-            made_from = cache.content(flat, leaves, way)
-            made_from.token(environment_key())  # settings of the compiler, which may be changed
-            key = context, made_from.hexdigest()
-        except Exception:  # whatever a foreign object raises while it is looked through
-            key = None
-        known = None if key is None else cls._ready.get(key)
-        if known is None:
-            known = _obtained(flat, leaves, way)
-            assert known is not None
-            if key is not None:
-                cls._ready.put(key, known)
-        return known
-
-    def __call__(self, *arrays: Any) -> Any:
-        return self._program(jax.tree_util.tree_leaves(arrays))
-
-
-def _one_batch_kernel(compiler: AbstractCompiler) -> bool:
-    return in_force(compiler).batch_axis_last and jax.default_backend() == "cpu"

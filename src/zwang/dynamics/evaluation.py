@@ -1,26 +1,22 @@
-"""One compiled evaluation of a model, which serves starts, stages, steps and samples alike.
+"""A model's functions at one state, as one compiled program, which serves starts and samples.
 
-    (t, y, h) ↦ rates k₁ … kₛ of an explicit step, and φ, ψ, A, b, M, F at its last stage
-
-It is a loop over the stages, so that the model's functions appear in the program once; the number
-of stages is traced, so that a single state is a step of one stage. Nothing else of a model has to
-be compiled before it moves: all that follows is linear algebra on the host (`zwang.dynamics.host`).
+(t, y) ↦ φ, ψ, A, b, M, F, and ẏ as a stage of a run computes it
 """
 
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
-from zwang.compile import BoundProgram, ProgramSize, program_size
+from zwang.compile import BoundProgram, Many
 from zwang.compile.recent import Recent
 from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.drift import AbstractDrift, Projection
@@ -28,13 +24,6 @@ from zwang.dynamics.equation_of_motion import Choice, Dynamics, Scales
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
 from zwang.equations.system import System
-from zwang.stepping.tableau import Tableau
-
-STAGES = 14
-"""Stages that the program has room for: those of the default integrator, and the end of its step;
-a larger number compiles another program."""
-ONE = np.float64(1.0)
-"""A count, or True, as a number: numbers of one type go to a compiled program in one array."""
 
 
 class ModelEvaluation(NamedTuple):
@@ -61,103 +50,60 @@ class ModelEvaluation(NamedTuple):
     control: Control | None = None
 
 
-class Stages(NamedTuple):
-    """The stages of an explicit step.
+class Untreated(NamedTuple):
+    """A state as it is, off its constraints or not.
 
     Attributes:
-        rates: ẏ at each stage, shape (n, stages).
-        residual: of `A v̇ = b` at the first stage (`Dynamics.residual`).
-        last: the model's functions at the last stage.
+        rate: ẏ as a stage of a run computes it, shape (n,).
+        residual: of `A v̇ = b` (`Dynamics.residual`).
+        at: the model's functions.
     """
 
-    rates: Float[Array, "n stages"]
+    rate: Float[Array, " n"]
     residual: Float[Array, ""]
-    last: ModelEvaluation
+    at: ModelEvaluation
 
 
-def stages_of(
-    dynamics: Dynamics, drift: AbstractDrift, t, y, h, a, c, count, treated=True
-) -> Stages:
-    """Evaluate the stages of an explicit step, one after another.
-
-    Args:
-        dynamics, drift: the motion.
-        t, y, h: time [s], (q, v) of shape (n,), and step [s].
-        a, c: coefficients of the method, shapes (s, s) and (s,).
-        count: how many of the s stages there are, a number of any type.
-        treated: whether a stage's velocity is brought onto the constraints (`AbstractDrift.rate`):
-            True, False or a number above zero or not.
-    """
+def untreated(dynamics: Dynamics, drift: AbstractDrift, t, y) -> Untreated:
+    """Evaluate a model at a state whose velocity is taken as it is."""
     nq = dynamics.system.nq
-    treated = treated if isinstance(treated, bool) else treated > 0
-
-    def evaluated(rates, i):
-        z = y + h * (rates @ a[i])
-        rate = drift.rate(dynamics, State(z[:nq], z[nq:], t + c[i] * h), treated)
-        eq = rate.equation
-        M = eq.mass.given
-        if dynamics.singular_mass:  # what was factored is the augmented matrix
-            s = eq.state
-            M = jnp.asarray(dynamics.system.mass_matrix(s.q, s.t, dynamics.p), y.dtype)
-        at = ModelEvaluation(
-            rate.phi,
-            rate.psi,
-            eq.weighted.A,
-            eq.given_b,
-            M,
-            eq.given_force,
-            jnp.zeros_like(eq.force) if eq.choice is None else eq.choice.actuator_force,
-            None if eq.choice is None else _diagnosed(dynamics, eq.choice, treated),
-        )
-        return jnp.concatenate([rate.q, rate.v]), rate.residual, at
-
-    # the small arrays are carried as one vector: outside of the loop, where a call of few stages
-    # spends its time, each array is one or two operations of the compiled program
-    nothing = _nothing(dynamics, y)
-    small, of_small = ravel_pytree(nothing._replace(A=None))
-
-    def stage(i, carry):
-        rates, first, *_ = carry
-        rate, residual, at = evaluated(rates, i)
-        rates, first = rates.at[:, i].set(rate), jnp.where(i == 0, residual, first)
-        return rates, first, at.A, ravel_pytree(at._replace(A=None))[0]
-
-    # a loop, and not a scan: the number of stages is traced, so that one state is one stage
-    start = jnp.zeros((len(y), len(c))), jnp.zeros(()), nothing.A, small
-    rates, first, A, small = jax.lax.fori_loop(0, jnp.asarray(count, int), stage, start)
-    return Stages(rates, first, of_small(small)._replace(A=A))
+    rate = drift.rate(dynamics, State(y[:nq], y[nq:], t), False)
+    eq = rate.equation
+    M = eq.mass.given
+    if dynamics.singular_mass:  # what was factored is the augmented matrix
+        M = jnp.asarray(dynamics.system.mass_matrix(eq.state.q, t, dynamics.p), y.dtype)
+    at = ModelEvaluation(
+        rate.phi,
+        rate.psi,
+        eq.weighted.A,
+        eq.given_b,
+        M,
+        eq.given_force,
+        jnp.zeros_like(eq.force) if eq.choice is None else eq.choice.actuator_force,
+        None if eq.choice is None else _diagnosed(dynamics, eq.choice),
+    )
+    return Untreated(jnp.concatenate([rate.q, rate.v]), rate.residual, at)
 
 
-def _diagnosed(dynamics: Dynamics, choice: Choice, treated) -> Control:
-    """The control's diagnosis, which samples and starts ask for and stages do not."""
+def functions_at(dynamics: Dynamics, drift: AbstractDrift, t, y) -> ModelEvaluation:
+    """The model's functions alone."""
+    return untreated(dynamics, drift, t, y).at
+
+
+def _diagnosed(dynamics: Dynamics, choice: Choice) -> Control:
+    """The control with its diagnosis, every part in the type of a control without one."""
     passive, law = dynamics.passive, dynamics.law
     assert isinstance(law, AbstractControlLaw)
-    none = law.blank(passive)
-
-    def diagnosis():
-        found = law.diagnose(passive, choice)
-        return jax.tree_util.tree_map(lambda x, like: jnp.asarray(x, like.dtype), found, none)
-
-    return jax.lax.cond(treated, lambda: none, diagnosis)
+    found = law.diagnose(passive, choice)
+    as_type = lambda x, like: jnp.asarray(x, like.dtype)
+    return jax.tree_util.tree_map(as_type, found, law.blank(passive))
 
 
-def _nothing(dynamics: Dynamics, y) -> ModelEvaluation:
-    """An evaluation before the first one: zeros, whose shapes are found without tracing the
-    constraints once more.
-    """
-    c, system, p = dynamics.constraints, dynamics.system, dynamics.p
-    mass = lambda q, t: jnp.asarray(system.mass_matrix(q, t, p), y.dtype)
-    M = jax.eval_shape(mass, y[: system.nq], jnp.zeros(()))
-    A = jax.ShapeDtypeStruct((c.m, system.nv), y.dtype)
-    if dynamics.structure.sparse:
-        s = State(y[: system.nq], y[system.nq :], jnp.zeros(()))
-        A = jax.eval_shape(lambda: dynamics.matrix(s))
-    zeros = lambda shape: jax.tree_util.tree_map(lambda x: jnp.zeros(x.shape, x.dtype), shape)
-    vector, phi, psi = jnp.zeros(system.nv), len(c.position_rows), len(c.velocity_rows)
-    law = dynamics.law
-    control = law.blank(dynamics.passive) if isinstance(law, AbstractControlLaw) else None
-    rows = jnp.zeros(phi), jnp.zeros(psi), zeros(A), jnp.zeros(c.m)
-    return ModelEvaluation(*rows, zeros(M), vector, vector, control)
+def rate_at(dynamics: Dynamics, drift: AbstractDrift, t, y) -> Float[Array, " n"]:
+    """ẏ as a stage of a run computes it, its velocity brought onto the constraints."""
+    nq = dynamics.system.nq
+    rate = drift.rate(dynamics, State(y[:nq], y[nq:], t), True)
+    return jnp.concatenate([rate.q, rate.v])
 
 
 class _Remembered:
@@ -211,83 +157,72 @@ class BoundEvaluation:
 
     def __init__(self, dynamics: Dynamics, drift: AbstractDrift):
         n = dynamics.system.nq + dynamics.system.nv
-        zero, self._single = np.zeros(()), (np.zeros((STAGES, STAGES)), np.zeros(STAGES))
-        # one signature for starts, stages and samples, so that one compiled program serves them all
-        example = (zero, np.zeros(n), zero, *self._single, zero, zero)
-        self._call = BoundProgram(stages_of, (with_scales(dynamics), drift), example)
+        self._fixed = with_scales(dynamics), drift
+        self._example = np.zeros(()), np.zeros(n)
 
-    @property
-    def key(self) -> Any:
-        """What the compiled program depends on."""
-        return self._call.key
+    @cached_property
+    def _functions(self) -> BoundProgram:
+        return BoundProgram(functions_at, self._fixed, self._example)
 
-    @property
-    def seconds(self) -> float:
-        """How long it took to compile, in this process or in another one."""
-        return self._call.seconds
+    @cached_property
+    def _whole(self) -> BoundProgram:
+        return BoundProgram(untreated, self._fixed, self._example)
 
-    def stages(self, t: Any, y: Any, h: Any, method: PaddedMethod) -> Stages:
-        """The stages of a step."""
-        return self._call(
-            np.float64(t), y, np.float64(h), method.a, method.c, np.float64(method.count), ONE
-        )
+    @cached_property
+    def _rate(self) -> BoundProgram:
+        return BoundProgram(rate_at, self._fixed, self._example)
 
-    def untreated(self, t: Any, y: Any) -> Stages:
+    def untreated(self, t: Any, y: Any) -> Untreated:
         """The rate and the model's functions at one state as it is, off its constraints or not."""
-        zero = np.float64(0.0)
-        return self._call(np.float64(t), y, zero, *self._single, ONE, zero)
+        return self._whole(np.float64(t), y)
+
+    def rate(self, t: Any, y: Any) -> np.ndarray:
+        """ẏ as a stage of a run computes it."""
+        return self._rate(np.float64(t), y)
 
     def at(self, t: Any, y: Any) -> ModelEvaluation:
         """The model's functions at one state."""
-        return self.untreated(t, y).last
+        return self._functions(np.float64(t), y)
 
 
 @dataclasses.dataclass(frozen=True)
-class PaddedMethod:
-    """Coefficients of an explicit method in arrays of at least `STAGES` stages.
+class EvaluationSize:
+    """How large the evaluation of a model is as native code.
 
     Attributes:
-        a, c: shapes (s, s) and (s,), zero beyond the stages that are wanted.
-        count: how many stages are wanted.
+        instructions: of one acceleration, its projection onto the constraints included.
+        seconds: that it took to make.
+        call: seconds of one evaluation.
+        engine: what it was compiled by.
     """
 
-    a: np.ndarray
-    c: np.ndarray
-    count: int
+    instructions: int
+    seconds: float
+    call: float
+    engine: str
 
-    @classmethod
-    def of(cls, a: np.ndarray, c: np.ndarray) -> PaddedMethod:
-        """A method's own coefficients, padded."""
-        count, size = len(c), max(len(c), STAGES)
-        padded = np.zeros((size, size)), np.zeros(size)
-        padded[0][:count, :count], padded[1][:count] = a, c
-        return cls(*padded, count)
-
-    @classmethod
-    def with_end(cls, method: Tableau) -> PaddedMethod:
-        """A method whose last stage is the end of its step, one more than its own if need be: there
-        the model's functions come with the stages, and take no call of their own.
-        """
-        a, c, b = method.matrix, np.asarray(method.c, float), np.asarray(method.b)
-        if np.array_equal(a[-1], b) and c[-1] == 1:
-            return cls.of(a, c)
-        wider = np.pad(a, ((0, 1), (0, 1)))
-        wider[-1, :-1] = b
-        return cls.of(wider, np.append(c, 1.0))
+    def __str__(self) -> str:
+        return (
+            f"{self.instructions} instructions, made in {self.seconds:.2f} s, "
+            f"{self.call * 1e6:.2f} µs each ({self.engine})"
+        )
 
 
-def evaluation_size(dynamics: Dynamics, s: State) -> ProgramSize:
-    """How large the compiled evaluation of a model is, and how long it takes to make."""
-    prepared, drift = with_scales(dynamics), Projection()
-    arrays, rest = eqx.partition((prepared, drift), eqx.is_array)
+REPEATS = 1000
+"""Evaluations that the time of one is the mean of."""
 
-    def called(arrays, t, y, a, c):
-        dynamics, drift = eqx.combine(arrays, rest)
-        return stages_of(dynamics, drift, t, y, t, a, c, 1, False)
 
-    y = np.concatenate([np.asarray(s.q), np.asarray(s.v)])
-    single = np.zeros((STAGES, STAGES)), np.zeros(STAGES)
-    return program_size(called, arrays, np.float64(s.t), y, *single)
+def evaluation_size(dynamics: Dynamics, s: State) -> EvaluationSize:
+    """Measure the evaluation of a model at a state: the acceleration of a stage of a run."""
+    fixed = with_scales(dynamics), Projection()
+    y, t = np.concatenate([np.asarray(s.q), np.asarray(s.v)]), np.float64(s.t)
+    program = Many(rate_at, (None, None, 0, 0), (*fixed, np.array([t]), y[None]))
+    members = np.full(REPEATS, t), np.tile(y, (REPEATS, 1))
+    program(*fixed, *members)
+    begun = time.perf_counter()
+    program(*fixed, *members)
+    call = (time.perf_counter() - begun) / REPEATS
+    return EvaluationSize(program.instructions, program.seconds, call, program.engine)
 
 
 def with_scales(dynamics: Dynamics) -> Dynamics:

@@ -21,10 +21,9 @@ from zwang.arrays import on_device
 from zwang.compile import BoundProgram
 from zwang.dynamics.drift.base import renormalized
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.dynamics.evaluation import BoundEvaluation, ModelEvaluation, PaddedMethod, Stages, move
+from zwang.dynamics.evaluation import BoundEvaluation, ModelEvaluation, move
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State, host_state
-from zwang.stepping.explicit import end_of
 from zwang.stepping.manifold import Landing
 
 MOST_ENTRIES = 1_000_000
@@ -33,9 +32,6 @@ MOST_ENTRIES = 1_000_000
 PLACED, MOST_PLACED = 1e-12, 8
 """A violation that is round-off beside the singular values that a state is placed for, and the most
 corrections until then."""
-
-EULER = PaddedMethod.of(np.zeros((1, 1)), np.zeros(1))
-"""One stage, at the state itself."""
 
 
 def has_host(flow: ConstrainedVectorField) -> bool:
@@ -95,10 +91,6 @@ class HostDynamics:
             found = self._evaluation.at(s.t, np.concatenate([s.q, s.v]))
             self._known = known = s.q, s.v, s.t, found
         return known[3]
-
-    def remember(self, s: State, known: ModelEvaluation) -> None:
-        """Take φ, ψ, A and M at a state as they are known."""
-        self._known = s.q, s.v, s.t, known
 
     def _at_place(self, s: State) -> ModelEvaluation:
         """The model's functions at a state whose velocity may differ, where that is the same."""
@@ -193,12 +185,9 @@ class HostVectorField:
         self._sampler, self._switched = flow.sampler, flow.switched
         self._nq = flow.dynamics.system.nq
         self._project = partial(type(flow.drift).project_step, flow.drift)
-        # whether the projection begins at a step's end as it is, coordinates on no manifold
-        self._projects_end = flow.drift.projects and flow.dynamics.system.retract is None
         self.evaluation = BoundEvaluation(flow.dynamics, flow.drift)
         self.dynamics = HostDynamics(flow.dynamics, self.evaluation)
         self._held: tuple[bytes, HostVectorField] | None = None
-        self._methods: dict[Any, PaddedMethod] = {}
 
     def with_input(self, held) -> HostVectorField:
         """The motion while a sampler holds its control, or while some switches are on."""
@@ -210,26 +199,6 @@ class HostVectorField:
             self._held = key, HostVectorField(self.flow.with_input(on_device(held)))
         return self._held[1]
 
-    def held_input(self, controller_state) -> np.ndarray:
-        """What acts between two changes."""
-        if self._switched is not None:
-            return np.asarray(controller_state)
-        return np.zeros(0) if self._sampler is None else self._sampled.held(controller_state)
-
-    def next_sample_time(self, controller_state) -> float:
-        """When the motion changes next [s]."""
-        return np.inf if self._sampler is None else self._sampled.next_time(controller_state)
-
-    def update_sample(self, due, t, y, controller_state):
-        """The controller state from (t, y) on, if a change is due."""
-        if self._sampler is None or not due:
-            return controller_state
-        return self._sampled.update(t, y, controller_state)
-
-    @cached_property
-    def _sampled(self) -> HostSampler:
-        return HostSampler(self.flow)
-
     def split(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """q and v."""
         return y[: self._nq], y[self._nq :]
@@ -238,22 +207,9 @@ class HostVectorField:
         """q, v and t."""
         return host_state(*self.split(y), t)
 
-    def stages(self, method, t, y, h) -> tuple[np.ndarray, float]:
-        """Rates at the stages of an explicit method, shape (n, s), and the first one's residual."""
-        if (coefficients := self._methods.get(method)) is None:
-            own = lambda: PaddedMethod.of(method.matrix, np.asarray(method.c, float))
-            coefficients = PaddedMethod.with_end(method) if self._projects_end else own()
-            self._methods[method] = coefficients
-        found: Stages = self.evaluation.stages(t, y, h, coefficients)
-        rates = np.asarray(found.rates)[:, : method.stages]
-        if self._projects_end:
-            end = self.state(t + h, end_of(method, y, h, rates))
-            self.dynamics.remember(end, found.last)
-        return rates, np.float64(found.residual)
-
     def rate(self, t, y: np.ndarray) -> np.ndarray:
         """`ẏ` as the stages of a run compute it."""
-        return np.asarray(self.evaluation.stages(t, y, 0.0, EULER).rates)[:, 0]
+        return np.asarray(self.evaluation.rate(t, y))
 
     def placed(self, t, y: np.ndarray) -> State:
         """A state near the constraints with its place on them, its velocity as it is where rows do
@@ -289,71 +245,3 @@ class HostVectorField:
             landed.converged,
             landed.log_det,
         )
-
-
-class HostSampler:
-    """A sampler's functions, each compiled when it is first called."""
-
-    def __init__(self, flow: ConstrainedVectorField):
-        self._flow = flow
-        self._programs: dict[str, BoundProgram] = {}
-
-    def held(self, controller_state) -> np.ndarray:
-        return self._call("held", _held, (), controller_state)
-
-    def next_time(self, controller_state) -> float:
-        return float(self._call("next", _next_time, (), controller_state))
-
-    def update(self, t, y, controller_state):
-        return self._call("update", _updated, (np.float64(t), y), controller_state)
-
-    def _call(self, name: str, function, given: tuple, controller_state) -> Any:
-        import jax
-
-        leaves, tree = jax.tree_util.tree_flatten(controller_state)
-        arrays = (*given, *(np.asarray(x) for x in leaves))
-        if name not in self._programs:
-            self._programs[name] = BoundProgram(_Flattened(function, tree), (self._flow,), arrays)
-        return jax.tree_util.tree_map(np.asarray, self._programs[name](*arrays))
-
-
-class _Flattened:
-    """A function of a motion, arrays and a controller state, as one of the latter's arrays.
-
-    Args:
-        function: `(flow, *arrays, controller_state)` → a pytree.
-        tree: the controller state's structure.
-    """
-
-    def __init__(self, function: Any, tree: Any):
-        self.function, self.tree = function, tree
-        self.__name__, self.__qualname__ = function.__name__, function.__qualname__
-
-    def __eq__(self, other) -> bool:
-        return (
-            isinstance(other, _Flattened)
-            and self.function is other.function
-            and self.tree == other.tree
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.function, self.tree))
-
-    def __call__(self, flow, *arrays):
-        import jax
-
-        leaves = self.tree.num_leaves
-        given, state = arrays[: len(arrays) - leaves], arrays[len(arrays) - leaves :]
-        return self.function(flow, *given, jax.tree_util.tree_unflatten(self.tree, list(state)))
-
-
-def _held(flow: ConstrainedVectorField, controller_state):
-    return flow.held_input(controller_state)
-
-
-def _next_time(flow: ConstrainedVectorField, controller_state):
-    return flow.next_sample_time(controller_state)
-
-
-def _updated(flow: ConstrainedVectorField, t, y, controller_state):
-    return flow.update_sample(True, t, y, controller_state)

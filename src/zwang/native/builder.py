@@ -176,9 +176,9 @@ class Builder:
             return a
         if self.fused:  # the product that came last is the one that is used here
             if not cb and b.operation == "fmul":
-                return self.multiply_add(t, *b.operands, a)
+                return self.multiply_add(t, b.operands[0], b.operands[1], a)
             if not ca and a.operation == "fmul":
-                return self.multiply_add(t, *a.operands, b)
+                return self.multiply_add(t, a.operands[0], a.operands[1], b)
         if not cb and b.operation == "fneg":
             return self.shared(t, "fsub", a, b.operands[0])
         return self.shared(t, "fadd", *_ordered(a, b))
@@ -198,7 +198,7 @@ class Builder:
                 x, y = b.operands
                 return self.multiply_add(t, self.negative(t, x), y, a)
             if not ca and a.operation == "fmul":
-                return self.multiply_add(t, *a.operands, self.negative(t, b))
+                return self.multiply_add(t, a.operands[0], a.operands[1], self.negative(t, b))
         return self.shared(t, "fsub", a, b)
 
     def multiply(self, t: str, a: Any, b: Any) -> Any:

@@ -7,7 +7,7 @@ import math
 import threading
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -60,6 +60,9 @@ class NativeFunction:
 
     Args:
         stored: the function (`translated`).
+
+    Attributes:
+        optimized: called with the function once it has been optimized.
     """
 
     def __init__(self, stored: Stored):
@@ -67,6 +70,7 @@ class NativeFunction:
         self._code = Code(stored.binary, ENTRY, stored.routines)
         self._spent, self._worth = 0.0, OPTIMIZING * stored.instructions
         self._optimizer: threading.Thread | None = None
+        self.optimized: Callable[[Stored], None] | None = None
         self._dtypes = [np.dtype(name) for _, name in stored.arguments]
         self._results = [(shape, np.dtype(name)) for shape, name in stored.results]
         self._pointers = ctypes.c_void_p * max(len(stored.arguments), 1)
@@ -95,18 +99,71 @@ class NativeFunction:
         targets = self._targets(*(x.ctypes.data for x in found))
         begun = time.perf_counter()
         self._code.call(pointers, targets, place + (-place) % ALIGNMENT)
+        self._used(time.perf_counter() - begun)
+        return found
+
+    def members(
+        self, arrays: Sequence[Any], of_each: Sequence[bool], count: int, cores: int = 1
+    ) -> list[np.ndarray]:
+        """Results for many members, with a leading axis of them.
+
+        Args:
+            arrays: the arguments; with a leading axis of members where they differ.
+            of_each: which of them do.
+            count: number of members.
+            cores: how many threads take a part each.
+        """
+        given = [
+            np.ascontiguousarray(x, dtype) for x, dtype in zip(arrays, self._dtypes, strict=True)
+        ]
+        found = [np.empty((count, *shape), dtype) for shape, dtype in self._results]
+        steps = [x.strides[0] if each else 0 for x, each in zip(given, of_each, strict=True)]
+        steps += [math.prod(shape) * dtype.itemsize for shape, dtype in self._results]
+        strides = np.array(steps, np.int64)
+        code, begun = self._code, time.perf_counter()
+
+        def part(first: int, last: int) -> None:
+            places = [
+                x.ctypes.data + first * step
+                for x, step in zip([*given, *found], steps, strict=True)
+            ]
+            inputs, results = places[: len(given)], places[len(given) :]
+            work = np.empty(self.stored.workspace + ALIGNMENT, np.uint8)
+            place = work.ctypes.data
+            code.call_members(
+                self._pointers(*inputs), self._targets(*results),
+                place + (-place) % ALIGNMENT,
+                strides.ctypes.data, len(inputs), len(results), last - first,
+            )  # fmt: skip
+
+        bounds = np.linspace(0, count, max(1, min(cores, count)) + 1).astype(int).tolist()
+        threads = [
+            threading.Thread(target=part, args=ends)
+            for ends in zip(bounds[1:-1], bounds[2:], strict=True)
+        ]
+        for thread in threads:
+            thread.start()
+        part(*bounds[:2])
+        for thread in threads:
+            thread.join()
+        self._used(time.perf_counter() - begun)
+        return found
+
+    def _used(self, seconds: float) -> None:
+        """Take into account how long the code has run: from some time on it is optimized."""
         if self.stored.level == 0 and self._optimizer is None:
-            self._spent += time.perf_counter() - begun
+            self._spent += seconds
             if self._spent > self._worth:
                 self._optimizer = threading.Thread(target=self.optimize, daemon=True)
                 self._optimizer.start()
-        return found
 
     def optimize(self) -> None:
         """Replace the code by a faster one, which gives the same bits."""
         binary = object_code(zlib.decompress(self.stored.text).decode(), 1)
         code = Code(binary, ENTRY, self.stored.routines)
         self.stored, self._code = self.stored._replace(binary=binary, level=1), code
+        if self.optimized is not None:
+            self.optimized(self.stored)
 
 
 OPTIMIZING = 60e-6

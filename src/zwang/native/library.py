@@ -28,6 +28,11 @@ def provide(name: str) -> None:
     llvm.add_symbol(name, _address(name.removeprefix("zwang.")))
 
 
+def lapack_routines() -> Any:
+    """The module whose functions are LAPACK's (`dpotrf`, `dgtsv`, …), for Python."""
+    return _module("scipy.linalg._flapack")
+
+
 @functools.cache
 def _address(name: str) -> int:
     for module in MODULES:

@@ -59,6 +59,10 @@ class Code:
 
     _signature = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
+    _of_members = ctypes.CFUNCTYPE(
+        None, *[ctypes.c_void_p] * 4, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64
+    )
+
     def __init__(self, binary: bytes, name: str, routines: Iterable[str] = ()):
         for routine in routines:
             provide(routine)
@@ -70,3 +74,4 @@ class Code:
         self._engine.finalize_object()
         self.address = self._engine.get_function_address(name)
         self.call = self._signature(self.address)
+        self.call_members = self._of_members(self._engine.get_function_address(f"{name}_members"))

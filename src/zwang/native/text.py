@@ -7,7 +7,6 @@ from typing import Any
 from zwang.native.builder import Block, Builder, Value
 from zwang.native.types import constant_text
 
-
 EFFECTS = ("store ", "do ")
 """Beginnings of operations that change memory."""
 
@@ -97,5 +96,44 @@ def module_text(b: Builder, name: str) -> tuple[str, int]:
                 count += 1
         lines.append("  " + end(block))
     head = f"define void @{name}(ptr noalias %in, ptr noalias %out, ptr noalias %work) #0 {{"
-    parts = [*b.constants, head, *lines, "}", *sorted(set(b.calls.values()))]
+    parts = [*b.constants, head, *lines, "}", MEMBERS.replace("NAME", name)]
+    parts += sorted(set(b.calls.values()))
     return "\n".join([*parts, 'attributes #0 = { nounwind "no-builtins" }', ""]), count
+
+
+MEMBERS = """
+define void @NAME_members(ptr %in, ptr %out, ptr %work, ptr %steps, i64 %given, i64 %found, i64 %n)
+{
+begin:
+  %any = icmp sgt i64 %n, 0
+  br i1 %any, label %member, label %end
+member:
+  %m = phi i64 [ 0, %begin ], [ %following, %onward ]
+  call void @NAME(ptr %in, ptr %out, ptr %work)
+  %all = add i64 %given, %found
+  br label %test
+test:
+  %k = phi i64 [ 0, %member ], [ %next, %move ]
+  %more = icmp slt i64 %k, %all
+  br i1 %more, label %move, label %onward
+move:
+  %is_input = icmp slt i64 %k, %given
+  %array = select i1 %is_input, ptr %in, ptr %out
+  %beyond = sub i64 %k, %given
+  %index = select i1 %is_input, i64 %k, i64 %beyond
+  %slot = getelementptr ptr, ptr %array, i64 %index
+  %place = load ptr, ptr %slot
+  %step_at = getelementptr i64, ptr %steps, i64 %k
+  %step = load i64, ptr %step_at
+  %moved = getelementptr i8, ptr %place, i64 %step
+  store ptr %moved, ptr %slot
+  %next = add i64 %k, 1
+  br label %test
+onward:
+  %following = add i64 %m, 1
+  %again = icmp slt i64 %following, %n
+  br i1 %again, label %member, label %end
+end:
+  ret void
+}"""
+"""The function called for one member after another, whose arrays lie one behind the other."""

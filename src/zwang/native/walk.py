@@ -63,7 +63,7 @@ class Call:
     def known(self, i: int) -> np.ndarray | None:
         """An operand as an array of NumPy if it is constant."""
         x = self.inputs[i]
-        return known(x, self.dtypes[i]) if is_constant(x) else None
+        return known(x, self.dtypes[i]) if isinstance(x, np.ndarray) and is_constant(x) else None
 
     @property
     def in_memory(self) -> bool:
@@ -98,7 +98,7 @@ def emit_jaxpr(b: Builder, jaxpr: Jaxpr, consts: Sequence, arguments: Sequence) 
 
     def read(x) -> Scalars | Memory:
         if isinstance(x, Literal):
-            return constants(np.asarray(x.val, x.aval.dtype))
+            return constants(np.asarray(x.val, _aval(x).dtype))
         return environment[x]
 
     for variable, value in zip(jaxpr.constvars, consts, strict=True):
@@ -117,14 +117,14 @@ def emit_jaxpr(b: Builder, jaxpr: Jaxpr, consts: Sequence, arguments: Sequence) 
             eqn.primitive.name,
             eqn.params,
             inputs,
-            [x.aval.dtype for x in eqn.invars],
-            [x.aval.shape for x in eqn.invars],
+            [_aval(x).dtype for x in eqn.invars],
+            [_aval(x).shape for x in eqn.invars],
             [x.aval for x in eqn.outvars],
             ends,
         )
         results = _ruled(call)
         for variable, value in zip(eqn.outvars, results, strict=True):
-            if value.shape != variable.aval.shape:
+            if value.shape != _aval(variable).shape:
                 raise AssertionError(f"{eqn.primitive.name}: {value.shape} is not {variable.aval}")
             bind(variable, value)
         unused = [x for x in eqn.outvars if last.get(x, -1) < 0]
@@ -138,6 +138,11 @@ def emit_jaxpr(b: Builder, jaxpr: Jaxpr, consts: Sequence, arguments: Sequence) 
         if isinstance(value, Memory):
             value.buffer.live -= 1
     return results
+
+
+def _aval(x: Any) -> Any:
+    """Shape and type of a variable of a program, which JAX's own types do not say."""
+    return x.aval
 
 
 def _ruled(call: Call) -> list:

@@ -324,7 +324,7 @@ def _held(bound: Controller, state: State, inputs: Mapping[str, float] | None) -
     return np.array([given[name] for name in names], float)
 
 
-@partial(program, quick=True)
+@partial(program)
 def _accelerations(bound: Controller, s: State):
     """Acceleration without control, and what each actuator adds to it, in the mass metric."""
     dynamics = bound.dynamics

@@ -215,7 +215,7 @@ def decoupling(
     return Decoupling(degrees, authority, [rows[name] for name in names if name in rows])
 
 
-@partial(program, quick=True)
+@partial(program)
 def _reach(dynamics: Dynamics, servo: Servo, tried: tuple[tuple[str, int], ...], s: State):
     """`L_g L_f^(degree−1) y` at rows of unit length, (rows, nu), and each row's largest cosine with
     one actuator's effect; by constraint that is tried, given with its degree.

@@ -122,7 +122,7 @@ def zero_dynamics(
     )
 
 
-@partial(program, quick=True)
+@partial(program)
 def _linearized(bound: Controller, s: State):
     """Residuals that are 0 on Z, their Jacobian D, the closed loop's Jacobian J, and ẋ; in
     directions (N⁺ δq, δv).

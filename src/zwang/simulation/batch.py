@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +25,7 @@ from zwang.arguments import (
     real_array,
 )
 from zwang.arrays import require_float64
-from zwang.compile import AbstractCompiler, BatchProgram, over_members, requested
+from zwang.compile import Many
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError, Result, SimulationError
 from zwang.simulation.batch_result import Batch, whole_params
@@ -84,9 +85,7 @@ class Program:
     """A batch ready to run, compiled once; calling it runs every member and gives a `Batch`.
 
     Attributes:
-        one_kernel: whether all members of a chunk run in one kernel.
-        memory_per_member: bytes that the program holds for each member of a chunk, results
-            included.
+        memory_per_member: bytes that the program needs for a member, results included.
     """
 
     def __init__(self, motions: _Motions, members: _Members, chunk: int, cores: int | None):
@@ -94,11 +93,9 @@ class Program:
         self._model, self._times, self._members = motions.model, motions.times, members
         self._size = min(chunk, -(-members.number // self._workers))
         example = members.part(0, self._size)
-        self._compiled = BatchProgram(
-            _all_members, (motions,), example, self._size, motions.compiler
-        )
-        self.one_kernel = self._compiled.one_kernel
-        self.memory_per_member = self._compiled.memory // self._size
+        one = functools.update_wrapper(functools.partial(_one_member, motions), _one_member)
+        self._compiled = Many(one, motions.axes, example)
+        self.memory_per_member = self._compiled.memory
 
     def with_members(self, q0, v0, params: dict) -> Program:
         """The same program for other members: arrays with a leading axis of members where those had
@@ -203,8 +200,6 @@ def batch(
     chunk: int | None = None,
     cores: int | None = None,
     precision: Precision = "double",
-    compiler: AbstractCompiler | None = None,
-    often: bool | None = None,
     progress: Callable[[float], None] | None = None,
     **options,
 ) -> Batch:
@@ -224,10 +219,6 @@ def batch(
             members.
         precision: "single" for 32-bit numbers, which needs a `step`: about 1e-7 of each quantity is
             lost in every step. The `violation` that it leaves is found in double precision.
-        compiler: `zw.Fused()` pays where the members are worth half a minute of compiling: on a
-            processor all members of a chunk run in one kernel, in half the time (docs/performance),
-            if the model fits into one. Otherwise as in `zw.program`.
-        often: replaced by `compiler=zw.Fused()`.
         options: `rtol`, `atol`, `step`, `longest_step`, `stop`, `integrator`, `drift`,
             `pseudoinverse`, `start_tolerance`, `max_steps` of `zw.trajectory`.
 
@@ -251,7 +242,6 @@ def batch(
         chunk=chunk,
         cores=cores,
         precision=precision,
-        compiler=requested(compiler, often, "zw.batch", decorators=1),
         **options,
     )
     return run(Listener.of(progress))
@@ -267,8 +257,6 @@ def prepare(
     chunk: int | None = None,
     cores: int | None = None,
     precision: Precision = "double",
-    compiler: AbstractCompiler | None = None,
-    often: bool | None = None,
     **options,
 ) -> Program:
     """`batch`, compiled but not run yet: to run it again, or to time it. Arguments as there."""
@@ -289,7 +277,6 @@ def prepare(
     cores = None if cores is None else count(cores, "cores", least=1)
     times = np.asarray(real_array(times, "times", "instants [s]"))
     params = {name: np.asarray(numbers(x, f"params[{name!r}]")) for name, x in params.items()}
-    compiler = requested(compiler, often, "prepare")
     if precision != "double":
         if options.get("step") is None:
             raise ModelError(
@@ -297,7 +284,7 @@ def prepare(
                 "give step=, the length of a step in seconds."
             )
         options.setdefault("pseudoinverse", IN_SINGLE)
-    motions = _Motions(model, times, options, axes, precision, compiler)
+    motions = _Motions(model, times, options, axes, precision)
     return Program(motions, _Members((q0, v0, params), axes, members), chunk, cores)
 
 
@@ -309,7 +296,6 @@ class _Motions(NamedTuple):
     options: dict
     axes: tuple
     precision: Precision
-    compiler: AbstractCompiler
 
     def one(self, q, v, p) -> Trajectory:
         """The motion of one member."""
@@ -321,17 +307,15 @@ class _Motions(NamedTuple):
         return violations(self.model, q, v, whole_params(self.model, p), found)
 
 
-def _all_members(motions: _Motions, q0, v0, params) -> Trajectory:
-    """The motions of all members; with single precision in 32-bit numbers, their violations in
-    64-bit ones.
+def _one_member(motions: _Motions, q0, v0, params) -> Trajectory:
+    """The motion of one member; with single precision in 32-bit numbers, its violation in 64-bit
+    ones.
     """
-    axes, compiler = motions.axes, motions.compiler
-    many = over_members(motions.one, axes, compiler)
     if motions.precision == "double":
-        return many(q0, v0, params)
-    found = narrowed(many)(q0, v0, params)
-    of_each = over_members(motions.violation, (*axes, 0), compiler)
-    return dataclasses.replace(found, violation=of_each(q0, v0, params, found))
+        return motions.one(q0, v0, params)
+    found = narrowed(motions.one)(q0, v0, params)
+    violation = motions.violation(q0, v0, params, found)
+    return dataclasses.replace(found, violation=violation)
 
 
 def _axes(model: Model, q0, v0, params: dict) -> tuple[tuple, int]:

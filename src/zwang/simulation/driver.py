@@ -6,19 +6,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import equinox as eqx
 import numpy as np
 
 from zwang.algebra.pseudoinverse import Proximal
 from zwang.arrays import on_device
+from zwang.compile import prepared
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.errors import Result
 from zwang.simulation.branch_start import meeting
 from zwang.simulation.conditions import refuse_undefined
-from zwang.simulation.engine import Engine, Execution
 from zwang.simulation.pace import Pace, jumping_force, stiff_gain
 from zwang.simulation.reached import Clock
 from zwang.simulation.results import Steps, Switched
@@ -44,7 +44,7 @@ from zwang.simulation.watch import (
 from zwang.stepping.base import AbstractIntegrator
 from zwang.stepping.step import Progress
 from zwang.stepping.step_control import Tolerances
-from zwang.stepping.step_loop import CHUNK
+from zwang.stepping.step_loop import CHUNK, History, advance
 
 RECENT = 8
 """Steps before a turn, the longest of which is tried first after it."""
@@ -101,6 +101,7 @@ class RunDriver:
         turned: every change of topology.
         detail: what could not be switched, or which constraints end the run, or None.
         changes: a sentence for each change of the method for A⊕.
+        engine: what the steps are compiled by, once there are any.
     """
 
     def __init__(
@@ -117,7 +118,6 @@ class RunDriver:
         model: Model,
         changeable: bool,
         conditions: Sequence[str] = (),
-        execution: Execution = "auto",
         keeper: Keeper | None = None,
     ):
         self.model, self.changeable, self.keeper = model, changeable, keeper
@@ -135,8 +135,7 @@ class RunDriver:
             progress,
         )
         self.conditions = tuple(conditions)
-        end = float(instants[-1])
-        self.engine = Engine(execution, integrator, events, tolerances, limit, end)
+        self.engine = ""
         self.parts: list[Steps] = []
         self.dropped = 0
         self.turned: list[Switched] = []
@@ -167,7 +166,7 @@ class RunDriver:
             while done < len(instants):
                 until, window = self._window(float(here.t), done)
                 before = here
-                here, history = self.engine.advance(self.flow, here, window, said)
+                here, history = self._advanced(here, window)
                 if interrupted := int(here.result) == Result.INTERRUPTED:
                     here = eqx.tree_at(lambda p: p.result, here, before.result)
                     if self.keeper is not None:  # it goes on from whole chunks
@@ -223,6 +222,16 @@ class RunDriver:
         except KeyboardInterrupt:
             return Result.INTERRUPTED, here
         return Result.SUCCESS, here
+
+    def _advanced(self, here: Progress, window: np.ndarray) -> tuple[Progress, History]:
+        """A chunk of steps."""
+        given: tuple[Any, ...] = (
+            self.flow, self.integrator, self.events, here, window, self.tolerances, self.limit
+        )  # fmt: skip
+        if not self.engine:
+            program = prepared(advance, *given, make=True)
+            self.engine = "JAX" if program is None else program.engine
+        return advance(*given)
 
     def _add(self, here: Progress, done: int) -> int:
         """Keep a state that no step ended on; 1 if it is the next sample, else 0."""

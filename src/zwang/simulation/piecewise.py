@@ -20,7 +20,6 @@ from zwang.dynamics.evaluation import BoundEvaluation, ModelEvaluation
 from zwang.dynamics.model import Model
 from zwang.errors import Result, SimulationError
 from zwang.simulation.driver import RECENT_TURNS, RunDriver
-from zwang.simulation.engine import execution_of
 from zwang.simulation.listener import Listener
 from zwang.simulation.run_setup import RunRequest, set_up
 from zwang.simulation.switching import Switch
@@ -152,7 +151,6 @@ class PiecewiseRun:
             model=pushed,
             changeable=setup.changeable,
             conditions=setup.conditions,
-            execution=execution_of(None),
         )
 
     @property
@@ -196,7 +194,6 @@ class PiecewiseRun:
             return
         driver, begun = self._driver, self.t
         driver.instants = np.array([begun, begun + duration])
-        driver.engine.end = begun + duration
         result, self._here = driver.run(self._here)
         # nothing is left behind but what the next piece looks back at
         driver.parts, driver.turned = driver.parts[-LOOKED_BACK:], driver.turned[-RECENT_TURNS:]
@@ -213,7 +210,7 @@ class PiecewiseRun:
         held: Any = np.asarray(flow.held_input(self._here.controller_state))
         dynamics = flow.with_input(held).dynamics
         found = BoundEvaluation(dynamics, flow.drift).untreated(self.t, np.asarray(self._here.y))
-        at, rates, nq = found.last, np.asarray(found.rates)[:, 0], self.model.system.nq
+        at, rates, nq = found.at, np.asarray(found.rate), self.model.system.nq
         balance = _product(np.asarray(at.M), rates[nq:]) - np.asarray(at.F)
         residuals = np.concatenate([np.asarray(at.phi), np.asarray(at.psi)])
         return Observed(

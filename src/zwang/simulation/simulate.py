@@ -27,7 +27,6 @@ from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.dynamics.model import Model
 from zwang.errors import Result, SimulationError
 from zwang.simulation.driver import Keeper, RunDriver
-from zwang.simulation.engine import Execution, execution_of
 from zwang.simulation.listener import Listener
 from zwang.simulation.results import Run, Steps
 from zwang.simulation.run_setup import RunRequest, RunSetup, set_up
@@ -63,7 +62,6 @@ def simulate(
     start_tolerance: float = START_TOLERANCE,
     max_steps: int = 1_000_000,
     progress: Callable[[float], None] | None = None,
-    execution: Execution | None = None,
     throw: bool = True,
     keeper: Keeper | None = None,
 ) -> Run:
@@ -103,11 +101,6 @@ def simulate(
         max_steps: limit of attempted steps.
         progress: called between chunks of steps with the fraction done, a `float` that also says
             `time`, `speed`, `violation` and `left` (`zwang.simulation.reached.Reached`).
-        execution: where steps are taken: `"host"` (NumPy around one compiled evaluation of the
-            model, ready within seconds), `"compiled"` (one compiled loop, some ten times as fast
-            and as long to compile), or `"auto"`, the default: on the host until the loop is
-            compiled behind it, if the run lasts that long. Steps agree to round-off.
-            `ZWANG_EXECUTION` has the last word.
         throw: raise if the run does not reach its end; otherwise read `run.result`.
         keeper: what keeps the steps on the disk in place of the run; use `zw.long_run`.
 
@@ -154,7 +147,7 @@ def simulate(
     setup = set_up(asked)
     kept = optional(keeper, Keeper, "keeper", "what zw.long_run keeps a run with")
     heard = Listener.of(progress)
-    driver = _driver(asked, setup, heard, execution_of(execution), kept)
+    driver = _driver(asked, setup, heard, kept)
     result, here = driver.run(setup.here)
     driver.detail = driver.detail or heard.sentence or None
     run = _run_of(asked, setup, driver, result, here)
@@ -167,7 +160,6 @@ def _driver(
     asked: RunRequest,
     setup: RunSetup,
     progress: Listener,
-    execution: Execution,
     keeper: Keeper | None,
 ) -> RunDriver:
     """What takes a run from its first state to its last."""
@@ -183,7 +175,6 @@ def _driver(
         model=asked.model,
         changeable=setup.changeable,
         conditions=setup.conditions,
-        execution=execution,
         keeper=keeper,
     )
 
@@ -221,7 +212,7 @@ def _attributes(setup: RunSetup, driver: RunDriver, here: Progress) -> dict[str,
         "integrator": type(driver.integrator).__name__,
         "pseudoinverse": repr(driver.flow.dynamics.pseudoinverse),
         "method_changes": [x for x in (setup.change, *driver.changes) if x],
-        "execution": driver.engine.description,
+        "engine": driver.engine,
     }
 
 

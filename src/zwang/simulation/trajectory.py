@@ -67,7 +67,6 @@ ON_HOST = {
     "loop": "a sampled controller is asked on the host",
     "formulation": "other equations of motion are for comparisons",
     "progress": "nothing leaves a compiled program",
-    "execution": "all of it is one compiled program",
 }
 """Arguments of `zw.simulate` that a trajectory, and with it a batch, cannot take, and why."""
 OPTIONS = (
@@ -204,8 +203,8 @@ def trajectory(
     """The motion of a model at given times, inside `jit`, `vmap`, `grad` and `jacfwd`.
 
     The start is moved onto the constraints, least in the mass metric; the derivative is that of the
-    moved start. For many calls compile it whole by `zw.program(f, compiler=zw.Fused())`, or where
-    `jax.jit` is needed by `jax.jit(f, compiler_options=zw.compiler_options())`.
+    moved start. For many calls compile it whole by `zw.program(f)`, or where `jax.jit` is needed by
+    `jax.jit(f, compiler_options=zw.compiler_options())`.
 
     Args:
         model: the model.

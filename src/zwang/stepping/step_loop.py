@@ -3,7 +3,7 @@
 `advance` runs a chunk of steps and gives every accepted step back; the host calls it again with
 where it ended. State, sample times, tolerances, step and parameters are all traced, so that none of
 them compiles anything anew; between chunks the host shows progress, collects the steps and may stop
-without losing what was reached. `advance_on_host` does the same by NumPy.
+without losing what was reached.
 
 Samples are stepped to, not interpolated, and so are the instants at which the flow changes (a
 controller that holds its last control, `Progress.controller_state`).
@@ -11,17 +11,11 @@ controller that holds its last control, `Progress.controller_state`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, NamedTuple, cast
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int
 
-from zwang.arithmetic import on_host
 from zwang.compile import model_program
 from zwang.errors import Result
 from zwang.stepping.base import AbstractIntegrator
@@ -75,24 +69,6 @@ class History(eqx.Module):
             self.applied.at[slot].set(tried.applied),
         )
 
-    @classmethod
-    def of(cls, steps: Sequence[tuple[Attempt, int]], n: int, k: int) -> History:
-        """Steps that were kept, each with its sample or −1."""
-        tried, target = [x for x, _ in steps], [i for _, i in steps]
-        column: Any = lambda name: np.array([getattr(x, name) for x in tried], float)
-        at: Any = lambda name: np.array([getattr(x.progress, name) for x in tried], float)
-        count: Any = len(steps)
-        return cls(
-            count,
-            at("t"),
-            at("y").reshape(count, n),
-            cast(Any, np.array(target, int)),
-            column("log_det"),
-            column("violation"),
-            column("residual"),
-            column("applied").reshape(count, k),
-        )
-
 
 @model_program
 def advance(
@@ -123,52 +99,3 @@ def advance(
     empty = History.empty(len(progress.y), len(held))
     progress, history, _ = jax.lax.while_loop(running, once, (progress, empty, jnp.asarray(0)))
     return progress, history
-
-
-class _Method(NamedTuple):
-    """What a step asks of its integrator, looked up once: an Equinox module makes a method anew
-    each time, which takes as long as ten sums.
-    """
-
-    step: Callable
-    order: int
-
-
-def advance_on_host(
-    flow: ManifoldFlow,
-    integrator: AbstractIntegrator,
-    events: EventFunctions,
-    progress: Progress,
-    targets: np.ndarray,
-    tolerances: Tolerances,
-    limit: Any,
-    until: Callable[[Progress], bool],
-) -> tuple[Progress, History]:
-    """`advance` by NumPy around one compiled evaluation of the model; it also ends where `until`
-    says so after a step, and with the steps so far, as `INTERRUPTED`, at a Ctrl-C.
-    """
-    # numbers as numbers: a power of an array without axes has another last digit, and a run must
-    # not depend on where the clock cuts it into chunks
-    p, k, steps = jax.tree_util.tree_map(lambda x: np.asarray(x)[()], progress), 0, []
-    method: Any = _Method(partial(type(integrator).step, integrator), integrator.order)
-    # a trial step may overflow, and is then refused; no warning is wanted for it
-    try:
-        with on_host(), np.errstate(all="ignore"):
-            while (
-                int(p.result) == Result.SUCCESS
-                and len(steps) < CHUNK
-                and k < CHUNK
-                and np.isfinite(targets[k])
-                and not until(p)
-            ):
-                tried = attempt(flow, method, events, p, targets[k], tolerances, limit)
-                p = tried.progress
-                if tried.kept:
-                    steps.append((tried, k if tried.on_sample else -1))
-                k += int(tried.on_sample)
-    except KeyboardInterrupt:
-        # it may come between any two lines: what the last step in the list says is whole
-        p = steps[-1][0].progress if steps else p
-        p = p._replace(result=cast(Any, np.int64(Result.INTERRUPTED)))
-    held = len(flow.held_input(p.controller_state))
-    return p, History.of(steps, len(p.y), held)

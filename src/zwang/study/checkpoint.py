@@ -50,7 +50,6 @@ def state_of(driver: RunDriver, here: Progress, done: int) -> dict[str, np.ndarr
         "pseudoinverse": type(dynamics.pseudoinverse).__name__,
         "singular_mass": bool(dynamics.singular_mass),
         "changes": driver.changes,
-        "steps": driver.engine.steps,
         "turned": [dataclasses.asdict(x) for x in driver.turned[-RECENT_TURNS:]],
     }
     found[ABOUT] = np.frombuffer(json.dumps(about).encode(), np.uint8)
@@ -79,7 +78,6 @@ def restore(
         if f"{LAST}{i}.t" in checkpoint
     ]
     driver.changes = list(about["changes"])
-    driver.engine.steps = dict(about["steps"])
     driver.turned = [switched(x) for x in about["turned"]]
     here = jax.tree_util.tree_map(np.asarray, here)
     return with_leaves(here, _below(checkpoint, STATE), "state"), int(about["done"])

@@ -13,7 +13,6 @@ from zwang.archive.growing import ROWS_OF_A_CHUNK, GrowingRun
 from zwang.errors import OutputError, Result
 from zwang.files.reading import shown_path
 from zwang.simulation.driver import RECENT_TURNS, RunDriver
-from zwang.simulation.engine import Execution
 from zwang.simulation.results import Run, Steps
 from zwang.simulation.results.stored import record_of
 from zwang.stepping.step import Progress
@@ -37,7 +36,6 @@ class RunKeeper:
 
     Args:
         store: the folder.
-        execution: where steps are taken, "host" or "compiled".
         every: seconds between two commits, at least.
         manifest: a record of the run → what the folder says of it.
         start: start, sample times and parameters.
@@ -50,13 +48,12 @@ class RunKeeper:
     def __init__(
         self,
         store: GrowingRun,
-        execution: Execution,
         every: float,
         manifest: Callable[[dict[str, Any]], dict[str, Any]],
         start: Mapping[str, np.ndarray],
         settings: dict[str, Any],
     ):
-        self.store, self.execution, self.every = store, execution, every
+        self.store, self.every = store, every
         self.manifest, self.start, self.settings = manifest, start, settings
         self.marker, self.computed = store.marker, 0
         self._turns_dropped = 0
@@ -66,8 +63,6 @@ class RunKeeper:
         self._committed_at = time.perf_counter()
 
     def begin(self, driver: RunDriver, here: Progress, done: int) -> tuple[Progress, int]:
-        # where steps are taken decides their last digits, and must not change along the run
-        driver.engine.execution = self.execution
         self._driver = driver
         if not self.store.exists:
             probe = Run(

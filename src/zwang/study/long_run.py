@@ -21,7 +21,6 @@ from zwang.archive.growing import GrowingRun
 from zwang.archive.load import STRATEGIES
 from zwang.archive.sources import rebuilt
 from zwang.arguments import (
-    choice,
     count,
     host_only,
     instance,
@@ -36,7 +35,6 @@ from zwang.dynamics.model import Model
 from zwang.errors import ModelError, Result
 from zwang.files.reading import file_name, shown_path
 from zwang.provenance import Source
-from zwang.simulation.engine import execution_of
 from zwang.simulation.listener import Listener
 from zwang.simulation.results import Run
 from zwang.simulation.results.stored import PARAMETER, leaves_by_name, with_leaves
@@ -131,8 +129,7 @@ def long_run(
     """Simulate, and keep the steps in a folder while the run grows; the same call, or `zw.resume`,
     goes on where it was ended.
 
-    Every step has the digits that `zw.simulate` with the same `execution` gives, whether the run
-    was interrupted or not.
+    Every step has the digits that `zw.simulate` gives, whether the run was interrupted or not.
 
     Args:
         model, q0, v0: as in `zw.simulate`.
@@ -141,8 +138,7 @@ def long_run(
         every: seconds between two commits, at least; a kill costs what was computed since the last
             one. Memory holds what is not committed, at most 4096 steps.
         progress: as in `zw.simulate`.
-        options: further options of `zw.simulate`. `execution` is "compiled" by default; "auto" is
-            refused, as the last digits would depend on how fast the loop is compiled.
+        options: further options of `zw.simulate`.
 
     Returns:
         A `LongRun`, also where the motion ended early.
@@ -171,11 +167,6 @@ def long_run(
     if times is None:
         length: Any = number(duration, "duration", above=0, unit="s")
         times = t0 + np.linspace(0.0, length, count(samples, "samples", least=2))
-    options["execution"] = choice(
-        execution_of(options.get("execution") or "compiled"),
-        "execution of a long run",
-        ("host", "compiled"),
-    )
     asked = _Asked.of(model, q0, v0, np.asarray(real_array(times, "times", "instants")), options)
     out = file_name(out, "long_run: out")
     store, long = GrowingRun(out), LongRun(out, model)
@@ -188,9 +179,7 @@ def long_run(
     # called again after the end, as a script that is started anew does
     if long.result is not Result.INTERRUPTED:
         return long
-    keeper = RunKeeper(
-        store, options["execution"], every, asked.manifest, asked.start, asked.settings
-    )
+    keeper = RunKeeper(store, every, asked.manifest, asked.start, asked.settings)
     heard = Listener.of(progress)
     run = simulate(
         model, q0, v0, times=times, throw=False, progress=heard, keeper=keeper, **options

@@ -223,9 +223,6 @@ class Plan:
         span: dict[str, Any] = {"t0": float(self.times[0])}
         if not {"duration", "times"} & set(changes):
             span["times"] = self.times.tolist()
-        if self.is_one_by_one:
-            # a worker and this process must not go over to the compiled loop at other steps
-            span["execution"] = "compiled"
         span["params"] = written(self.model, {**further, **given}) if given or further else None
         return simulate(self.model, q0, v0, **{**span, "throw": False, **options, **changes})
 

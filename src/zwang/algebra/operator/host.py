@@ -10,7 +10,7 @@ import numpy as np
 
 from zwang.algebra.judgement import row_scale, units_of
 from zwang.algebra.pseudoinverse.proximal import LEAST_ROW, Proximal
-from zwang.compile import lapack_routines
+from zwang.native.library import lapack_routines
 
 
 class HostMass:

@@ -9,5 +9,4 @@
 | `source_digest` | zwang's own sources, and whether its modules still hold what these made |
 | `environment` | versions, processor and settings |
 | `store` | the folder of files |
-| `prefetch` | what a task used last time, read on another core |
 """

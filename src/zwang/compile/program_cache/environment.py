@@ -10,13 +10,14 @@ import equinox
 import jax
 import jaxlib.version
 import jaxtyping
+import llvmlite
 import numpy as np
 
 from zwang.compile.folder import processor
 
 NO_EFFECT = ("cache", "log", "traceback", "explain", "profile", "dump", "hash_")
 """Parts of names of JAX's settings that change nothing of a program."""
-VARIABLES = ("JAX_", "XLA_", "TF_", "EQX_", "JAXTYPING_", "ZWANG_ONE_KERNEL", "ZWANG_COMPILER")
+VARIABLES = ("JAX_", "EQX_", "JAXTYPING_")
 """Beginnings of names of environment variables that may change a program."""
 
 
@@ -25,7 +26,7 @@ def environment_key() -> str:
     versions = [
         sys.version,
         sys.implementation.cache_tag or "",
-        *(x.__version__ for x in (jax, equinox, np, jaxtyping)),
+        *(x.__version__ for x in (jax, equinox, np, jaxtyping, llvmlite)),
     ]
     versions += [jaxlib.version.__version__, *(x.__file__ or "" for x in (jax, equinox, np))]
     config: Any = jax.config

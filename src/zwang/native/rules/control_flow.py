@@ -114,7 +114,7 @@ class Carried:
 
     def __init__(self, b: Builder, start: Sequence, dtypes: Sequence, in_memory: set[int]):
         self.b, self.dtypes = b, dtypes
-        self.slots: list[Memory | Scalars] = []
+        self.slots: list[Any] = []
         self._start: list[Scalars] = []
         for i, (x, dtype) in enumerate(zip(start, dtypes, strict=True)):
             size = math.prod(x.shape)

@@ -105,14 +105,30 @@ def singular_values(call: Call) -> list:
         s = _room(b, DOUBLE, k)
         info = _room(b, WHOLE, 1)
         if not k:
-            return [np.empty(x.shape[len(where):], object) for x in call.outputs]
+            return [np.empty(x.shape[len(where) :], object) for x in call.outputs]
         A = copy_of(call, 0, where)
         # the routine sees Aᵀ = V S Uᵀ
         v, u = new_memory(b, DOUBLE, (columns[1], n)), new_memory(b, DOUBLE, (m, columns[0]))
         size = 4 * k * k + 7 * k + max(m, n) + 64 * (m + n) + 64
         work, whole = _room(b, DOUBLE, size), _room(b, WHOLE, 8 * k)
-        routine(b, "dgesdd", job, n, m, A, n, s, v, n, u, columns[0] if vectors else 1,
-                work, size, whole, info)
+        routine(
+            b,
+            "dgesdd",
+            job,
+            n,
+            m,
+            A,
+            n,
+            s,
+            v,
+            n,
+            u,
+            columns[0] if vectors else 1,
+            work,
+            size,
+            whole,
+            info,
+        )
         values = checked(b, info, scalars(b, s))
         if not vectors:
             return [values]
@@ -131,12 +147,25 @@ def eigenvalues(call: Call) -> list:
 
     def of_one(where: tuple) -> list:
         if not n:
-            return [np.empty(x.shape[len(where):], object) for x in call.outputs]
+            return [np.empty(x.shape[len(where) :], object) for x in call.outputs]
         A, w, info = copy_of(call, 0, where), _room(b, DOUBLE, n), _room(b, WHOLE, 1)
         size, whole = 1 + 6 * n + 2 * n * n, 3 + 5 * n
         # the lower triangle of rows is the upper one of columns
-        routine(b, "dsyevd", "V", "U" if lower else "L", n, A, n, w, _room(b, DOUBLE, size), size,
-                _room(b, WHOLE, whole), whole, info)
+        routine(
+            b,
+            "dsyevd",
+            "V",
+            "U" if lower else "L",
+            n,
+            A,
+            n,
+            w,
+            _room(b, DOUBLE, size),
+            size,
+            _room(b, WHOLE, whole),
+            whole,
+            info,
+        )
         vectors = checked(b, info, scalars(b, A)).T
         return [vectors, checked(b, info, scalars(b, w))]
 
@@ -182,4 +211,3 @@ def _transposed_copy(call: Call, where: tuple, rows: int, columns: int) -> Memor
     head = Memory(target.buffer, DOUBLE, (m, n), (1, m))
     fill(b, head, part(call.inputs[0], where))
     return target
-

@@ -76,9 +76,9 @@ class Samples:
         for i in range(len(t)):
             evaluation = flow.with_input(applied[i]).evaluation
             at = evaluation.untreated(t[i], np.concatenate([q[i], v[i]]))
-            last = at.last
+            last = at.at
             parts = last.phi, last.psi, dense(last.A), last.b, last.M, last.F, last.actuator_force
-            found.append([*(np.asarray(x) for x in parts), np.asarray(at.rates)[nq:, 0]])
+            found.append([*(np.asarray(x) for x in parts), np.asarray(at.rate)[nq:]])
             controls.append(last.control)
         control = jax.tree_util.tree_map(lambda *x: np.stack(x), *controls)
         phi, psi, A, b, M, F, actuator_force, rate = (np.stack(x) for x in zip(*found, strict=True))

@@ -99,7 +99,7 @@ class Interpolant:
     @cached_property
     def _is_compiled(self) -> bool:
         """Whether the program for many instants is at hand or kept."""
-        return prepared(_projected, *self._example, make=False)
+        return prepared(_projected, *self._example, make=False) is not None
 
     @property
     def _example(self) -> tuple:

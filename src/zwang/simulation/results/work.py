@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.compile import lapack_routines
+from zwang.native.library import lapack_routines
 
 
 def work_of(t: np.ndarray, power: np.ndarray) -> tuple[np.ndarray, float]:
