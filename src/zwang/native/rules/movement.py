@@ -233,6 +233,7 @@ MOST_COUNTED = 6000
     "stop_gradient",
     "reduce_precision",
     "layout_constraint",
+    "zwang_forward_only",
     "optimization_barrier",
 )
 def unchanged(call: Call) -> list:
