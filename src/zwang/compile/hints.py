@@ -40,6 +40,18 @@ def with_batch_rule(leading: Callable) -> Callable[[Callable], Callable]:
     return decorated
 
 
+def over_rows(function: Callable) -> Callable:
+    """A function applied to each row of its arguments: by a loop in native code, where rows side by
+    side would be written one after the other, and side by side elsewhere.
+
+    Args:
+        function: of arrays, to a pytree of arrays.
+    """
+    if is_native():
+        return lambda *rows: jax.lax.map(lambda row: function(*row), rows)
+    return jax.vmap(function)
+
+
 def for_any_member(x: jax.Array) -> jax.Array:
     """Whether a truth value holds for any member of a batch, as the condition of a branch that is
     to be taken by none if all can do without it; for each member by itself where that is not to be

@@ -22,6 +22,7 @@ import numpy as np
 from jaxtyping import Array, Bool
 
 from zwang.compile import model_program
+from zwang.compile.hints import over_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
 
@@ -46,7 +47,7 @@ def leaves_no_branch(dynamics: Dynamics, s: State, w) -> Bool[Array, ""]:
     def drawn(w):
         """Random directions as long as w in the mass metric."""
         random = jnp.asarray(np.random.default_rng(1829).standard_normal((DRAWN, len(w))))
-        random = jax.vmap(mass.unweigh)(random)
+        random = over_rows(mass.unweigh)(random)
         return random * (speed(w) / jnp.maximum(jax.vmap(speed)(random), 1e-300))[:, None]
 
     def leaves(r, sizes):
@@ -65,8 +66,8 @@ def leaves_no_branch(dynamics: Dynamics, s: State, w) -> Bool[Array, ""]:
         twice = jax.jvp(once, (s.q, v, s.t), along(s.q, v, s.t))[1]
         return jnp.zeros(rows.m).at[rows.velocity_rows].set(twice)
 
-    moving = leaves(rate(s.v, w), jax.vmap(rate)(drawn(s.v), drawn(w)[::-1]))
+    moving = leaves(rate(s.v, w), over_rows(rate)(drawn(s.v), drawn(w)[::-1]))
     asked = jnp.concatenate([w[None], drawn(w)])
-    b = jax.vmap(lambda v: dynamics.rhs(State(s.q, v, s.t)))
+    b = over_rows(lambda v: dynamics.rhs(State(s.q, v, s.t)))
     form = 0.5 * (b(asked) + b(-asked)) - b(0 * w[None])
     return jnp.where(jnp.any(s.v != 0), moving, leaves(form[0], form[1:]))

@@ -16,7 +16,7 @@ from jaxtyping import Array, Bool, Float
 
 from zwang.algebra.judgement import ABSENT
 from zwang.arithmetic import without_derivative
-from zwang.compile.hints import for_any_member
+from zwang.compile.hints import for_any_member, over_rows
 from zwang.dynamics.consistency import SECOND_ORDER
 from zwang.dynamics.drift import Projection
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
@@ -144,11 +144,11 @@ def _looked(dynamics: Dynamics, s: State, span, force, dq, sign) -> tuple[Array,
     place = _speed(mass, s.q) if len(s.q) == len(s.v) else size_of(jnp, s.q, unit)
     free = _speed(mass, mass.solve(force))
     extent = extent_of(jnp, place, _speed(mass, s.v), free, unit, span)
-    w = jax.vmap(mass.unweigh)(jnp.asarray(directions_of(dynamics.system.nv)))
+    w = over_rows(mass.unweigh)(jnp.asarray(directions_of(dynamics.system.nv)))
     weighted = _with_lengths(dynamics, length).weighted(mass, A)
     along = tangent_of(jnp, functools.partial(_speed, mass), weighted.tangent(w[0]), m)
     asked = jnp.concatenate([w, along[None]])
-    b = jax.vmap(lambda v: dynamics.rhs(State(s.q, v, s.t)))
+    b = over_rows(lambda v: dynamics.rhs(State(s.q, v, s.t)))
     found = b(jnp.concatenate([asked, -asked, 0 * w[:1]]))
     curved = 0.5 * (found[: len(asked)] + found[len(asked) : -1]) - found[-1]
     step = neighbourhood(jnp, _speed(mass, weighted.correct(curved[-1])), m, extent)
@@ -196,13 +196,13 @@ def judged(dynamics: Dynamics, s: State) -> tuple[Bool[Array, ""], Bool[Array, "
 
     def looked_at() -> tuple[Bool[Array, ""], Bool[Array, ""]]:
         drawn = jnp.asarray(np.random.default_rng(1829).standard_normal((TANGENT, len(s.v))))
-        drawn = jax.vmap(mass.unweigh)(drawn)
+        drawn = over_rows(mass.unweigh)(drawn)
         weighted = dynamics.weighted(mass, A)
-        *tangent, w = jax.vmap(weighted.tangent)(jnp.concatenate([drawn, free[None]]))
+        *tangent, w = over_rows(weighted.tangent)(jnp.concatenate([drawn, free[None]]))
         tangent = jnp.stack(tangent)
         i, j = np.triu_indices(TANGENT, 1)
         asked = jnp.concatenate([drawn, tangent, tangent[i] + tangent[j], w[None]])
-        b = jax.vmap(lambda v: dynamics.rhs(State(s.q, v, s.t))[c.velocity_rows])
+        b = over_rows(lambda v: dynamics.rhs(State(s.q, v, s.t))[c.velocity_rows])
         still = b(0 * asked[:1])
         form = still - 0.5 * (b(asked) + b(-asked))
         size, single, both = jnp.split(form[:-1], [TANGENT, 2 * TANGENT])
@@ -230,8 +230,8 @@ def _acts(dynamics: Dynamics, s: State, A) -> Bool[Array, " rows"]:
     """
     c = dynamics.constraints
     steps = jnp.asarray(probes(dynamics.system.nv))
-    moved = jax.vmap(lambda d: dynamics.position_residual(State(dynamics.move(s, d), s.v, s.t)))
-    pushed = jax.vmap(lambda d: dynamics.velocity_residual(State(s.q, s.v + d, s.t)))
+    moved = over_rows(lambda d: dynamics.position_residual(State(dynamics.move(s, d), s.v, s.t)))
+    pushed = over_rows(lambda d: dynamics.velocity_residual(State(s.q, s.v + d, s.t)))
     change = jnp.zeros((len(steps), c.m))
     change = change.at[:, c.velocity_rows].set(pushed(steps) - dynamics.velocity_residual(s))
     # ψ of a position row is linear in v even where its gradient is round-off

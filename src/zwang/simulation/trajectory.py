@@ -28,7 +28,7 @@ from zwang.arithmetic import without_derivative
 from zwang.arrays import is_concrete
 from zwang.call import misfits_named
 from zwang.compile import model_program
-from zwang.compile.hints import set_row, while_loop
+from zwang.compile.hints import over_rows, set_row, while_loop
 from zwang.display import present
 from zwang.dynamics.drift import AbstractDrift, Projection
 from zwang.dynamics.initial_conditions import START_TOLERANCE
@@ -435,4 +435,4 @@ def violations(model: Model, q0, v0, params: PyTree, found: Trajectory) -> Float
         dynamics, scales=measured(dynamics, start, found.t[-1] - found.t[0]).scales
     )
     of_sample = lambda q, v, t: position_violation(scaled, State(q, v, t))
-    return jax.vmap(of_sample)(found.q, found.v, found.t)
+    return over_rows(of_sample)(found.q, found.v, found.t)
