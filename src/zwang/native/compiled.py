@@ -168,7 +168,7 @@ class NativeFunction:
 
 OPTIMIZING = 60e-6
 """Seconds that it takes to optimize an instruction."""
-SMALL = 3000
+SMALL = 600
 """Instructions of a function that is optimized before its first call."""
 
 
