@@ -52,11 +52,14 @@ class Description:
         armature, damping, stiffness, rest: by joint; springs, of joints with one coordinate, are
             slack at `rest`.
         start: coordinates by joint.
+        ranges: least and greatest coordinate by joint; the model itself has no limits.
+        keyframes: configurations by name, each with coordinates by joint.
         loops, couplings: by name; hard constraints.
         actuators: by name, the generalized force of each joint per unit of the actuator's, by joint
             [1, m]; a ball joint takes three numbers.
         shapes: what bodies look like, by body.
         unsupported: what the file has and the model has not, a sentence each.
+        notes: what is in the model and looks wrong in the file, a sentence each.
     """
 
     name: str
@@ -67,11 +70,14 @@ class Description:
     stiffness: dict[str, float] = dataclasses.field(default_factory=dict)
     rest: dict[str, float] = dataclasses.field(default_factory=dict)
     start: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    ranges: dict[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
+    keyframes: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
     loops: dict[str, Loop] = dataclasses.field(default_factory=dict)
     couplings: dict[str, Coupling] = dataclasses.field(default_factory=dict)
     actuators: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
     shapes: dict[str, list[Shape]] = dataclasses.field(default_factory=dict)
     unsupported: list[str] = dataclasses.field(default_factory=list)
+    notes: list[str] = dataclasses.field(default_factory=list)
 
     def leave_out(self, what: str, names) -> None:
         """Tell that something of some names is not part of the model, if there are any names."""
