@@ -9,7 +9,7 @@ import numpy as np
 import zwang as zw
 from tests.fuzz.toml_files import folder
 from tests.fuzz.warm_parser import run_isolated
-from zwang.robots import compiled
+from zwang.robots import mujoco_reader
 
 INERTIA = '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/>'
 MOVES = '<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="5" velocity="2"/>'
@@ -77,10 +77,10 @@ def case(random: np.random.Generator) -> None:
     name = str(random.choice(list(FILES)))
     path = folder() / name
     path.write_bytes(changed(FILES[name], random))
-    alone = compiled.run_isolated
+    alone = mujoco_reader.run_isolated
     if random.random() >= ALONE:
-        compiled.run_isolated = run_isolated
+        mujoco_reader.run_isolated = run_isolated
     try:
         zw.robot(path)
     finally:
-        compiled.run_isolated = alone
+        mujoco_reader.run_isolated = alone

@@ -1,9 +1,9 @@
-"""A program: compile a URDF or MJCF file by MuJoCo and save the result as one binary file.
+"""A program: compile an MJCF file by MuJoCo and save the result as one binary file.
 
 Run by `zwang.robots.mujoco_reader` in a process of its own, because MuJoCo ends its process for
 some files and never comes back from others. Nothing of zwang is imported here.
 
-    python mujoco_process.py FILE RESULT FORMAT FLOATING MEMORY BYTES SECONDS BODIES
+    python mujoco_process.py FILE RESULT FLOATING MEMORY BYTES SECONDS BODIES
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ UNKNOWN = "Caught an unknown exception!"
 sizes that no array can have."""
 
 
-def main(path: str, result: str, form: str, floating: str, *limits: str) -> str | None:
+def main(path: str, result: str, floating: str, *limits: str) -> str | None:
     """What is wrong with a file, or None."""
     memory, size, seconds, bodies = map(int, limits)
     _limit(memory, size, seconds)
@@ -28,17 +28,8 @@ def main(path: str, result: str, form: str, floating: str, *limits: str) -> str 
     mujoco: Any = importlib.import_module("mujoco")
 
     try:
-        if form == "urdf":
-            with open(path, encoding="utf-8-sig") as file:
-                spec = mujoco.MjSpec.from_string(file.read())
-        else:
-            spec = mujoco.MjSpec.from_file(path)
+        spec = mujoco.MjSpec.from_file(path)
         spec.compiler.fusestatic = False
-        if form == "urdf":  # inertias of a URDF are given; meshes are for pictures, may be missing
-            never = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
-            spec.compiler.inertiafromgeom = never
-            for part in [*spec.geoms, *spec.meshes]:
-                spec.delete(part)
         number = len(spec.bodies)
         if number > bodies:
             return f"has {number} bodies, expected at most {bodies}."

@@ -1,4 +1,4 @@
-"""MJCF and URDF through MuJoCo, as a parser: its numbers of bodies and joints, not its forces.
+"""MJCF through MuJoCo, as a parser: its numbers of bodies and joints, not its forces.
 
 All joints are described at zero coordinates (`Branch`), in which MuJoCo's kinematics are evaluated
 once. Coordinates and velocities have MuJoCo's order and meaning; a free joint is three slides and a
@@ -11,6 +11,7 @@ import importlib
 import os
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import Element
 
 import numpy as np
 
@@ -23,8 +24,7 @@ from zwang.mechanism.registry import by_format
 from zwang.robots.copies import refuse_many_copies
 from zwang.robots.description import Coupling, Description, Loop, unique
 from zwang.robots.pictures import add_shapes
-from zwang.robots.text import of_quaternion, parsed
-from zwang.robots.urdf import add_urdf
+from zwang.robots.text import of_quaternion
 
 PROCESS = Path(__file__).with_name("mujoco_process.py")
 """The program that MuJoCo runs in."""
@@ -45,33 +45,28 @@ NUMBERS = (
 """Arrays of MuJoCo's model that the robot is made of."""
 LOOPS = by_format("mjcf equality")
 """Kinds of joints that close a loop, by the name of MuJoCo's equality constraint."""
-TREES_ONLY = (
-    ": a URDF describes a tree, so give each link one parent and close the loop by "
-    "robot.driven(constraints=[zw.Holonomic(...)]), or write it as MJCF with <connect>."
-)
-EXTRA = "reading URDF and MJCF takes the package mujoco: pip install 'zwang[robots]'."
+EXTRA = "reading MJCF takes the package mujoco: pip install 'zwang[robots]'."
 
 
-def read(path: Path, *, floating: bool | None = None) -> Description:
-    """The robot of a URDF or MJCF file.
+def read(path: Path, root: Element, *, floating: bool | None = None) -> Description:
+    """The robot of an MJCF file.
 
     Args:
         path: the file.
-        floating: whether bodies without a joint at the ground are free; only URDF and MJCF files
-            that hold them still need it.
+        root: its root element.
+        floating: whether bodies without a joint at the ground are free; only files that hold them
+            still need it.
 
     Raises:
         ModelError: one sentence for a file that MuJoCo refuses, or if MuJoCo is not installed.
     """
-    _, root = parsed(path)
-    urdf = root.tag == "robot"
     # before MuJoCo sees the file, as it would build all copies first
     refuse_many_copies(root, shown_path(path))
     try:
         mujoco: Any = importlib.import_module("mujoco")
     except ImportError:
         raise ModelError(EXTRA) from None
-    model = _compiled(mujoco, path, "urdf" if urdf else "mjcf", bool(floating))
+    model = _compiled(mujoco, path, bool(floating))
     made = _Reading(mujoco, model, path).description
     made.name = _model_name(model) or path.stem
     if floating is False and any(n == mujoco.mjtJoint.mjJNT_FREE for n in model.jnt_type):
@@ -79,8 +74,6 @@ def read(path: Path, *, floating: bool | None = None) -> Description:
             f"{path}: floating=False, but the file gives {made.branches[0].name!r} a free "
             "joint; take it out there."
         )
-    if urdf:
-        add_urdf(root, made, path)
     return made
 
 
@@ -95,18 +88,13 @@ def _refuse_numbers(model, shown: str) -> None:
             )
 
 
-def _compiled(mujoco, path: Path, form: str, floating: bool):
+def _compiled(mujoco, path: Path, floating: bool):
     """MuJoCo's model of a file, made in a process of its own, which may die of it."""
     limits = [str(limit(x)) for x in ("parser_memory", "parser_result", "parser_time", "bodies")]
     with scratch_folder() as folder:
         result = folder / "model.mjb"
-        words = [os.path.abspath(path), str(result), form, "floating" if floating else "held"]
-        try:
-            run_isolated(PROCESS, [*words, *limits], folder, shown_path(path))
-        except ModelError as error:
-            if "multiple parents" in str(error):
-                raise ModelError(f"{str(error).rstrip('.')}{TREES_ONLY}") from None
-            raise
+        words = [os.path.abspath(path), str(result), "floating" if floating else "held"]
+        run_isolated(PROCESS, [*words, *limits], folder, shown_path(path))
         try:
             model = mujoco.MjModel.from_binary_path(str(result))
         except ValueError as error:

@@ -26,6 +26,7 @@ from zwang.files.reading import file_name, shown_path
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import RelativePose
 from zwang.robots.description import Description
+from zwang.robots.text import parsed
 from zwang.simulation.results.presentation import keep_presentation
 from zwang.tracing import returned
 
@@ -57,16 +58,28 @@ def read(path: Path | str, *, floating: bool | None = None) -> Robot:
         )
     if not os.path.lexists(path):
         raise ModelError(f"there is no file {shown_path(path)}.")
-    if path.suffix.lower() == ".sdf":
-        from zwang.robots.sdf import read as reader
-    else:
-        from zwang.robots.mujoco_reader import read as reader
-    description = reader(path, floating=floating)
+    description = _described(path, floating)
     if not any(b.joints for b in description.branches):
         raise ModelError(
             f"{path}: no joint moves any of the bodies; give a joint, or floating=True."
         )
     return Robot(description)
+
+
+def _described(path: Path, floating: bool | None) -> Description:
+    """What the reader of a file's format finds in it."""
+    if path.suffix.lower() == ".sdf":
+        from zwang.robots.sdf import read as read_sdf
+
+        return read_sdf(path, floating=floating)
+    _, root = parsed(path)
+    if root.tag == "robot":
+        from zwang.robots.urdf import read as read_urdf
+
+        return read_urdf(path, root, floating=floating)
+    from zwang.robots.mujoco_reader import read as read_mjcf
+
+    return read_mjcf(path, root, floating=floating)
 
 
 class Robot:
@@ -86,6 +99,10 @@ class Robot:
         params: its parameters.
         actuators: names of the file's actuators.
         unsupported: what the file has and this model has not, a sentence each.
+        notes: what is in the model and looks wrong in the file, a sentence each.
+        ranges: least and greatest coordinate [rad, m] by joint, as the file has them; the model has
+            no limits.
+        keyframes: names of the file's configurations, for `state`.
         shapes: what bodies look like, by body a tuple of `Shape`.
 
     Example:
@@ -95,7 +112,8 @@ class Robot:
 
     def __init__(self, description: Description):
         self.description, self.name = description, description.name
-        self.unsupported = tuple(description.unsupported)
+        self.unsupported, self.notes = tuple(description.unsupported), tuple(description.notes)
+        self.ranges, self.keyframes = dict(description.ranges), tuple(description.keyframes)
         self.shapes = {body: tuple(shapes) for body, shapes in description.shapes.items()}
         self.actuators = tuple(description.actuators)
         # without control: its numbers and names are what everything below refers to

@@ -17,6 +17,9 @@ from zwang.files.limits import limit
 from zwang.files.reading import shown_path
 from zwang.files.xml import parsed_xml
 
+PICTURES, COLORS = "pictures that cannot be drawn", "colors that are none"
+"""What is listed of pictures, which are no reason to refuse a robot."""
+
 
 def parsed(path: Path) -> tuple[str, Element]:
     """Text and root element of a file.
@@ -70,6 +73,18 @@ def of_quaternion(place, quaternion) -> np.ndarray:
     )
 
 
+def axes_about(axis: np.ndarray) -> np.ndarray:
+    """Axes in columns whose z is a given unit vector, turned from the original ones by the least
+    angle.
+    """
+    x, y, z = axis
+    # half way between z and the axis; 1 + z would lose its digits where they are nearly opposite
+    half = np.array([1.0 + z if z > 0 else (x * x + y * y) / (1.0 - z), -y, x, 0.0])
+    half = half / np.max(np.abs(half)) if np.any(half) else np.array([0.0, 1.0, 0.0, 0.0])
+    turned = Rotation.from_quat(np.roll(half, -1)).as_matrix()
+    return np.column_stack([*turned.T[:2], axis])
+
+
 def quaternion(frame: np.ndarray) -> tuple[float, ...]:
     """(w, x, y, z) of a rigid motion."""
     return tuple(
@@ -88,6 +103,15 @@ def shape(kind: str, size, frame: np.ndarray, color=None, file: str | None = Non
         None if color is None else plain(color),
         file,
     )
+
+
+def color_of(text: str | np.ndarray) -> np.ndarray | None:
+    """Red, green, blue and opacity between 0 and 1, or None for anything else."""
+    try:
+        values = numbers(text, 4, "color") if isinstance(text, str) else np.asarray(text, float)
+    except ModelError:
+        return None
+    return values if np.all((values >= 0) & (values <= 1)) else None
 
 
 def found(address: str, beside: Path) -> str:

@@ -26,4 +26,5 @@ JOINT = JointKind(
     ),
     coordinate=ANGLE,
     symbol="contact",
+    formats={"urdf": ("planar",)},
 )
