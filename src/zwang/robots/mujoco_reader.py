@@ -38,6 +38,8 @@ NUMBERS = (
     "dof_armature",
     "dof_damping",
     "qpos0",
+    "jnt_range",
+    "key_qpos",
     "eq_data",
     "actuator_gear",
     "wrap_prm",
@@ -132,6 +134,7 @@ class _Reading:
             path.stem, [self._branch(b) for b in range(1, model.nbody)], np.array(model.opt.gravity)
         )
         self._joint_numbers()
+        self._keyframes()
         self._equalities()
         self._actuators()
         add_shapes(mujoco, model, self.bodies, self.description, path)
@@ -198,6 +201,8 @@ class _Reading:
                 made.start[name] = m.qpos0[at + 3 : at + 7].copy()
             elif kind != "BALL":
                 made.start[name] = np.array([m.qpos0[at]])
+            if m.jnt_limited[j] and kind in ("HINGE", "SLIDE"):
+                made.ranges[name] = (float(m.jnt_range[j, 0]), float(m.jnt_range[j, 1]))
             if m.jnt_stiffness[j]:
                 if kind in ("FREE", "BALL"):
                     odd.append(name)
@@ -207,6 +212,22 @@ class _Reading:
                         float(m.qpos_spring[at]),
                     )
         made.leave_out("springs of joints that are no hinge or slide", odd)
+
+    def _keyframes(self) -> None:
+        """Configurations by name."""
+        m = self.model
+        for k, q in enumerate(m.key_qpos):
+            at: dict[str, np.ndarray] = {}
+            for j, name in enumerate(self.joints):
+                begin, kind = m.jnt_qposadr[j], self._kind(j)
+                if kind == "FREE":
+                    at |= {f"{name}.{c}": q[begin + i : begin + i + 1] for i, c in enumerate("xyz")}
+                    begin += 3
+                size = 4 if kind in ("FREE", "BALL") else 1
+                at[name] = q[begin : begin + size]
+            self.description.keyframes[self._name("KEY", k, "key")] = {
+                name: np.array(x) for name, x in at.items()
+            }
 
     # --- constraints
 
@@ -399,4 +420,8 @@ class _Reading:
         )
         made.leave_out("deformable bodies", of("flex", m.nflex))
         made.leave_out("plugins", [f"{m.nplugin} of them"] if m.nplugin else [])
-        made.leave_out("configurations by name (keyframes)", of("key", m.nkey))
+        keys = of("key", m.nkey)
+        made.leave_out(
+            "velocities, controls and forces of configurations",
+            named(keys, m.key_qvel) + named(keys, m.key_ctrl) + named(keys, m.key_act),
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -17,7 +17,6 @@ from zwang.bodies import BodyTree
 from zwang.bodies.body import entry
 from zwang.call import misfits_named
 from zwang.display import present
-from zwang.dynamics.initial_conditions import consistent_state
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint, Holonomic
 from zwang.equations.state import State
@@ -25,7 +24,9 @@ from zwang.errors import ModelError
 from zwang.files.reading import file_name, shown_path
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import RelativePose
+from zwang.robots.configuration import configured
 from zwang.robots.description import Description
+from zwang.robots.judgement import notes
 from zwang.robots.text import parsed
 from zwang.simulation.results.presentation import keep_presentation
 from zwang.tracing import returned
@@ -99,7 +100,7 @@ class Robot:
         params: its parameters.
         actuators: names of the file's actuators.
         unsupported: what the file has and this model has not, a sentence each.
-        notes: what is in the model and looks wrong in the file, a sentence each.
+        notes: what is in the model and may be wrong in the file, or hard to run, a sentence each.
         ranges: least and greatest coordinate [rad, m] by joint, as the file has them; the model has
             no limits.
         keyframes: names of the file's configurations, for `state`.
@@ -112,7 +113,7 @@ class Robot:
 
     def __init__(self, description: Description):
         self.description, self.name = description, description.name
-        self.unsupported, self.notes = tuple(description.unsupported), tuple(description.notes)
+        self.unsupported = tuple(description.unsupported)
         self.ranges, self.keyframes = dict(description.ranges), tuple(description.keyframes)
         self.shapes = {body: tuple(shapes) for body, shapes in description.shapes.items()}
         self.actuators = tuple(description.actuators)
@@ -120,15 +121,18 @@ class Robot:
         self.tree = self._tree(None)
         self.params = {
             **self.tree.params,
-            "damping": self._filled(description.damping, "velocity", np.zeros(self.tree.system.nv)),
-            "stiffness": self._filled(
+            "damping": self.filled(description.damping, "velocity", np.zeros(self.tree.system.nv)),
+            "stiffness": self.filled(
                 description.stiffness, "coordinate", np.zeros(self.tree.system.nq)
             ),
-            "rest": self._filled(description.rest, "coordinate", np.zeros(self.tree.system.nq)),
+            "rest": self.filled(description.rest, "coordinate", np.zeros(self.tree.system.nq)),
             "actuation": self._columns(),
             "loops": self._loop_frames(),
             "couplings": self._coupling_numbers(),
         }
+        followers = {n for x in description.couplings.values() for n in x.first}
+        found = notes(self.tree, self.params["damping"], followers)
+        self.notes = (*description.notes, *found)
 
     def __str__(self) -> str:
         """Its coordinates, loops and actuators, and what its file has beyond the model."""
@@ -139,7 +143,8 @@ class Robot:
     def _repr_html_(self) -> str:
         return present("notebook_of_robot", self)
 
-    def _filled(self, given: dict, which: str, values: np.ndarray) -> np.ndarray:
+    def filled(self, given: dict, which: str, values: np.ndarray) -> np.ndarray:
+        """Values by joint at their entries of q ("coordinate") or v ("velocity")."""
         for name, x in given.items():
             values[getattr(self.tree, which)(name)] = x
         return values
@@ -211,7 +216,7 @@ class Robot:
         weights = {
             side: np.array(
                 [
-                    self._filled(getattr(c, side), "coordinate", np.zeros(self.tree.system.nq))
+                    self.filled(getattr(c, side), "coordinate", np.zeros(self.tree.system.nq))
                     for c in couplings
                 ]
             )
@@ -307,18 +312,20 @@ class Robot:
         keep_presentation(made, lambda: present("presentation_of_robot", Robot(description)))
         return made
 
-    def state(self, start: dict | None = None) -> State:
-        """The nearest state at rest that loops and couplings allow.
+    def state(self, start: Mapping | str | None = None, *, near: Mapping | None = None) -> State:
+        """The state at rest with joints where they are asked for, and the others moved least until
+        loops and couplings hold.
 
         Args:
-            start: coordinates of joints by name: a number, or a unit quaternion of a ball joint;
-                the file's own for the others.
+            start: coordinates of joints by name, which are held: a number, or a unit quaternion of
+                a ball joint; or the name of a configuration of the file, to which the nearest that
+                closes is taken.
+            near: where to begin with further joints, by name; the file's own start by default.
 
         Raises:
-            ModelError: for an unknown joint, or if the loops cannot be closed.
+            ModelError: for an unknown name, or if loops and couplings do not allow what is held.
         """
-        q = self._filled({**self.description.start, **(start or {})}, "coordinate", self.tree.home)
-        return consistent_state(self.model, q, np.zeros(self.tree.system.nv)).state
+        return configured(self, start, near)
 
     @cached_property
     def start_state(self) -> State:
