@@ -181,6 +181,8 @@ def test_mimic_joints_pictures_and_what_is_left_out_of_a_urdf(tmp_path):
         "dry friction in joints: j1",
         "limits of speed: j1",
         "transmissions (take Robot.actuation): drive",
+        "meshes that are not found, which are for pictures only: package://nowhere/part.stl "
+        "(upper)",
     )
     np.testing.assert_array_equal(robot.actuation(["j2"]), [[0], [1]])
 

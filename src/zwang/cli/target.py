@@ -270,7 +270,7 @@ def _from_robot(path: Path) -> Target:
     start = robot.start_state
     warnings = tuple(
         f"{path.name}: not part of the model: {sentence}" for sentence in robot.unsupported
-    )
+    ) + tuple(f"{path.name}: {sentence}" for sentence in robot.notes)
     return Target(
         robot.name,
         robot.model,

@@ -207,7 +207,8 @@ def robot_tables(robot: Any) -> list[NamedTable]:
         f"{robot.name}: {freedoms}, {counted(len(closed), 'constraint')}, "
         f"{counted(len(robot.actuators), 'actuator')}"
     )
-    note = f"not in the model: {'; '.join(robot.unsupported)}" if robot.unsupported else ""
+    left_out = [f"not in the model: {'; '.join(robot.unsupported)}"] if robot.unsupported else []
+    note = "; ".join([*left_out, *robot.notes])
     tables = [NamedTable(title, ("coordinate", "unit"), coordinates, note)]
     if closed:
         tables.append(NamedTable("", ("constraint", "kind"), closed))

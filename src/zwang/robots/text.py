@@ -18,6 +18,7 @@ from zwang.files.reading import shown_path
 from zwang.files.xml import parsed_xml
 
 PICTURES, COLORS = "pictures that cannot be drawn", "colors that are none"
+MESHES = "meshes that are not found, which are for pictures only"
 """What is listed of pictures, which are no reason to refuse a robot."""
 
 
@@ -83,6 +84,21 @@ def axes_about(axis: np.ndarray) -> np.ndarray:
     half = half / np.max(np.abs(half)) if np.any(half) else np.array([0.0, 1.0, 0.0, 0.0])
     turned = Rotation.from_quat(np.roll(half, -1)).as_matrix()
     return np.column_stack([*turned.T[:2], axis])
+
+
+def origin(element: Element, where: str) -> np.ndarray:
+    """The frame (4, 4) of a URDF's element in the one around it, from its `origin`."""
+    child = element.find("origin")
+    given = {} if child is None else child.attrib
+    place = numbers(given.get("xyz"), 3, where, (0, 0, 0))
+    if "quat_xyzw" not in given:
+        return placed(place, numbers(given.get("rpy"), 3, where, (0, 0, 0)))
+    if "rpy" in given:
+        raise ModelError(f"{where} has rpy and quat_xyzw, expected one of them.")
+    turned = numbers(given["quat_xyzw"], 4, where)
+    if not np.any(turned):
+        raise ModelError(f"{where}: quat_xyzw is zero, expected a quaternion.")
+    return of_quaternion(place, np.roll(turned, 1))
 
 
 def quaternion(frame: np.ndarray) -> tuple[float, ...]:

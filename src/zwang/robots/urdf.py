@@ -9,25 +9,16 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from zwang.bodies import Branch, Shape, ball, prismatic
-from zwang.bodies.inertia import impossible
+from zwang.bodies import Branch, ball, prismatic
+from zwang.bodies.inertia import NOTHING, impossible
 from zwang.bodies.tree.branching import GROUND, order
 from zwang.errors import ModelError
 from zwang.files.limits import limit
 from zwang.files.reading import shown_path
 from zwang.mechanism.registry import JOINT_KINDS, by_format
 from zwang.robots.description import Coupling, Description, unique
-from zwang.robots.text import (
-    COLORS,
-    PICTURES,
-    axes_about,
-    color_of,
-    found,
-    numbers,
-    of_quaternion,
-    placed,
-    shape,
-)
+from zwang.robots.text import axes_about, numbers, origin
+from zwang.robots.urdf_pictures import add_pictures
 from zwang.robots.urdf_specification import judge
 
 KINDS = by_format("urdf")
@@ -36,18 +27,6 @@ FLOATING = "floating"
 """URDF's joint that holds nothing: three slides and a ball joint."""
 GRAVITY = (0.0, 0.0, -9.81)
 """A URDF has no gravity of its own [m/s²]."""
-NEGATIVE = 1e-12
-"""Moments of inertia down to minus this, for each kilogram [m²], are the rest of a sum that is
-zero, as files have it (-5e-20); below, a sign is wrong.
-"""
-SIZES = {
-    "box": (("size", ""),),
-    "sphere": (("radius", ""),),
-    "cylinder": (("radius", ""), ("length", "")),
-    "capsule": (("radius", ""), ("length", "")),
-    "mesh": (("scale", "1 1 1"),),
-}
-"""Numbers of a shape, and what stands for one that is left out."""
 INERTIA = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 
 
@@ -81,8 +60,8 @@ class _Reading:
         for link in self._ordered():
             self.description.branches.append(self._branch(link))
         self._couple()
-        self._draw({m.get("name"): m for m in root.findall("material")})
         judge(root, self.description, self.shown)
+        add_pictures(root, self.description, path)
         self._tell()
 
     def _by_name(self, root: Element, tag: str) -> dict[str, Element]:
@@ -167,7 +146,7 @@ class _Reading:
             twists = _free(self._base(), frame) if self.floating else {}
         else:
             parent = self.ends[carrier][0]
-            frame = self.frames[parent] @ self._pose(self.joints[carrier], f"joint {carrier!r}")
+            frame = self.frames[parent] @ self._origin(self.joints[carrier], f"joint {carrier!r}")
             twists = self._twists(carrier, frame)
         self.frames[link] = frame
         mass, center, inertia = self._inertial(link, frame)
@@ -205,7 +184,7 @@ class _Reading:
         if [*twists] == [name] and kind != FLOATING:
             made.damping[name] = damping
             self._range(name, joint, kind)
-        elif damping:
+        elif damping and twists:
             self.several.append(name)
         return twists
 
@@ -241,19 +220,19 @@ class _Reading:
                     f"{self.shown}: {where}: inertial has no {tag}; give it, or leave inertial "
                     "out of a link without mass."
                 )
-        at = frame @ self._pose(element, f"{where}: inertial")
+        at = frame @ self._origin(element, f"{where}: inertial")
         mass = self._number(element, "mass", "value", where)
         x, y, z, xy, xz, yz = (
             self._number(element, "inertia", name, where, None if name[1] == name[2] else 0.0)
             for name in INERTIA
         )
-        if mass < 0 or min(x, y, z) < -NEGATIVE * mass:
+        if mass < 0 or min(x, y, z) < -NOTHING * mass:
             raise ModelError(
                 f"{self.shown}: {where}: mass {mass:g} kg or a moment of inertia "
                 f"({x:g}, {y:g}, {z:g} kg·m²) is negative."
             )
         inertia = np.array([[x, xy, xz], [xy, y, yz], [xz, yz, z]])
-        if (moments := impossible(inertia)) is not None:
+        if (moments := impossible(mass, inertia)) is not None:
             self.strange.append(f"{link} ({', '.join(f'{x:.3g}' for x in moments)} kg·m²)")
         return mass, at[:3, 3], at[:3, :3] @ inertia @ at[:3, :3].T
 
@@ -295,40 +274,11 @@ class _Reading:
             ) from None
         self.description.leave_out("mimics of or by joints that neither turn nor slide", dropped)
 
-    # --- pictures and what is left out
-
-    def _draw(self, materials: dict[str | None, Element]) -> None:
-        """Add what links look like; shapes for contacts where a link has no others."""
-        odd, colorless = [], []
-        for name, link in self.links.items():
-            for visual in [*link.findall("visual")] or [*link.findall("collision")]:
-                color, given = None, _color(visual, materials)
-                if given is not None and (color := color_of(given)) is None:
-                    colorless.append(name)
-                try:
-                    drawn = self._shape(visual, color)
-                except ModelError:
-                    # a picture is no reason to refuse a robot
-                    odd.append(name)
-                else:
-                    self.description.shapes.setdefault(name, []).append(drawn)
-        self.description.leave_out(PICTURES, odd)
-        self.description.leave_out(COLORS, colorless)
-
-    def _shape(self, visual: Element, color) -> Shape:
-        geometry = visual.find("geometry")
-        what = None if geometry is None or not len(geometry) else geometry[0]
-        if what is None or what.tag not in SIZES:
-            raise ModelError("no geometry that is known.")
-        frame = self._pose(visual, "picture")
-        words = " ".join(what.get(attribute, default) for attribute, default in SIZES[what.tag])
-        size = numbers(words, len(words.split()), "picture")
-        file = found(what.get("filename", ""), self.path) if what.tag == "mesh" else None
-        return shape(what.tag, size, frame, color, file)
+    # --- what may be wrong
 
     def _tell(self) -> None:
         made = self.description
-        made.leave_out("damping of joints that neither turn nor slide", self.several)
+        made.leave_out("damping of joints with several coordinates", self.several)
         if self.strange:
             made.notes.append(
                 "no body has such principal moments of inertia, which are taken as they stand: "
@@ -342,19 +292,8 @@ class _Reading:
 
     # --- numbers
 
-    def _pose(self, element: Element, what: str) -> np.ndarray:
-        """The frame of an element in the one around it."""
-        origin, where = element.find("origin"), f"{self.shown}: {what}: origin"
-        given = {} if origin is None else origin.attrib
-        place = numbers(given.get("xyz"), 3, where, (0, 0, 0))
-        if "quat_xyzw" not in given:
-            return placed(place, numbers(given.get("rpy"), 3, where, (0, 0, 0)))
-        if "rpy" in given:
-            raise ModelError(f"{where} has rpy and quat_xyzw, expected one of them.")
-        x, y, z, w = numbers(given["quat_xyzw"], 4, where)
-        if not any((x, y, z, w)):
-            raise ModelError(f"{where}: quat_xyzw is zero, expected a quaternion.")
-        return of_quaternion(place, (w, x, y, z))
+    def _origin(self, element: Element, what: str) -> np.ndarray:
+        return origin(element, f"{self.shown}: {what}: origin")
 
     def _number(
         self, element: Element, tag: str, attribute: str, where: str, default: float | None = None
@@ -371,14 +310,3 @@ def _free(name: str, frame: np.ndarray) -> dict[str, np.ndarray]:
     axes = zip("xyz", frame[:3, :3].T, strict=True)
     slides = {f"{name}.{c}": prismatic(axis) for c, axis in axes}
     return slides | {name: ball(frame[:3, 3], frame[:3, :3])}
-
-
-def _color(visual: Element, materials: dict[str | None, Element]) -> str | None:
-    """The text of a picture's color, its own or that of a material by its name."""
-    own = visual.find("material")
-    if own is None:
-        return None
-    named = materials.get(own.get("name"))
-    color = own.find("color")
-    color = named.find("color") if color is None and named is not None else color
-    return None if color is None else color.get("rgba")

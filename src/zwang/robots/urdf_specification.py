@@ -176,53 +176,54 @@ def judge(root: Element, made: Description, shown: str) -> None:
     Raises:
         ModelError: for an element that stands twice where the format has one.
     """
-    found: dict[str, list[str]] = {entry.what: [] for entry in ENTRIES.values()}
-    for group, name in _listed(root, "", "", shown):
-        found.setdefault(group, []).append(name)
-    programs = found.pop(PROGRAMS)
-    part = found.pop(PART)
-    for group, names in found.items():
-        made.leave_out(group, names)
-    made.leave_out(PROGRAMS, programs)
-    made.leave_out(PART, part)
+    found: dict[str, dict[str, list[str]]] = {entry.what: {} for entry in ENTRIES.values()}
+    for group, key, owner in _listed(root, "", "", shown):
+        found[group].setdefault(key, []).append(owner)
+    apart = {group: found.pop(group) for group in (PROGRAMS, PART)}
+    for group, owners in found.items():
+        made.leave_out(group, (name for names in owners.values() for name in names))
+    for group, owners in apart.items():
+        made.leave_out(group, (_named(key, names) for key, names in owners.items()))
 
 
-def _listed(element: Element, path: str, owner: str, shown: str) -> Iterator[tuple[str, str]]:
-    """What is listed of an element: the words under which, and the name."""
+def _listed(element: Element, path: str, owner: str, shown: str) -> Iterator[tuple[str, str, str]]:
+    """What is listed of an element: under which words, what, and the link or joint that has it."""
     for attribute, value in element.attrib.items():
         key = f"{path}@{attribute}"
         entry = ENTRIES.get(key)
         if attribute.startswith("xmlns"):
             continue
         if entry is None or entry.what == PART:
-            yield PART, _named(f"{path or 'robot'} {attribute}", owner)
+            yield PART, f"{path or 'robot'} {attribute}", owner
         elif entry.fate == "listed" and not _is_default(key, value):
-            yield entry.what, owner
+            yield entry.what, key, owner
     seen: set[str] = set()
     for child in element:
         key = f"{path}/{child.tag}" if path else child.tag
         entry, name = ENTRIES.get(key), owner or child.get("name") or child.get("reference") or ""
-        if entry is not None and not entry.many and child.tag in seen:
+        again = entry is not None and not entry.many and child.tag in seen
+        if again and entry.fate == "drawn":
+            yield PART, f"a second {key}", name
+        elif again:
             raise ModelError(
-                f"{shown}: {_named(path, owner)} has two elements {child.tag}, expected one."
+                f"{shown}: {_named(path, [owner])} has two elements {child.tag}, expected one."
             )
         seen.add(child.tag)
-        if entry is None and not path:
+        if entry is None:
             _refuse_xacro(child.tag, shown)
-            yield PROGRAMS, _named(child.tag, name)
-        elif entry is None:
-            yield PART, _named(key, owner)
+            yield PART if path else PROGRAMS, key, name
         elif entry.inside:
-            yield entry.what, name if entry.what != PROGRAMS else _named(child.tag, name)
+            yield entry.what, key, name
         else:
             # limits are listed by their attributes, so that a limit of speed alone is no other
             if entry.fate == "listed" and key != "joint/limit":
-                yield entry.what, name
+                yield entry.what, key, name
             yield from _listed(child, key, name, shown)
 
 
-def _named(what: str, owner: str) -> str:
-    return f"{what} ({owner})" if owner else what
+def _named(what: str, owners: list[str]) -> str:
+    names = ", ".join(dict.fromkeys(filter(None, owners)))
+    return f"{what} ({names})" if names else what
 
 
 def _is_default(key: str, value: str) -> bool:
