@@ -17,6 +17,7 @@ import numpy as np
 
 from zwang.bodies import Branch, ball, prismatic, revolute
 from zwang.errors import ModelError
+from zwang.files import is_file, read_text
 from zwang.files.isolation import run_isolated, scratch_folder
 from zwang.files.limits import limit
 from zwang.files.reading import shown_path
@@ -47,6 +48,7 @@ NUMBERS = (
 """Arrays of MuJoCo's model that the robot is made of."""
 LOOPS = by_format("mjcf equality")
 """Kinds of joints that close a loop, by the name of MuJoCo's equality constraint."""
+MISSING = "files that are not there, with their shapes and contacts"
 EXTRA = "reading MJCF takes the package mujoco: pip install 'zwang[robots]'."
 
 
@@ -68,8 +70,9 @@ def read(path: Path, root: Element, *, floating: bool | None = None) -> Descript
         mujoco: Any = importlib.import_module("mujoco")
     except ImportError:
         raise ModelError(EXTRA) from None
-    model = _compiled(mujoco, path, bool(floating))
+    model, lost = _compiled(mujoco, path, bool(floating))
     made = _Reading(mujoco, model, path).description
+    made.leave_out(MISSING, lost)
     made.name = _model_name(model) or path.stem
     if floating is False and any(n == mujoco.mjtJoint.mjJNT_FREE for n in model.jnt_type):
         raise ModelError(
@@ -91,7 +94,9 @@ def _refuse_numbers(model, shown: str) -> None:
 
 
 def _compiled(mujoco, path: Path, floating: bool):
-    """MuJoCo's model of a file, made in a process of its own, which may die of it."""
+    """MuJoCo's model of a file, made in a process of its own, which may die of it, and the files
+    that it does without.
+    """
     limits = [str(limit(x)) for x in ("parser_memory", "parser_result", "parser_time", "bodies")]
     with scratch_folder() as folder:
         result = folder / "model.mjb"
@@ -101,8 +106,10 @@ def _compiled(mujoco, path: Path, floating: bool):
             model = mujoco.MjModel.from_binary_path(str(result))
         except ValueError as error:
             raise ModelError(f"{shown_path(path)}: {' '.join(str(error).split())}") from None
+        names = folder / f"{result.name}.lost"
+        lost = read_text(names, "parser_result").splitlines() if is_file(names) else []
     _refuse_numbers(model, shown_path(path))
-    return model
+    return model, lost
 
 
 def _model_name(model) -> str:
