@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
-import jax.numpy as jnp
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from zwang.arithmetic import on_host
 from zwang.bodies.screws.twist import motion
 from zwang.bodies.shape import Shape
 from zwang.errors import ModelError
@@ -57,21 +57,17 @@ def numbers(text: str | None, count: int, where: str, default=None) -> np.ndarra
 
 def placed(place, angles) -> np.ndarray:
     """The rigid motion (4, 4) of a place [m] and of roll, pitch and yaw [rad] about fixed axes."""
-    return np.asarray(
-        motion(
-            jnp.asarray(Rotation.from_euler("xyz", angles).as_matrix()), jnp.asarray(place, float)
-        )
-    )
+    return _motion(place, Rotation.from_euler("xyz", angles))
 
 
 def of_quaternion(place, quaternion) -> np.ndarray:
     """The rigid motion (4, 4) of a place [m] and a quaternion (w, x, y, z)."""
-    return np.asarray(
-        motion(
-            jnp.asarray(Rotation.from_quat(np.roll(quaternion, -1)).as_matrix()),
-            jnp.asarray(place, float),
-        )
-    )
+    return _motion(place, Rotation.from_quat(np.roll(quaternion, -1)))
+
+
+def _motion(place, turned: Rotation) -> np.ndarray:
+    with on_host():
+        return motion(turned.as_matrix(), np.asarray(place, float))
 
 
 def axes_about(axis: np.ndarray) -> np.ndarray:
