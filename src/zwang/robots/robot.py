@@ -27,6 +27,7 @@ from zwang.mechanism.relative_pose import RelativePose
 from zwang.robots.configuration import configured
 from zwang.robots.description import Description
 from zwang.robots.judgement import notes
+from zwang.robots.loop_forces import LoopForces
 from zwang.robots.text import parsed
 from zwang.simulation.results.presentation import keep_presentation
 from zwang.tracing import returned
@@ -117,6 +118,8 @@ class Robot:
         self.ranges, self.keyframes = dict(description.ranges), tuple(description.keyframes)
         self.shapes = {body: tuple(shapes) for body, shapes in description.shapes.items()}
         self.actuators = tuple(description.actuators)
+        bare = BodyTree(description.branches, gravity=list(description.gravity))
+        self._others = LoopForces(description, bare)
         # without control: its numbers and names are what everything below refers to
         self.tree = self._tree(None)
         self.params = {
@@ -129,6 +132,7 @@ class Robot:
             "actuation": self._columns(),
             "loops": self._loop_frames(),
             "couplings": self._coupling_numbers(),
+            **({"forces": self._others.params} if self._others.params else {}),
         }
         followers = {n for x in description.couplings.values() for n in x.first}
         found = notes(self.tree, self.params["damping"], followers)
@@ -157,8 +161,12 @@ class Robot:
         return B
 
     def _tree(self, control: Callable | None) -> BodyTree:
+        made, others = self.description, self._others
+        dampers = others.force if others.damped else None
+
         def force(q, v, t, p):
             damped = -p["damping"] * v
+            damped = damped if dampers is None else damped + dampers(q, v, t, p)
             return damped if control is None else damped + p["actuation"] @ applied(q, v, t, p)
 
         def applied(q, v, t, p):
@@ -173,13 +181,16 @@ class Robot:
                 )
             return u
 
-        made = self.description
+        def potential(q, t, p):
+            return _springs(q, t, p) + others.energy(q, t, p)
+
+        sprung = any(made.stiffness.values())
         return BodyTree(
             made.branches,
             gravity=list(made.gravity),
             armature=made.armature,
             force=force,
-            potential=_springs if any(made.stiffness.values()) else None,
+            potential=potential if others.stored else _springs if sprung else None,
         )
 
     # --- actuators
@@ -201,11 +212,15 @@ class Robot:
     # --- constraints
 
     def _loop_frames(self) -> dict:
-        """Frames of both ends of all loops of a kind, on their bodies, shapes (n, 4, 4)."""
+        """Frames of both ends of all loops of a kind, on their bodies, shapes (n, 4, 4), and the
+        numbers of kinds that have some, (n, numbers).
+        """
         frames: dict = {}
         for loop in self.description.loops.values():
             for side, (_, frame) in (("first", loop.first), ("second", loop.second)):
                 frames.setdefault(loop.kind, {}).setdefault(side, []).append(frame)
+            if loop.numbers:
+                frames[loop.kind].setdefault("numbers", []).append(loop.numbers)
         return {
             kind: {side: np.array(x) for side, x in sides.items()} for kind, sides in frames.items()
         }
@@ -256,7 +271,7 @@ class Robot:
         return len(self.tree.branches) if name is None else int(entry(self.tree._index, name))
 
     def _closing(self, kind: str, first: np.ndarray, second: np.ndarray) -> Callable:
-        equations = JOINT_KINDS[kind].space
+        options, equations = JOINT_KINDS[kind], JOINT_KINDS[kind].space
         assert equations is not None and equations.position is not None
         rows = equations.position
 
@@ -269,9 +284,10 @@ class Robot:
             # in the axes of the first end, in which the rows of the joint are written
             back = jnp.swapaxes(a[:, :3, :3], 1, 2)
             gap = jnp.einsum("nij,nj->ni", back, b[:, :3, 3] - a[:, :3, 3])
-            return jax.vmap(lambda gap, turn: rows(RelativePose(gap, turn), {}))(
-                gap, back @ b[:, :3, :3]
-            ).ravel()
+            own = p["loops"][kind].get("numbers", np.zeros((len(first), 0)))
+            return jax.vmap(
+                lambda gap, turn, own: rows(RelativePose(gap, turn), options.named(own))
+            )(gap, back @ b[:, :3, :3], own).ravel()
 
         return phi
 
