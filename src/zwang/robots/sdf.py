@@ -11,10 +11,10 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from zwang.bodies import Branch, ball, prismatic
-from zwang.bodies.tree.branching import GROUND, order
 from zwang.errors import ModelError
 from zwang.files.limits import limit
-from zwang.robots.description import AxisForce, Coupling, Description, Loop
+from zwang.robots.description import AxisForce, Description, Loop
+from zwang.robots.sdf_couplings import add_couplings
 from zwang.robots.sdf_includes import Source, opened
 from zwang.robots.sdf_inertia import inertia_of
 from zwang.robots.sdf_joints import GEARBOX, TAGS, Joint, joint_of
@@ -27,8 +27,6 @@ GRAVITY = (0.0, 0.0, -9.8)
 """SDF's own [m/s²], where no world gives another."""
 NEWEST = (1, 12)
 """The newest version of the format that is known."""
-ALIGNED = 2e-5
-"""Angle of a gearbox's axis and that of its hinge [rad], as files round quarter turns."""
 
 
 def read(path: Path, *, floating: bool | None = None) -> Description:
@@ -110,7 +108,7 @@ class _Reading:
         for link in self.links:
             made.branches.append(self._branch(link, strange))
         self._refuse_repeated_parts()
-        self._couple(closing)
+        add_couplings(made, self.joints, self.carriers, self.shown)
         add_pictures(self.scopes, made)
         self._tell(closing, strange)
 
@@ -205,94 +203,6 @@ class _Reading:
             raise ModelError(
                 f"{self.shown}: two joints move by a coordinate {name!r}; rename the joint {name!r}."
             )
-
-    # --- joints that follow others
-
-    def _couple(self, closing: set[str]) -> None:
-        """Take mimics and gearboxes over, of joints that carry links."""
-        made, dropped, loose, leaders = self.description, [], [], {}
-        for joint in self.joints.values():
-            if joint.type == GEARBOX:
-                if (coupling := self._gearbox(joint)) is None:
-                    loose.append(joint.name)
-                else:
-                    made.couplings[joint.name] = coupling
-                continue
-            for i, tag in enumerate(TAGS):
-                mimic = joint.element.find(f"{tag}/mimic")
-                if mimic is None:
-                    continue
-                leader = self._leader(joint, mimic)
-                if joint.name in closing or i >= len(joint.coordinates) or leader is None:
-                    dropped.append(joint.name)
-                    continue
-                at = f"{tag}/mimic"
-                ratio, offset, reference = (
-                    joint.number(f"{at}/{word}", default)
-                    for word, default in (("multiplier", 1.0), ("offset", 0.0), ("reference", 0.0))
-                )
-                name = joint.coordinates[i]
-                leaders[name] = leader
-                made.couplings[f"mimic {name}"] = Coupling(
-                    {name: 1.0}, {leader: 1.0}, (offset - ratio * reference, ratio)
-                )
-        self._refuse_circles(leaders)
-        made.leave_out("mimics of or by joints that close loops or have no such axis", dropped)
-        made.leave_out("gearboxes whose wheels are not on hinges of one reference body", loose)
-
-    def _refuse_circles(self, leaders: dict[str, str]) -> None:
-        names = [*{*leaders, *leaders.values()}]
-        try:
-            order([names.index(leaders[n]) if n in leaders else GROUND for n in names])
-        except ValueError:
-            raise ModelError(
-                f"{self.shown}: joints mimic each other in a circle: {', '.join(leaders)}; let "
-                "one of them move by itself."
-            ) from None
-
-    def _leader(self, joint: Joint, mimic: Element) -> str | None:
-        """The coordinate that a mimic follows; None if it has none in the tree."""
-        given, axis = mimic.get("joint") or "", mimic.get("axis") or TAGS[0]
-        found = self.joints.get(joint.scope.prefix + given)
-        if found is None:
-            raise ModelError(f"{joint.shown}: mimics {given!r}, which is no joint of the model.")
-        if axis not in TAGS:
-            raise ModelError(f"{joint.shown}: mimic: axis is {axis!r}, expected axis or axis2.")
-        at = TAGS.index(axis)
-        if found.name not in self.carriers.values() or at >= len(found.coordinates):
-            return None
-        return found.coordinates[at]
-
-    def _gearbox(self, gear: Joint) -> Coupling | None:
-        """θ₂ = −ratio θ₁, for the angles of parent and child on the reference body; None unless
-        both turn on it by hinges that carry one of the two.
-        """
-        ratio = gear.number("gearbox_ratio", 1.0)
-        given = (gear.element.findtext("gearbox_reference_body") or "").strip()
-        body = gear.scope.link(given, f"joint {gear.name!r}: gearbox_reference_body")
-        wheels = [
-            self._wheel(link, body, axis)
-            for link, axis in zip((gear.parent, gear.child), gear.axes, strict=True)
-        ]
-        if wheels[0] is None or wheels[1] is None or ratio == 0:
-            return None
-        (driver, first), (follower, second) = wheels
-        return Coupling({follower: second}, {driver: first}, (0.0, -ratio))
-
-    def _wheel(
-        self, link: str | None, body: str | None, axis: np.ndarray
-    ) -> tuple[str, float] | None:
-        """The hinge of a wheel on a body, and the sign of its angle about an axis."""
-        for name in self.carriers.values():
-            hinge = self.joints[name]
-            if hinge.kind != "revolute" or {hinge.parent, hinge.child} != {link, body}:
-                continue
-            along = float(hinge.axes[0] @ axis)
-            if np.linalg.norm(np.cross(hinge.axes[0], axis)) > ALIGNED:
-                return None
-            sense = 1.0 if hinge.child == link else -1.0
-            return name, sense if along > 0 else -sense
-        return None
 
     # --- what is left out, and what may be wrong
 

@@ -17,6 +17,7 @@ import numpy as np
 from zwang.errors import ModelError
 from zwang.files.limits import limit
 from zwang.robots.sdf_includes import Source, included, merged
+from zwang.robots.sdf_specification import INERTIAL_RELATIVE_UNTIL
 from zwang.robots.text import numbers, of_quaternion, placed
 
 MODEL, WORLD, BETWEEN = "__model__", "world", "::"
@@ -249,7 +250,9 @@ class Scope:
 def _relative(element: Element, scope: Scope) -> str:
     """The name of the frame that the pose of an element is relative to; "" for none."""
     pose = element.find("pose")
-    if pose is None:
+    if pose is None or (
+        element.tag == "inertial" and scope.source.version > INERTIAL_RELATIVE_UNTIL
+    ):
         return ""
     old = pose.get("frame") if scope.source.version <= POSE_FRAME_UNTIL else None
     return pose.get("relative_to") or old or ""

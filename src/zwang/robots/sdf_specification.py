@@ -70,8 +70,10 @@ WORLD, MODEL, LINK = "parts of the world", "elements of the model", "parts of li
 WIND, DECAY = "wind", "damping of links by their own velocity"
 GUIDED, ADDED = "links that are moved from outside", "added mass of a fluid"
 AXES = "axes that are not asked for"
+INERTIAL_RELATIVE_UNTIL = (1, 7)
+"""The last version in which the pose of an inertia may be relative to another frame."""
 PART = "parts that the file's version of SDF does not have"
-WHERE = "where the {} is"
+INSIDE = "frames inside of links and joints"
 JOINTS_STAND_STILL = "static (links that no joint carries are held, but joints move here)"
 
 
@@ -220,6 +222,9 @@ RULES: dict[str, Rule] = {
     "link/inertial/density": Rule("acts", "density of collisions without their own [kg/m³]"),
     "link/inertial/auto_inertia_params": Rule("listed", LINK),
     **_pose("link/inertial", "acts", "center of mass"),
+    "link/inertial/pose@relative_to": Rule(
+        "acts", "the frame that it is given in", until=INERTIAL_RELATIVE_UNTIL
+    ),
     "link/inertial/inertia": Rule("acts", "the inertia about the center of mass"),
     **{
         f"link/inertial/inertia/{name}": Rule("acts", "[kg·m²]")
@@ -275,6 +280,10 @@ RULES: dict[str, Rule] = {
     "joint/screw_thread_pitch": Rule("acts", "of a screw [m], right-handed"),
     **_axis("joint/axis"),
     **_axis("joint/axis2"),
+    **{
+        f"{path}/frame": Rule("listed", INSIDE, many=True, until=(1, 6))
+        for path in ("link", "link/inertial", "link/visual", "joint")
+    },
     "joint/physics": Rule("listed", ENGINES),
     "joint/sensor": Rule("listed", SENSORS, many=True),
 }
