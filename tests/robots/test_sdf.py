@@ -85,7 +85,9 @@ def test_a_version_that_is_none_is_refused(tmp_path, version):
 
 
 def test_a_version_that_is_too_new_is_told(tmp_path):
-    assert "version 1.13" in described(tmp_path, model(TURNED, HINGE, version="1.13")).unsupported[0]
+    assert (
+        "version 1.13" in described(tmp_path, model(TURNED, HINGE, version="1.13")).unsupported[0]
+    )
 
 
 @pytest.mark.parametrize("version, in_model", [("1.6", True), ("1.7", False)])
@@ -101,7 +103,7 @@ def test_axes_are_in_the_frame_of_the_model_where_the_version_has_that(tmp_path,
 
 POSES = {
     "radians": "<pose>1 2 3 0.1 0.2 0.3</pose>",
-    "degrees": f'<pose degrees="true">1 2 3 {" ".join(map(str, np.rad2deg([0.1, 0.2, 0.3])))}</pose>',
+    "degrees": '<pose degrees="true">1 2 3 {} {} {}</pose>'.format(*np.rad2deg([0.1, 0.2, 0.3])),
     "quaternion": '<pose rotation_format="quat_xyzw">1 2 3 {}</pose>'.format(
         " ".join(map(str, 3 * Rotation.from_euler("xyz", [0.1, 0.2, 0.3]).as_quat()))
     ),
@@ -120,10 +122,17 @@ def test_poses_are_read_in_every_form(tmp_path, form, of):
             joint("j", "revolute", "world", "a", own.get("joint", "")),
         )
 
-    made, asked = described(tmp_path, text(POSES[form])), described(tmp_path, text(POSES["radians"]))
+    made, asked = (
+        described(tmp_path, text(POSES[form])),
+        described(tmp_path, text(POSES["radians"])),
+    )
     (b,), (expected,) = made.branches, asked.branches
-    for x, y in ((b.joints["j"], expected.joints["j"]), (b.center, expected.center),
-                 (b.inertia, expected.inertia), (b.frame, expected.frame)):
+    for x, y in (
+        (b.joints["j"], expected.joints["j"]),
+        (b.center, expected.center),
+        (b.inertia, expected.inertia),
+        (b.frame, expected.frame),
+    ):
         np.testing.assert_allclose(x, y, atol=1e-14)
     if of == "link":
         R = Rotation.from_euler("xyz", [0.1, 0.2, 0.3]).as_matrix()
@@ -172,21 +181,28 @@ def test_a_model_stands_where_its_pose_says(tmp_path):
     found = accelerations(robot(tmp_path, model("<pose>5 6 7 0.4 0 0</pose>", link("a"), hinge)))
     assert found == pytest.approx([-2 * G * np.sin(0.4) / (0.3 + 2)], rel=1e-12)
     mark = '<frame name="mark"><pose>0 3 0 0.4 0 0</pose></frame>'
-    text = model("<pose>5 6 7 0 0 0</pose>", mark, link("a"), hinge,
-                 attributes='placement_frame="mark"')
+    text = model(
+        "<pose>5 6 7 0 0 0</pose>", mark, link("a"), hinge, attributes='placement_frame="mark"'
+    )
     (branch,) = described(tmp_path, text).branches
     np.testing.assert_allclose(
         branch.frame,
-        np.block([[Rotation.from_rotvec([-0.4, 0, 0]).as_matrix(),
-                   np.array([[5], [6 - 3 * np.cos(0.4)], [7 + 3 * np.sin(0.4)]])],
-                  [np.zeros((1, 3)), np.ones((1, 1))]]),
+        np.block(
+            [
+                [
+                    Rotation.from_rotvec([-0.4, 0, 0]).as_matrix(),
+                    np.array([[5], [6 - 3 * np.cos(0.4)], [7 + 3 * np.sin(0.4)]]),
+                ],
+                [np.zeros((1, 3)), np.ones((1, 1))],
+            ]
+        ),
         atol=1e-14,
     )
 
 
 def test_joints_of_nested_models_join_by_scoped_names(tmp_path):
-    inner = '<model name="in"><pose>0 0 2 0 0 0</pose><frame name="tip"><pose>0 1 0 0 0 0</pose></frame>'
-    inner += link("c") + "</model>"
+    tip = '<frame name="tip"><pose>0 1 0 0 0 0</pose></frame>'
+    inner = f'<model name="in"><pose>0 0 2 0 0 0</pose>{tip}{link("c")}</model>'
     hinge = joint("j", "revolute", "a", "in::tip", axis="1 0 0")
     made = described(tmp_path, model(link("a"), inner, hinge))
     assert [b.name for b in made.branches] == ["a", "in::c"]
@@ -201,7 +217,8 @@ def test_joints_of_nested_models_join_by_scoped_names(tmp_path):
 def test_models_of_a_world_keep_apart_and_are_joined(tmp_path):
     arm = f'<model name="{{}}">{link("a")}</model>'
     around = (
-        '<world name="w"><gravity>0 0 -1.6</gravity>{}<frame name="f"><pose>1 0 0 0 0 0</pose></frame>'
+        '<world name="w"><gravity>0 0 -1.6</gravity>{}'
+        '<frame name="f"><pose>1 0 0 0 0 0</pose></frame>'
         + joint("j", "revolute", "world", "m::a", '<pose relative_to="f"/>', axis="0 1 0")
         + joint("k", "revolute", "m::a", "n::a", axis="0 1 0")
         + arm.format("n")
@@ -209,14 +226,18 @@ def test_models_of_a_world_keep_apart_and_are_joined(tmp_path):
     )
     made = described(tmp_path, model(link("a"), around=around))
     assert [(b.name, b.parent, [*b.joints]) for b in made.branches] == [
-        ("m::a", None, ["j"]), ("n::a", "m::a", ["k"]), ("floor::plane", None, [])
+        ("m::a", None, ["j"]),
+        ("n::a", "m::a", ["k"]),
+        ("floor::plane", None, []),
     ]
     np.testing.assert_array_equal(made.gravity, [0, 0, -1.6])
     np.testing.assert_allclose(made.branches[0].joints["j"], [0, 0, 1, 0, 1, 0], atol=1e-15)
 
 
 def test_a_robot_alone_in_its_world_has_plain_names(tmp_path):
-    around = '<world name="w">{}<model name="floor"><static>1</static><link name="a"/></model></world>'
+    around = (
+        '<world name="w">{}<model name="floor"><static>1</static><link name="a"/></model></world>'
+    )
     made = described(tmp_path, model(link("a"), HINGE, around=around))
     assert [b.name for b in made.branches] == ["a", "floor::a"] and made.name == "m"
 
@@ -241,7 +262,9 @@ def test_included_models_are_read(tmp_path, place):
         f"<include><uri>{place}</uri><name>n</name><placement_frame>tip</placement_frame>"
         "<pose>0 0 5 0 0 0</pose></include>"
     )
-    made = described(tmp_path, model(link("a"), HINGE, include, joint("k", "fixed", "a", "n::c", axis=None)))
+    made = described(
+        tmp_path, model(link("a"), HINGE, include, joint("k", "fixed", "a", "n::c", axis=None))
+    )
     assert [b.name for b in made.branches] == ["a", "n::c"]
     np.testing.assert_allclose(made.branches[1].frame[:3, 3], [0, 1, 4], atol=1e-15)
 
@@ -249,7 +272,9 @@ def test_included_models_are_read(tmp_path, place):
 def test_merged_models_become_parts_of_the_model(tmp_path):
     (tmp_path / "part.sdf").write_text(PART)
     include = '<include merge="true"><uri>part.sdf</uri><pose>0 0 5 0 0 0</pose></include>'
-    made = described(tmp_path, model(link("a"), HINGE, include, joint("k", "fixed", "a", "c", axis=None)))
+    made = described(
+        tmp_path, model(link("a"), HINGE, include, joint("k", "fixed", "a", "c", axis=None))
+    )
     assert [b.name for b in made.branches] == ["a", "c"]
     np.testing.assert_allclose(made.branches[1].frame[:3, 3], [0, 1, 5], atol=1e-15)
 
@@ -283,7 +308,9 @@ def test_a_pendulum_of_two_bodies_has_the_weight_of_one(tmp_path):
     )
     made = robot(tmp_path, text)
     assert accelerations(made) == pytest.approx([-2 * 2 * G / (2 * 1 + 2 * 4)], rel=1e-12)
-    energy = compiled(lambda q, p: made.tree.equations.energy(q, 0.0, p), jnp.array([0.3]), made.params)
+    energy = compiled(
+        lambda q, p: made.tree.equations.energy(q, 0.0, p), jnp.array([0.3]), made.params
+    )
     assert energy == pytest.approx(2 * G * 2 * np.sin(0.3), rel=1e-12)
 
 
@@ -354,11 +381,19 @@ def test_a_link_that_makes_no_sense_is_refused(tmp_path, inside, says):
 
 
 @pytest.mark.parametrize(
-    "moments, told", [((1, 1, 5), True), ((1, 1, 2), False), ((1e-12, 1e-12, 1e-12), False),
-                      ((0, 0, 0), False), ((1e-12, 1e-12, 5e-12), True)]
+    "moments, told",
+    [
+        ((1, 1, 5), True),
+        ((1, 1, 2), False),
+        ((1e-12, 1e-12, 1e-12), False),
+        ((0, 0, 0), False),
+        ((1e-12, 1e-12, 5e-12), True),
+    ],
 )
 def test_moments_that_no_body_has_are_told_at_any_size(tmp_path, moments, told):
-    entries = "".join(f"<{n}>{x}</{n}>" for n, x in zip(("ixx", "iyy", "izz"), moments))
+    entries = "".join(
+        f"<{n}>{x}</{n}>" for n, x in zip(("ixx", "iyy", "izz"), moments, strict=True)
+    )
     inertial = f"<mass>1e-9</mass><inertia>{entries}</inertia>"
     made = described(tmp_path, model(link("a", inertial=inertial), HINGE))
     assert any("no body has such" in x for x in made.notes) is told
@@ -369,7 +404,9 @@ def test_moments_that_no_body_has_are_told_at_any_size(tmp_path, moments, told):
 
 def test_two_hinges_in_series_turn_one_on_the_other(tmp_path):
     inside = "<axis2><xyz>1 1 0</xyz></axis2><pose>0.1 0.2 0.3 0 0 0</pose>"
-    made = robot(tmp_path, model(link("a"), joint("j", "revolute2", "world", "a", inside, axis="1 0 0")))
+    made = robot(
+        tmp_path, model(link("a"), joint("j", "revolute2", "world", "a", inside, axis="1 0 0"))
+    )
     first, second = 0.4, -0.7
     pose = np.asarray(made.tree.poses(jnp.array([first, second]), made.params))[0]
     turn = Rotation.from_rotvec([first, 0, 0]) * Rotation.from_rotvec(
@@ -406,7 +443,9 @@ PITCHES = {
 def test_a_screw_falls_as_it_turns(tmp_path, inside):
     made = robot(tmp_path, model(link("a"), joint("j", "screw", "world", "a", inside)))
     advance = PITCHES[inside] / (2 * np.pi)
-    assert accelerations(made) == pytest.approx([-2 * G * advance / (0.5 + 2 * advance**2)], rel=1e-12)
+    assert accelerations(made) == pytest.approx(
+        [-2 * G * advance / (0.5 + 2 * advance**2)], rel=1e-12
+    )
     pose = np.asarray(made.tree.poses(jnp.array([7.0]), made.params))[0]
     assert pose[2, 3] == pytest.approx(7 * advance)
 
@@ -467,7 +506,10 @@ def test_mimics_follow_an_axis_from_a_reference(tmp_path):
         "<offset>0.1</offset><reference>0.3</reference></mimic></axis>"
     )
     cross = joint("u", "universal", "world", "a", "<axis2><xyz>0 1 0</xyz></axis2>", axis="1 0 0")
-    made = robot(tmp_path, model(link("a"), link("b"), cross, joint("j", "revolute", "a", "b", mimic, axis=None)))
+    made = robot(
+        tmp_path,
+        model(link("a"), link("b"), cross, joint("j", "revolute", "a", "b", mimic, axis=None)),
+    )
     start = made.start_state.q
     at = lambda name: float(start[made.tree.coordinate(name)][0])
     assert at("j") == pytest.approx(2 * (at("u.second") - 0.3) + 0.1, abs=1e-12)
@@ -483,21 +525,29 @@ def test_mimics_follow_an_axis_from_a_reference(tmp_path):
 def test_mimics_of_nothing_or_themselves_are_refused(tmp_path, leader, says):
     mimic = f'<axis><xyz>0 1 0</xyz><mimic joint="{leader}"/></axis>'
     with pytest.raises(zw.ModelError, match=says):
-        described(tmp_path, model(link("a"), joint("j", "revolute", "world", "a", mimic, axis=None)))
+        described(
+            tmp_path, model(link("a"), joint("j", "revolute", "world", "a", mimic, axis=None))
+        )
 
 
 @pytest.mark.parametrize("turned", [1, -1])
 def test_a_gearbox_couples_the_wheels_of_a_body(tmp_path, turned):
     # wheels with 0.5 kg·m² about z on a held body, a spring on the first, its wheel turned by 0.2
-    spring = "<axis><xyz>0 0 1</xyz><dynamics><spring_stiffness>7</spring_stiffness></dynamics></axis>"
+    spring = (
+        "<axis><xyz>0 0 1</xyz><dynamics><spring_stiffness>7</spring_stiffness></dynamics></axis>"
+    )
     gear = (
         "<gearbox_ratio>3</gearbox_ratio><gearbox_reference_body>base</gearbox_reference_body>"
         f"<axis2><xyz>0 0 {turned}</xyz></axis2>"
     )
     text = model(
-        link("base"), link("a"), link("b"), joint("w", "fixed", "world", "base", axis=None),
+        link("base"),
+        link("a"),
+        link("b"),
+        joint("w", "fixed", "world", "base", axis=None),
         joint("j", "revolute", "base", "a", spring, axis=None),
-        joint("k", "revolute", "base", "b"), joint("g", "gearbox", "a", "b", gear),
+        joint("k", "revolute", "base", "b"),
+        joint("g", "gearbox", "a", "b", gear),
     )
     made = robot(tmp_path, text)
     found = zw.motion(made.model, [0.2, -3 * turned * 0.2], np.zeros(2)).acceleration
@@ -510,24 +560,32 @@ def test_a_gearbox_couples_the_wheels_of_a_body(tmp_path, turned):
 @pytest.mark.parametrize("version, start", [("1.6", 0.4), ("1.8", 0.4), ("1.9", 0.0)])
 def test_initial_positions_are_the_start(tmp_path, version, start):
     inside = "<axis><xyz>1 0 0</xyz><initial_position>0.4</initial_position></axis>"
-    made = robot(tmp_path, model(link("a"), joint("j", "revolute", "world", "a", inside, axis=None), version=version))
+    made = robot(
+        tmp_path,
+        model(link("a"), joint("j", "revolute", "world", "a", inside, axis=None), version=version),
+    )
     np.testing.assert_array_equal(made.start_state.q, [start])
     assert any("initial_position" in x for x in made.unsupported) is (start == 0)
 
 
 def test_limits_of_both_axes_are_kept_and_listed(tmp_path):
     limit = "<limit><lower>-0.1</lower><upper>0.2</upper><effort>-1</effort></limit>"
-    inside = f"<axis2><xyz>0 1 0</xyz>{limit}<dynamics><damping>0.3</damping><friction>2</friction></dynamics></axis2>"
-    made = robot(tmp_path, model(link("a"), joint("u", "universal", "world", "a", inside, axis="1 0 0")))
+    dynamics = "<dynamics><damping>0.3</damping><friction>2</friction></dynamics>"
+    inside = f"<axis2><xyz>0 1 0</xyz>{limit}{dynamics}</axis2>"
+    made = robot(
+        tmp_path, model(link("a"), joint("u", "universal", "world", "a", inside, axis="1 0 0"))
+    )
     assert made.ranges == {"u.second": (-0.1, 0.2)}
     assert made.unsupported == ("dry friction in joints: u", "joint limits: u")
     np.testing.assert_array_equal(made.params["damping"], [0, 0.3])
 
 
 def test_limits_that_are_none_are_not_listed(tmp_path):
-    limit = "<limit><lower>-1e16</lower><upper>inf</upper><effort>-1</effort><velocity>inf</velocity></limit>"
-    inside = f"<axis><xyz>0 1 0</xyz>{limit}</axis>"
-    made = robot(tmp_path, model(link("a"), joint("j", "revolute", "world", "a", inside, axis=None)))
+    ends = "<lower>-1e16</lower><upper>inf</upper><effort>-1</effort><velocity>inf</velocity>"
+    inside = f"<axis><xyz>0 1 0</xyz><limit>{ends}</limit></axis>"
+    made = robot(
+        tmp_path, model(link("a"), joint("j", "revolute", "world", "a", inside, axis=None))
+    )
     assert made.unsupported == () and made.ranges == {}
 
 
@@ -538,7 +596,9 @@ def test_what_has_no_mechanics_here_is_listed_by_name(tmp_path):
     )
     added = "<fluid_added_mass><xx>3</xx></fluid_added_mass>"
     text = model(
-        link("a", link_parts, BODY + added), HINGE, '<drake:odd xmlns:drake="x"/>',
+        link("a", link_parts, BODY + added),
+        HINGE,
+        '<drake:odd xmlns:drake="x"/>',
         around='<world name="w"><wind/><scene/>{}</world>',
     )
     assert set(robot(tmp_path, text).unsupported) == {
@@ -559,15 +619,28 @@ def test_what_has_no_mechanics_here_is_listed_by_name(tmp_path):
         (joint("k", "", "world", "a"), "joint 'k' has no type"),
         (joint("k", "screw", "world", "a", "<thread_pitch>0</thread_pitch>"), "is zero"),
         (
-            joint("k", "revolute", "world", "a", "<axis><xyz>1 0 0</xyz><dynamics>"
-                  "<damping>-1</damping></dynamics></axis>", axis=None),
+            joint(
+                "k",
+                "revolute",
+                "world",
+                "a",
+                "<axis><xyz>1 0 0</xyz><dynamics><damping>-1</damping></dynamics></axis>",
+                axis=None,
+            ),
             "damping is -1",
         ),
-        (joint("k", "revolute", "world", "a") + '<frame name="k"/>'
-         + '<frame name="h"><pose relative_to="k"/></frame>' + joint("i", "fixed", "h", "a", axis=None),
-         "a frame and a joint are named 'k'"),
-        ('<frame name="h" attached_to="i"/><frame name="i" attached_to="h"/>'
-         + joint("k", "fixed", "h", "a", "<pose/>", axis=None), "in a circle"),
+        (
+            joint("k", "revolute", "world", "a")
+            + '<frame name="k"/>'
+            + '<frame name="h"><pose relative_to="k"/></frame>'
+            + joint("i", "fixed", "h", "a", axis=None),
+            "a frame and a joint are named 'k'",
+        ),
+        (
+            '<frame name="h" attached_to="i"/><frame name="i" attached_to="h"/>'
+            + joint("k", "fixed", "h", "a", "<pose/>", axis=None),
+            "in a circle",
+        ),
     ],
 )
 def test_a_joint_that_makes_no_sense_is_refused(tmp_path, text, says):

@@ -115,10 +115,12 @@ def test_every_rule_is_of_a_part_of_the_format():
 
 INERTIAL = "<inertial><mass>2</mass><inertia><ixx>1.1</ixx></inertia></inertial>"
 LINKS = "".join(f'<link name="{name}">{INERTIAL}</link>' for name in "bcdhwu")
-BASE = f"""<sdf version="1.12"><world name="world"><frame name="far"><pose>1 2 3 0.1 0.2 0.3</pose></frame>
+BASE = f"""<sdf version="1.12"><world name="world">
+<frame name="far"><pose>1 2 3 0.1 0.2 0.3</pose></frame>
 <frame name="near"><pose>3 0 0 0.1 0 0</pose></frame>
 <joint name="hold" type="fixed"><parent>near</parent><child>m::e</child></joint>
-<model name="m"><pose relative_to="far">0 1 0 0.2 0 0</pose><frame name="f"><pose>0.3 0 0 0 0 0.4</pose></frame>
+<model name="m"><pose relative_to="far">0 1 0 0.2 0 0</pose>
+<frame name="f"><pose>0.3 0 0 0 0 0.4</pose></frame>
 <link name="a"><pose>0 0 1 0.3 0 0</pose>{INERTIAL}</link>{LINKS}
 <link name="e"><pose relative_to="f"/>{INERTIAL}</link>
 <joint name="k" type="universal"><parent>world</parent><child>a</child><axis><xyz>1 0 0</xyz></axis>
@@ -128,8 +130,8 @@ BASE = f"""<sdf version="1.12"><world name="world"><frame name="far"><pose>1 2 3
 <joint name="s" type="screw"><parent>a</parent><child>c</child><axis><xyz>0 0 1</xyz></axis></joint>
 <joint name="x" type="revolute"><parent>a</parent><child>d</child><axis><xyz>0 1 0</xyz></axis>
 </joint>
-<joint name="y" type="revolute2"><parent>a</parent><child>h</child><pose>0 0 0 0 0.3 0.1</pose><axis>
-<xyz>1 0 0</xyz></axis><axis2><xyz>0 1 0</xyz></axis2></joint>
+<joint name="y" type="revolute2"><parent>a</parent><child>h</child>
+<pose>0 0 0 0 0.3 0.1</pose><axis><xyz>1 0 0</xyz></axis><axis2><xyz>0 1 0</xyz></axis2></joint>
 <joint name="q" type="fixed"><parent>__model__</parent><child>w</child></joint>
 <joint name="z" type="gearbox"><parent>b</parent><child>d</child>
 <gearbox_reference_body>a</gearbox_reference_body><axis><xyz>0 1 0</xyz></axis>

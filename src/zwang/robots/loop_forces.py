@@ -83,9 +83,7 @@ class LoopForces:
         ):
             a, b = poses[first] @ p["forces"]["first"][i], poses[second] @ p["forces"]["second"][i]
             back = a[:3, :3].T
-            found.append(
-                coordinate(RelativePose(back @ (b[:3, 3] - a[:3, 3]), back @ b[:3, :3]))
-            )
+            found.append(coordinate(RelativePose(back @ (b[:3, 3] - a[:3, 3]), back @ b[:3, :3])))
         return jnp.stack(found)
 
     def force(self, q, v, t, p):

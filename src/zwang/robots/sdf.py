@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from xml.etree.ElementTree import Element
 
 import numpy as np
 
@@ -201,7 +200,8 @@ class _Reading:
         name, times = parts.most_common(1)[0] if parts else ("", 0)
         if times > 1:
             raise ModelError(
-                f"{self.shown}: two joints move by a coordinate {name!r}; rename the joint {name!r}."
+                f"{self.shown}: two joints move by a coordinate {name!r}; rename the joint of "
+                "this name."
             )
 
     # --- what is left out, and what may be wrong

@@ -66,9 +66,7 @@ def opened(path: Path, by: Source | None = None) -> Source:
         made.missing, made.opened = by.missing, by.opened
     made.opened.append(made)
     if len(made.opened) > limit("bodies"):
-        raise ModelError(
-            f"{made.opened[0].shown} includes more than {limit('bodies')} files."
-        )
+        raise ModelError(f"{made.opened[0].shown} includes more than {limit('bodies')} files.")
     return made
 
 

@@ -56,9 +56,7 @@ def inertia_of(scope: Scope, link: Element) -> tuple[Inertia, np.ndarray | None]
         for k, default in zip(MOMENTS, (1.0, 1.0, 1.0, 0.0, 0.0, 0.0), strict=True)
     )
     if min(x, y, z) < -NOTHING * mass:
-        raise ModelError(
-            f"{where}: a moment of inertia ({x:g}, {y:g}, {z:g} kg·m²) is negative."
-        )
+        raise ModelError(f"{where}: a moment of inertia ({x:g}, {y:g}, {z:g} kg·m²) is negative.")
     tensor = np.array([[x, xy, xz], [xy, y, yz], [xz, yz, z]])
     turned = at[:3, :3] @ tensor @ at[:3, :3].T
     return Inertia(mass, at[:3, 3], turned), impossible(mass, tensor)
@@ -69,9 +67,9 @@ def inertia_of(scope: Scope, link: Element) -> tuple[Inertia, np.ndarray | None]
 
 def _of_collisions(scope: Scope, link: Element, back: np.ndarray, where: str) -> Inertia:
     """The sum over all collisions, each with its own density or else that of the link."""
-    own = numbers(
-        link.findtext("inertial/density"), 1, f"{where}: inertial: density", (DENSITY,)
-    )[0]
+    own = numbers(link.findtext("inertial/density"), 1, f"{where}: inertial: density", (DENSITY,))[
+        0
+    ]
     parts = []
     for collision in link.findall("collision"):
         what = f"{where}: collision {collision.get('name')!r}"

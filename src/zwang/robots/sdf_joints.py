@@ -109,9 +109,7 @@ class Joint:
         if self.kind == "spherical":
             return {self.name: ball(at, self.frame[:3, :3])}
         make = prismatic if self.kind == "prismatic" else lambda axis: revolute(axis, at)
-        return {
-            name: make(axis) for name, axis in zip(self.coordinates, self.axes, strict=True)
-        }
+        return {name: make(axis) for name, axis in zip(self.coordinates, self.axes, strict=True)}
 
     def closing_frame(self) -> np.ndarray:
         """The frame in which the rows of a closing joint are written: z along a single axis; x and
@@ -158,7 +156,9 @@ class Joint:
         for tag, name in zip(TAGS, self.coordinates, strict=False):
             ends = [self.element.findtext(f"{tag}/limit/{side}") for side in ("lower", "upper")]
             neutral = [RULES[f"joint/axis/limit/{side}"].neutral for side in ("lower", "upper")]
-            open_ends = [x is None or ends_not(x) for x, ends_not in zip(ends, neutral, strict=True)]
+            open_ends = [
+                x is None or ends_not(x) for x, ends_not in zip(ends, neutral, strict=True)
+            ]
             if all(open_ends):
                 continue
             least, most = (

@@ -9,7 +9,6 @@ in any order, so that they are found when they are asked for.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from xml.etree.ElementTree import Element
 
 import numpy as np
