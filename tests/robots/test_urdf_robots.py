@@ -83,3 +83,80 @@ def test_a_robot_with_impossible_inertias_runs(file):
     run = zw.simulate(robot.model, start.q, start.v, duration=0.2, rtol=1e-6)
     assert run.result is zw.Result.SUCCESS
     assert float(run.dataset["violation"].max()) < 1e-10
+
+
+def random_tree(random, count=9) -> str:
+    """A URDF with all kinds of joints, and links of which a third has no mass."""
+    kinds = ("revolute", "continuous", "prismatic", "floating", "planar", "fixed")
+    numbers = lambda scale=1.0: " ".join(f"{x:.6f}" for x in scale * random.normal(size=3))
+    parts = ['<link name="l0"/>']
+    for i in range(1, count + 1):
+        kind = kinds[int(random.integers(len(kinds)))] if i < count else "floating"
+        # Pinocchio takes planar joints about z alone
+        axis = "0 0 1" if kind == "planar" else numbers()
+        spread = random.normal(size=(5, 3))
+        inertia = np.trace(spread.T @ spread) * np.eye(3) - spread.T @ spread
+        names = ("ixx", 0, 0), ("iyy", 1, 1), ("izz", 2, 2), ("ixy", 0, 1), ("ixz", 0, 2)
+        moments = " ".join(f'{n}="{inertia[a, b]}"' for n, a, b in (*names, ("iyz", 1, 2)))
+        inertial = (
+            f'<inertial><origin xyz="{numbers()}" rpy="{numbers()}"/><mass value="'
+            f'{random.uniform(0.5, 2)}"/><inertia {moments}/></inertial>'
+        )
+        massless = kind in ("revolute", "continuous") and i < count and random.random() < 0.5
+        parts.append(f'<link name="l{i}">{"" if massless else inertial}</link>')
+        parts.append(
+            f'<joint name="j{i}" type="{kind}"><parent link="l{random.integers(i)}"/>'
+            f'<child link="l{i}"/><origin xyz="{numbers()}" rpy="{numbers()}"/>'
+            f'<axis xyz="{axis}"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint>'
+        )
+    return f'<robot name="r">{"".join(parts)}</robot>'
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_trees_of_all_kinds_of_joints_are_those_of_pinocchio(seed, tmp_path):
+    random = np.random.default_rng(seed)
+    (tmp_path / "r.urdf").write_text(random_tree(random))
+    robot = zw.robot(tmp_path / "r.urdf")
+    model = pin.buildModelFromUrdf(str(tmp_path / "r.urdf"))
+    tree, data = robot.tree, model.createData()
+    nv = tree.system.nv
+    assert nv == model.nv
+    q, v = robot.tree.home + random.normal(size=tree.system.nq), random.normal(size=nv)
+    theirs = pin.neutral(model)
+    # v of Pinocchio is E v: its slides of a floating or planar joint are along the body's axes
+    E, rate = np.zeros((nv, nv)), np.zeros(nv)
+    for name, joint in zip(model.names[1:], model.joints[1:], strict=True):
+        at, to = joint.idx_q, slice(joint.idx_v, joint.idx_v + joint.nv)
+        if joint.nv == 1:
+            i, j = tree.coordinate(name)[0], tree.velocity(name)[0]
+            theirs[at : at + joint.nq] = (q[i],) if joint.nq == 1 else (np.cos(q[i]), np.sin(q[i]))
+            E[to, j] = 1.0
+            continue
+        free = joint.nv == 6
+        slides = [f"{name}.{c}" for c in ("xyz" if free else "xy")]
+        turn = name if free else f"{name}.angle"
+        moved, turned = [tree.velocity(n)[0] for n in slides], tree.velocity(turn)
+        theirs[at : at + len(slides)] = [q[tree.coordinate(n)[0]] for n in slides]
+        entries = tree.coordinate(turn)
+        if free:
+            q[entries] /= np.linalg.norm(q[entries])
+            w, x, y, z = q[entries]
+            theirs[at + 3 : at + 7] = x, y, z, w
+            R, spin = pin.Quaternion(w, x, y, z).matrix(), pin.skew(v[turned])
+        else:
+            c, s = np.cos(q[entries[0]]), np.sin(q[entries[0]])
+            theirs[at + 2 : at + 4] = c, s
+            R, spin = np.array([[c, -s], [s, c]]), v[turned[0]] * np.array([[0, -1], [1, 0]])
+        n = len(slides)
+        E[to.start : to.start + n, moved] = R.T
+        E[to.start + n : to.stop, turned] = np.eye(joint.nv - n)
+        rate[to.start : to.start + n] = -spin @ R.T @ v[moved]
+    M, h = jax.jit(
+        lambda q, v: (tree.mass_matrix(q, robot.params), tree.bias(q, v, robot.params)),
+        compiler_options=QUICK,
+    )(q, v)
+    mass = pin.crba(model, data, theirs)
+    mass = np.triu(mass) + np.triu(mass, 1).T
+    bias = pin.rnea(model, data, theirs, E @ v, rate)
+    np.testing.assert_allclose(M, E.T @ mass @ E, rtol=0, atol=TOLERANCE * np.abs(M).max())
+    np.testing.assert_allclose(h, E.T @ bias, rtol=0, atol=TOLERANCE * np.abs(h).max())
