@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import re
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -56,9 +58,19 @@ VALUES += (
 _VALUE, _ELEMENT = re.compile(r'(?<=")[^"]*(?=")|(?<=>)[^<>\n]+(?=<)'), re.compile(r"</?[^<>]*>")
 
 
+BROKEN = 0.2
+"""Part of the files whose text is changed, which is mostly no XML then; of others the tree is."""
+
+
 def changed(text: str, random: np.random.Generator) -> bytes:
-    """A file with one to three values or elements changed, taken away or doubled."""
-    for _ in range(random.integers(1, 4)):
+    """A file with one to three values or elements changed, taken away, moved or doubled."""
+    times = random.integers(1, 4)
+    if random.random() >= BROKEN:
+        root = ElementTree.fromstring(text)
+        for _ in range(times):
+            _change_tree(root, random)
+        return ElementTree.tostring(root)
+    for _ in range(times):
         kind = random.integers(4)
         spots = list((_VALUE if kind < 2 else _ELEMENT).finditer(text))
         if not spots:
@@ -70,6 +82,26 @@ def changed(text: str, random: np.random.Generator) -> bytes:
     if random.random() < 0.1:
         content = content[: int(random.integers(len(content)))]
     return content
+
+
+def _change_tree(root: ElementTree.Element, random: np.random.Generator) -> None:
+    """Change one value or element."""
+    elements = [x for x in root.iter()]
+    pick = lambda found: found[int(random.integers(len(found)))]
+    element, value = pick(elements), str(random.choice(VALUES)).replace("&lt;", "<")
+    kind = random.integers(6)
+    if kind < 3 and element.attrib:
+        element.set(pick(sorted(element.attrib)), value)
+    elif kind < 3:
+        element.text = value
+    elif kind == 3 and element.attrib:
+        del element.attrib[pick(sorted(element.attrib))]
+    elif len(element):
+        child = pick(list(element))
+        if kind == 4:
+            element.remove(child)
+        else:
+            pick(elements).append(copy.deepcopy(child))
 
 
 def case(random: np.random.Generator) -> None:

@@ -255,8 +255,6 @@ if importlib.util.find_spec("mujoco"):  # read in a process of its own, which ta
         robot("a radius of 1e200", 12,
               '<mujoco><worldbody><body><joint/><geom size="1e200"/></body></worldbody></mujoco>',
               "not finite or beyond 1e100", "xml"),
-        robot("two links of one name in URDF", 6,
-              '<robot name="r"><link name="a"/><link name="a"/></robot>', "a", "urdf"),
     ]  # fmt: skip
 
 # --- things that are no regular files

@@ -3,12 +3,16 @@
 | file | what |
 |---|---|
 | `description.py` | what a file contains: bodies, joints, loops, couplings, actuators, the rest |
-| `compiled.py` | MJCF and URDF, parsed by MuJoCo |
-| `pictures.py` | what bodies of these look like |
-| `urdf.py` | what MuJoCo leaves out of a URDF: pictures, velocity limits, other elements |
+| `urdf.py` | URDF: links, joints, mimics |
+| `urdf_specification.py` | every element and attribute of URDF, and what becomes of it |
+| `urdf_pictures.py` | what links of a URDF look like |
+| `mujoco_reader.py` | MJCF, parsed by MuJoCo in a process of its own, `mujoco_process.py` |
+| `copies.py`, `pictures.py` | copies that an MJCF file asks for; what its bodies look like |
 | `sdf.py` | SDF, whose joints may close loops |
 | `text.py` | XML as all of them take it |
 | `robot.py` | `Robot`: a description as a `zw.Model` |
+| `configuration.py` | its configurations: joints held, loops closed |
+| `judgement.py` | warnings of joints without mass and of strong dampers |
 | `scene.py` | what the viewer draws of it |
 
 No code of a file is executed, and nothing outside it is fetched.

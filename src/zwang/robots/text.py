@@ -8,8 +8,6 @@ from xml.etree.ElementTree import Element
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from zwang.arithmetic import on_host
-from zwang.bodies.screws.twist import motion
 from zwang.bodies.shape import Shape
 from zwang.errors import ModelError
 from zwang.files import is_file, read_text
@@ -66,8 +64,9 @@ def of_quaternion(place, quaternion) -> np.ndarray:
 
 
 def _motion(place, turned: Rotation) -> np.ndarray:
-    with on_host():
-        return motion(turned.as_matrix(), np.asarray(place, float))
+    made = np.eye(4)
+    made[:3, :3], made[:3, 3] = turned.as_matrix(), place
+    return made
 
 
 def axes_about(axis: np.ndarray) -> np.ndarray:

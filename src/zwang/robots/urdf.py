@@ -114,28 +114,23 @@ class _Reading:
         return carriers
 
     def _ordered(self) -> list[str]:
-        """Links, each followed by all that it carries."""
-        names = [*self.links]
-        index = {name: i for i, name in enumerate(names)}
-        parents = [
-            index[self.ends[self.carriers[link]][0]] if link in self.carriers else GROUND
-            for link in names
-        ]
-        carried: dict[int, list[int]] = {}
-        for i, parent in enumerate(parents):
-            carried.setdefault(parent, []).append(i)
-        made: list[int] = []
-        waiting = carried.get(GROUND, [])[::-1]
+        """Links, each followed by all that it carries, in the order of the joints."""
+        carried: dict[str, list[str]] = {}
+        for parent, child in self.ends.values():
+            carried.setdefault(parent, []).append(child)
+        made: dict[str, None] = {}
+        waiting = [link for link in self.links if link not in self.carriers][::-1]
         while waiting:
-            made.append(waiting.pop())
-            waiting += carried.get(made[-1], [])[::-1]
-        if len(made) < len(names):
-            left = next(name for i, name in enumerate(names) if i not in made)
+            link = waiting.pop()
+            made[link] = None
+            waiting += carried.get(link, [])[::-1]
+        if len(made) < len(self.links):
+            left = next(name for name in self.links if name not in made)
             raise ModelError(
                 f"{self.shown}: link {left!r} stands on itself, as parents form a circle; a URDF "
                 "describes a tree."
             )
-        return [names[i] for i in made]
+        return [*made]
 
     # --- bodies and joints
 

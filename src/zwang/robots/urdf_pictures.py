@@ -22,7 +22,7 @@ from zwang.robots.text import (
     shape,
 )
 
-SIZES = {
+SIZES: dict[str, tuple[tuple[str, str], ...]] = {
     "box": (("size", ""),),
     "sphere": (("radius", ""),),
     "cylinder": (("radius", ""), ("length", "")),

@@ -201,13 +201,12 @@ def _listed(element: Element, path: str, owner: str, shown: str) -> Iterator[tup
     for child in element:
         key = f"{path}/{child.tag}" if path else child.tag
         entry, name = ENTRIES.get(key), owner or child.get("name") or child.get("reference") or ""
-        again = entry is not None and not entry.many and child.tag in seen
-        if again and entry.fate == "drawn":
+        if entry is not None and not entry.many and child.tag in seen:
+            if entry.fate != "drawn":
+                raise ModelError(
+                    f"{shown}: {_named(path, [owner])} has two elements {child.tag}, expected one."
+                )
             yield PART, f"a second {key}", name
-        elif again:
-            raise ModelError(
-                f"{shown}: {_named(path, [owner])} has two elements {child.tag}, expected one."
-            )
         seen.add(child.tag)
         if entry is None:
             _refuse_xacro(child.tag, shown)
