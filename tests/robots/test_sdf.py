@@ -287,6 +287,19 @@ def test_files_that_include_themselves_are_refused_and_missing_ones_listed(tmp_p
     assert made.unsupported == ["models included from files that are not found: model://none"]
 
 
+def test_links_of_two_models_with_one_full_name_are_refused(tmp_path):
+    inner = f'<model name="n">{link("b")}</model>'
+    with pytest.raises(zw.ModelError, match="two links of different models have the full name"):
+        described(tmp_path, model(link("a"), HINGE, inner, link("n::b")))
+
+
+def test_a_static_model_is_not_merged(tmp_path):
+    (tmp_path / "part.sdf").write_text(PART.replace("<link", "<static>1</static><link", 1))
+    include = '<include merge="true"><uri>part.sdf</uri></include>'
+    with pytest.raises(zw.ModelError, match="a static model is merged"):
+        described(tmp_path, model(link("a"), HINGE, include))
+
+
 # --- weight, mass and inertia
 
 

@@ -80,6 +80,7 @@ class _Reading:
         self.source, self.shown, self.floating = source, source.shown, floating
         self.outer = _outermost(source)
         self.scopes = [*self.outer.all()]
+        self._refuse_same_names()
         self.links = {
             scope.prefix + name: (scope, name)
             for scope in self.scopes
@@ -110,6 +111,17 @@ class _Reading:
         add_couplings(made, self.joints, self.carriers, self.shown)
         add_pictures(self.scopes, made)
         self._tell(closing, strange)
+
+    def _refuse_same_names(self) -> None:
+        """Refuse a name of one model that is a scoped name of another."""
+        for kind in ("link", "joint"):
+            names = Counter(x.prefix + name for x in self.scopes for name in x.parts[kind])
+            name, times = names.most_common(1)[0] if names else ("", 0)
+            if times > 1:
+                raise ModelError(
+                    f"{self.shown}: two {kind}s of different models have the full name {name!r}; "
+                    "rename one of them."
+                )
 
     def _refuse_many(self) -> None:
         if len(self.links) > limit("bodies"):

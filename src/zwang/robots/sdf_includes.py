@@ -125,6 +125,10 @@ def merged(model: Element, source: Source) -> Iterator[Element]:
     )
     if model.get("placement_frame"):
         raise ModelError(f"{source.shown}: a merged model with a placement_frame; give its pose.")
+    if (model.findtext("static") or "").strip().lower() in ("1", "true"):
+        raise ModelError(
+            f"{source.shown}: a static model is merged into one; include it by itself."
+        )
     frame = Element("frame", {"name": name, "attached_to": attached})
     pose = copy.deepcopy(model.find("pose"))
     pose = Element("pose") if pose is None else pose
