@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from zwang.bodies import Branch, ball, prismatic
+from zwang.bodies.inertia import NO_BODY
 from zwang.errors import ModelError
 from zwang.files.limits import limit
 from zwang.robots.description import AxisForce, Description, Loop
@@ -251,7 +252,4 @@ class _Reading:
         newer = [x for x in self.source.opened if x.version > NEWEST]
         made.leave_out(PART, [f"version {x.version[0]}.{x.version[1]} ({x.shown})" for x in newer])
         if strange:
-            made.notes.append(
-                "no body has such principal moments of inertia, which are taken as they stand: "
-                + "; ".join(strange)
-            )
+            made.notes.append(f"{NO_BODY}: {'; '.join(strange)}")
