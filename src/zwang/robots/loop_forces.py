@@ -71,7 +71,7 @@ class LoopForces:
 
     @property
     def stored(self) -> bool:
-        """Whether there is energy besides that of weight and of the tree's own springs."""
+        """Whether there is energy beside that of weight and of the tree's own springs."""
         return bool(len(self.weightless) or np.any(self.params.get("stiffness", 0.0)))
 
     def values(self, q, p):
