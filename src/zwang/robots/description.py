@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 
 from zwang.bodies import Branch, Shape
+from zwang.mechanism.loop_rows import PARALLEL
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +58,8 @@ class Description:
             [1, m]; a ball joint takes three numbers.
         shapes: what bodies look like, by body.
         unsupported: what the file has and the model has not, a sentence each.
+        parallel: angle up to which the axes of a loop count as parallel [rad]
+            (`zwang.mechanism.loop_rows`).
     """
 
     name: str
@@ -72,6 +75,7 @@ class Description:
     actuators: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
     shapes: dict[str, list[Shape]] = dataclasses.field(default_factory=dict)
     unsupported: list[str] = dataclasses.field(default_factory=list)
+    parallel: float = PARALLEL
 
     def leave_out(self, what: str, names) -> None:
         """Tell that something of some names is not part of the model, if there are any names."""

@@ -2,8 +2,7 @@
 second point move in the plane of x and y without rotation.
 """
 
-import jax.numpy as jnp
-
+from zwang.arithmetic import xp
 from zwang.mechanism.joint_kind import (
     DISPLACEMENT_X,
     DISPLACEMENT_Y,
@@ -24,7 +23,7 @@ JOINT = JointKind(
     space=JointEquations(
         removes=4,
         units=("rad", "rad", "rad", "m"),
-        position=lambda pose, options: jnp.append(
+        position=lambda pose, options: xp.append(
             rotation_sines(pose.rotation), pose.displacement[2]
         ),
         freedoms=(DISPLACEMENT_X, DISPLACEMENT_Y),

@@ -1,7 +1,6 @@
 """Fixed joint: the two points coincide with their axes."""
 
-import jax.numpy as jnp
-
+from zwang.arithmetic import xp
 from zwang.mechanism.joint_kind import JointEquations, JointKind
 from zwang.mechanism.relative_pose import rotation_sines
 
@@ -11,12 +10,12 @@ JOINT = JointKind(
     plane=JointEquations(
         removes=3,
         units=("m", "m", "rad"),
-        position=lambda pose, options: jnp.append(pose.displacement, pose.rotation),
+        position=lambda pose, options: xp.append(pose.displacement, pose.rotation),
     ),
     space=JointEquations(
         removes=6,
         units=("m", "m", "m", "rad", "rad", "rad"),
-        position=lambda pose, options: jnp.concatenate(
+        position=lambda pose, options: xp.concatenate(
             [pose.displacement, rotation_sines(pose.rotation)]
         ),
     ),

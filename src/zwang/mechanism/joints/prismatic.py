@@ -1,7 +1,6 @@
 """Prismatic joint: the second point slides along an axis of the first without any rotation."""
 
-import jax.numpy as jnp
-
+from zwang.arithmetic import xp
 from zwang.mechanism.joint_kind import SLIDE_ALONG_X, SLIDE_ALONG_Z, JointEquations, JointKind
 from zwang.mechanism.relative_pose import SLIDE, rotation_sines
 
@@ -11,13 +10,13 @@ JOINT = JointKind(
     plane=JointEquations(
         removes=2,
         units=("m", "rad"),
-        position=lambda pose, options: jnp.stack([pose.displacement[1], pose.rotation]),
+        position=lambda pose, options: xp.stack([pose.displacement[1], pose.rotation]),
         freedoms=(SLIDE_ALONG_X,),
     ),
     space=JointEquations(
         removes=5,
         units=("m", "m", "rad", "rad", "rad"),
-        position=lambda pose, options: jnp.concatenate(
+        position=lambda pose, options: xp.concatenate(
             [pose.displacement[:2], rotation_sines(pose.rotation)]
         ),
         freedoms=(SLIDE_ALONG_Z,),

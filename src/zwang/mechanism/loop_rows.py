@@ -1,0 +1,293 @@
+"""Rows of a joint that closes a loop which the linkage meets by itself, decided once from its axes.
+
+A chain of hinges with parallel axes moves its last body in a plane, whatever the hinges do: of a
+ball joint that closes such a loop the row across the plane is always met, and of a hinge also the
+two rows of its axis. Files give axes to 5 to 16 digits. Axes that are parallel up to these digits
+leave a row that is neither there nor none: brought to unit length it would lock the linkage, and
+every method would have to decide about it anew. Here it is decided once, by geometry:
+
+    1. the joints of the chain generate a group of motions, if their axes are parallel, or meet in
+       a point, up to an angle;
+    2. within this group the rows φ of the closing joint have the Jacobian K; rows that depend on
+       each other at every closed configuration, Uᵀ K = 0, say nothing;
+    3. φ ← (I − U Uᵀ) φ, which makes rows that hardly depend on each other depend exactly.
+
+| the joints of the chain | the group |
+|---|---|
+| hinges with parallel axes, slides across them | motions of a plane |
+| hinges or screws with parallel axes, slides | those and the slide along the axes |
+| hinges with axes through one point, ball joints at it | rotations about the point |
+| slides | translations |
+
+Reference: Hervé (1978), Mech. Mach. Theory 13, 437-450 (chains and the groups of their motions).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from zwang.arithmetic import on_host
+from zwang.bodies.screws.twist import exponential
+from zwang.mechanism.joint_kind import JointEquations, JointKind
+from zwang.mechanism.relative_pose import RelativePose
+
+PARALLEL = 2e-5
+"""Angle up to which axes count as parallel [rad]: quarter and half turns in files of five digits,
+1.5708 and 3.1416, are off by 4e-6 and 7e-6, and an axis may come by two of them."""
+NEARLY_PARALLEL_AXES = 2e-2
+"""Axes within this angle [rad] were most probably meant to be parallel: a linkage that they lock is
+named."""
+EXACT = 1e-12
+"""Angle [rad] that is the round-off of a product of rotations and is not worth a word."""
+ALIGNED = 1e-3
+"""Entries of U below this are zero: a row that is all but met is met. What is kept tilts by this
+angle, which changes its range by 1e-6 and leaves 1e-3 of the gap across."""
+STEP = 1e-5
+"""Step of central differences on a loop of size 1, which leave 1e-10."""
+ITERATIONS, CLOSED_STARTS = 30, 4
+"""Newton steps to a closed configuration, and how many of these are looked at."""
+CUT = 1e-3
+"""Part of the largest singular value of K below which Newton's step takes it for zero."""
+
+
+@dataclasses.dataclass(frozen=True)
+class LoopRows:
+    """What of a closing joint's rows a loop needs.
+
+    Attributes:
+        keep: the projector I − U Uᵀ, shape (rows, rows).
+        dropped: how many rows are met by themselves, the rank of U.
+        off: the largest angle by which an axis misses what makes them so [rad, or of the loop's
+            size].
+        joint: the joint that is off most.
+    """
+
+    keep: np.ndarray
+    dropped: int
+    off: float
+    joint: str
+
+    @property
+    def exact(self) -> bool:
+        """Whether the rows are met up to round-off, as they stand."""
+        return self.off <= EXACT
+
+
+@dataclasses.dataclass(frozen=True)
+class ClosedChain:
+    """A chain of joints and the joint that closes it, where the coordinates of the chain are zero.
+
+    Attributes:
+        name, kind: of the closing joint.
+        twists: of the joints of the chain by name, shapes (6,) or (n, 6).
+        first, second: the closing joint's frames, rigid motions (4, 4).
+        places: where the bodies of the chain are, which say how large it is, shape (n, 3) [m].
+    """
+
+    name: str
+    kind: JointKind
+    twists: Mapping[str, np.ndarray]
+    first: np.ndarray
+    second: np.ndarray
+    places: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class _Group:
+    """A group of motions by its twists, shape (k, 6), and how far each twist of a chain is off."""
+
+    basis: np.ndarray
+    off: np.ndarray
+
+
+def loop_rows(loop: ClosedChain, within: float = PARALLEL) -> LoopRows | None:
+    """The rows that a loop needs; None if it needs all.
+
+    Args:
+        loop: the loop.
+        within: angle up to which axes are parallel [rad], lengths relative to the loop's size
+            equal; 0 takes all rows as they are.
+    """
+    equations, kind = loop.kind.space, loop.kind
+    if not within > 0 or equations is None or equations.position is None or not equations.units:
+        return None
+    if kind.options or kind.couples or equations.velocity is not None or not loop.twists:
+        return None
+    names = [name for name, twist in loop.twists.items() for _ in np.atleast_2d(twist)]
+    first, second, twists = _scaled(loop)
+    group = _group(twists, within)
+    if group is None:
+        return None
+    with on_host():
+        closed = [*_closed(equations, group.basis, first, second, within)]
+    if not closed:
+        return None
+    gaps, slopes = zip(*closed, strict=True)
+    K = np.hstack(slopes)
+    U, lost = _met(K, equations.units, within * np.sqrt(len(closed)))
+    if not U.shape[1]:
+        return None
+    worst = int(np.argmax(group.off))
+    off = float(np.max(group.off))
+    # the closing joint's own axes and places beside the group
+    own = max(min(np.max(np.abs(gap)) for gap in gaps), lost / np.sqrt(len(closed)))
+    joint = names[worst] if off >= own else loop.name
+    return LoopRows(np.eye(len(U)) - U @ U.T, U.shape[1], float(max(off, own)), joint)
+
+
+def _scaled(loop: ClosedChain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Frames and twists about the first frame's place, lengths in units of the loop's size."""
+    center = loop.first[:3, 3]
+    twists = np.concatenate([np.atleast_2d(x) for x in loop.twists.values()])
+    turning = np.any(twists[:, 3:], axis=1)
+    v = twists[:, :3] + np.cross(twists[:, 3:], center)
+    arms = np.linalg.norm(v[turning], axis=1)
+    ends = np.linalg.norm(np.vstack([loop.second[:3, 3], loop.places]) - center, axis=1)
+    size = max(np.max(arms, initial=0.0), np.max(ends)) or 1.0
+    frames = [x.copy() for x in (loop.first, loop.second)]
+    for frame in frames:
+        frame[:3, 3] = (frame[:3, 3] - center) / size
+    v[turning] /= size
+    return frames[0], frames[1], np.hstack([v, twists[:, 3:]])
+
+
+def _group(twists: np.ndarray, within: float) -> _Group | None:
+    """The smallest group of the table above that has the twists."""
+    v, w = twists[:, :3], twists[:, 3:]
+    turns = np.any(w, axis=1)
+    if not np.any(turns):
+        _, size, ways = np.linalg.svd(v)
+        ways = ways[: int(np.sum(size > within))]
+        return _Group(np.pad(ways, ((0, 0), (0, 3))), np.linalg.norm(v - v @ ways.T @ ways, axis=1))
+    # the direction that all axes have, up to their sign
+    across, _, (along, *_) = np.linalg.svd(w[turns])
+    tilt = np.linalg.norm(np.cross(w, along), axis=1)
+    advance = np.abs(np.where(turns, np.sum(v * w, axis=1), v @ along))
+    if np.max(tilt) <= within:
+        plane = np.linalg.svd(along[None])[2][1:]
+        flat = np.max(advance) <= within
+        ways = plane if flat else np.vstack([plane, along])
+        turn = np.concatenate([np.zeros(3), along])
+        return _Group(
+            np.vstack([np.pad(ways, ((0, 0), (0, 3))), turn]), np.maximum(tilt, flat * advance)
+        )
+    if not np.all(turns) or np.max(advance) > within:
+        return None
+    # the point that is nearest to all axes
+    flat_to = np.eye(3) - w[:, :, None] * w[:, None, :]
+    feet = np.cross(w, v)
+    point = np.linalg.lstsq(flat_to.sum(axis=0), np.einsum("nij,nj->i", flat_to, feet), rcond=None)
+    off = np.linalg.norm(np.einsum("nij,nj->ni", flat_to, point[0] - feet), axis=1)
+    if np.max(off) > within:
+        return None
+    return _Group(np.hstack([-np.cross(np.eye(3), point[0]), np.eye(3)]), np.maximum(off, advance))
+
+
+def _closed(
+    equations: JointEquations, basis: np.ndarray, first, second, within: float
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Rows and their Jacobian along a group, at configurations of it in which the joint is closed
+    up to `within`.
+    """
+    position = equations.position
+    assert position is not None
+    back = first[:3, :3].T
+
+    def rows(at: np.ndarray) -> np.ndarray:
+        pose = RelativePose(back @ (at[:3, 3] - first[:3, 3]), back @ at[:3, :3])
+        return np.atleast_1d(position(pose, {}))
+
+    def moved(at: np.ndarray, way: np.ndarray) -> np.ndarray:
+        for twist, x in zip(basis, way, strict=True):
+            at = exponential(twist, x) @ at
+        return at
+
+    def slope(at: np.ndarray) -> np.ndarray:
+        ways = STEP * np.eye(len(basis))
+        return np.stack([rows(moved(at, x)) - rows(moved(at, -x)) for x in ways], 1) / (2 * STEP)
+
+    random = np.random.default_rng(1978)
+    for start in range(CLOSED_STARTS):
+        at = moved(second, start * random.standard_normal(len(basis)))
+        for _ in range(ITERATIONS):
+            step = -np.linalg.pinv(slope(at), rcond=CUT) @ rows(at)
+            at = moved(at, step / max(1.0, np.linalg.norm(step)))
+            if np.linalg.norm(step) < STEP**2:
+                break
+        if np.max(np.abs(rows(at))) <= within:
+            yield rows(at), slope(at)
+
+
+def _met(K: np.ndarray, units: tuple[str, ...], within: float) -> tuple[np.ndarray, float]:
+    """Combinations U of rows, of one unit each, with Uᵀ K = 0 up to `within`, and the largest
+    entry of this; lengths first, angles beside the lengths that are kept.
+    """
+    units = units * (len(K) // len(units))
+    found, lost, kept = np.zeros((len(K), 0)), 0.0, np.zeros((0, K.shape[1]))
+    for unit in dict.fromkeys(units):
+        own = [i for i, x in enumerate(units) if x == unit]
+        beside = K[own] - K[own] @ np.linalg.pinv(kept, rcond=within) @ kept
+        left, size, _ = np.linalg.svd(beside)
+        size = np.pad(size, (0, len(own) - len(size)))
+        gone = size <= within
+        lost = max(lost, np.max(size[gone], initial=0.0))
+        U = np.zeros((len(K), int(np.sum(gone))))
+        U[own] = _plain(left[:, gone])
+        found = np.hstack([found, U])
+        kept = np.vstack([kept, left[:, ~gone].T @ K[own]])
+    return found, float(lost)
+
+
+def _plain(U: np.ndarray) -> np.ndarray:
+    """A basis of the same space along the axes where it has them, without small entries."""
+    left, found = U @ U.T, np.zeros((len(U), 0))
+    for _ in range(U.shape[1]):
+        column = left[:, np.argmax(np.diag(left))]
+        column = np.where(np.abs(column) > ALIGNED * np.max(np.abs(column)), column, 0.0)
+        column = column - found @ (found.T @ column)
+        found = np.column_stack([found, column / np.linalg.norm(column)])
+        rest = np.eye(len(U)) - found @ found.T
+        left = rest @ left @ rest
+    return found
+
+
+def decided(
+    chains: Iterable[ClosedChain], within: float
+) -> tuple[dict[str, np.ndarray], tuple[str, ...], tuple[str, ...]]:
+    """What is kept of the rows of loops, by name, where it is not everything; and in words, which
+    rows are taken out though they are no round-off, and which loops stay locked though their axes
+    are nearly parallel.
+    """
+    kept: dict[str, np.ndarray] = {}
+    dropped, locked = [], []
+    for chain in chains:
+        found = loop_rows(chain, within)
+        if found is not None:
+            kept[chain.name] = found.keep
+            if not found.exact:
+                dropped.append(f"{chain.name} ({_rows(found)}; {_off(found)})")
+        nearly = loop_rows(chain, NEARLY_PARALLEL_AXES) if within > 0 else None
+        if nearly is not None and nearly.dropped > (0 if found is None else found.dropped):
+            locked.append(
+                f"loop {chain.name}: {_off(nearly)} make rows hard that the linkage would meet by "
+                f"itself with exact axes, and most probably lock it; give exact axes, or "
+                f"parallel={2 * nearly.off:.0e}"
+            )
+    return kept, tuple(dropped), tuple(locked)
+
+
+def projectors(kind: JointKind, names: Sequence[str], kept: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The projectors of joints of one kind, the identity where all rows are kept."""
+    size = max(len(x) for name, x in kept.items() if name in names)
+    return np.array([kept.get(name, np.eye(size)) for name in names])
+
+
+def _rows(found: LoopRows) -> str:
+    return f"{found.dropped} row{'s' if found.dropped > 1 else ''}"
+
+
+def _off(found: LoopRows) -> str:
+    return f"axes off by {found.off:.1e} rad at {found.joint}"
