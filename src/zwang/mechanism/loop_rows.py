@@ -29,7 +29,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from zwang.arithmetic import on_host
+from zwang.arithmetic import on_host, xp
 from zwang.bodies.screws.twist import exponential
 from zwang.mechanism.joint_kind import JointEquations, JointKind
 from zwang.mechanism.relative_pose import RelativePose
@@ -49,6 +49,8 @@ STEP = 1e-5
 """Step of central differences on a loop of size 1, which leave 1e-10."""
 ITERATIONS, CLOSED_STARTS = 30, 4
 """Newton steps to a closed configuration, and how many of these are looked at."""
+ROUNDED = "rows of loops that a linkage with exact axes meets by itself:"
+"""Beginning of the sentence that lists them."""
 CUT = 1e-3
 """Part of the largest singular value of K below which Newton's step takes it for zero."""
 
@@ -127,13 +129,13 @@ def loop_rows(loop: ClosedChain, within: float = PARALLEL) -> LoopRows | None:
         return None
     gaps, slopes = zip(*closed, strict=True)
     K = np.hstack(slopes)
-    U, lost = _met(K, equations.units, within * np.sqrt(len(closed)))
+    U = _met(K, equations.units, within * np.sqrt(len(closed)))
     if not U.shape[1]:
         return None
     worst = int(np.argmax(group.off))
     off = float(np.max(group.off))
     # the closing joint's own axes and places beside the group
-    own = max(min(np.max(np.abs(gap)) for gap in gaps), lost / np.sqrt(len(closed)))
+    own = np.max(np.abs(gaps))
     joint = names[worst] if off >= own else loop.name
     return LoopRows(np.eye(len(U)) - U @ U.T, U.shape[1], float(max(off, own)), joint)
 
@@ -206,9 +208,10 @@ def _closed(
         return at
 
     def slope(at: np.ndarray) -> np.ndarray:
-        ways = STEP * np.eye(len(basis))
-        return np.stack([rows(moved(at, x)) - rows(moved(at, -x)) for x in ways], 1) / (2 * STEP)
+        differences = [rows(ahead @ at) - rows(behind @ at) for ahead, behind in steps]
+        return np.stack(differences, axis=1) / (2 * STEP)
 
+    steps = [(exponential(x, STEP), exponential(x, -STEP)) for x in basis]
     random = np.random.default_rng(1978)
     for start in range(CLOSED_STARTS):
         at = moved(second, start * random.standard_normal(len(basis)))
@@ -221,24 +224,23 @@ def _closed(
             yield rows(at), slope(at)
 
 
-def _met(K: np.ndarray, units: tuple[str, ...], within: float) -> tuple[np.ndarray, float]:
-    """Combinations U of rows, of one unit each, with Uᵀ K = 0 up to `within`, and the largest
-    entry of this; lengths first, angles beside the lengths that are kept.
+def _met(K: np.ndarray, units: tuple[str, ...], within: float) -> np.ndarray:
+    """Combinations U of rows, of one unit each, with Uᵀ K = 0 up to `within`; lengths first, angles
+    beside the lengths that are kept.
     """
     units = units * (len(K) // len(units))
-    found, lost, kept = np.zeros((len(K), 0)), 0.0, np.zeros((0, K.shape[1]))
+    found, kept = np.zeros((len(K), 0)), np.zeros((0, K.shape[1]))
     for unit in dict.fromkeys(units):
         own = [i for i, x in enumerate(units) if x == unit]
         beside = K[own] - K[own] @ np.linalg.pinv(kept, rcond=within) @ kept
         left, size, _ = np.linalg.svd(beside)
         size = np.pad(size, (0, len(own) - len(size)))
         gone = size <= within
-        lost = max(lost, np.max(size[gone], initial=0.0))
         U = np.zeros((len(K), int(np.sum(gone))))
         U[own] = _plain(left[:, gone])
         found = np.hstack([found, U])
         kept = np.vstack([kept, left[:, ~gone].T @ K[own]])
-    return found, float(lost)
+    return found
 
 
 def _plain(U: np.ndarray) -> np.ndarray:
@@ -254,40 +256,73 @@ def _plain(U: np.ndarray) -> np.ndarray:
     return found
 
 
-def decided(
-    chains: Iterable[ClosedChain], within: float
-) -> tuple[dict[str, np.ndarray], tuple[str, ...], tuple[str, ...]]:
-    """What is kept of the rows of loops, by name, where it is not everything; and in words, which
-    rows are taken out though they are no round-off, and which loops stay locked though their axes
-    are nearly parallel.
+@dataclasses.dataclass(frozen=True)
+class LoopDecisions:
+    """What was decided about the loops of a linkage.
+
+    Attributes:
+        found: by name, of loops that need not all rows of their closing joint.
+        locked: loops that keep rows which exact axes would meet, in words.
     """
-    kept: dict[str, np.ndarray] = {}
-    dropped, locked = [], []
+
+    found: Mapping[str, LoopRows] = dataclasses.field(default_factory=dict)
+    locked: tuple[str, ...] = ()
+
+    @property
+    def keep(self) -> dict[str, np.ndarray]:
+        """The projectors onto the rows that are kept, by name."""
+        return {name: x.keep for name, x in self.found.items()}
+
+    @property
+    def inexact(self) -> LoopDecisions:
+        """Those whose axes are off by more than round-off."""
+        found = {name: x for name, x in self.found.items() if not x.exact}
+        return dataclasses.replace(self, found=found)
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The sentence that lists rows taken out by more than round-off, if there are any."""
+        listed = [
+            f"{name} ({x.dropped} row{'s' if x.dropped > 1 else ''}; {_off(x)})"
+            for name, x in self.inexact.found.items()
+        ]
+        return (f"{ROUNDED} {'; '.join(listed)}",) if listed else ()
+
+
+def decided(chains: Iterable[ClosedChain], within: float) -> LoopDecisions:
+    """`loop_rows` of every loop, and the loops that a larger angle would free."""
+    found, locked = {}, []
     for chain in chains:
-        found = loop_rows(chain, within)
-        if found is not None:
-            kept[chain.name] = found.keep
-            if not found.exact:
-                dropped.append(f"{chain.name} ({_rows(found)}; {_off(found)})")
+        if (rows := loop_rows(chain, within)) is not None:
+            found[chain.name] = rows
         nearly = loop_rows(chain, NEARLY_PARALLEL_AXES) if within > 0 else None
-        if nearly is not None and nearly.dropped > (0 if found is None else found.dropped):
+        if nearly is not None and nearly.dropped > (0 if rows is None else rows.dropped):
             locked.append(
                 f"loop {chain.name}: {_off(nearly)} make rows hard that the linkage would meet by "
                 f"itself with exact axes, and most probably lock it; give exact axes, or "
-                f"parallel={2 * nearly.off:.0e}"
+                f"parallel = {_allowing(nearly.off)}"
             )
-    return kept, tuple(dropped), tuple(locked)
+    return LoopDecisions(found, tuple(locked))
 
 
-def projectors(kind: JointKind, names: Sequence[str], kept: Mapping[str, np.ndarray]) -> np.ndarray:
+def projectors(names: Sequence[str], keep: Mapping[str, np.ndarray]) -> np.ndarray:
     """The projectors of joints of one kind, the identity where all rows are kept."""
-    size = max(len(x) for name, x in kept.items() if name in names)
-    return np.array([kept.get(name, np.eye(size)) for name in names])
+    (size,) = {len(x) for name, x in keep.items() if name in names}
+    return np.array([keep.get(name, np.eye(size)) for name in names])
 
 
-def _rows(found: LoopRows) -> str:
-    return f"{found.dropped} row{'s' if found.dropped > 1 else ''}"
+def projected_rows(keep, rows):
+    """The rows of several joints with what their loops meet by themselves taken out, shape
+    (n, rows).
+    """
+    return xp.einsum("nij,nj->ni", keep, rows)
 
 
 def _off(found: LoopRows) -> str:
     return f"axes off by {found.off:.1e} rad at {found.joint}"
+
+
+def _allowing(off: float) -> str:
+    """An angle with one digit that allows another one."""
+    digit = 10.0 ** np.floor(np.log10(off))
+    return f"{np.ceil(1.1 * off / digit) * digit:.0e}"

@@ -24,7 +24,7 @@ from zwang.equations.constraint import AbstractConstraint, Holonomic
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.files.reading import file_name, shown_path
-from zwang.mechanism.loop_rows import PARALLEL, ClosedChain, decided, projectors
+from zwang.mechanism.loop_rows import PARALLEL, ClosedChain, decided, projected_rows, projectors
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import RelativePose
 from zwang.robots.description import Description, Loop
@@ -33,14 +33,10 @@ from zwang.tracing import returned
 
 FORMATS = (".urdf", ".xml", ".mjcf", ".sdf")
 """Endings of files that `read` takes."""
-ROUNDED = "rows of loops that a linkage with exact axes meets by itself:"
-"""Beginning of the sentence that lists them."""
 
 
 @partial(misfits_named, name="robot")
-def read(
-    path: Path | str, *, floating: bool | None = None, parallel: float = PARALLEL
-) -> Robot:
+def read(path: Path | str, *, floating: bool | None = None, parallel: float = PARALLEL) -> Robot:
     """Read a robot: a URDF, MJCF or SDF file.
 
     Trees, inertias, armature, damping, springs of joints, loops, couplings (equality constraints,
@@ -120,8 +116,10 @@ class Robot:
         self.actuators = tuple(description.actuators)
         # without control: its numbers and names are what everything below refers to
         self.tree = self._tree(None)
-        self._kept, told, self.warnings = self._decided()
-        self.unsupported = (*description.unsupported, *told)
+        chains = [self._chain(name, loop) for name, loop in description.loops.items()]
+        self._rows = decided(chains, description.parallel)
+        self.warnings = self._rows.locked
+        self.unsupported = (*description.unsupported, *self._rows.told)
         self.params = {
             **self.tree.params,
             "damping": self._filled(description.damping, "velocity", np.zeros(self.tree.system.nv)),
@@ -199,16 +197,6 @@ class Robot:
 
     # --- constraints
 
-    def _decided(self) -> tuple[dict[str, np.ndarray], tuple[str, ...], tuple[str, ...]]:
-        """What is kept of the rows of loops, by name, as a projector, and what is to be told of
-        rows that are taken out and of loops that are most probably locked.
-        """
-        within = self.description.parallel
-        chains = [self._chain(name, loop) for name, loop in self.description.loops.items()]
-        kept, dropped, locked = decided(chains, within)
-        told = [f"{ROUNDED} {'; '.join(dropped)}"] if dropped else []
-        return kept, tuple(told), locked
-
     def _chain(self, name: str, loop: Loop) -> ClosedChain:
         """A loop with the joints between its two bodies."""
         branches = {b.name: b for b in self.tree.branches}
@@ -243,8 +231,8 @@ class Robot:
                 numbers.setdefault(loop.kind, {}).setdefault(side, []).append(frame)
         for kind, sides in numbers.items():
             names = [name for name, loop in loops.items() if loop.kind == kind]
-            if any(name in self._kept for name in names):
-                sides["keep"] = projectors(JOINT_KINDS[kind], names, self._kept)
+            if any(name in self._rows.found for name in names):
+                sides["keep"] = projectors(names, self._rows.keep)
         return {k: {side: np.array(x) for side, x in sides.items()} for k, sides in numbers.items()}
 
     def _coupling_numbers(self) -> dict:
@@ -310,7 +298,7 @@ class Robot:
                 gap, back @ b[:, :3, :3]
             )
             if "keep" in p["loops"][kind]:
-                found = jnp.einsum("nij,nj->ni", p["loops"][kind]["keep"], found)
+                found = projected_rows(p["loops"][kind]["keep"], found)
             return found.ravel()
 
         return phi

@@ -9,7 +9,7 @@ from zwang.mechanism.joint_kind import (
     JointEquations,
     JointKind,
 )
-from zwang.mechanism.relative_pose import rotation_sines
+from zwang.mechanism.relative_pose import rotation_chords
 
 JOINT = JointKind(
     name="crossed-slides",
@@ -24,7 +24,7 @@ JOINT = JointKind(
         removes=4,
         units=("rad", "rad", "rad", "m"),
         position=lambda pose, options: xp.append(
-            rotation_sines(pose.rotation), pose.displacement[2]
+            rotation_chords(pose.rotation), pose.displacement[2]
         ),
         freedoms=(DISPLACEMENT_X, DISPLACEMENT_Y),
     ),

@@ -2,7 +2,7 @@
 
 from zwang.arithmetic import xp
 from zwang.mechanism.joint_kind import JointEquations, JointKind
-from zwang.mechanism.relative_pose import rotation_sines
+from zwang.mechanism.relative_pose import rotation_chords
 
 JOINT = JointKind(
     name="fixed",
@@ -16,7 +16,7 @@ JOINT = JointKind(
         removes=6,
         units=("m", "m", "m", "rad", "rad", "rad"),
         position=lambda pose, options: xp.concatenate(
-            [pose.displacement, rotation_sines(pose.rotation)]
+            [pose.displacement, rotation_chords(pose.rotation)]
         ),
     ),
     symbol="block",

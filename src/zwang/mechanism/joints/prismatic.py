@@ -2,7 +2,7 @@
 
 from zwang.arithmetic import xp
 from zwang.mechanism.joint_kind import SLIDE_ALONG_X, SLIDE_ALONG_Z, JointEquations, JointKind
-from zwang.mechanism.relative_pose import SLIDE, rotation_sines
+from zwang.mechanism.relative_pose import SLIDE, rotation_chords
 
 JOINT = JointKind(
     name="prismatic",
@@ -17,7 +17,7 @@ JOINT = JointKind(
         removes=5,
         units=("m", "m", "rad", "rad", "rad"),
         position=lambda pose, options: xp.concatenate(
-            [pose.displacement[:2], rotation_sines(pose.rotation)]
+            [pose.displacement[:2], rotation_chords(pose.rotation)]
         ),
         freedoms=(SLIDE_ALONG_Z,),
     ),
