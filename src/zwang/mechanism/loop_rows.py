@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -40,14 +41,14 @@ PARALLEL = 2e-5
 NEARLY_PARALLEL_AXES = 2e-2
 """Axes within this angle [rad] were most probably meant to be parallel: a linkage that they lock is
 named."""
-EXACT = 1e-12
+ROUND_OFF_ANGLE = 1e-12
 """Angle [rad] that is the round-off of a product of rotations and is not worth a word."""
 ALIGNED = 1e-3
 """Entries of U below this are zero: a row that is all but met is met. What is kept tilts by this
 angle, which changes its range by 1e-6 and leaves 1e-3 of the gap across."""
-STEP = 1e-5
+DIFFERENCE = 1e-5
 """Step of central differences on a loop of size 1, which leave 1e-10."""
-ITERATIONS, CLOSED_STARTS = 30, 4
+CLOSING_STEPS, CLOSED_STARTS = 30, 4
 """Newton steps to a closed configuration, and how many of these are looked at."""
 ROUNDED = "rows of loops that a linkage with exact axes meets by itself:"
 """Beginning of the sentence that lists them."""
@@ -75,7 +76,7 @@ class LoopRows:
     @property
     def exact(self) -> bool:
         """Whether the rows are met up to round-off, as they stand."""
-        return self.off <= EXACT
+        return self.off <= ROUND_OFF_ANGLE
 
 
 @dataclasses.dataclass(frozen=True)
@@ -198,27 +199,28 @@ def _closed(
     assert position is not None
     back = first[:3, :3].T
 
-    def rows(at: np.ndarray) -> np.ndarray:
+    def rows(at: Any) -> np.ndarray:
         pose = RelativePose(back @ (at[:3, 3] - first[:3, 3]), back @ at[:3, :3])
         return np.atleast_1d(position(pose, {}))
 
-    def moved(at: np.ndarray, way: np.ndarray) -> np.ndarray:
+    def moved(at: Any, way: np.ndarray) -> np.ndarray:
         for twist, x in zip(basis, way, strict=True):
             at = exponential(twist, x) @ at
         return at
 
-    def slope(at: np.ndarray) -> np.ndarray:
+    def slope(at: Any) -> np.ndarray:
         differences = [rows(ahead @ at) - rows(behind @ at) for ahead, behind in steps]
-        return np.stack(differences, axis=1) / (2 * STEP)
+        return np.stack(differences, axis=1) / (2 * DIFFERENCE)
 
-    steps = [(exponential(x, STEP), exponential(x, -STEP)) for x in basis]
+    step: Any = DIFFERENCE
+    steps = [(exponential(x, step), exponential(x, -step)) for x in basis]
     random = np.random.default_rng(1978)
     for start in range(CLOSED_STARTS):
         at = moved(second, start * random.standard_normal(len(basis)))
-        for _ in range(ITERATIONS):
-            step = -np.linalg.pinv(slope(at), rcond=CUT) @ rows(at)
-            at = moved(at, step / max(1.0, np.linalg.norm(step)))
-            if np.linalg.norm(step) < STEP**2:
+        for _ in range(CLOSING_STEPS):
+            way = -np.linalg.pinv(slope(at), rcond=CUT) @ rows(at)
+            at = moved(at, way / max(1.0, np.linalg.norm(way)))
+            if np.linalg.norm(way) < DIFFERENCE**2:
                 break
         if np.max(np.abs(rows(at))) <= within:
             yield rows(at), slope(at)
@@ -280,7 +282,7 @@ class LoopDecisions:
         return dataclasses.replace(self, found=found)
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         """The sentence that lists rows taken out by more than round-off, if there are any."""
         listed = [
             f"{name} ({x.dropped} row{'s' if x.dropped > 1 else ''}; {_off(x)})"

@@ -22,8 +22,8 @@ from zwang.arithmetic import xp
 from zwang.bodies.rotation import IDENTITY, rotation_matrix
 
 HALF_TURN = 1e-6
-"""Twice the cosine of half an angle below which it counts as half a turn, at which no axis can be
-told from its opposite."""
+"""Twice the cosine of half an angle below which it counts as half a turn, at which no axis
+differs from its opposite."""
 
 
 class RelativePose(NamedTuple):

@@ -119,7 +119,7 @@ class Robot:
         chains = [self._chain(name, loop) for name, loop in description.loops.items()]
         self._rows = decided(chains, description.parallel)
         self.warnings = self._rows.locked
-        self.unsupported = (*description.unsupported, *self._rows.told)
+        self.unsupported = (*description.unsupported, *self._rows.notes)
         self.params = {
             **self.tree.params,
             "damping": self._filled(description.damping, "velocity", np.zeros(self.tree.system.nv)),
