@@ -83,16 +83,21 @@ def read(path: Path | str, *, floating: bool | None = None, parallel: float = PA
 
 
 def _described(path: Path, floating: bool | None) -> Description:
-    """What the reader of a file's format finds in it."""
-    if path.suffix.lower() == ".sdf":
+    """Read a file by the reader of its format, which its root element says."""
+    root = None if path.suffix.lower() == ".sdf" else parsed(path)[1]
+    if root is None or root.tag == "sdf":
         from zwang.robots.sdf import read as read_sdf
 
         return read_sdf(path, floating=floating)
-    _, root = parsed(path)
     if root.tag == "robot":
         from zwang.robots.urdf import read as read_urdf
 
         return read_urdf(path, root, floating=floating)
+    if root.tag != "mujoco":
+        raise ModelError(
+            f"{shown_path(path)}: its root is the element {root.tag:.40}, expected robot (URDF), "
+            "mujoco (MJCF) or sdf."
+        )
     from zwang.robots.mujoco_reader import read as read_mjcf
 
     return read_mjcf(path, root, floating=floating)
