@@ -7,9 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from zwang.arrays import is_concrete
 from zwang.bodies import Body
-from zwang.bodies.inertia import impossible
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.schema import Link, Point
 from zwang.suggestions import did_you_mean
@@ -153,9 +151,7 @@ def _inertia(link: Link, d: int, where):
         if size is not None:
             _positive(size, (*where, name))
     if link.inertia is not None:
-        given = _given_inertia(link.inertia, d, (*where, "inertia"))
-        _refuse_impossible(link, given, (*where, "inertia"))
-        return given
+        return _given_inertia(link.inertia, d, (*where, "inertia"))
     if m == 0:
         return 0.0 if d == 2 else (0.0, 0.0, 0.0)
     if d == 2:
@@ -194,23 +190,6 @@ def _given_inertia(inertia, d: int, where) -> float | tuple:
         shown = ", ".join(f"{x:g}" for x in given)
         raise PartError(where, f"is {shown}, expected positive numbers, or 0 for none.")
     return float(given[0]) if d == 2 else tuple(given)
-
-
-def _refuse_impossible(link: Link, inertia: float | tuple, where) -> None:
-    """Refuse moments that no body in space has; zero is no moment, but a direction without any."""
-    if not is_concrete((inertia, link.mass)):
-        return
-    J = np.asarray(inertia, float)
-    if J.ndim == 0 or (J.ndim == 1 and not np.all(J)):
-        return
-    moments = impossible(float(link.mass), np.diag(J) if J.ndim == 1 else J)
-    if moments is not None:
-        shown = ", ".join(f"{x:.4g}" for x in moments)
-        raise PartError(
-            where,
-            f"has the principal moments {shown}, of which the largest exceeds the sum of the "
-            "others, as in no body; give 0 for a direction without inertia.",
-        )
 
 
 def _tensor(given: np.ndarray, where) -> tuple:
