@@ -1,5 +1,5 @@
-"""URDF files that say a thing twice, contradict themselves, or have no end; and right ones that must
-be read though a simulator's own rules would refuse them.
+"""URDF files that say a thing twice, contradict themselves, or have no end; and right ones that a
+simulator would refuse by rules of its own.
 """
 
 from __future__ import annotations
@@ -89,6 +89,7 @@ CASES = (
     wrong("2500 links", 10, f'<robot name="r">{link("l0")}{CHAIN}</robot>', "at most 2000"),
     wrong("a joint that moves no mass", 5, urdf(link("a", ""), joint("j", "base", "a")),
           "'j' has neither mass nor a constraint"),
+    wrong("another root", 12, "<worlds/>", "its root is the element worlds, expected robot"),
     right("a link without mass between two hinges",
           urdf(link("x", ""), joint("k", "base", "x"), link("a"),
                joint("j", "x", "a", '<axis xyz="0 1 0"/>')), "^2 freedoms$"),

@@ -259,6 +259,13 @@ def test_a_bad_file_gives_one_sentence(tmp_path, text, name, sentence):
     assert "\n" not in str(caught.value)
 
 
+def test_a_file_is_read_by_its_root_and_not_by_its_ending(tmp_path):
+    robot = zw.robot(saved(tmp_path, FOUR_BAR, "four-bar.xml"))
+    assert list(robot.description.loops) == ["C"]
+    assert zw.robot(saved(tmp_path, URDF, "arm.xml")).tree.joints == ("j1", "j2")
+    assert len(zw.robot(saved(tmp_path, TREE, "tree.urdf")).actuators) == 3
+
+
 def test_the_command_line_takes_robot_files_and_tells_what_is_left_out(tmp_path):
     assert target.ROBOTS == FORMATS
     path = saved(tmp_path, FOUR_BAR, "four-bar.sdf")

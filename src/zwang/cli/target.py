@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -240,7 +241,10 @@ def _from_file(
     if drawn is not None:
         _draw(mechanism, mechanism.name, drawn)
     try:
-        example = assembled(mechanism)
+        with warnings.catch_warnings():
+            # said below, in the form of all warnings of a command
+            warnings.simplefilter("ignore", UserWarning)
+            example = assembled(mechanism)
     except AssemblyError as error:
         # a picture shows which joint stays open, which a sentence can only name
         shown = path.with_name(f"{path.stem}-assembly.svg")
@@ -257,6 +261,7 @@ def _from_file(
         figures=example.figures,
         scene=example.scene,
         reactions=example.reactions,
+        warnings=tuple(f"{path.name}: {x}" for x in mechanism.compiled.loops.locked),
         mechanism=example.mechanism,
         warnings=tuple(f"{path.name}: {sentence}" for sentence in mechanism.notes),
     )
@@ -268,18 +273,20 @@ def _from_robot(path: Path) -> Target:
     from zwang.robots import read
     from zwang.robots.scene import scene
 
-    robot = read(path)
+    with warnings.catch_warnings():
+        # said below, in the form of all warnings of a command
+        warnings.simplefilter("ignore", UserWarning)
+        robot = read(path)
     start = robot.start_state
-    warnings = tuple(
-        f"{path.name}: not part of the model: {sentence}" for sentence in robot.unsupported
-    ) + tuple(f"{path.name}: {sentence}" for sentence in robot.notes)
+    told = [f"{path.name}: not part of the model: {sentence}" for sentence in robot.unsupported]
+    told += [f"{path.name}: {sentence}" for sentence in (*robot.warnings, *robot.notes)]
     return Target(
         robot.name,
         robot.model,
         start.q,
         start.v,
         {"duration": ROBOT_DURATION},
-        warnings=warnings,
+        warnings=tuple(told),
         scene=scene(robot),
     )
 

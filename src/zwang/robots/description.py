@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 
 from zwang.bodies import Branch, Shape
+from zwang.mechanism.loop_rows import PARALLEL
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,6 +82,8 @@ class Description:
         shapes: what bodies look like, by body.
         unsupported: what the file has and the model has not, a sentence each.
         notes: what is in the model and looks wrong in the file, a sentence each.
+        parallel: angle up to which the axes of a loop count as parallel [rad]
+            (`zwang.mechanism.loop_rows`).
     """
 
     name: str
@@ -100,6 +103,7 @@ class Description:
     shapes: dict[str, list[Shape]] = dataclasses.field(default_factory=dict)
     unsupported: list[str] = dataclasses.field(default_factory=list)
     notes: list[str] = dataclasses.field(default_factory=list)
+    parallel: float = PARALLEL
 
     def leave_out(self, what: str, names) -> None:
         """Tell that something of some names is not part of the model, if there are any names."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -12,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.arguments import flag
+from zwang.arguments import flag, number
 from zwang.bodies import BodyTree
 from zwang.bodies.body import entry
 from zwang.call import misfits_named
@@ -22,10 +23,11 @@ from zwang.equations.constraint import AbstractConstraint, Holonomic
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.files.reading import file_name, shown_path
+from zwang.mechanism.loop_rows import PARALLEL, ClosedChain, decided, projected_rows, projectors
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import RelativePose
 from zwang.robots.configuration import configured
-from zwang.robots.description import Description
+from zwang.robots.description import Description, Loop
 from zwang.robots.judgement import notes
 from zwang.robots.loop_forces import LoopForces
 from zwang.robots.text import parsed
@@ -37,7 +39,7 @@ FORMATS = (".urdf", ".xml", ".mjcf", ".sdf")
 
 
 @partial(misfits_named, name="robot")
-def read(path: Path | str, *, floating: bool | None = None) -> Robot:
+def read(path: Path | str, *, floating: bool | None = None, parallel: float = PARALLEL) -> Robot:
     """Read a robot: a URDF, MJCF or SDF file.
 
     Trees, inertias, armature, damping, springs of joints, loops, couplings (equality constraints,
@@ -48,12 +50,21 @@ def read(path: Path | str, *, floating: bool | None = None) -> Robot:
         path: the file; .urdf, .xml or .mjcf (URDF or MJCF, by what is in it) or .sdf.
         floating: whether bodies that no joint carries move freely or are held; as the file's format
             has it by default: held in URDF and MJCF, free in SDF.
+        parallel: angle up to which axes of hinges in a closed loop count as parallel, or as meeting
+            in a point [rad]; what the linkage then meets by itself is taken out of the loop's rows
+            and listed by `Robot.unsupported`. 0 takes the file at its word and keeps every row
+            hard.
+
+    Warns:
+        UserWarning: for a loop whose axes are off by more, but by so little that exact ones were
+            most probably meant.
 
     Raises:
         ModelError: one sentence for a file that cannot be read.
     """
     path = file_name(path, "robot: path")
     floating = None if floating is None else flag(floating, "robot: floating")
+    parallel = number(parallel, "robot: parallel", least=0.0, unit="rad")
     if path.suffix.lower() not in FORMATS:
         raise ModelError(
             f"{shown_path(path)} is no robot file; expected one that ends in {', '.join(FORMATS)}."
@@ -65,20 +76,29 @@ def read(path: Path | str, *, floating: bool | None = None) -> Robot:
         raise ModelError(
             f"{path}: no joint moves any of the bodies; give a joint, or floating=True."
         )
-    return Robot(description)
+    description.parallel = parallel
+    robot = Robot(description)
+    for sentence in robot.warnings:
+        warnings.warn(f"{shown_path(path)}: {sentence}.", stacklevel=3)
+    return robot
 
 
 def _described(path: Path, floating: bool | None) -> Description:
-    """What the reader of a file's format finds in it."""
-    if path.suffix.lower() == ".sdf":
+    """Read a file by the reader of its format, which its root element says."""
+    root = None if path.suffix.lower() == ".sdf" else parsed(path)[1]
+    if root is None or root.tag == "sdf":
         from zwang.robots.sdf import read as read_sdf
 
         return read_sdf(path, floating=floating)
-    _, root = parsed(path)
     if root.tag == "robot":
         from zwang.robots.urdf import read as read_urdf
 
         return read_urdf(path, root, floating=floating)
+    if root.tag != "mujoco":
+        raise ModelError(
+            f"{shown_path(path)}: its root is the element {root.tag:.40}, expected robot (URDF), "
+            "mujoco (MJCF) or sdf."
+        )
     from zwang.robots.mujoco_reader import read as read_mjcf
 
     return read_mjcf(path, root, floating=floating)
@@ -105,6 +125,8 @@ class Robot:
         ranges: least and greatest coordinate [rad, m] by joint, as the file has them; the model has
             no limits.
         keyframes: names of the file's configurations, for `state`.
+        warnings: loops that are most probably locked by the round-off of their file, a sentence
+            each.
         shapes: what bodies look like, by body a tuple of `Shape`.
 
     Example:
@@ -114,7 +136,6 @@ class Robot:
 
     def __init__(self, description: Description):
         self.description, self.name = description, description.name
-        self.unsupported = tuple(description.unsupported)
         self.ranges, self.keyframes = dict(description.ranges), tuple(description.keyframes)
         self.shapes = {body: tuple(shapes) for body, shapes in description.shapes.items()}
         self.actuators = tuple(description.actuators)
@@ -122,6 +143,10 @@ class Robot:
         self._others = LoopForces(description, bare)
         # without control: its numbers and names are what everything below refers to
         self.tree = self._tree(None)
+        chains = [self._chain(name, loop) for name, loop in description.loops.items()]
+        self._rows = decided(chains, description.parallel)
+        self.warnings = self._rows.locked
+        self.unsupported = (*description.unsupported, *self._rows.notes)
         self.params = {
             **self.tree.params,
             "damping": self.filled(description.damping, "velocity", np.zeros(self.tree.system.nv)),
@@ -130,7 +155,7 @@ class Robot:
             ),
             "rest": self.filled(description.rest, "coordinate", np.zeros(self.tree.system.nq)),
             "actuation": self._columns(),
-            "loops": self._loop_frames(),
+            "loops": self._loop_numbers(),
             "couplings": self._coupling_numbers(),
             **({"forces": self._others.params} if self._others.params else {}),
         }
@@ -211,19 +236,46 @@ class Robot:
 
     # --- constraints
 
-    def _loop_frames(self) -> dict:
-        """Frames of both ends of all loops of a kind, on their bodies, shapes (n, 4, 4), and the
-        numbers of kinds that have some, (n, numbers).
+    def _chain(self, name: str, loop: Loop) -> ClosedChain:
+        """A loop with the joints between its two bodies."""
+        branches = {b.name: b for b in self.tree.branches}
+
+        def above(body: str | None) -> list[str]:
+            return [] if body is None else [body, *above(branches[body].parent)]
+
+        def frame(end: tuple[str | None, np.ndarray]) -> np.ndarray:
+            body, at = end
+            own = None if body is None else branches[body].frame
+            return np.asarray(at if own is None else own @ at)
+
+        between = set(above(loop.first[0])) ^ set(above(loop.second[0]))
+        carried = [branches[x] for x in branches if x in between]
+        return ClosedChain(
+            name,
+            JOINT_KINDS[loop.kind],
+            {joint: twist for b in carried for joint, twist in b.joints.items()},
+            frame(loop.first),
+            frame(loop.second),
+            np.array([b.center for b in carried]).reshape(-1, 3),
+        )
+
+    def _loop_numbers(self) -> dict:
+        """Frames of both ends of all loops of a kind, on their bodies, shapes (n, 4, 4), the
+        numbers of kinds that have some, (n, numbers), and what is kept of their rows, (n, rows,
+        rows), where it is not everything.
         """
-        frames: dict = {}
-        for loop in self.description.loops.values():
+        numbers: dict = {}
+        loops = self.description.loops
+        for loop in loops.values():
             for side, (_, frame) in (("first", loop.first), ("second", loop.second)):
-                frames.setdefault(loop.kind, {}).setdefault(side, []).append(frame)
+                numbers.setdefault(loop.kind, {}).setdefault(side, []).append(frame)
             if loop.numbers:
-                frames[loop.kind].setdefault("numbers", []).append(loop.numbers)
-        return {
-            kind: {side: np.array(x) for side, x in sides.items()} for kind, sides in frames.items()
-        }
+                numbers[loop.kind].setdefault("numbers", []).append(loop.numbers)
+        for kind, sides in numbers.items():
+            names = [name for name, loop in loops.items() if loop.kind == kind]
+            if any(name in self._rows.found for name in names):
+                sides["keep"] = projectors(names, self._rows.keep)
+        return {k: {side: np.array(x) for side, x in sides.items()} for k, sides in numbers.items()}
 
     def _coupling_numbers(self) -> dict:
         couplings = list(self.description.couplings.values())
@@ -285,9 +337,12 @@ class Robot:
             back = jnp.swapaxes(a[:, :3, :3], 1, 2)
             gap = jnp.einsum("nij,nj->ni", back, b[:, :3, 3] - a[:, :3, 3])
             own = p["loops"][kind].get("numbers", np.zeros((len(first), 0)))
-            return jax.vmap(
+            found = jax.vmap(
                 lambda gap, turn, own: rows(RelativePose(gap, turn), options.named(own))
-            )(gap, back @ b[:, :3, :3], own).ravel()
+            )(gap, back @ b[:, :3, :3], own)
+            if "keep" in p["loops"][kind]:
+                found = projected_rows(p["loops"][kind]["keep"], found)
+            return found.ravel()
 
         return phi
 

@@ -176,9 +176,11 @@ class _Reading:
                 f"{', '.join([*KINDS, FLOATING])}."
             )
         damping = self._number(joint, "dynamics", "damping", f"joint {name!r}", 0.0)
-        if [*twists] == [name] and kind != FLOATING:
-            made.damping[name] = damping
+        single = [*twists] == [name]
+        if single:
             self._range(name, joint, kind)
+        if damping and single:
+            made.damping[name] = damping
         elif damping and twists:
             self.several.append(name)
         return twists
