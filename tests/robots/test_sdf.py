@@ -513,6 +513,39 @@ def test_dampers_and_springs_of_a_joint_that_closes_a_loop_act(tmp_path, kind):
         assert "springs of joints that close loops, past half a turn: t" in last.unsupported
 
 
+@pytest.mark.parametrize(
+    "dynamics, power",
+    [
+        ("<damping>5</damping>", -5.0),
+        ("<spring_stiffness>50</spring_stiffness><spring_reference>0.3</spring_reference>", -15.0),
+    ],
+)
+def test_dampers_and_springs_act_where_a_parallelogram_closes(tmp_path, dynamics, power):
+    # crank and rocker turn at 1 rad/s and the coupler not at all: the closing hinge at −1 rad/s
+    closing = (
+        f"<pose>2 0 0 0 0 0</pose><axis><xyz>0 0 1</xyz><dynamics>{dynamics}</dynamics></axis>"
+    )
+    text = model(
+        link("a"),
+        link("b", "<pose>0 1 0 0 0 0</pose>"),
+        link("c", "<pose>2 0 0 0 0 0</pose>"),
+        joint("A", "revolute", "world", "a"),
+        joint("B", "revolute", "a", "b"),
+        joint("D", "revolute", "world", "c"),
+        joint("C", "revolute", "c", "b", closing, axis=None),
+    )
+    made = robot(tmp_path, text)
+    v = jnp.array([1.0, -1.0, 1.0])
+    force = compiled(
+        lambda q, v, p: made.tree.system.force(q, v, 0.0, p) + made.tree.bias(q, v, p),
+        jnp.zeros(3),
+        v,
+        made.params,
+    )
+    assert force @ np.asarray(v) == pytest.approx(power, rel=1e-12)
+    assert made.model.system.nv == 3
+
+
 def test_mimics_follow_an_axis_from_a_reference(tmp_path):
     mimic = (
         '<axis><xyz>0 1 0</xyz><mimic joint="u" axis="axis2"><multiplier>2</multiplier>'

@@ -88,7 +88,9 @@ class LoopForces:
 
     def force(self, q, v, t, p):
         """F, shape (nv,)."""
-        slope = jax.jacfwd(self.values)(q, p) @ self.tree.equations.velocity_map(q, t, p)
+        slope = jax.jacfwd(self.values)(q, p)
+        if any(self.tree.branching.balls):
+            slope = slope @ self.tree.equations.velocity_map(q, t, p)
         return -slope.T @ (p["forces"]["damping"] * (slope @ v))
 
     def energy(self, q, t, p):
