@@ -9,11 +9,9 @@ import numpy as np
 
 from zwang.bodies.tree.branching import GROUND, order
 from zwang.errors import ModelError
+from zwang.mechanism.loop_rows import PARALLEL
 from zwang.robots.description import Coupling, Description
 from zwang.robots.sdf_joints import GEARBOX, TAGS, Joint
-
-ALIGNED = 2e-5
-"""Angle of a gearbox's axis and that of its hinge [rad], as files round quarter turns."""
 
 
 def add_couplings(
@@ -111,7 +109,7 @@ def _wheel(
     for hinge in hinges:
         if {hinge.parent, hinge.child} != {link, body}:
             continue
-        if np.linalg.norm(np.cross(hinge.axes[0], axis)) > ALIGNED:
+        if np.linalg.norm(np.cross(hinge.axes[0], axis)) > PARALLEL:
             return None
         sense = 1.0 if hinge.child == link else -1.0
         return hinge.name, sense if hinge.axes[0] @ axis > 0 else -sense

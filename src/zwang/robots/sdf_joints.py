@@ -33,7 +33,7 @@ TAGS = ("axis", "axis2")
 PERPENDICULAR = 2e-5
 """Angle by which the axes of a cross may miss a right angle [rad]: quarter turns in files of five
 digits are off by 4e-6."""
-PARALLEL = 1e-6
+ONE_LINE = 1e-6
 """Angle of two axes in a row [rad] below which they turn about one line, and one of them by itself
 moves nothing more."""
 OBLIQUE = Rotation.from_rotvec([0.5, 0.7, 0.9]).as_matrix()
@@ -255,7 +255,7 @@ def _check_cross(type: str, axes: tuple[np.ndarray, ...], where: str) -> None:
             f"{np.degrees(np.arccos(np.clip(x @ y, -1, 1))):.6g}°, expected a right angle; take "
             "revolute2 for two hinges at any angle."
         )
-    if np.linalg.norm(np.cross(x, y)) < PARALLEL:
+    if np.linalg.norm(np.cross(x, y)) < ONE_LINE:
         raise ModelError(f"{where}: axis and axis2 are parallel; take one revolute joint.")
 
 
