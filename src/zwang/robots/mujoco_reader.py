@@ -1,4 +1,4 @@
-"""MJCF and URDF through MuJoCo, as a parser: its numbers of bodies and joints, not its forces.
+"""MJCF through MuJoCo, as a parser: its numbers of bodies and joints, not its forces.
 
 All joints are described at zero coordinates (`Branch`), in which MuJoCo's kinematics are evaluated
 once. Coordinates and velocities have MuJoCo's order and meaning; a free joint is three slides and a
@@ -11,11 +11,13 @@ import importlib
 import os
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import Element
 
 import numpy as np
 
 from zwang.bodies import Branch, ball, prismatic, revolute
 from zwang.errors import ModelError
+from zwang.files import is_file, read_text
 from zwang.files.isolation import run_isolated, scratch_folder
 from zwang.files.limits import limit
 from zwang.files.reading import shown_path
@@ -23,8 +25,7 @@ from zwang.mechanism.registry import by_format
 from zwang.robots.copies import refuse_many_copies
 from zwang.robots.description import Coupling, Description, Loop, unique
 from zwang.robots.pictures import add_shapes
-from zwang.robots.text import of_quaternion, parsed
-from zwang.robots.urdf import add_urdf
+from zwang.robots.text import of_quaternion
 
 PROCESS = Path(__file__).with_name("mujoco_process.py")
 """The program that MuJoCo runs in."""
@@ -38,6 +39,8 @@ NUMBERS = (
     "dof_armature",
     "dof_damping",
     "qpos0",
+    "jnt_range",
+    "key_qpos",
     "eq_data",
     "actuator_gear",
     "wrap_prm",
@@ -45,42 +48,37 @@ NUMBERS = (
 """Arrays of MuJoCo's model that the robot is made of."""
 LOOPS = by_format("mjcf equality")
 """Kinds of joints that close a loop, by the name of MuJoCo's equality constraint."""
-TREES_ONLY = (
-    ": a URDF describes a tree, so give each link one parent and close the loop by "
-    "robot.driven(constraints=[zw.Holonomic(...)]), or write it as MJCF with <connect>."
-)
-EXTRA = "reading URDF and MJCF takes the package mujoco: pip install 'zwang[robots]'."
+MISSING = "files that are not there, with their shapes and contacts"
+EXTRA = "reading MJCF takes the package mujoco: pip install 'zwang[robots]'."
 
 
-def read(path: Path, *, floating: bool | None = None) -> Description:
-    """The robot of a URDF or MJCF file.
+def read(path: Path, root: Element, *, floating: bool | None = None) -> Description:
+    """The robot of an MJCF file.
 
     Args:
         path: the file.
-        floating: whether bodies without a joint at the ground are free; only URDF and MJCF files
-            that hold them still need it.
+        root: its root element.
+        floating: whether bodies without a joint at the ground are free; only files that hold them
+            still need it.
 
     Raises:
         ModelError: one sentence for a file that MuJoCo refuses, or if MuJoCo is not installed.
     """
-    _, root = parsed(path)
-    urdf = root.tag == "robot"
     # before MuJoCo sees the file, as it would build all copies first
     refuse_many_copies(root, shown_path(path))
     try:
         mujoco: Any = importlib.import_module("mujoco")
     except ImportError:
         raise ModelError(EXTRA) from None
-    model = _compiled(mujoco, path, "urdf" if urdf else "mjcf", bool(floating))
+    model, lost = _compiled(mujoco, path, bool(floating))
     made = _Reading(mujoco, model, path).description
+    made.leave_out(MISSING, lost)
     made.name = _model_name(model) or path.stem
     if floating is False and any(n == mujoco.mjtJoint.mjJNT_FREE for n in model.jnt_type):
         raise ModelError(
             f"{path}: floating=False, but the file gives {made.branches[0].name!r} a free "
             "joint; take it out there."
         )
-    if urdf:
-        add_urdf(root, made, path)
     return made
 
 
@@ -95,24 +93,23 @@ def _refuse_numbers(model, shown: str) -> None:
             )
 
 
-def _compiled(mujoco, path: Path, form: str, floating: bool):
-    """MuJoCo's model of a file, made in a process of its own, which may die of it."""
+def _compiled(mujoco, path: Path, floating: bool):
+    """MuJoCo's model of a file, made in a process of its own, which may die of it, and the files
+    that it does without.
+    """
     limits = [str(limit(x)) for x in ("parser_memory", "parser_result", "parser_time", "bodies")]
     with scratch_folder() as folder:
         result = folder / "model.mjb"
-        words = [os.path.abspath(path), str(result), form, "floating" if floating else "held"]
-        try:
-            run_isolated(PROCESS, [*words, *limits], folder, shown_path(path))
-        except ModelError as error:
-            if "multiple parents" in str(error):
-                raise ModelError(f"{str(error).rstrip('.')}{TREES_ONLY}") from None
-            raise
+        words = [os.path.abspath(path), str(result), "floating" if floating else "held"]
+        run_isolated(PROCESS, [*words, *limits], folder, shown_path(path))
         try:
             model = mujoco.MjModel.from_binary_path(str(result))
         except ValueError as error:
             raise ModelError(f"{shown_path(path)}: {' '.join(str(error).split())}") from None
+        names = folder / f"{result.name}.lost"
+        lost = read_text(names, "parser_result").splitlines() if is_file(names) else []
     _refuse_numbers(model, shown_path(path))
-    return model
+    return model, lost
 
 
 def _model_name(model) -> str:
@@ -144,6 +141,7 @@ class _Reading:
             path.stem, [self._branch(b) for b in range(1, model.nbody)], np.array(model.opt.gravity)
         )
         self._joint_numbers()
+        self._keyframes()
         self._equalities()
         self._actuators()
         add_shapes(mujoco, model, self.bodies, self.description, path)
@@ -210,6 +208,8 @@ class _Reading:
                 made.start[name] = m.qpos0[at + 3 : at + 7].copy()
             elif kind != "BALL":
                 made.start[name] = np.array([m.qpos0[at]])
+            if m.jnt_limited[j] and kind in ("HINGE", "SLIDE"):
+                made.ranges[name] = (float(m.jnt_range[j, 0]), float(m.jnt_range[j, 1]))
             if m.jnt_stiffness[j]:
                 if kind in ("FREE", "BALL"):
                     odd.append(name)
@@ -219,6 +219,22 @@ class _Reading:
                         float(m.qpos_spring[at]),
                     )
         made.leave_out("springs of joints that are no hinge or slide", odd)
+
+    def _keyframes(self) -> None:
+        """Configurations by name."""
+        m = self.model
+        for k, q in enumerate(m.key_qpos):
+            at: dict[str, np.ndarray] = {}
+            for j, name in enumerate(self.joints):
+                begin, kind = m.jnt_qposadr[j], self._kind(j)
+                if kind == "FREE":
+                    at |= {f"{name}.{c}": q[begin + i : begin + i + 1] for i, c in enumerate("xyz")}
+                    begin += 3
+                size = 4 if kind in ("FREE", "BALL") else 1
+                at[name] = q[begin : begin + size]
+            self.description.keyframes[self._name("KEY", k, "key")] = {
+                name: np.array(x) for name, x in at.items()
+            }
 
     # --- constraints
 
@@ -411,4 +427,8 @@ class _Reading:
         )
         made.leave_out("deformable bodies", of("flex", m.nflex))
         made.leave_out("plugins", [f"{m.nplugin} of them"] if m.nplugin else [])
-        made.leave_out("configurations by name (keyframes)", of("key", m.nkey))
+        keys = of("key", m.nkey)
+        made.leave_out(
+            "velocities, controls and forces of configurations",
+            named(keys, m.key_qvel) + named(keys, m.key_ctrl) + named(keys, m.key_act),
+        )
