@@ -22,6 +22,7 @@ from zwang.files.reading import shown_path
 from zwang.mechanism.registry import by_format
 from zwang.robots.copies import refuse_many_copies
 from zwang.robots.description import Coupling, Description, Loop, unique
+from zwang.robots.mujoco_omissions import list_left_out, name_of
 from zwang.robots.pictures import add_shapes
 from zwang.robots.text import of_quaternion, parsed
 from zwang.robots.urdf import add_urdf
@@ -149,12 +150,10 @@ class _Reading:
         self._equalities()
         self._actuators()
         add_shapes(mujoco, model, self.bodies, self.description, path)
-        self._left_out()
+        list_left_out(mujoco, model, self.bodies, self.joints, self.description)
 
     def _name(self, kind: str, i: int, default: str) -> str:
-        return self.mj.mj_id2name(self.model, getattr(self.mj.mjtObj, f"mjOBJ_{kind}"), i) or (
-            default if i == 0 else f"{default} {i}"
-        )
+        return name_of(self.mj, self.model, kind, i, default)
 
     def _kind(self, joint: int) -> str:
         return self.mj.mjtJoint(self.model.jnt_type[joint]).name.removeprefix("mjJNT_")
@@ -375,69 +374,3 @@ class _Reading:
             **{f"{name}.{c}": gear[k : k + 1].copy() for k, c in enumerate("xyz")},
             name: gear[3:6].copy(),
         }
-
-    # --- what is left out
-
-    def _left_out(self) -> None:
-        m, made = self.model, self.description
-
-        def named(names: list[str], values: Any) -> list[str]:
-            return [n for n, x in zip(names, values, strict=True) if np.any(x)]
-
-        def of(kind: str, count: int) -> list[str]:
-            return [self._name(kind.upper(), i, kind) for i in range(count)]
-
-        dofs, tendons, actuators = (
-            [self.joints[j] for j in m.dof_jntid],
-            of("tendon", m.ntendon),
-            of("actuator", m.nu),
-        )
-        made.leave_out(
-            "contacts of bodies",
-            [
-                self.bodies[m.geom_bodyid[g]]
-                for g in range(m.ngeom)
-                if m.geom_contype[g] or m.geom_conaffinity[g]
-            ],
-        )
-        pairs = [
-            self.mj.mj_id2name(m, self.mj.mjtObj.mjOBJ_PAIR, i)
-            or "-".join(self._name("GEOM", int(x), "geom") for x in ends)
-            for i, ends in enumerate(zip(m.pair_geom1, m.pair_geom2, strict=True))
-        ]
-        made.leave_out("contacts by pair", pairs)
-        made.leave_out("joint limits", named(self.joints, m.jnt_limited))
-        made.leave_out("limits of the force at joints", named(self.joints, m.jnt_actfrclimited))
-        made.leave_out("dry friction in joints", named(dofs, m.dof_frictionloss))
-        made.leave_out(
-            "springs and dampers of joints that are not linear",
-            named(self.joints, m.jnt_stiffnesspoly) + named(dofs, m.dof_dampingpoly),
-        )
-        made.leave_out(
-            "springs that yield",
-            named(self.joints, m.jnt_springyield) + named(tendons, m.tendon_springyield),
-        )
-        made.leave_out("limits of tendons", named(tendons, m.tendon_limited))
-        made.leave_out("limits of the force at tendons", named(tendons, m.tendon_actfrclimited))
-        made.leave_out("dry friction in tendons", named(tendons, m.tendon_frictionloss))
-        springs = np.abs(m.tendon_stiffness) + np.abs(m.tendon_damping) + np.abs(m.tendon_armature)
-        made.leave_out(
-            "springs, dampers and inertia of tendons",
-            named(tendons, springs)
-            + named(tendons, m.tendon_stiffnesspoly)
-            + named(tendons, m.tendon_dampingpoly),
-        )
-        made.leave_out(
-            "inertia and damping of actuators",
-            named(actuators, m.actuator_armature) + named(actuators, m.actuator_damping),
-        )
-        made.leave_out("delays of actuators", named(actuators, m.actuator_delay))
-        made.leave_out("compensation of gravity", named(self.bodies, m.body_gravcomp))
-        made.leave_out("bodies moved from outside (mocap)", named(self.bodies, m.body_mocapid >= 0))
-        made.leave_out(
-            "forces of a surrounding medium",
-            ["density or viscosity"] if m.opt.density or m.opt.viscosity else [],
-        )
-        made.leave_out("deformable bodies", of("flex", m.nflex))
-        made.leave_out("plugins", [f"{m.nplugin} of them"] if m.nplugin else [])
-        made.leave_out("configurations by name (keyframes)", of("key", m.nkey))
