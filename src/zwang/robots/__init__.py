@@ -3,7 +3,8 @@
 | file | what |
 |---|---|
 | `description.py` | what a file contains: bodies, joints, loops, couplings, actuators, the rest |
-| `compiled.py` | MJCF and URDF, parsed by MuJoCo |
+| `mujoco_reader.py` | MJCF and URDF, parsed by MuJoCo |
+| `mujoco_omissions.py` | what these have and a robot has not, listed by name |
 | `pictures.py` | what bodies of these look like |
 | `urdf.py` | what MuJoCo leaves out of a URDF: pictures, velocity limits, other elements |
 | `sdf.py` | SDF, whose joints may close loops |
