@@ -14,7 +14,6 @@ from .test_files import saved
 mujoco = pytest.importorskip(
     "mujoco", reason="the extra `robots` is not installed: pip install 'zwang[robots]'"
 )
-OFF = (0.0, 1e-16, 1e-13, 1e-10, 1e-7, 1e-5)
 TURNS = {
     "upright": np.array([1.0, 0, 0, 0]),
     "quarter": np.array([np.sqrt(0.5), 0, 0, np.sqrt(0.5)]),
@@ -65,8 +64,9 @@ def by_hand(path, weld: bool) -> np.ndarray:
 
 CASES = [("connect", "oblique", False, off) for off in (0.0, 1e-13, 1e-5)]
 CASES += [("weld", "quarter", False, 1e-10)]
-FORMS = [(c, t, f) for c in ("connect", "weld", "sites") for t in TURNS for f in (False, True)]
-ALL = [(*form, off) for form in FORMS for off in OFF]
+PLACES = [("upright", False), ("quarter", False), ("oblique", False), ("oblique", True)]
+FORMS = [(closing, *place) for closing in ("connect", "weld", "sites") for place in PLACES]
+ALL = [(*form, off) for form in FORMS for off in (0.0, 1e-13, 1e-7)]
 
 
 def check(tmp_path, closing: str, turn: str, free: bool, off: float) -> None:

@@ -46,7 +46,7 @@ ROUND_OFF_ANGLE = 1e-12
 ALIGNED = 1e-3
 """Entries of U below this are zero: a row that is all but met is met. What is kept tilts by this
 angle, which changes its range by 1e-6 and leaves 1e-3 of the gap across."""
-DIFFERENCE = 1e-5
+CENTRAL_STEP = 1e-5
 """Step of central differences on a loop of size 1, which leave 1e-10."""
 CLOSING_STEPS, CLOSED_STARTS = 30, 4
 """Newton steps to a closed configuration, and how many of these are looked at."""
@@ -210,9 +210,9 @@ def _closed(
 
     def slope(at: Any) -> np.ndarray:
         differences = [rows(ahead @ at) - rows(behind @ at) for ahead, behind in steps]
-        return np.stack(differences, axis=1) / (2 * DIFFERENCE)
+        return np.stack(differences, axis=1) / (2 * CENTRAL_STEP)
 
-    step: Any = DIFFERENCE
+    step: Any = CENTRAL_STEP
     steps = [(exponential(x, step), exponential(x, -step)) for x in basis]
     random = np.random.default_rng(1978)
     for start in range(CLOSED_STARTS):
@@ -220,7 +220,7 @@ def _closed(
         for _ in range(CLOSING_STEPS):
             way = -np.linalg.pinv(slope(at), rcond=CUT) @ rows(at)
             at = moved(at, way / max(1.0, np.linalg.norm(way)))
-            if np.linalg.norm(way) < DIFFERENCE**2:
+            if np.linalg.norm(way) < CENTRAL_STEP**2:
                 break
         if np.max(np.abs(rows(at))) <= within:
             yield rows(at), slope(at)

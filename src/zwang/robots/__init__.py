@@ -7,6 +7,7 @@
 | `urdf_specification.py` | every element and attribute of URDF, and what becomes of it |
 | `urdf_pictures.py` | what links of a URDF look like |
 | `mujoco_reader.py` | MJCF, parsed by MuJoCo in a process of its own, `mujoco_process.py` |
+| `mujoco_omissions.py` | what MJCF has and a robot has not, listed by name |
 | `copies.py`, `pictures.py` | copies that an MJCF file asks for; what its bodies look like |
 | `sdf.py` | SDF, whose joints may close loops |
 | `sdf_scopes.py`, `sdf_includes.py` | its names and frames; models of other files |
