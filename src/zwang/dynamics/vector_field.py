@@ -227,6 +227,8 @@ class Events(eqx.Module):
         if any(condition.off for condition in self.conditions):
             eq = dynamics.equation_at(s)
             multipliers = eq.weighted.multipliers(eq.b - eq.weighted.A @ eq.free_acceleration)
+            if dynamics.rough:
+                multipliers = dynamics.reaction(eq, multipliers).multipliers
         for condition in self.conditions:
             own = (multipliers[slice(*condition.rows)],) if condition.off else ()
             # a switch that already stands so has nothing to wait for; zero neither rises nor falls

@@ -33,13 +33,14 @@ from zwang.simulation.switching import (
 )
 from zwang.simulation.vanishing import ENDLESS, Contradiction, vanishing
 from zwang.simulation.watch import (
+    STOPPED_BY_FRICTION,
     NearlyParallel,
     blocked,
     decisive,
     examine,
+    locked,
     loses_mass,
     remeasured,
-    rescaled,
 )
 from zwang.stepping.base import AbstractIntegrator
 from zwang.stepping.step import Progress
@@ -270,13 +271,8 @@ class RunDriver:
         )
 
     def _decide(self, found: NearlyParallel, here: Progress) -> bool:
-        """Whether a chunk is to be taken once more, with row lengths or a method that its rows
-        need.
-        """
+        """Whether a chunk is to be taken once more, with a method that its rows need."""
         dynamics = self.flow.dynamics
-        if (flow := rescaled(self.flow, float(here.t), np.asarray(here.y))) is not self.flow:
-            self.flow = flow
-            return True
         # a method that the user chose is not changed behind his back
         if not self.changeable or type(dynamics.pseudoinverse) is not Proximal:
             return False
@@ -325,6 +321,8 @@ class RunDriver:
     def _explained(self, here: Progress, stopped: int, part: Steps, hopeless: str) -> int:
         """Why a run ends, with its `detail`; `hopeless` says why it was given up."""
         t, y = float(here.t), np.asarray(here.y)
+        if stopped in STOPPED_BY_FRICTION and locked(self.flow.dynamics, t, y):
+            return Result.PARADOX
         if stopped == Result.NOT_CONVERGED:
             flow = self.flow.with_input(on_device(part.applied[-1])) if len(part.t) else self.flow
             stopped, self.detail = blocked(self.model, flow, t, y, float(here.h))
