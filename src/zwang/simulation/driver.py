@@ -19,6 +19,7 @@ from zwang.errors import Result
 from zwang.simulation.branch_start import meeting
 from zwang.simulation.conditions import refuse_undefined
 from zwang.simulation.engine import Engine, Execution
+from zwang.simulation.jumps import Jump, jumps_of
 from zwang.simulation.pace import Pace, jumping_force, stiff_gain
 from zwang.simulation.reached import Clock
 from zwang.simulation.results import Steps, Switched
@@ -100,6 +101,7 @@ class RunDriver:
         parts: every accepted step; at least the last ones, where a keeper has taken the others.
         dropped: number of steps that a keeper has taken.
         turned: every change of topology.
+        jumps: every jump of the velocity beside these.
         detail: what could not be switched, or which constraints end the run, or None.
         changes: a sentence for each change of the method for A⊕.
     """
@@ -141,6 +143,7 @@ class RunDriver:
         self.parts: list[Steps] = []
         self.dropped = 0
         self.turned: list[Switched] = []
+        self.jumps: list[Jump] = []
         self.detail: str | None = None
         self.first_step = np.nan
         self._start: Steps | None = None
@@ -159,6 +162,12 @@ class RunDriver:
         try:
             if self.keeper is not None:
                 here, done = self.keeper.begin(self, here, done)
+            if self.switching is not None and float(here.t) == t0 and not self.turned:
+                fired = self.switching.fired_at_start(here, len(self.events.stops))
+                if np.any(fired):
+                    here = eqx.tree_at(lambda p: p.fired, here, fired)
+                    here = self._turn(here, instants[-1] - t0)
+                    self._add(here, done)
             clock = Clock(t0, float(instants[-1]), float(here.t))
             pace = Pace(float(here.t), float(instants[-1]), int(self.limit))
 
@@ -184,6 +193,8 @@ class RunDriver:
                 if not (interrupted or found is None) and self._decide(found, before):
                     here = before  # the chunk is taken once more
                     continue
+                ways = self._last_steps(), part, np.asarray(history.moved)
+                self.jumps += jumps_of(self.model, self.flow, *ways, self.tolerances)
                 self.parts.append(part)
                 done += part.samples
                 if interrupted:

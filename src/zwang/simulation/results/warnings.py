@@ -129,6 +129,12 @@ def _method_changed(run: Run, data: Variables) -> Iterator[str]:
     yield from (f"{sentence}." for sentence in run.attrs.get("method_changes", ()))
 
 
+def _jumped(run: Run, data: Variables) -> Iterator[str]:
+    """Jumps of the velocity where no switch is."""
+    if sentence := run.attrs.get("velocity_jumps", ""):
+        yield f"{sentence}."
+
+
 def _inaccurate(run: Run, data: Variables) -> Iterator[str]:
     """Accelerations whose estimated error is larger by an order of magnitude than the error that
     the integration may make, and how far it may move q.
@@ -192,6 +198,7 @@ WARNINGS = (
     _branch_unnamed,
     _stepped_across,
     _method_changed,
+    _jumped,
     _inaccurate,
     _servo,
     _energy,
