@@ -23,7 +23,7 @@ ROUND_OFF = 1e-14
 MOST_STEPS = 12
 """Most steps of Newton's iteration: one for each change of sign of a normal force, and a few where
 c is not piecewise linear."""
-SOLVED = 1e-9
+REACTION_FOUND = 1e-9
 """Residual of a reaction, relative to its size, above which the iteration has found none."""
 MOST_SIGNS = 5
 """Most contacts whose signs are all combined (32 determinants); of more, all are turned together
@@ -87,7 +87,7 @@ def acting_reaction(
     x = jax.lax.custom_root(left, jax.lax.stop_gradient(ideal[rows]), solve, tangent_solve)
     found = jax.lax.stop_gradient(x)
     known = jax.tree_util.tree_map(jax.lax.stop_gradient, left(found))
-    solved = jnp.max(jnp.abs(known)) <= SOLVED * size(found)
+    solved = jnp.max(jnp.abs(known)) <= REACTION_FOUND * size(found)
     least = _least_determinant(jax.jacfwd(left), found, [own.stop - own.start for own in parts])
     multipliers = reaction(impressed(ideal.at[rows].set(x)))
     return Reaction(multipliers, jax.lax.stop_gradient(least), solved)

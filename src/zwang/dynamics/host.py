@@ -192,6 +192,7 @@ class HostVectorField:
         self.flow, self.target = flow, np.float64(flow.target)
         self._sampler, self._switched = flow.sampler, flow.switched
         self._nq = flow.dynamics.system.nq
+        self.moves_by_velocity = flow.moves_by_velocity
         self._project = partial(type(flow.drift).project_step, flow.drift)
         # whether the projection begins at a step's end as it is, coordinates on no manifold
         self._projects_end = flow.drift.projects and flow.dynamics.system.retract is None

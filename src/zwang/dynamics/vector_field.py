@@ -77,6 +77,11 @@ class ConstrainedVectorField(eqx.Module):
         # a controller may be as costly as the model, and most steps lie between its instants
         return jax.lax.cond(due, updated, lambda m: m, controller_state)
 
+    @property
+    def moves_by_velocity(self) -> bool:
+        """Whether velocities are the rates of the coordinates."""
+        return self.dynamics.system.moves_by_velocity
+
     def split(self, y: Float[Array, " n"]) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
         nq = self.dynamics.system.nq
         return y[:nq], y[nq:]

@@ -162,12 +162,8 @@ class RunDriver:
         try:
             if self.keeper is not None:
                 here, done = self.keeper.begin(self, here, done)
-            if self.switching is not None and float(here.t) == t0 and not self.turned:
-                fired = self.switching.fired_at_start(here, len(self.events.stops))
-                if np.any(fired):
-                    here = eqx.tree_at(lambda p: p.fired, here, fired)
-                    here = self._turn(here, instants[-1] - t0)
-                    self._add(here, done)
+            if float(here.t) == t0 and not self.turned:
+                here = self._turned_at_start(here, done)
             clock = Clock(t0, float(instants[-1]), float(here.t))
             pace = Pace(float(here.t), float(instants[-1]), int(self.limit))
 
@@ -365,6 +361,16 @@ class RunDriver:
             if began or sum(map(len, last)) > RECENT:
                 break
         return np.diff(np.concatenate(last))[-RECENT:]
+
+    def _turned_at_start(self, here: Progress, done: int) -> Progress:
+        """The start with what switches off there."""
+        switching, stops = self.switching, len(self.events.stops)
+        if switching is None or not np.any(fired := switching.fired_at_start(here, stops)):
+            return here
+        here = eqx.tree_at(lambda p: p.fired, here, fired)
+        turned = self._turn(here, self.instants[-1] - float(here.t))
+        self._add(turned, done)
+        return turned
 
     def _turn(self, here: Progress, duration: float) -> Progress:
         """Switch what is due, and what that switches in its wake at the same instant: a rope that

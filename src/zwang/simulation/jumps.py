@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from zwang.algebra.judgement import row_units
+from zwang.arrays import on_device
 from zwang.dynamics.drift.metric import dense_mass, metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
@@ -31,12 +32,12 @@ projection moves less."""
 HALVED = 30
 """Times that a step is halved around what may be a jump; what changes smoothly has become 1e-9 of
 what it was."""
-LEFT = 0.1
+LEAP_LEFT = 0.1
 """Part of the change of ψ along a step that is left across the last interval if it is a jump: a
 driven system without freedoms takes steps as long as it likes, and its velocity changes as much."""
 MOST_LOOKS = 24
 """Most steps of a chunk that are looked at, those with the largest changes."""
-SHOWN = 4
+JUMPS_NAMED = 4
 """Jumps that a sentence names by their instants."""
 
 
@@ -79,7 +80,7 @@ def jumps_of(
     for i in np.sort(np.argsort(-most)[:MOST_LOOKS]):
         if not most[i] > FARTHEST:
             continue
-        dynamics = flow.with_input(part.applied[i]).dynamics
+        dynamics = flow.with_input(on_device(part.applied[i])).dynamics
         at = evaluate(dynamics, host_state(part.y[i, :nq], v[i], part.t[i]))
         M, arriving = dense_mass(np.asarray(at.M)), v[i] - change[i]
         size = lambda w, M=M: float(w @ M @ w)
@@ -118,7 +119,7 @@ def _leaps(dynamics: Dynamics, t: np.ndarray, y: np.ndarray) -> bool:
         later = int(size(halves[1]) > size(halves[0]))
         at = np.array([middle, at[1]] if later else [at[0], middle])
         ends = halves[later]
-    return size(ends) > LEFT * whole
+    return bool(size(ends) > LEAP_LEFT * whole)
 
 
 def sentence_of(jumps: Sequence[Jump], energy_unit: str) -> str:
@@ -129,9 +130,9 @@ def sentence_of(jumps: Sequence[Jump], energy_unit: str) -> str:
     energy = lambda loss: f"energy {ways[loss < 0]} {abs(loss):.4g} {energy_unit}"
     shown = ", ".join(
         f"t = {x.time:.6g} s ({x.constraint!r}, impulse {x.impulse:.4g}, {energy(x.energy_loss)})"
-        for x in jumps[:SHOWN]
+        for x in jumps[:JUMPS_NAMED]
     )
-    further = len(jumps) - SHOWN
+    further = len(jumps) - JUMPS_NAMED
     more = f" and {further} times more" if further > 0 else ""
     total = f", {energy(sum(x.energy_loss for x in jumps))} in all" if len(jumps) > 1 else ""
     return (

@@ -131,7 +131,8 @@ def attempt(
 
     judged = _judged(flow, p, step, landing, tolerances)
     y = without_derivative(landing.y)
-    found = crossed_events(events, flow, controller_state, t, y, p.events, p.largest)
+    ends = (p.t, without_derivative(p.y)), (t, y)
+    found = crossed_events(events, flow, controller_state, *ends, p.events, p.largest)
     decided = _decided(p, h, judged, found, tolerances)
     h_next, ceiling = _ahead(integrator.order, p, h, hit, judged, found, decided, tolerances)
     stuck = decided.refused & ((h_next <= _resolution(p, tolerances)) | _is_fixed(tolerances))
