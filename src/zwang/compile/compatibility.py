@@ -11,10 +11,10 @@ import functools
 import importlib
 from typing import Any
 
-TESTED_VERSIONS = {"jax": "0.10.2", "jaxlib": "0.10.2", "equinox": "0.13.8"}
+TESTED_VERSIONS = {"jax": "0.9.2", "jaxlib": "0.9.2", "equinox": "0.13.8"}
 """Versions that the tests ran with. `pyproject.toml` bounds each to its minor version."""
 
-TESTED_KERNELS = frozenset({("0.10.2", "x86_64")})
+TESTED_KERNELS = frozenset({("0.9.2", "x86_64")})
 """Versions of jaxlib and kinds of processor on which one-kernel programs are known to work; any
 other pair is tried first, in a process of its own (`zwang.compile.canary`).
 """
@@ -25,12 +25,12 @@ PRIVATE_NAMES = {
     "jax._src.config.persistent_cache_min_compile_time_secs": "bypassing JAX's own compile cache",
     "jax._src.config.trace_context": "JAX's settings that a traced program depends on",
     "jax._src.core.trace_state_clean": "whether a call is part of a trace",
-    "jax._src.lax.linalg.initialize_lapack": "LAPACK for programs that were not lowered here",
     "jax.experimental.layout.Layout": "order of a matrix in memory",
     "jax.experimental.layout.with_layout_constraint": "order of a matrix in memory",
     "jax.experimental.serialize_executable.deserialize_and_load": "reading compiled programs",
     "jax.experimental.serialize_executable.serialize": "writing compiled programs",
     "jax.experimental.xla_metadata.set_xla_metadata": "the attribute that makes one kernel",
+    "jaxlib.cpu._lapack.initialize": "LAPACK for programs that were not lowered here",
 }
 """Every such name, and what it is needed for."""
 
@@ -95,7 +95,7 @@ def initialize_lapack() -> None:
     from zwang.compile.lapack import lapack_routines
 
     lapack_routines()
-    private("jax._src.lax.linalg.initialize_lapack")()
+    private("jaxlib.cpu._lapack.initialize")()
 
 
 def serialize(compiled: Any) -> bytes:
