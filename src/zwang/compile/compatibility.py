@@ -7,8 +7,11 @@ caller falls back to what public names can do; `ZWANG_COMPILER=plain` does so fo
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
+import os
+from collections.abc import Iterator
 from typing import Any
 
 TESTED_VERSIONS = {"jax": "0.9.2", "jaxlib": "0.9.2", "equinox": "0.13.8"}
@@ -31,8 +34,12 @@ PRIVATE_NAMES = {
     "jax.experimental.serialize_executable.serialize": "writing compiled programs",
     "jax.experimental.xla_metadata.set_xla_metadata": "the attribute that makes one kernel",
     "jaxlib.cpu._lapack.initialize": "LAPACK for programs that were not lowered here",
+    "jaxlib.utils.absl_set_min_log_level": "reading compiled programs without lines on stderr",
 }
 """Every such name, and what it is needed for."""
+
+USUAL, FATAL = 1, 3
+"""Levels of XLA's log: JAX's own choice, warnings and above; and what ends the process."""
 
 ALWAYS_NEEDED = ("jax._src.config.trace_context", "jax._src.core.trace_state_clean")
 """Names without which calls with numbers cannot be distinguished from traces: then all is plain."""
@@ -106,7 +113,26 @@ def serialize(compiled: Any) -> bytes:
 def deserialize(executable: bytes, arguments: Any, results: Any) -> Any:
     """A compiled program from its bytes and the structures of its arguments and results."""
     load = private("jax.experimental.serialize_executable.deserialize_and_load")
-    return load(executable, arguments, results)
+    # XLA takes what LLVM prefers, such as `prefer-no-gather`, for features that the processor lacks
+    # and logs an error for each; the cache has a folder for every kind of processor
+    with _logging_from(FATAL):
+        return load(executable, arguments, results)
+
+
+@contextlib.contextmanager
+def _logging_from(level: int) -> Iterator[None]:
+    """XLA's log from a level upwards; all that it usually logs afterwards."""
+    try:
+        set_level = private("jaxlib.utils.absl_set_min_log_level")
+    except MissingNameError:
+        yield
+        return
+    set_level(level)
+    try:
+        yield
+    finally:
+        usual = os.environ.get("TF_CPP_MIN_LOG_LEVEL", "")
+        set_level(int(usual) if usual.isdecimal() else USUAL)
 
 
 def with_attributes(x: Any, **attributes: str) -> Any:
