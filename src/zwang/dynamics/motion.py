@@ -326,7 +326,7 @@ def contradiction(model: Model, miss: np.ndarray) -> str:
     }
     named = [
         f"{name!r} misses by {size:.3g}"
-        for name, size in sorted(worst.items(), key=lambda x: -x[1])
+        for name, size in sorted(worst.items(), key=lambda x: -float(f"{x[1]:.3g}"))
         if size > 1e-3 * max(worst.values())
     ]
     return ", ".join(named[:4])

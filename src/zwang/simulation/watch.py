@@ -94,6 +94,8 @@ def examine(
         verdict = verdict_at(
             flow.with_input(on_device(chunk.applied[i])), t, y, source[0].violation[source[1]]
         )
+        if not np.isfinite(verdict.residual):
+            continue  # the next step ends the run, with the sentence for what is not finite
         if not verdict.consistent:
             named = contradiction(model, verdict.miss)
             return Contradiction(
@@ -172,6 +174,8 @@ def blocked(
     just after it, where one of them cannot be met any more.
     """
     verdict = verdict_at(flow, t, y, 0.0)
+    if not np.isfinite(verdict.residual):
+        return Result.NON_FINITE, ""
     if not verdict.consistent:
         return Result.INCONSISTENT, contradiction(model, verdict.miss)
     dynamics, c = flow.dynamics, model.constraints
