@@ -18,7 +18,7 @@ from zwang.analysis.balance_search import has_potential, minimum, nearest
 from zwang.analysis.constrained_state import dynamics_of, placed, refuse_friction, solve
 from zwang.analysis.inputs import Inputs, chosen_inputs
 from zwang.analysis.moving_state import MovingState, at_rest, moving_state
-from zwang.analysis.symmetry import Symmetries, direction, symmetries
+from zwang.analysis.symmetry import Symmetries, symmetries
 from zwang.analysis.tangent_space import Rows
 from zwang.arguments import choice, host_only, instance, known, labels
 from zwang.arrays import vector
@@ -328,19 +328,16 @@ def balanced_start(model: Model, q, v, t, params, hold, over: str) -> tuple[Prob
 
 def _rates(model: Model, here, found: Symmetries) -> np.ndarray:
     """Rates of the symmetries that come nearest to the velocities of the guess."""
-    s, none = here.state, np.zeros(here.dynamics.system.nv)
     if found.base is None:
         raise ModelError(
             f"{model.name} depends on time in a way that no symmetry makes up for, so it has no "
             "steady motion; leave v out for an equilibrium at the given time."
         )
-    nv = len(none)
-    moved = found.directions(here.dynamics, s, none)[:nv]
-    left = np.asarray(s.v) - direction(here.dynamics, s, none, found.base)[:nv]
-    rates = np.linalg.lstsq(moved, left, rcond=1e-10)[0]
-    error = left - moved @ rates
+    v = np.asarray(here.state.v)
+    rates, left = found.rates(here.dynamics, here.state, here.w)
+    error = left[: len(v)]
     # half of the given velocity is not along any symmetry: the guess is no steady motion
-    if np.linalg.norm(error) > 0.5 * np.linalg.norm(s.v):
+    if np.linalg.norm(error) > 0.5 * np.linalg.norm(v):
         worst = model.system.velocities[int(np.argmax(np.abs(error)))]
         raise ModelError(
             f"{model.name}: no symmetry of the model moves the state by the given v ({worst!r} is "

@@ -344,8 +344,9 @@ def _steady(here: ConstrainedState) -> tuple[Symmetries | None, Generator | None
     """The symmetry that a state moves along, if there is one."""
     found = symmetries(here.dynamics, here)
     if found.base is not None:
-        rates, error = found.rates(here.dynamics, here.state, here.w)
-        if error < STEADY:
+        rates, left = found.rates(here.dynamics, here.state, here.w)
+        own = np.concatenate([here.state.v, here.w])
+        if np.linalg.norm(left) <= STEADY * np.linalg.norm(own):
             return found, found.combined(rates), "steady motion"
     return None, None, "moving state"
 
