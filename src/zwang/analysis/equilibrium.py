@@ -23,7 +23,6 @@ from zwang.analysis.tangent_space import Rows
 from zwang.arguments import choice, host_only, instance, known, labels
 from zwang.arrays import vector
 from zwang.dynamics.model import Model
-from zwang.equations.state import State
 from zwang.errors import ModelError
 
 if TYPE_CHECKING:
@@ -34,6 +33,9 @@ if TYPE_CHECKING:
 
 ACCEPTED = 1e-9
 """Largest unbalanced force, relative to the forces that there are, that is taken for none."""
+AT_REST = 1e-7
+"""Largest velocity and acceleration of a constraint at rest, relative to its row and to the size of
+the coordinates."""
 UNIQUE = 1e-6
 """Largest share of a constraint in a dependency of rows that counts as none."""
 FIND = ("minimum", "nearest")
@@ -85,41 +87,21 @@ class Equilibrium:
 
         return linearize(self.model, self.q, self.v, t=self.t, params=self.params)
 
-    @functools.cached_property
-    def stable(self) -> bool:
-        """Whether small deviations stay small: by the reduced Hessian where it decides, else by the
-        eigenvalues of the linearization.
+    @property
+    def stable(self) -> bool | None:
+        """Whether small deviations stay small; None where neither eigenvalues nor a potential
+        decide, see `verdict`.
 
-        A strict minimum of the potential is stable (Lagrange and Dirichlet); where the Hessian has
-        a negative eigenvalue, gyroscopic forces may still hold the state, which eigenvalues tell.
+        A strict minimum of the potential is stable if no force feeds energy in (Lagrange and
+        Dirichlet); where the Hessian has a negative eigenvalue, gyroscopic forces may still hold
+        the state, which eigenvalues tell.
         """
-        return self._least or self.linearization.stable
+        return self.linearization.stable
 
     @property
     def verdict(self) -> str:
-        """The same in words: "stable", "unstable", or what the eigenvalues leave open."""
-        return "stable" if self._least else self.linearization.verdict
-
-    @functools.cached_property
-    def _least(self) -> bool:
-        """Whether it is a strict minimum of the potential that no force leaves."""
-        K = self.stiffness
-        return bool(K is not None and len(K) and K[0] > 1e-9 * abs(K[-1]) and not self._pushes())
-
-    def _pushes(self) -> bool:
-        """Whether forces that depend on v feed energy in, at three small random velocities."""
-        dynamics, random = dynamics_of(self.model, self.params), np.random.default_rng(1788)
-        here = placed(self.model, dynamics, self.q, None, self.t, "equilibrium")
-        at_rest = solve(dynamics, here)
-        for _ in range(3):
-            # small, so that drag that grows with v² counts for nothing, and allowed by the
-            # constraints
-            v = 1e-4 * at_rest.tangent.W @ random.standard_normal(at_rest.tangent.W.shape[1])
-            moving = solve(dynamics, State(here.q, jnp.asarray(v), here.t))
-            power = v @ (moving.local.F - at_rest.local.F)
-            if power > 1e-7 * np.linalg.norm(v) ** 2:
-                return True
-        return False
+        """The same in words: "stable", "unstable", or what is left open."""
+        return self.linearization.verdict
 
     def configuration(self, params: PyTree) -> Any:
         """The coordinates as a function of parameters, shape (nq,); inside `jax.grad` and `jit`.
@@ -187,7 +169,8 @@ class Equilibrium:
                 "model": self.model.name,
                 "t": self.t,
                 "residual": self.residual,
-                "stable": int(self.stable),
+                "verdict": self.verdict,
+                **({} if self.stable is None else {"stable": int(self.stable)}),
                 **{f"input {k}": x for k, x in self.inputs.items()},
             },
         )
@@ -270,6 +253,7 @@ def equilibrium(
     else:
         at = _nearest(problem, start, bool(hold))
     _refuse_unbalanced(model, problem, at)
+    _refuse_moving(model, problem, at)
     found = as_equilibrium(model, problem, at, params)
     return dataclasses.replace(found, guess_balances=balances)
 
@@ -390,6 +374,25 @@ def _refuse_unbalanced(model: Model, problem: Problem, at: Point) -> None:
         f"the forces is left, most of it along {worst!r}; start closer, let a parameter be found "
         "by inputs=, or check whether the forces can balance at all."
     )
+
+
+def _refuse_moving(model: Model, problem: Problem, at: Point) -> None:
+    """Raise if constraints do not allow rest: where ψ(q, 0, t) or its rate is not zero."""
+    if problem.symmetric is not None:
+        return
+    rows = problem.dynamics.constraints
+    psi = np.zeros(rows.m)
+    psi[rows.velocity_rows] = at.values.psi
+    length = np.linalg.norm(at.local.A, axis=1) * (1 + np.max(np.abs(at.q), initial=0.0))
+    for name, own in rows.row_slices.items():
+        for what, left in (("ψ(q, 0, t)", psi[own]), ("its rate", at.local.b[own])):
+            if np.any(np.abs(left) > AT_REST * length[own]):
+                size = float(np.max(np.abs(left)))
+                raise ModelError(
+                    f"{model.name}: constraint {name!r} moves, so that there is no rest: {what} "
+                    f"is {size:.3g} at v = 0 and t = {problem.t:.6g}, expected 0; give v= of a "
+                    "steady motion, or take the constraint's drive away."
+                )
 
 
 def as_equilibrium(model: Model, problem: Problem, at: Point, params) -> Equilibrium:

@@ -24,7 +24,6 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
 from zwang.equations.system import System
 
-
 TRAVEL_STEPS = 128
 """Runge-Kutta steps of a long way; of a turn by 2 rad they leave 1e-11."""
 

@@ -44,6 +44,9 @@ LEAST_SAMPLES = 4
 """Fewest random configurations or states that fields are tried at."""
 MOST_SAMPLES = 60
 """Most of them; a sample leaves as many fewer fields as it has conditions, some ten."""
+LATER = 0.7
+"""Latest time [s] after the state's own at which fields are tried: what changes with time may stand
+still at one instant."""
 AGREEING_SAMPLES = 2
 """Samples in a row that must leave all fields that earlier ones left."""
 
@@ -85,7 +88,7 @@ class Symmetries:
         directions, nv = self.directions(dynamics, s, w), dynamics.system.nv
         own = np.concatenate([np.asarray(s.v), np.asarray(w)])
         left = own - direction(dynamics, s, w, self.base)
-        size, found, same = np.linalg.norm(directions), np.zeros(self.k), np.eye(self.k)
+        size, found, same = float(np.linalg.norm(directions)), np.zeros(self.k), np.eye(self.k)
         for part in (slice(nv), slice(nv, None)):
             rest = (left - directions @ found)[part]
             step, free = _solution(directions[part] @ same, rest, size)
@@ -94,7 +97,7 @@ class Symmetries:
             turns = [turning(dynamics, s, member(self.fields, i)) for i in range(self.k)]
             own_turn = np.asarray(turning(dynamics, s, self.combined(found))).ravel()
             turned = np.array(turns).reshape(self.k, -1).T @ same
-            found = found - same @ _solution(turned, own_turn, np.linalg.norm(turns))[0]
+            found = found - same @ _solution(turned, own_turn, float(np.linalg.norm(turns)))[0]
         return found, left - directions @ found
 
     def directions(self, dynamics: Dynamics, s: State, w) -> np.ndarray:
@@ -243,13 +246,14 @@ def _nearby(dynamics: Dynamics, here: ConstrainedState) -> Iterator[ConstrainedS
         along *= size / max(np.max(np.abs(here.local.N @ along), initial=0.0), 1e-300)
         turn = W @ random.standard_normal(W.shape[1])
         turn *= (1 + np.max(np.abs(here.state.v))) / max(np.max(np.abs(turn), initial=0), 1e-300)
+        t, wait = here.state.t, LATER * random.random()
         for _ in range(8):  # a long way may end where the constraints cannot be met
-            q = np.asarray(travelled(dynamics, here.state.q, jnp.asarray(along), here.state.t))
-            s = on_constraints(dynamics, q, here.state.v + turn, here.state.t)
+            q = np.asarray(travelled(dynamics, here.state.q, jnp.asarray(along), t))
+            s = on_constraints(dynamics, q, here.state.v + turn, float(t) + wait)
             if s is not None:
                 yield solve(dynamics, s)
                 break
-            along, turn = 0.4 * along, 0.7 * turn
+            along, turn, wait = 0.4 * along, 0.7 * turn, 0.4 * wait
 
 
 def _solution(matrix: np.ndarray, right: np.ndarray, size: float) -> tuple[np.ndarray, np.ndarray]:
