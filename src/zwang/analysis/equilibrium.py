@@ -36,6 +36,8 @@ ACCEPTED = 1e-9
 AT_REST = 1e-7
 """Largest velocity and acceleration of a constraint at rest, relative to its row and to the size of
 the coordinates."""
+CLOSE = 0.2
+"""Farthest an equilibrium may be from a guess that means it, relative to the way to the minimum."""
 UNIQUE = 1e-6
 """Largest share of a constraint in a dependency of rows that counts as none."""
 FIND = ("minimum", "nearest")
@@ -57,8 +59,9 @@ class Equilibrium:
         residual: its size relative to the forces that there are.
         stiffness: eigenvalues of the reduced Hessian of the potential in the mass metric [1/s²],
             the least first; None in a steady motion, or where forces have no potential.
-        guess_balances: whether forces balance at the guess, too, from which the search for a
-            minimum went downhill: an unstable equilibrium, which `find="nearest"` keeps.
+        guess_balances: whether forces balance at the guess or close to it, too, from which the
+            search for a minimum went downhill: an equilibrium that is no minimum, which
+            `find="nearest"` keeps.
     """
 
     model: Model
@@ -74,6 +77,11 @@ class Equilibrium:
     residual: float
     stiffness: np.ndarray | None
     guess_balances: bool = False
+
+    @property
+    def other(self) -> str:
+        """What is said of an equilibrium at the guess that the search has left."""
+        return 'balances, too, or almost, but is no minimum: find="nearest" keeps it'
 
     @property
     def steady(self) -> bool:
@@ -248,8 +256,7 @@ def equilibrium(
     balances = False
     if find == "minimum" and searched and has_potential(start):
         at = minimum(problem, start)
-        left = at.q is not start.q and not np.allclose(at.q, start.q, rtol=1e-6, atol=1e-6)
-        balances = left and bool(np.linalg.norm(problem.residual(start)) < ACCEPTED)
+        balances = _left_behind(problem, start, at)
     else:
         at = _nearest(problem, start, bool(hold))
     _refuse_unbalanced(model, problem, at)
@@ -362,6 +369,16 @@ def _nearest(problem: Problem, start: Point, everything: bool) -> Point:
         if np.linalg.norm(problem.residual(at)) < ACCEPTED:
             return at
     return at
+
+
+def _left_behind(problem: Problem, start: Point, at: Point) -> bool:
+    """Whether a search for a minimum has left an equilibrium at the guess or close to it."""
+    way = np.linalg.norm(at.q - start.q)
+    if np.allclose(at.q, start.q, rtol=1e-6, atol=1e-6):
+        return False
+    near = _nearest(problem, start, False)
+    balanced = np.linalg.norm(problem.residual(near)) < ACCEPTED
+    return bool(balanced and np.linalg.norm(near.q - start.q) < CLOSE * way)
 
 
 def _refuse_unbalanced(model: Model, problem: Problem, at: Point) -> None:
