@@ -308,11 +308,8 @@ def balanced_start(model: Model, q, v, t, params, hold, over: str) -> tuple[Prob
         problem = dataclasses.replace(problem, driven=i)
         start = problem.at(start.q, start.gamma, [start.v[i]])
         assert start is not None
-    free = np.ones(start.Y.shape[1] + len(start.gamma) + 1, bool)
-    free[-1] = False
-    if over in own:
-        free[start.Y.shape[1] :] = False  # rates of symmetries stay while a parameter changes
-    at = nearest(problem, start, free)
+    # rates of symmetries stay while a parameter changes
+    at = nearest(problem, start, ("y",) if over in own else ("y", "gamma"))
     _refuse_unbalanced(model, problem, at)
     return problem, at
 
@@ -358,14 +355,12 @@ def _held(model: Model, state, hold) -> tuple[dict[int, float], dict[int, float]
 
 def _nearest(problem: Problem, start: Point, everything: bool) -> Point:
     """`nearest` with as few unknowns as suffice: parameters, then coordinates, then rates."""
-    ny, k, n = start.Y.shape[1], len(start.gamma), len(start.mu)
-    places = np.repeat([0, 1, 2], [ny, k, n])
     # parameters alone first: the user gave q, and keeps it if they suffice
-    stages = [(2,)] if n and not problem.held_q else []
-    stages += [(0, 2), (0, 1, 2)] if k else [(0, 2)]
+    stages = [("mu",)] if len(start.mu) and not problem.held_q else []
+    stages += [("y", "mu"), ("y", "gamma", "mu")] if len(start.gamma) else [("y", "mu")]
     at = start
     for stage in stages[-1:] if everything else stages:
-        at = nearest(problem, start, np.isin(places, stage))
+        at = nearest(problem, start, stage)
         if np.linalg.norm(problem.residual(at)) < ACCEPTED:
             return at
     return at
