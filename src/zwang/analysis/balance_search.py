@@ -12,7 +12,7 @@ SEARCH_STEPS = 200
 """Most steps of a search."""
 BALANCED = 1e-11
 """Largest unbalanced force, relative to the forces that there are, of an equilibrium."""
-EXACT = 1e-15
+LEAST_UNBALANCED = 1e-15
 """Unbalanced force that no step makes less."""
 SYMMETRIC_SLOPE = 1e-7
 """Largest part of the stiffness that is not symmetric, if forces have a potential."""
@@ -39,7 +39,7 @@ def nearest(problem: Problem, at: Point, free: Iterable[str]) -> Point:
         sizes = [at.Y.shape[1], len(at.gamma), len(at.mu)]
         changes = np.repeat([x in free for x in ("y", "gamma", "mu")], sizes)
         size = float(np.linalg.norm(r))
-        if size < EXACT:
+        if size < LEAST_UNBALANCED:
             return at
         step = np.zeros(J.shape[1])
         step[changes] = np.linalg.lstsq(J[:, changes], -r, rcond=1e-9)[0]

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from zwang.plots import Picture
 
 
-AT_END = 1e-9
-"""Farthest that a branch may be out of its range, relative to the range, and count as at its end."""
+END_SLACK = 1e-9
+"""Farthest that a branch may be out of its range, relative to it, and count as at its end."""
 ON_POINT = 1e-11
 """A measure below this times that of the next point is zero: the special point is this one."""
 
@@ -270,7 +270,7 @@ def _leaves(before: float, value: float, low: float, high: float) -> bool:
     """Whether a branch goes out of its range, further than a branch point at an end of it by
     round-off; a start outside may come in.
     """
-    slack = AT_END * (high - low)
+    slack = END_SLACK * (high - low)
     return (value > high + slack and value > before) or (value < low - slack and value < before)
 
 

@@ -16,7 +16,7 @@ from jaxtyping import PyTree
 from zwang.analysis.balance_problem import Point, Problem
 from zwang.analysis.balance_search import has_potential, minimum, nearest
 from zwang.analysis.constrained_state import dynamics_of, placed, refuse_friction, solve
-from zwang.analysis.inputs import Inputs, chosen_inputs
+from zwang.analysis.inputs import Inputs, chosen_inputs, with_entries
 from zwang.analysis.moving_state import MovingState, at_rest, moving_state
 from zwang.analysis.symmetry import Symmetries, symmetries
 from zwang.analysis.tangent_space import Rows
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 ACCEPTED = 1e-9
 """Largest unbalanced force, relative to the forces that there are, that is taken for none."""
-AT_REST = 1e-7
+REST_OF_ROWS = 1e-7
 """Largest velocity and acceleration of a constraint at rest, relative to its row and to the size of
 the coordinates."""
-CLOSE = 0.2
+CLOSE_TO_GUESS = 0.2
 """Farthest an equilibrium may be from a guess that means it, relative to the way to the minimum."""
 UNIQUE = 1e-6
 """Largest share of a constraint in a dependency of rows that counts as none."""
@@ -373,7 +373,7 @@ def _left_behind(problem: Problem, start: Point, at: Point) -> bool:
         return False
     near = _nearest(problem, start, False)
     balanced = np.linalg.norm(problem.residual(near)) < ACCEPTED
-    return bool(balanced and np.linalg.norm(near.q - start.q) < CLOSE * way)
+    return bool(balanced and np.linalg.norm(near.q - start.q) < CLOSE_TO_GUESS * way)
 
 
 def _refuse_unbalanced(model: Model, problem: Problem, at: Point) -> None:
@@ -398,7 +398,7 @@ def _refuse_moving(model: Model, problem: Problem, at: Point) -> None:
     length = np.linalg.norm(at.local.A, axis=1) * (1 + np.max(np.abs(at.q), initial=0.0))
     for name, own in rows.row_slices.items():
         for what, left in (("ψ(q, 0, t)", psi[own]), ("its rate", at.local.b[own])):
-            if np.any(np.abs(left) > AT_REST * length[own]):
+            if np.any(np.abs(left) > REST_OF_ROWS * length[own]):
                 size = float(np.max(np.abs(left)))
                 raise ModelError(
                     f"{model.name}: constraint {name!r} moves, so that there is no rest: {what} "
@@ -418,7 +418,7 @@ def as_equilibrium(model: Model, problem: Problem, at: Point, params) -> Equilib
         unique[name] = bool(np.all(np.abs(at.local.A[own].T @ null[own]) <= UNIQUE))
     given = dict(params) if isinstance(params, dict) else params
     if problem.acting.parameters:
-        given = _with_entries(model, params, problem.acting, at.mu)
+        given = with_entries(model, params, problem.acting, at.mu)
     potential = problem.symmetric is None and has_potential(at)
     K = at.stiffness
     return Equilibrium(
@@ -435,14 +435,3 @@ def as_equilibrium(model: Model, problem: Problem, at: Point, params) -> Equilib
         float(np.linalg.norm(problem.residual(at))),
         np.linalg.eigvalsh(0.5 * (K + K.T)) if potential else None,
     )
-
-
-def _with_entries(model: Model, params, acting: Inputs, mu: np.ndarray) -> dict:
-    """The parameters with those that were found in place."""
-    given = dict(params or {})
-    own = model.merged(params)
-    for (name, i), value in zip(acting.parameters, mu, strict=True):
-        x = np.array(given.get(name, own[name]), float)
-        x.reshape(-1)[i] = value
-        given[name] = x if x.ndim else float(x)
-    return given

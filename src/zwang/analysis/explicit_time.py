@@ -10,10 +10,10 @@ import numpy as np
 from zwang.analysis.constrained_state import ConstrainedState, solve
 from zwang.equations.state import State
 
-LATER = (0.11, 1.37, 17.3)
+LATER_TIMES = (0.11, 1.37, 17.3)
 """Later times [s] at which the equations are compared with those of the instant: without a common
 period."""
-UNCHANGED = 1e-9
+UNCHANGED_WITH_TIME = 1e-9
 """Largest change, relative to the size of an equation's terms, that counts as none."""
 
 
@@ -31,7 +31,7 @@ def explicit_time(here: ConstrainedState) -> Time:
     """
     own, found = here.variation, Time.NOTHING
     nv, s = here.dynamics.system.nv, here.state
-    for wait in LATER:
+    for wait in LATER_TIMES:
         there = solve(here.dynamics, State(s.q, s.v, s.t + jnp.asarray(wait)))
         then = ConstrainedState(
             here.dynamics, there.state, there.local, here.w, here.multipliers
@@ -52,4 +52,4 @@ def _differ(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether two arrays differ by more than round-off; a value that is no number differs."""
     size = max(np.max(np.abs(a), initial=0.0), np.max(np.abs(b), initial=0.0))
     # a residual of zero is known to the round-off of coordinates of size one
-    return not bool(np.max(np.abs(a - b), initial=0.0) <= UNCHANGED * size + 1e-13)
+    return not bool(np.max(np.abs(a - b), initial=0.0) <= UNCHANGED_WITH_TIME * size + 1e-13)

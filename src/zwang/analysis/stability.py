@@ -26,27 +26,27 @@ if TYPE_CHECKING:
 
 TERM_ROUND_OFF = 1e-13
 """Round-off of a sum, relative to its terms, in the linear equations."""
-SLOWEST = 1e-9
+SLOWEST_GROWTH = 1e-9
 """Least growth, relative to the largest eigenvalue, that counts: a state is known to that."""
-MULTIPLE = 1e-5
+MULTIPLE_EIGENVALUE = 1e-5
 """Eigenvalues that are nearer to each other, relative to the largest, may be one multiple
 eigenvalue, which round-off splits by a root."""
-COUPLED = 1e-6
+COUPLED_EIGENVECTORS = 1e-6
 """Entries of A between the vectors of one multiple eigenvalue, relative to the largest eigenvalue,
 that count as none."""
-SYMMETRIC = 1e-7
+SYMMETRIC_STIFFNESS = 1e-7
 """Largest part of the stiffness that is not symmetric, where forces have a potential."""
-VANISHING = 1e-7
+VANISHING_STIFFNESS = 1e-7
 """Least eigenvalue of the Hessian, relative to what it is aside, that decides; a position is known
 to the cube root of round-off where it vanishes."""
-ASIDE = (0.1, 0.03, 0.01)
+DISTANCES_ASIDE = (0.1, 0.03, 0.01)
 """Distances from an equilibrium, relative to the size of its coordinates, at which the potential is
 followed where its Hessian vanishes."""
-SLOPE = 1e-9
+SLOPE_ASIDE = 1e-9
 """Least slope of the potential aside, relative to the forces there, that counts."""
-DIRECTIONS = 24
+RAYS_PER_DIMENSION = 24
 """Random directions, per dimension, in which the potential is followed."""
-FED = 1e-9
+FED_POWER = 1e-9
 """Least power, relative to that of the forces, that counts as fed in."""
 FREQUENCY_FLOOR = 1e-12
 """Rate [1/s] of a system without any stiffness or damping."""
@@ -83,7 +83,9 @@ def judged(linear: Linearization) -> Verdict:
     nv = linear.here.dynamics.system.nv
     n = linear.here.tangent.W.shape[1]
     A, K = linear.A, -linear.A[n:, :n]
-    symmetric = np.linalg.norm(K - K.T) <= SYMMETRIC * np.linalg.norm(K) + np.max(error[n:, :n])
+    symmetric = np.linalg.norm(K - K.T) <= SYMMETRIC_STIFFNESS * np.linalg.norm(K) + np.max(
+        error[n:, :n]
+    )
     if len(A) != 2 * n or not symmetric or not nv:
         found = _by_eigenvalues(A, error)
         return _free(linear) if found.stable is None and _drifts(linear) else found
@@ -98,7 +100,7 @@ def _by_potential(linear: Linearization, A, K, error) -> Verdict:
     seen = np.abs(curvature) > allowed
     for i in range(n):  # beside the curvature in the same direction, some way off
         if abs(curvature[i]) <= 1e-3 * np.max(np.abs(curvature)) or n == 1:
-            seen[i] &= abs(curvature[i]) > VANISHING * _curvature_aside(here, V[:, i])
+            seen[i] &= abs(curvature[i]) > VANISHING_STIFFNESS * _curvature_aside(here, V[:, i])
     A = A.copy()
     A[n:, :n] = -(V[:, seen] * curvature[seen]) @ V[:, seen].T
     # velocities per unit of the largest rate, so that they have the size of positions
@@ -115,15 +117,15 @@ def _by_potential(linear: Linearization, A, K, error) -> Verdict:
     fed = _power(here)
     if np.min(curvature[seen], initial=1.0) < 0:
         # gyroscopic forces hold what the potential does not, until something dissipates
-        still = linearly.stable and max(abs(fed[0]), abs(fed[1])) <= FED
+        still = linearly.stable and max(abs(fed[0]), abs(fed[1])) <= FED_POWER
         words = "open: gyroscopic forces hold it to first order, and other forces do work"
         return linearly if still else Verdict(None, words)
     lowest = "flat" if seen.all() else _beyond(here, V[:, ~seen], V[:, seen], curvature[seen])
     if lowest == "falls":
         words = "open: the potential falls in a direction without stiffness"
-        gyroscopic = np.linalg.norm(A[n:, n:] - A[n:, n:].T) > COUPLED * _rate(A)
+        gyroscopic = np.linalg.norm(A[n:, n:] - A[n:, n:].T) > COUPLED_EIGENVECTORS * _rate(A)
         return Verdict(None, words) if gyroscopic else UNSTABLE
-    if fed[1] > FED:
+    if fed[1] > FED_POWER:
         return Verdict(
             None, "open: to first order no force does work, beyond it they feed energy in"
         )
@@ -150,12 +152,14 @@ def _push_aside(linear: Linearization) -> list[bool]:
     A, n = linear.A, linear.here.tangent.Y.shape[1]
     still = A[n:, :n]
     _, sigma, Vt = np.linalg.svd(still, full_matrices=True)
-    rank = int(np.sum(sigma > COUPLED * _rate(A)))
+    rank = int(np.sum(sigma > COUPLED_EIGENVECTORS * _rate(A)))
     flat = []
     for u in Vt[rank:]:
-        there = _aside(linear.here, linear.here.tangent.Y @ u, ASIDE[1])
+        there = _aside(linear.here, linear.here.tangent.Y @ u, DISTANCES_ASIDE[1])
         size = 1.0 if there is None else np.linalg.norm(there.local.F) + np.linalg.norm(there.w)
-        flat.append(there is None or np.max(np.abs(there.w), initial=0) <= SLOPE * (size + 1e-30))
+        flat.append(
+            there is None or np.max(np.abs(there.w), initial=0) <= SLOPE_ASIDE * (size + 1e-30)
+        )
     return flat
 
 
@@ -175,7 +179,7 @@ def _by_eigenvalues(A: np.ndarray, error: np.ndarray) -> Verdict:
     # rates are measured so that positions and velocities have the same size
     S = _time_scaled(A, rate)
     while len(critical):
-        near = np.abs(critical - critical[0]) <= MULTIPLE * rate
+        near = np.abs(critical - critical[0]) <= MULTIPLE_EIGENVALUE * rate
         if np.sum(near) > 1 and _coupled(S, critical[0], rate):
             words = "open: a multiple eigenvalue on the imaginary axis, where higher orders decide"
             return Verdict(None, words)
@@ -191,7 +195,7 @@ def _with_margins(A: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.ndar
     off = np.einsum("ik,ij,jk->k", np.abs(left), error, np.abs(right))
     rate = max(float(np.max(np.abs(values))), FREQUENCY_FLOOR)
     own = off / np.maximum(overlap, 1e-300)
-    return values, np.clip(own, SLOWEST * rate, MULTIPLE * rate)
+    return values, np.clip(own, SLOWEST_GROWTH * rate, MULTIPLE_EIGENVALUE * rate)
 
 
 def _decays(A: np.ndarray, error: np.ndarray) -> bool:
@@ -209,11 +213,11 @@ def _time_scaled(A: np.ndarray, rate: float) -> np.ndarray:
 def _coupled(S: np.ndarray, value: complex, rate: float) -> bool:
     """Whether eigenvalues that coincide share eigenvectors, so that deviations grow with time."""
     size = rate / max(np.max(np.abs(np.linalg.eigvals(S)), initial=0.0), 1e-300)
-    near = lambda x: abs(x - value / size) <= MULTIPLE * rate / size
+    near = lambda x: abs(x - value / size) <= MULTIPLE_EIGENVALUE * rate / size
     found: Any = scipy.linalg.schur(S.astype(complex), output="complex", sort=near)
     T, _, k = found
     off = np.triu(T[:k, :k], 1)
-    return bool(np.max(np.abs(off), initial=0.0) > COUPLED)
+    return bool(np.max(np.abs(off), initial=0.0) > COUPLED_EIGENVECTORS)
 
 
 def _round_off(linear: Linearization) -> np.ndarray:
@@ -253,7 +257,7 @@ def _curvature_aside(here: ConstrainedState, u: np.ndarray) -> float:
     """The largest slope of the force along a direction, some way off on either side."""
     Y, found = here.tangent.Y, 0.0
     for sign in (1.0, -1.0):
-        for part in ASIDE[:1]:
+        for part in DISTANCES_ASIDE[:1]:
             along = sign * Y @ u
             there = _aside(here, along, part)
             if there is None:
@@ -269,7 +273,9 @@ def _beyond(here: ConstrainedState, free, held, curvature) -> str:
     in one, or is "flat" in one.
     """
     k, random = free.shape[1], np.random.default_rng(1892)
-    rays = [np.eye(k)] if k == 1 else [np.eye(k), random.standard_normal((DIRECTIONS * k, k))]
+    rays = (
+        [np.eye(k)] if k == 1 else [np.eye(k), random.standard_normal((RAYS_PER_DIMENSION * k, k))]
+    )
     kinds = set()
     for u in np.vstack(rays):
         for sign in (1.0, -1.0):
@@ -280,7 +286,7 @@ def _beyond(here: ConstrainedState, free, held, curvature) -> str:
 def _along_valley(here: ConstrainedState, u, held, curvature) -> str:
     """How the potential goes on in one direction, all others with stiffness being at balance."""
     Y, signs = here.tangent.Y, []
-    for part in ASIDE:
+    for part in DISTANCES_ASIDE:
         reach = part * (1 + np.max(np.abs(here.state.q), initial=0.0))
         reach /= max(np.max(np.abs(here.local.N @ (Y @ u))), 1e-300)
         rest, there = np.zeros(held.shape[1]), None
@@ -293,7 +299,9 @@ def _along_valley(here: ConstrainedState, u, held, curvature) -> str:
             continue
         push = float(u @ (Y.T @ (there.metric @ there.w)))
         size = np.sqrt(abs(there.local.F @ np.linalg.solve(there.metric, there.local.F)))
-        signs.append(0 if abs(push) <= SLOPE * size or abs(push) < 1e-300 else int(np.sign(push)))
+        signs.append(
+            0 if abs(push) <= SLOPE_ASIDE * size or abs(push) < 1e-300 else int(np.sign(push))
+        )
     if not signs or not any(signs):
         return "flat"
     nearest = next(x for x in reversed(signs) if x)

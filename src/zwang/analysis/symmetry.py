@@ -42,9 +42,9 @@ MOST_SYMMETRY_UNKNOWNS = 2500
 """Most entries of (c, B) that are tried."""
 LEAST_SAMPLES = 4
 """Fewest random configurations or states that fields are tried at."""
-MOST_SAMPLES = 60
+MOST_TRIED_STATES = 60
 """Most of them; a sample leaves as many fewer fields as it has conditions, some ten."""
-LATER = 0.7
+LATEST_SAMPLE = 0.7
 """Latest time [s] after the state's own at which fields are tried: what changes with time may stand
 still at one instant."""
 AGREEING_SAMPLES = 2
@@ -164,7 +164,7 @@ def _agreed(samples: Iterator[np.ndarray]) -> np.ndarray:
     """
     first = next(samples)
     kept, agreeing = _null(first), 0
-    for i, rows in enumerate(itertools.islice(samples, MOST_SAMPLES), 1):
+    for i, rows in enumerate(itertools.islice(samples, MOST_TRIED_STATES), 1):
         if not kept.shape[1]:
             return kept
         left = _null(rows @ kept)
@@ -241,12 +241,12 @@ def _nearby(dynamics: Dynamics, here: ConstrainedState) -> Iterator[ConstrainedS
     random = np.random.default_rng(1744)
     Y, W = here.tangent.Y, here.tangent.W
     size = 0.3 * (1 + np.max(np.abs(here.state.q), initial=0.0))
-    for _ in range(MOST_SAMPLES):
+    for _ in range(MOST_TRIED_STATES):
         along = Y @ random.standard_normal(Y.shape[1])
         along *= size / max(np.max(np.abs(here.local.N @ along), initial=0.0), 1e-300)
         turn = W @ random.standard_normal(W.shape[1])
         turn *= (1 + np.max(np.abs(here.state.v))) / max(np.max(np.abs(turn), initial=0), 1e-300)
-        t, wait = here.state.t, LATER * random.random()
+        t, wait = here.state.t, LATEST_SAMPLE * random.random()
         for _ in range(8):  # a long way may end where the constraints cannot be met
             q = np.asarray(travelled(dynamics, here.state.q, jnp.asarray(along), t))
             s = on_constraints(dynamics, q, here.state.v + turn, float(t) + wait)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from zwang.analysis.equilibrium import Equilibrium
     from zwang.cli.target import Target
 
-MOST_NAMED = 8
+MOST_NAMED_COORDINATES = 8
 """Coordinates that a line names; `zwang equilibrium` prints all."""
 
 
@@ -30,16 +30,20 @@ FindOption = Annotated[
 
 
 def equilibrium_about(target: Target, find: Find) -> Equilibrium:
-    """The equilibrium near a model's start, told in a line."""
+    """The equilibrium near a model's start; a line names it."""
     from zwang.analysis.equilibrium import equilibrium
     from zwang.analysis.tables import rounded
 
     found = equilibrium(target.model, target.q0, params=target.params or None, find=find.value)
     names = found.model.system.coordinates
     shown = [f"{x} = {rounded(q)}" for x, q in zip(names, found.q, strict=True)]
-    more = f" and {len(shown) - MOST_NAMED} more" if len(shown) > MOST_NAMED else ""
+    more = (
+        f" and {len(shown) - MOST_NAMED_COORDINATES} more"
+        if len(shown) > MOST_NAMED_COORDINATES
+        else ""
+    )
     kind = "a minimum of the potential" if find is Find.minimum else "the nearest to the start"
-    say(f"about the equilibrium at {', '.join(shown[:MOST_NAMED])}{more}, {kind}")
+    say(f"about the equilibrium at {', '.join(shown[:MOST_NAMED_COORDINATES])}{more}, {kind}")
     if found.guess_balances:
         say(fitted(f"the start {found.other}"))
     return found
