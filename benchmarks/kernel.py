@@ -99,7 +99,7 @@ def _child(name: str, duration: float) -> None:
     example, runs = gallery.load(name), 0
     for _ in sys.stdin:
         spent[0], begun = 0.0, time.perf_counter()
-        example.run(duration=duration, rtol=RTOL, execution="compiled")
+        example.run(duration=duration, rtol=RTOL)
         print(spent[0] if runs else time.perf_counter() - begun, flush=True)
         runs += 1
 

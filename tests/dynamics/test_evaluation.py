@@ -37,7 +37,7 @@ def test_a_step_calls_the_model_twice(monkeypatch):
 
     def called(duration: float) -> tuple[int, int]:
         calls.clear()
-        run = example.run(duration=duration, samples=11, execution="host")
+        run = example.run(duration=duration, samples=11)
         return len(calls), len(run.steps.t) - 1 + run.attrs["steps_rejected"]
 
     (few, first), (many, last) = called(1.0), called(20.0)

@@ -27,7 +27,6 @@ def test_a_run_ends_at_the_same_step_however_slow_the_machine_is(across, given, 
                 [1.0, 0.0],
                 [-1.0, across],
                 duration=2.0,
-                execution="host",
                 throw=False,
                 **given,
             )
