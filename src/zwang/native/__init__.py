@@ -4,7 +4,7 @@
 
 | file | what |
 |---|---|
-| `function` | `function(f, *examples)`: the entry; a compiled function called with arrays |
+| `compiled` | `function(f, *examples)`: the entry; a compiled function called with arrays |
 | `walk` | each operation of a traced program handed to its rule |
 | `rules/` | how each primitive of JAX is emitted, one file for each kind |
 | `arrays` | arrays of scalars in registers, or in memory |
@@ -16,7 +16,7 @@
 """
 
 from zwang.native.errors import NotNativeError as NotNativeError
-from zwang.native.function import NativeFunction as NativeFunction
-from zwang.native.function import Stored as Stored
-from zwang.native.function import function as function
-from zwang.native.function import translated as translated
+from zwang.native.compiled import NativeFunction as NativeFunction
+from zwang.native.compiled import Stored as Stored
+from zwang.native.compiled import function as function
+from zwang.native.compiled import translated as translated
