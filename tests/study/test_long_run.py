@@ -150,9 +150,6 @@ def test_a_folder_that_holds_another_run_is_refused(example, tmp_path):
         begun(example, tmp_path, 1, rtol=1e-6)
     with pytest.raises(zw.ModelError, match="holds no run that was begun by zw.long_run"):
         zw.resume(tmp_path / "nothing")
-    start = example.model, example.q0, example.v0
-    with pytest.raises(zw.ModelError, match="execution of a long run is 'auto'"):
-        zw.long_run(*start, out=tmp_path, **{**SPAN, "execution": "auto"})
 
 
 def test_ctrl_c_leaves_a_valid_result_and_says_how_to_go_on(example, whole, tmp_path):
