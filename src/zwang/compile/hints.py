@@ -5,10 +5,12 @@ Numerics state here how a function treats a batch, and that a loop is to be diff
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any, Literal
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
@@ -38,6 +40,22 @@ def with_batch_rule(leading: Callable) -> Callable[[Callable], Callable]:
         return batched
 
     return decorated
+
+
+def traced_once(function: Callable) -> Callable:
+    """A function of a model that native programs trace once for all of their calls of it with
+    arguments of the same shapes, in this program or in another one.
+
+    Args:
+        function: of pytrees, whose leaves that are no arrays can be hashed.
+    """
+    inner = eqx.filter_jit(function)
+
+    @functools.wraps(function)
+    def called(*args):
+        return inner(*args) if is_native() else function(*args)
+
+    return called
 
 
 def over_rows(function: Callable) -> Callable:

@@ -17,6 +17,7 @@ from zwang.algebra.kernel import WeightedPseudoinverse, constrained_acceleration
 from zwang.algebra.mass_matrix import AbstractMass, DenseMass, factor_mass
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.arithmetic import xp
+from zwang.compile.hints import traced_once
 from zwang.dynamics.matrix_structure import DENSE, AbstractStructure
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
@@ -98,6 +99,49 @@ class Actuation(Protocol):
         raise NotImplementedError
 
 
+# The functions of a model, the only ones that call what the user wrote along a motion.
+
+
+@traced_once
+def _position_residual(constraints: Constraints, q, t, p):
+    return constraints.position_residual(q, t, p)
+
+
+@traced_once
+def _velocity_residual(constraints: Constraints, q, v, t, p):
+    return constraints.velocity_residual(q, v, t, p)
+
+
+@traced_once
+def _residuals(constraints: Constraints, q, v, t, p):
+    return constraints.residuals(q, v, t, p)
+
+
+@traced_once
+def _rhs(constraints: Constraints, q, v, t, p):
+    return constraints.rhs(q, v, t, p)
+
+
+@traced_once
+def _matrix(structure: AbstractStructure, constraints: Constraints, s: State, p):
+    return structure.matrix(constraints, s, p)
+
+
+@traced_once
+def _linearized(structure: AbstractStructure, constraints: Constraints, s: State, p):
+    return structure.linearized(constraints, s, p)
+
+
+@traced_once
+def _mass_matrix(system: System, q, v, t, p):
+    return jnp.asarray(system.mass_matrix(q, t, p), dtype=v.dtype)
+
+
+@traced_once
+def _force(system: System, q, v, t, p):
+    return jnp.asarray(system.force(q, v, t, p), dtype=v.dtype)
+
+
 class Dynamics(eqx.Module):
     """One model, ready to be evaluated: the functions with their parameters and the method
     that computes A⊕.
@@ -147,15 +191,15 @@ class Dynamics(eqx.Module):
 
     def position_residual(self, s: State) -> Float[Array, " holonomic"]:
         """`φ(q, t)`."""
-        return self.constraints.position_residual(s.q, s.t, self.p)
+        return _position_residual(self.constraints, s.q, s.t, self.p)
 
     def velocity_residual(self, s: State) -> Float[Array, " rows"]:
         """`ψ(q, v, t)`."""
-        return self.constraints.velocity_residual(s.q, s.v, s.t, self.p)
+        return _velocity_residual(self.constraints, s.q, s.v, s.t, self.p)
 
     def residuals(self, s: State) -> tuple[Float[Array, " holonomic"], Float[Array, " rows"]]:
         """φ and ψ."""
-        return self.constraints.residuals(s.q, s.v, s.t, self.p)
+        return _residuals(self.constraints, s.q, s.v, s.t, self.p)
 
     def violation(self, phi: Float[Array, " holonomic"]) -> Float[Array, ""]:
         """Size of a position residual, dimensionless: ‖φ / row length‖ ·
@@ -193,19 +237,19 @@ class Dynamics(eqx.Module):
 
     def matrix(self, s: State) -> Float[Array, "m nv"]:
         """A; a `SparseMatrix`, which multiplies alike, if the model's structure is known."""
-        return self.structure.matrix(self.constraints, s, self.p)
+        return _matrix(self.structure, self.constraints, s, self.p)
 
     def linearized(self, s: State) -> tuple[Any, Float[Array, " holonomic"], Float[Array, " rows"]]:
         """A, φ and ψ."""
-        return self.structure.linearized(self.constraints, s, self.p)
+        return _linearized(self.structure, self.constraints, s, self.p)
 
     def rhs(self, s: State) -> Float[Array, " m"]:
         """b."""
-        return self.constraints.rhs(s.q, s.v, s.t, self.p)
+        return _rhs(self.constraints, s.q, s.v, s.t, self.p)
 
     def mass(self, s: State, A: Float[Array, "m nv"]) -> AbstractMass:
         """M, factored; M + AᵀDA if M may be singular."""
-        mass = factor_mass(jnp.asarray(self.system.mass_matrix(s.q, s.t, self.p), dtype=s.v.dtype))
+        mass = factor_mass(_mass_matrix(self.system, s.q, s.v, s.t, self.p))
         if not self.singular_mass:
             return mass
         # on A v̇ = b the added AᵀDA v̇ equals the AᵀDb that `equation` adds to F: the same motion
@@ -249,11 +293,9 @@ class Dynamics(eqx.Module):
         """
         given, mass, A = self.rhs(s), weighted.mass, weighted.A
         b = given + stabilization
-        force = applied = jnp.asarray(self.system.force(s.q, s.v, s.t, self.p), dtype=s.v.dtype)
+        force = applied = _force(self.system, s.q, s.v, s.t, self.p)
         if self.singular_mass:
-            M = jnp.asarray(
-                factor_mass(jnp.asarray(self.system.mass_matrix(s.q, s.t, self.p))).dense()
-            )
+            M = jnp.asarray(factor_mass(_mass_matrix(self.system, s.q, s.v, s.t, self.p)).dense())
             force = force + A.T @ (augmentation(M, A) * b)
         eq = Equation(s, mass, weighted, b, force, given, applied)
         if self.law is None:
@@ -264,7 +306,7 @@ class Dynamics(eqx.Module):
 
     def applied_force(self, s: State) -> Float[Array, " nv"]:
         """F with the force of the actuators."""
-        force = jnp.asarray(self.system.force(s.q, s.v, s.t, self.p), dtype=s.v.dtype)
+        force = _force(self.system, s.q, s.v, s.t, self.p)
         if self.law is None:
             return force
         return force + self.law.choose(self.passive, self.passive.equation_at(s)).actuator_force

@@ -15,8 +15,8 @@
 | `types` | types of elements |
 """
 
-from zwang.native.errors import NotNativeError as NotNativeError
 from zwang.native.compiled import NativeFunction as NativeFunction
 from zwang.native.compiled import Stored as Stored
 from zwang.native.compiled import function as function
 from zwang.native.compiled import translated as translated
+from zwang.native.errors import NotNativeError as NotNativeError

@@ -22,6 +22,8 @@ MOST_SCALARS = 6000
 """Elements of an array that is held as scalars; a larger one lies in memory."""
 MOST_UNROLLED = 256
 """Elements of an array in memory that is read element by element; more are read in loops."""
+MOST_COPIED = 16
+"""Elements that are copied, or set to one number, one by one; more are in a loop."""
 
 Scalars = np.ndarray
 """An array of objects: values and constants."""
@@ -155,10 +157,10 @@ def memory(b: Builder, x: Scalars | Memory, dtype: Any) -> Memory:
 
 def fill(b: Builder, target: Memory, source: Scalars | Memory) -> None:
     """Write an array into memory."""
-    if isinstance(source, Memory) and source.size > MOST_UNROLLED:
+    if isinstance(source, Memory) and source.size > MOST_COPIED and not _overlap(source, target):
         loop(b, target.shape, lambda i: assign(b, target, i, element(b, source, i)))
         return
-    if isinstance(source, np.ndarray) and source.size > MOST_UNROLLED:
+    if isinstance(source, np.ndarray) and source.size > MOST_COPIED:
         flat = source.reshape(-1)
         first = flat[0]
         if type(first) is not Value and all(x is first or x == first for x in flat):
@@ -167,6 +169,10 @@ def fill(b: Builder, target: Memory, source: Scalars | Memory) -> None:
     values = scalars(b, source)  # all are read before the first is written
     for index in np.ndindex(*target.shape):
         assign(b, target, index, values[index])
+
+
+def _overlap(source: Memory, target: Memory) -> bool:
+    return source.buffer is target.buffer and source.size <= MOST_UNROLLED
 
 
 def assign(b: Builder, target: Memory, index: Sequence[Any], value: Any) -> None:

@@ -34,10 +34,15 @@ class Value:
         operands: values, constants, and (for what is no operand) strings.
     """
 
-    __slots__ = ("name", "operands", "operation", "type")
+    __slots__ = ("index", "operands", "operation", "type")
 
-    def __init__(self, name: str, type_: str, operation: str, operands: tuple):
-        self.name, self.type, self.operation, self.operands = name, type_, operation, operands
+    def __init__(self, index: int, type_: str, operation: str, operands: tuple):
+        self.index, self.type, self.operation, self.operands = index, type_, operation, operands
+
+    @property
+    def name(self) -> str:
+        """As LLVM's language has it; an argument and a constant array give their own."""
+        return f"%x{self.index}" if self.operation != "named" else self.operands[0]
 
     def __repr__(self) -> str:
         return f"{self.type} {self.name}"
@@ -94,7 +99,7 @@ class Builder:
         self._scopes: list[dict] = [{}]
         self.block = self.new_block()
         self.entry = self.block
-        self.pointers = [Value(name, "ptr", "argument", ()) for name in ("%in", "%out", "%work")]
+        self.pointers = [Value(0, "ptr", "named", (name,)) for name in ("%in", "%out", "%work")]
 
     # blocks
 
@@ -146,7 +151,7 @@ class Builder:
     def emit(self, type_: str, operation: str, *operands: Any) -> Value:
         """An instruction that is not shared: it writes, or reads what may change."""
         self.count += 1
-        value = Value(f"%x{self.count}", type_, operation, operands)
+        value = Value(self.count, type_, operation, operands)
         self.block.instructions.append(value)
         return value
 
@@ -157,8 +162,13 @@ class Builder:
             of: type of constants among the operands; by default the result's.
         """
         of = type_ if of is None else of
-        key = (operation, type_, *(x if type(x) is Value else self._text(of, x) for x in operands))
-        return self.remembered(key) or self.remember(key, self.emit(type_, operation, *operands))
+        named = [x if type(x) is Value else self._text(of, x) for x in operands]
+        key = (operation, type_, *named)
+        for scope in self._scopes:
+            if (found := scope.get(key)) is not None:
+                return found
+        self._scopes[-1][key] = found = self.emit(type_, operation, *operands)
+        return found
 
     @staticmethod
     def _text(type_: str, x: Any) -> str:
@@ -329,7 +339,8 @@ class Builder:
 
     def call(self, t: str, name: str, types: Sequence[str], *operands: Any) -> Any:
         """A call whose result depends on its operands alone."""
-        self.calls[name] = f"declare {t} @{name}({', '.join(types)})"
+        if name not in self.calls:
+            self.calls[name] = f"declare {t} @{name}({', '.join(types)})"
         return self.shared(t, f"call @{name}", *operands, of=types[0])
 
     def do(self, name: str, *pointers: Value) -> None:
@@ -349,7 +360,7 @@ class Builder:
         base = self.pointers[2]
         # at the function's entry, where it is known to every block
         self.count += 1
-        pointer = Value(f"%x{self.count}", "ptr", "getelementptr i8", (base, offset))
+        pointer = Value(self.count, "ptr", "getelementptr i8", (base, offset))
         self.entry.instructions.insert(0, pointer)
         return Buffer(pointer, True)
 
@@ -365,7 +376,7 @@ class Builder:
         name = f"@c{len(self.constants)}"
         self.constants.append(f"{name} = {text}")
         # constants are known everywhere: they belong to the outermost scope
-        self._scopes[0][key] = buffer = Buffer(Value(name, "ptr", "argument", ()), False)
+        self._scopes[0][key] = buffer = Buffer(Value(0, "ptr", "named", (name,)), False)
         return buffer
 
     def load(self, type_: str, buffer: Buffer, index: Any) -> Value:
@@ -401,7 +412,7 @@ class Builder:
     def phi(self, type_: str) -> Value:
         """A value that depends on where this block was entered from, given by `incoming`."""
         self.count += 1
-        value = Value(f"%x{self.count}", type_, "phi", ())
+        value = Value(self.count, type_, "phi", ())
         first = sum(1 for x in self.block.instructions if x.operation == "phi")
         self.block.instructions.insert(first, value)
         return value
@@ -428,7 +439,7 @@ def _ordered(a: Any, b: Any) -> tuple[Any, Any]:
         return b, a
     if type(b) is not Value:
         return a, b
-    return (a, b) if int(a.name[2:]) <= int(b.name[2:]) else (b, a)
+    return (a, b) if a.index <= b.index else (b, a)
 
 
 def _same(a: Any, b: Any) -> bool:

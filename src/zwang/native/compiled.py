@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import gc
 import math
 import threading
 import time
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -168,7 +170,7 @@ class NativeFunction:
 
 OPTIMIZING = 60e-6
 """Seconds that it takes to optimize an instruction."""
-SMALL = 3000
+SMALL = 600
 """Instructions of a function that is optimized before its first call."""
 
 
@@ -185,8 +187,9 @@ def translated(program: ClosedJaxpr, level: int | None = None) -> Stored:
     if program.effects:
         raise NotNativeError(f"the effects {program.effects}")
     builder = Builder(has_fused())
-    _emit_program(builder, program)
-    text, instructions = module_text(builder, ENTRY)
+    with _without_collecting():
+        _emit_program(builder, program)
+        text, instructions = module_text(builder, ENTRY)
     level = int(instructions <= SMALL) if level is None else level
     specify = lambda avals: tuple((tuple(x.shape), np.dtype(x.dtype).str) for x in avals)
     return Stored(
@@ -199,6 +202,18 @@ def translated(program: ClosedJaxpr, level: int | None = None) -> Stored:
         instructions,
         tuple(sorted(builder.routines)),
     )
+
+
+@contextlib.contextmanager
+def _without_collecting() -> Iterator[None]:
+    """Keep Python from searching for garbage: thousands of objects are made, all of them used."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _emit_program(b: Builder, program: ClosedJaxpr) -> None:

@@ -26,7 +26,7 @@ def used(b: Builder) -> set[Value]:
         found.add(value)
         if value.operation == "phi":
             waiting += [x for x, _ in value.operands]
-        else:
+        elif value.operation != "named":
             waiting += value.operands
     return found
 
