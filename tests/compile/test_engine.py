@@ -88,6 +88,15 @@ def test_members_have_the_results_of_single_calls(engine, cores, monkeypatch):
         np.testing.assert_allclose(found["sum"][i], alone["sum"], rtol=1e-15)
 
 
+def test_the_same_members_again_are_not_made_again(compiled):
+    """Also of a function that is defined anew, and without a cache on disk."""
+    x = np.arange(6.0).reshape(3, 2)
+    for k in (2.0, 2.0, 3.0):
+        many = Many(lambda x, k=k: k * jnp.sum(x), (0,), (x,))
+        np.testing.assert_array_equal(many(x), k * x.sum(axis=1))
+    assert len(compiled) == 2
+
+
 def test_a_value_that_a_function_has_kept_is_one_sentence():
     kept = []
 
