@@ -1,4 +1,4 @@
-"""Functions of one and two floating-point numbers: instructions of the processor, or the C library.
+"""Functions of one and two numbers: instructions of the processor, or the C library.
 
 A call of the library rounds as `libm` does, within one unit in the last place; it is the same
 function whatever the level of optimization.
@@ -7,12 +7,14 @@ function whatever the level of optimization.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from zwang.native.builder import Builder, Value
+from zwang.native.types import BITS, FLOATS, is_signed, register_type, wrapped
 
 
 def _suffix(t: str) -> str:
@@ -128,3 +130,41 @@ OF_FLOATS: dict[str, Callable] = {
     "logistic": _logistic,
 }
 """Emitted code of each primitive that is a function of floats, by its name."""
+
+
+def converted(b: Builder, source: Any, target: Any, x: Any) -> Any:
+    """A number as one of another type, as XLA converts it."""
+    s, t = register_type(source), register_type(target)
+    if type(x) is not Value:
+        return _converted_constant(s, t, target, x)
+    if t == "i1":
+        zero, predicate = (0.0, "une") if s in FLOATS else (0, "ne")
+        return b.compare(predicate, s, x, zero, operator.ne)
+    if s in FLOATS and t in FLOATS:
+        return b.cast("fpext" if t == "double" else "fptrunc", s, t, x)
+    if s in FLOATS:
+        kind = "s" if is_signed(target) else "u"
+        suffix = f"{t}.{'f64' if s == 'double' else 'f32'}"
+        # beyond the range of integers to its end, and NaN to zero
+        return b.call(t, f"llvm.fpto{kind}i.sat.{suffix}", [s], x)
+    if t in FLOATS:
+        kind = "s" if is_signed(source) else "u"
+        return b.cast(f"{kind}itofp", s, t, x)
+    if BITS[s] == BITS[t]:
+        return x
+    if BITS[s] > BITS[t]:
+        return b.cast("trunc", s, t, x)
+    return b.cast("sext" if is_signed(source) else "zext", s, t, x)
+
+
+def _converted_constant(s: str, t: str, target: Any, x: Any) -> Any:
+    if t == "i1":
+        return bool(x)
+    if t in FLOATS:
+        return float(x) if t == "double" else float(np.float32(x))
+    if s in FLOATS:
+        if x != x:
+            return 0
+        bounds = np.iinfo(target)
+        return int(min(max(x, bounds.min), bounds.max))
+    return wrapped(target, int(x))

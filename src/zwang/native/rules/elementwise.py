@@ -408,45 +408,7 @@ def convert(call: Call) -> Any:
     b, source, target = call.builder, call.dtypes[0], np.dtype(call.outputs[0].dtype)
     if np.dtype(source) == target:
         return call.inputs[0]
-    return elementwise(call, lambda x: converted(b, source, target, x))
-
-
-def converted(b: Builder, source: Any, target: Any, x: Any) -> Any:
-    """A number as one of another type, as XLA converts it."""
-    s, t = register_type(source), register_type(target)
-    if type(x) is not Value:
-        return _converted_constant(s, t, target, x)
-    if t == "i1":
-        zero, predicate = (0.0, "une") if s in FLOATS else (0, "ne")
-        return b.compare(predicate, s, x, zero, operator.ne)
-    if s in FLOATS and t in FLOATS:
-        return b.cast("fpext" if t == "double" else "fptrunc", s, t, x)
-    if s in FLOATS:
-        kind = "s" if is_signed(target) else "u"
-        suffix = f"{t}.{'f64' if s == 'double' else 'f32'}"
-        # beyond the range of integers to its end, and NaN to zero
-        return b.call(t, f"llvm.fpto{kind}i.sat.{suffix}", [s], x)
-    if t in FLOATS:
-        kind = "s" if is_signed(source) else "u"
-        return b.cast(f"{kind}itofp", s, t, x)
-    if BITS[s] == BITS[t]:
-        return x
-    if BITS[s] > BITS[t]:
-        return b.cast("trunc", s, t, x)
-    return b.cast("sext" if is_signed(source) else "zext", s, t, x)
-
-
-def _converted_constant(s: str, t: str, target: Any, x: Any) -> Any:
-    if t == "i1":
-        return bool(x)
-    if t in FLOATS:
-        return float(x) if t == "double" else float(np.float32(x))
-    if s in FLOATS:
-        if x != x:
-            return 0
-        bounds = np.iinfo(target)
-        return int(min(max(x, bounds.min), bounds.max))
-    return wrapped(target, int(x))
+    return elementwise(call, lambda x: functions.converted(b, source, target, x))
 
 
 @rule("nextafter")

@@ -26,7 +26,8 @@ from zwang.native.arrays import (
 )
 from zwang.native.builder import Builder, Value
 from zwang.native.errors import NotNativeError
-from zwang.native.rules.elementwise import converted, extreme
+from zwang.native.functions import converted
+from zwang.native.rules.elementwise import extreme
 from zwang.native.rules.movement import copied
 from zwang.native.types import FLOATS, is_signed, register_type
 from zwang.native.walk import Call, rule
