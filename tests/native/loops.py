@@ -217,7 +217,29 @@ def history(x):
     return lax.while_loop(lambda c: c[0] < 30, turn, start)
 
 
+def members_of_table(x):
+    """Members with a long array each, that end at different times."""
+
+    def of_one(n, row):
+        turn = lambda c: (c[0] + 1, c[1].at[c[0]].add(10.0), jnp.sum(c[1][:2]))
+        return lax.while_loop(lambda c: c[0] < n, turn, (0, row, 0.0))
+
+    return jax.vmap(of_one)(jnp.array([3, 0, 5]) + (x[0] > 100), jnp.stack([x, 2 * x, 3 * x]))
+
+
+HUGE = np.resize(LONG, 1500)
+"""More elements than are read at the beginning of a function."""
 LOOPS = {
+    "members with an array each": (members_of_table, X),
+    "members with a long array each": (members_of_table, LONG),
+    "in place, huge": (sieve, HUGE),
+    "a huge constant that is changed": (constant_updated, HUGE),
+    "a huge constant of a while that is changed": (while_constant_updated, HUGE),
+    "a branch that changes what is huge": (branch_updated, HUGE),
+    "old and new, huge": (old_and_new, HUGE),
+    "rotated, huge": (rotated, HUGE),
+    "reversed, huge": (reversed_each_turn, HUGE),
+    "members, huge": (members_of_table, HUGE),
     "while": (collatz, np.int64(27)),
     "a swap": (fibonacci, X),
     "a swap in memory": (fibonacci, LONG),

@@ -209,6 +209,21 @@ def compare(call: Call) -> Any:
     return elementwise(call, lambda x, y: b.compare(predicate, t, x, y, fold))
 
 
+@rule("eq_to", "lt_to", "le_to")
+def compare_in_full(call: Call) -> Any:
+    """Comparisons that place every float: −0 before 0, NaN at the ends by its sign."""
+    b, dtype = call.builder, call.dtypes[0]
+    _, plain, fold = PREDICATES[call.name.removesuffix("_to")]
+    signed = np.dtype(dtype).kind in "if"
+    predicate = plain if plain == "eq" else ("s" if signed else "u") + plain
+
+    def of(x, y):
+        (t, x), (_, y) = (functions.total_order(b, dtype, z) for z in (x, y))
+        return b.compare(predicate, t, x, y, fold)
+
+    return elementwise(call, of)
+
+
 @rule("and", "or", "xor")
 def logic(call: Call) -> Any:
     t, b, name = _type(call), call.builder, call.name
@@ -223,7 +238,8 @@ def negation(call: Call) -> Any:
     t, b = _type(call), call.builder
     if t == "i1":
         return elementwise(call, lambda x: b.logic("xor", x, True))
-    return elementwise(call, lambda x: b.integer("xor", t, x, -1, operator.xor))
+    fold = lambda x, y: wrapped(call.dtypes[0], x ^ y)
+    return elementwise(call, lambda x: b.integer("xor", t, x, -1, fold))
 
 
 @rule("shift_left", "shift_right_logical", "shift_right_arithmetic")
@@ -236,11 +252,16 @@ def shift(call: Call) -> Any:
     def of(x, y):
         if type(y) is not Value:
             if not 0 <= y < bits:
-                return (-1 if x < 0 else 0) if name == "ashr" and type(x) is not Value else 0
+                if name != "ashr":
+                    return 0
+                y = bits - 1
             if type(x) is not Value:
                 if name == "shl":
                     return wrapped(dtype, x << y)
-                return wrapped(dtype, (x & unsigned) >> y if name == "lshr" else x >> y)
+                whole = x & unsigned
+                if name == "ashr" and whole >> (bits - 1):
+                    whole -= 1 << bits
+                return wrapped(dtype, whole >> y)
             return b.shared(t, name, x, y)
         # a shift by all bits or more is undefined for the processor, and zero for XLA
         inside = b.compare("ult", t, y, bits, lambda a, c: a < c)
