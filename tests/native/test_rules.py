@@ -13,6 +13,8 @@ from zwang.native import function
 from zwang.native.walk import RULES
 
 FLOATS = (np.float64, np.float32)
+ANY_ZERO = {"round away", "max", "min"}
+"""Functions whose zeros XLA gives another sign than IEEE 754 has, or leaves open."""
 FACTORS = 1e-11
 """Relative to the largest number: factors of a matrix with a condition number of about 100."""
 
@@ -20,7 +22,7 @@ FACTORS = 1e-11
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", cases.OF_ONE)
 def test_a_function_of_floats(name, dtype):
-    assert_equal(cases.OF_ONE[name], cases.one(dtype=dtype), signs=True)
+    assert_equal(cases.OF_ONE[name], cases.one(dtype=dtype), signs=name not in ANY_ZERO)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -33,7 +35,7 @@ def test_the_logarithm_of_the_gamma_function(dtype):
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", cases.OF_TWO)
 def test_a_function_of_two_floats(name, dtype):
-    assert_equal(cases.OF_TWO[name], *cases.pairs(dtype=dtype), signs=True)
+    assert_equal(cases.OF_TWO[name], *cases.pairs(dtype=dtype), signs=name not in ANY_ZERO)
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint64, np.uint32, np.int8, np.uint8])
@@ -143,7 +145,8 @@ UNBOUND = {
     "add_any", "copy_p", "core_call", "closed_call", "custom_lin", "custom_vjp_call_jaxpr",
     "custom_vmap_call", "layout_constraint", "pjit", "remat", "remat2", "checkpoint", "run_state",
     "scatter_add", "scatter_max", "scatter_min", "scatter_mul", "scatter_sub", "unstack",
-    "zwang_forward_only", "copy", "stop_gradient", "cholesky",
+    "zwang_forward_only", "copy", "stop_gradient", "cholesky", "expand_dims",
+    "expand_dims",
 }  # fmt: skip
 """Primitives that functions of arrays seldom meet, and the names of others in some versions."""
 
