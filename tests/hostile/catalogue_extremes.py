@@ -257,17 +257,13 @@ SCALES = (
         "a rod that shrinks to a point",
         1,
         "gradient of a constraint vanishes.*'rod'",
-        lambda folder: zw.simulate(
-            shrinking(), [1.0, 0.0], [-1.0, 0.003], duration=2.0, rtol=1e-4
-        ),
+        lambda folder: zw.simulate(shrinking(), [1.0, 0.0], [-1.0, 0.003], duration=2.0, rtol=1e-4),
     ),
     Case(
         "a rod that shrinks to a point straight on, to come out on the other side or back",
         1,
         "gradient of a constraint vanishes.*'rod' has",
-        lambda folder: zw.simulate(
-            shrinking(), [1.0, 0.0], [-1.0, 0.0], duration=2.0, samples=9
-        ),
+        lambda folder: zw.simulate(shrinking(), [1.0, 0.0], [-1.0, 0.0], duration=2.0, samples=9),
     ),
     Case(
         "a rod that shrinks to a billionth of its length and grows again",

@@ -146,7 +146,6 @@ UNBOUND = {
     "custom_vmap_call", "layout_constraint", "pjit", "remat", "remat2", "checkpoint", "run_state",
     "scatter_add", "scatter_max", "scatter_min", "scatter_mul", "scatter_sub", "unstack",
     "zwang_forward_only", "copy", "stop_gradient", "cholesky", "expand_dims",
-    "expand_dims",
 }  # fmt: skip
 """Primitives that functions of arrays seldom meet, and the names of others in some versions."""
 
