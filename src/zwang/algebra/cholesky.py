@@ -22,8 +22,8 @@ from zwang.compile.hints import with_batch_rule
 
 SMALL = 32
 """Up to this many rows L⁻¹ is formed, row by row, and products are sums: measured beside LAPACK and
-XLA's product, without calls, L⁻¹ of 12 rows takes 0.8 µs against 2.5 and `C Cᵀ` 0.3 against 1.2; of 24 rows 3.3
-against 6.7 and 1.7 against 8.9; of 32 rows, by itself, 14 against 22.
+XLA's product, without calls, L⁻¹ of 12 rows takes 0.8 µs against 2.5 and `C Cᵀ` 0.3 against 1.2; of
+24 rows 3.3 against 6.7 and 1.7 against 8.9; of 32 rows, by itself, 14 against 22.
 """
 
 FEW_PAIRS = 8

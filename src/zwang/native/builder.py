@@ -12,14 +12,13 @@ also of −0; x − x is zero.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from zwang.native.types import FLOATS, constant_text, stored_type
+from zwang.native.types import FLOATS, constant_text, rounded, same, stored_type
 
 ALIGNMENT = 64
 """Bytes at which each array of the workspace begins: a line of the cache."""
@@ -179,7 +178,7 @@ class Builder:
     def add(self, t: str, a: Any, b: Any) -> Any:
         ca, cb = type(a) is not Value, type(b) is not Value
         if ca and cb:
-            return _rounded(t, a + b)
+            return rounded(t, a + b)
         if ca and a == 0:
             return b
         if cb and b == 0:
@@ -196,7 +195,7 @@ class Builder:
     def subtract(self, t: str, a: Any, b: Any) -> Any:
         ca, cb = type(a) is not Value, type(b) is not Value
         if ca and cb:
-            return _rounded(t, a - b)
+            return rounded(t, a - b)
         if cb and b == 0:
             return a
         if a is b:
@@ -214,7 +213,7 @@ class Builder:
     def multiply(self, t: str, a: Any, b: Any) -> Any:
         ca, cb = type(a) is not Value, type(b) is not Value
         if ca and cb:
-            return _rounded(t, a * b)
+            return rounded(t, a * b)
         if ca:
             a, b, ca, cb = b, a, cb, ca
         if cb:
@@ -244,7 +243,7 @@ class Builder:
         ca, cb = type(a) is not Value, type(b) is not Value
         if ca and cb:
             with np.errstate(all="ignore"):
-                return _rounded(t, float(np.float64(a) / np.float64(b)))
+                return rounded(t, float(np.float64(a) / np.float64(b)))
         if ca and a == 0:
             return 0.0
         if cb and b == 1:
@@ -326,7 +325,7 @@ class Builder:
     def select(self, t: str, condition: Any, yes: Any, no: Any) -> Any:
         if type(condition) is not Value:
             return yes if condition else no
-        if yes is no or (type(yes) is not Value and type(no) is not Value and _same(yes, no)):
+        if yes is no or (type(yes) is not Value and type(no) is not Value and same(yes, no)):
             return yes
         return self.shared(t, "select", condition, yes, no)
 
@@ -429,10 +428,6 @@ def incoming(phi: Value, *ways: tuple[Any, Block]) -> None:
     phi.operands = ways
 
 
-def _rounded(t: str, x: float) -> float:
-    return x if t == "double" else float(np.float32(x))
-
-
 def _ordered(a: Any, b: Any) -> tuple[Any, Any]:
     """Operands that may be exchanged, in one order, so that equal expressions are found equal."""
     if type(a) is not Value:
@@ -440,10 +435,3 @@ def _ordered(a: Any, b: Any) -> tuple[Any, Any]:
     if type(b) is not Value:
         return a, b
     return (a, b) if a.index <= b.index else (b, a)
-
-
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, float) and isinstance(b, float):
-        both_nan = a != a and b != b
-        return both_nan or (a == b and math.copysign(1, a) == math.copysign(1, b))
-    return a == b

@@ -36,8 +36,8 @@ class Cut(NamedTuple):
 
 FEW_ROWS = 512
 IN_KERNEL = Cut(10, 2 ** np.arange(2, 9), 24)
-"""Up to `FEW_ROWS` rows a turn is a few short loops in native code, and the rest is factored without
-LAPACK; compiled by XLA it takes no longer (40 four-bar loops).
+"""Up to `FEW_ROWS` rows a turn is a few short loops in native code, and the rest is factored
+without LAPACK; compiled by XLA it takes no longer (40 four-bar loops).
 """
 BY_CALLS = Cut(100, 2 ** np.arange(3, 12), 64)
 """Of more rows a turn is some thirty operations of 1 µs, against 0.3 µs for each node."""
