@@ -79,6 +79,7 @@ class Result(enum.IntEnum):
     VANISHING = 16
     OUT_OF_RANGE = 17
     BETWEEN_BRANCHES = 18
+    PARADOX = 19
 
     @property
     def sentence(self) -> str:
@@ -154,6 +155,10 @@ _SENTENCES = {
         "the start is at rest where branches of motion meet, and its acceleration is along none of "
         "them: start beside it on the branch meant, as listed by the analysis of branches, or run "
         "it on the host, where one is chosen"
+    ),
+    Result.PARADOX: (
+        "friction leaves no or two constraint forces at this state, the paradox of Painlevé: rigid "
+        "bodies have no answer there, so lower the friction, or give the contact a stiffness"
     ),
     Result.VANISHING: (
         "the gradient of a constraint vanishes while it asks for something, so that no finite "

@@ -1,8 +1,10 @@
-"""A⊕ on the host beside NumPy's pseudoinverse; nothing is compiled."""
+"""A⊕ on the host beside NumPy's pseudoinverse."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from zwang.algebra.kernel import divisor, row_scale
 from zwang.algebra.operator.host import HostMass, HostOperator, RowScale
 from zwang.algebra.pseudoinverse import Proximal
 
@@ -73,15 +75,24 @@ def test_a_sweep_leaves_the_damped_part_of_the_error():
 
 def test_damping_is_relative_to_the_largest_row():
     method = Proximal(damping=0.5, sweeps=1)
-    operator = HostOperator(HostMass(np.ones(2)), np.eye(2), method, RowScale(np.array([0.1, 1.0])))
-    # C = diag(10, 1), C Cᵀ = diag(100, 1), μ = 50; A⊕ r = Cᵀ (C Cᵀ + μ)⁻¹ diag(10, 1) r
-    np.testing.assert_allclose(operator.correct(np.ones(2)), [100 / 150, 1 / 51], rtol=1e-12)
-    assert operator.log_det() == pytest.approx(np.log(150 * 51), rel=1e-12)
+    operator = HostOperator(HostMass(np.ones(2)), np.eye(2), method, RowScale(np.array([0.5, 1.0])))
+    # C = diag(2, 1), C Cᵀ = diag(4, 1), μ = 2; A⊕ r = Cᵀ (C Cᵀ + μ)⁻¹ diag(2, 1) r
+    np.testing.assert_allclose(operator.correct(np.ones(2)), [4 / 6, 1 / 3], rtol=1e-12)
+    assert operator.log_det() == pytest.approx(np.log(6 * 3), rel=1e-12)
+
+
+def test_rows_that_have_outgrown_their_length_count_by_the_present_one():
+    """On the host as in a compiled program, one that was absent at the start included."""
+    typical, A = np.array([0.1, 1.0, 0.0]), np.diag([1.0, 1.5, 3.0])
+    operator = HostOperator(HostMass(np.ones(3)), A, Proximal(), RowScale(typical))
+    traced = row_scale(divisor(jnp.asarray(typical), jnp.diag(A)))
+    for scale in (operator.scale, np.asarray(traced)):
+        np.testing.assert_allclose(scale, [2.0, 1.0, 2 / 3], rtol=1e-14)
 
 
 def test_rows_are_divided_by_given_lengths_and_absent_ones_by_nothing():
     operator = HostOperator(
-        HostMass(np.ones(2)), np.eye(2), Proximal(), RowScale(np.array([4.0, 0.0]))
+        HostMass(np.ones(2)), np.diag([1.0, 0.0]), Proximal(), RowScale(np.array([4.0, 0.0]))
     )
     np.testing.assert_allclose(operator.scale, [0.25, 0.0])
     np.testing.assert_allclose(operator.units(), [0.25, 0.25])

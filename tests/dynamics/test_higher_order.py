@@ -241,3 +241,46 @@ def test_wrong_orders_are_told_in_a_sentence(call, says):
     )
     with pytest.raises(zw.ModelError, match=says):
         call(build)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4, 5])
+def test_a_relation_with_time_is_followed_at_every_order(order):
+    """`x = sin t` is sin(t + kπ/2) in its k-th derivative."""
+    track = zw.Relation(lambda x, t, p: x["x"][0] - jnp.sin(t), name="track")
+    ones, force = (lambda x, t, p: jnp.ones(1)), (lambda x, t, p: jnp.array([-3.0]))
+    model = zw.HigherOrder({"x": order}, ones, force, [track])
+    exact = lambda t: np.round(np.sin(t + np.arange(order) * np.pi / 2), 14)
+    run = zw.simulate(model, exact(0.0)[:-1], exact(0.0)[-1:], duration=2.0, rtol=1e-9)
+    found = np.concatenate([run.dataset["q"].values[-1], run.dataset["v"].values[-1]])
+    np.testing.assert_allclose(found, exact(2.0), atol=1e-7)
+
+
+@pytest.mark.parametrize("order", [3, 4])
+def test_a_curve_that_grows_with_time_is_kept_from_its_lowest_derivative_on(order):
+    """On `x² + y² = r(t)²`, started along the radius: r moves, the angle stays."""
+
+    def residual(x, t, p):
+        return x["x"][0] ** 2 + x["y"][0] ** 2 - (1 + 0.2 * jnp.sin(t + 0.5)) ** 2
+
+    model = zw.HigherOrder(
+        {"x": order, "y": order},
+        lambda x, t, p: jnp.ones(2),
+        lambda x, t, p: jnp.zeros(2),
+        [zw.Relation(residual, name="circle")],
+    )
+    turned = lambda t: np.round(np.sin(t + 0.5 + np.arange(order) * np.pi / 2), 14)
+    radius = lambda t: np.eye(order)[0] + 0.2 * turned(t)
+    direction, start = np.array([0.6, 0.8]), radius(0.0)
+    q0 = np.concatenate([c * start[:-1] for c in direction])
+    run = zw.simulate(model, q0, direction * start[-1], duration=1.5, rtol=1e-9)
+    end = np.concatenate([c * radius(1.5)[:-1] for c in direction])
+    np.testing.assert_allclose(run.dataset["q"].values[-1], end, atol=1e-7)
+
+
+def test_a_residual_of_time_alone_is_still_refused_beside_relations_that_are_kept():
+    track = zw.Relation(lambda x, t, p: x["x"][0] - jnp.sin(t), name="track")
+    clock = zw.Holonomic(lambda q, t, p: t - 0.0, name="clock")
+    ones, zeros = (lambda x, t, p: jnp.ones(1)), (lambda x, t, p: jnp.zeros(1))
+    model = zw.HigherOrder({"x": 3}, ones, zeros, [track, clock])
+    with pytest.raises(zw.ModelError, match="'clock': phi depends on no coordinate"):
+        zw.simulate(model, [0.0, 1.0], [0.0], duration=1.0)

@@ -259,6 +259,10 @@ def test_a_direction_without_mass_needs_a_row_of_any_length():
     # a row of zeros holds nothing, and does no harm beside one that does
     assert "'v1'" in mass_refused(M, np.zeros((1, 2)))
     assert mass_refused(M, np.array([[0.0, 0.0], [0.0, 1.0]])) is None
+    # nothing at all has mass
+    assert "neither mass nor a constraint" in mass_refused(np.zeros(2))
+    assert "neither mass nor a constraint" in mass_refused(np.zeros(2), np.zeros((1, 2)))
+    assert mass_refused(np.zeros(2), np.eye(2)) is None
 
 
 def test_a_row_is_weighed_in_the_units_of_the_masses():

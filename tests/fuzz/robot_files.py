@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import re
+from xml.etree import ElementTree
 
 import numpy as np
 
 import zwang as zw
 from tests.fuzz.toml_files import folder
 from tests.fuzz.warm_parser import run_isolated
-from zwang.robots import compiled
+from zwang.robots import mujoco_reader
 
 INERTIA = '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/>'
 MOVES = '<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="5" velocity="2"/>'
@@ -56,9 +58,19 @@ VALUES += (
 _VALUE, _ELEMENT = re.compile(r'(?<=")[^"]*(?=")|(?<=>)[^<>\n]+(?=<)'), re.compile(r"</?[^<>]*>")
 
 
+BROKEN = 0.2
+"""Part of the files whose text is changed, which is mostly no XML then; of others the tree is."""
+
+
 def changed(text: str, random: np.random.Generator) -> bytes:
-    """A file with one to three values or elements changed, taken away or doubled."""
-    for _ in range(random.integers(1, 4)):
+    """A file with one to three values or elements changed, taken away, moved or doubled."""
+    times = random.integers(1, 4)
+    if random.random() >= BROKEN:
+        root = ElementTree.fromstring(text)
+        for _ in range(times):
+            _change_tree(root, random)
+        return ElementTree.tostring(root)
+    for _ in range(times):
         kind = random.integers(4)
         spots = list((_VALUE if kind < 2 else _ELEMENT).finditer(text))
         if not spots:
@@ -72,15 +84,35 @@ def changed(text: str, random: np.random.Generator) -> bytes:
     return content
 
 
+def _change_tree(root: ElementTree.Element, random: np.random.Generator) -> None:
+    """Change one value or element."""
+    elements = [x for x in root.iter()]
+    pick = lambda found: found[int(random.integers(len(found)))]
+    element, value = pick(elements), str(random.choice(VALUES)).replace("&lt;", "<")
+    kind = random.integers(6)
+    if kind < 3 and element.attrib:
+        element.set(pick(sorted(element.attrib)), value)
+    elif kind < 3:
+        element.text = value
+    elif kind == 3 and element.attrib:
+        del element.attrib[pick(sorted(element.attrib))]
+    elif len(element):
+        child = pick(list(element))
+        if kind == 4:
+            element.remove(child)
+        else:
+            pick(elements).append(copy.deepcopy(child))
+
+
 def case(random: np.random.Generator) -> None:
     """A robot is read, or a sentence says what is wrong with it."""
     name = str(random.choice(list(FILES)))
     path = folder() / name
     path.write_bytes(changed(FILES[name], random))
-    alone = compiled.run_isolated
+    alone = mujoco_reader.run_isolated
     if random.random() >= ALONE:
-        compiled.run_isolated = run_isolated
+        mujoco_reader.run_isolated = run_isolated
     try:
         zw.robot(path)
     finally:
-        compiled.run_isolated = alone
+        mujoco_reader.run_isolated = alone

@@ -179,7 +179,7 @@ SCALES = (
     Case(
         "a mass matrix of condition 5e11, one acceleration",
         4,
-        "accurate to .*e-0[56] only",
+        "accurate to .*e-0[567] only",
         lambda folder: str(zw.motion(hilbert(), np.zeros(9), np.zeros(9))),
     ),
     *(

@@ -179,8 +179,30 @@ ROBOTS = [
           sdf(LINKS + sdf_joint("j", "world", "a", "universal") + sdf_joint("j.first", "a", "b")),
           "two joints move by a coordinate 'j.first'"),
     robot("a joint of a link with itself", 6, sdf(LINKS + sdf_joint("j", "a", "a")), "to itself"),
-    robot("a joint of the world with itself", 6, sdf(LINKS + sdf_joint("j", "world", "world")),
-          "itself"),
+    robot("a joint that carries the world", 6, sdf(LINKS + sdf_joint("j", "world", "world")),
+          "exchange the two"),
+    robot("frames in a circle", 6,
+          sdf('<link name="a"><pose relative_to="b"/></link><link name="b"><pose relative_to="a"/>'
+              "</link>"), "relative to each other in a circle"),
+    robot("frames attached to each other", 6,
+          sdf('<frame name="f" attached_to="g"/><frame name="g" attached_to="f"/>' + LINKS
+              + sdf_joint("j", "f", "a")), "in a circle"),
+    robot("two masses of a link", 6,
+          sdf('<link name="a"><inertial><mass>1</mass><mass>2</mass></inertial></link>'),
+          "has two elements mass"),
+    robot("a cross of oblique axes", 6,
+          sdf(LINKS + sdf_joint("j", "world", "a", "universal").replace("0 1 0", "0 1 1")),
+          "expected a right angle"),
+    robot("a file that includes itself", 10,
+          sdf(LINKS + "<include><uri>r.sdf</uri></include>"), "includes itself"),
+    robot("a version that is no version", 12, sdf(LINKS, "2.0"), "such as 1.9 or 1.12"),
+    robot("a truth value that is none", 12, sdf('<link name="a"><gravity>down</gravity></link>'),
+          "expected true or false"),
+    robot("joints that mimic each other", 6,
+          sdf(LINKS + "".join(
+              sdf_joint(n, "world", child).replace("</axis>", f'<mimic joint="{m}"/></axis>', 1)
+              for n, m, child in (("j", "k", "a"), ("k", "j", "b")))),
+          "mimic each other in a circle"),
     robot("a link without a name", 6, sdf("<link/>"), "a link has no name"),
     robot("two models", 6, f'<sdf>{"<model/>" * 2}</sdf>', "has 2 models"),
     robot("a pose of 1e200", 12, sdf('<link name="a"><pose>1e200 0 0 0 0 0</pose></link>'),
@@ -255,8 +277,6 @@ if importlib.util.find_spec("mujoco"):  # read in a process of its own, which ta
         robot("a radius of 1e200", 12,
               '<mujoco><worldbody><body><joint/><geom size="1e200"/></body></worldbody></mujoco>',
               "not finite or beyond 1e100", "xml"),
-        robot("two links of one name in URDF", 6,
-              '<robot name="r"><link name="a"/><link name="a"/></robot>', "a", "urdf"),
     ]  # fmt: skip
 
 # --- things that are no regular files

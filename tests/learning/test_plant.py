@@ -109,3 +109,21 @@ def test_what_makes_no_plant_is_refused(made, said):
 def test_an_input_of_another_shape_is_refused(plant):
     with pytest.raises(zw.ModelError, match="expected \\(1,\\)"):
         plant.step(plant.start, jnp.zeros(2))
+
+
+@pytest.mark.parametrize(
+    ("phi", "says"),
+    [
+        (lambda q, t, p: jnp.stack([q[0], q[0] - t**2]), "'pair' misses by"),
+        (lambda q, t, p: jnp.stack([q[0] + q[1], q[0] + q[1] + t**2]), "'pair' misses by"),
+        (lambda q, t, p: jnp.stack([q[0], q[1], q[0] + q[1] - t**2]), "'pair' misses by"),
+    ],
+    ids=["same", "sum", "dependent"],
+)
+def test_a_plant_whose_constraints_contradict_each_other_at_its_start_is_refused(phi, says):
+    """It drifted along their mean: rows that meet now, and whose accelerations differ by 2."""
+    weight = lambda q, v, t, p: jnp.array([0.0, -9.81])
+    system = zw.System(2, lambda q, t, p: jnp.ones(2), weight)
+    model = zw.Model(system, [zw.Holonomic(phi, name="pair")])
+    with pytest.raises(zw.ModelError, match=f"contradict each other.*{says}"):
+        zw.Plant(model, inputs=np.eye(2), q0=np.zeros(2), v0=np.zeros(2))

@@ -76,7 +76,7 @@ FOUR_BAR = f"""<sdf version="1.7"><model name="four-bar"><static>true</static>
 </axis></joint>
 <joint name="C" type="revolute"><pose>3 0 0 0 0 0</pose><parent>rocker</parent>
 <child>coupler</child><axis><xyz>0 0 1</xyz></axis></joint>
-<joint name="strange" type="gearbox"><parent>rocker</parent><child>coupler</child></joint>
+<joint name="strange" type="spiral"><parent>rocker</parent><child>coupler</child></joint>
 </model></sdf>"""
 
 
@@ -181,6 +181,8 @@ def test_mimic_joints_pictures_and_what_is_left_out_of_a_urdf(tmp_path):
         "dry friction in joints: j1",
         "limits of speed: j1",
         "transmissions (take Robot.actuation): drive",
+        "meshes that are not found, which are for pictures only: package://nowhere/part.stl "
+        "(upper)",
     )
     np.testing.assert_array_equal(robot.actuation(["j2"]), [[0], [1]])
 
@@ -197,7 +199,8 @@ def test_loops_of_an_sdf_are_closed_by_joints(tmp_path):
     assert robot.tree.joints == ("A", "B", "D") and list(robot.description.loops) == ["C"]
     assert robot.unsupported == (
         "dry friction in joints: A",
-        "joints of an unknown type: strange (gearbox)",
+        "joints of an unknown type: strange (spiral)",
+        "static (links that no joint carries are held, but joints move here): four-bar",
     )
     (loop,), q = robot.constraints, jnp.zeros(3)
     phi = lambda q, p: loop.phi(q, 0.0, p)
@@ -254,6 +257,13 @@ def test_a_bad_file_gives_one_sentence(tmp_path, text, name, sentence):
     with pytest.raises(zw.ModelError, match=sentence) as caught:
         zw.robot(saved(tmp_path, text, name))
     assert "\n" not in str(caught.value)
+
+
+def test_a_file_is_read_by_its_root_and_not_by_its_ending(tmp_path):
+    robot = zw.robot(saved(tmp_path, FOUR_BAR, "four-bar.xml"))
+    assert list(robot.description.loops) == ["C"]
+    assert zw.robot(saved(tmp_path, URDF, "arm.xml")).tree.joints == ("j1", "j2")
+    assert len(zw.robot(saved(tmp_path, TREE, "tree.urdf")).actuators) == 3
 
 
 def test_the_command_line_takes_robot_files_and_tells_what_is_left_out(tmp_path):

@@ -252,3 +252,30 @@ def test_other_instants_compile_nothing():
 def test_wrong_switches_are_told_in_a_sentence(call, says):
     with pytest.raises(zw.ModelError, match=says):
         call()
+
+
+@pytest.mark.parametrize("execution", ["host", "compiled"])
+def test_a_condition_to_switch_off_that_is_met_at_the_start_counts_there(execution):
+    """A brake of 2 N under a pull of 3 N lets go at once: q = −¾ t². One of 4 N holds until the
+    pull, where it rises, exceeds that.
+    """
+    brake = zw.Nonholonomic(lambda q, v, t, p: v[0], name="brake")
+    model = zw.Model(
+        zw.System(
+            1, lambda q, t, p: 2.0 * jnp.ones(1), lambda q, v, t, p: jnp.array([p["rise"] * t - 3])
+        ),
+        [brake],
+        {"holds": 2.0, "rise": 0.0},
+    )
+    slips = zw.Switch("brake", off=lambda q, v, t, p, lam: jnp.abs(lam[0]) - p["holds"])
+    run = lambda **params: zw.simulate(
+        model, [0.0], [0.0], duration=2.0, samples=3, switches=[slips], params=params,
+        execution=execution,
+    )  # fmt: skip
+    free = run(holds=2.0)
+    assert [(x.time, x.off) for x in free.switches] == [(0.0, ("brake",))]
+    assert np.allclose(free.q[:, 0], -0.75 * free.t**2, atol=1e-12)
+    held = run(holds=4.0)
+    assert not held.switches and np.all(held.q == 0)
+    later = run(holds=4.0, rise=7.0)  # the pull turns round and reaches 4 N at 1 s
+    assert np.isclose(later.switches[0].time, 1.0, atol=1e-10)

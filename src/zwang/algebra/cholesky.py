@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.linalg import solve_triangular
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from zwang.compile.engine import is_native
 from zwang.compile.hints import with_batch_rule
@@ -50,26 +50,33 @@ class Cholesky(eqx.Module):
     Attributes:
         lower: L, or L⁻¹; NaN where M is not positive definite.
         inverted: whether it is L⁻¹.
+        order: of the rows of M in L, in native code; None for their own.
     """
 
     lower: Float[Array, "n n"]
     inverted: bool = eqx.field(static=True)
+    order: Int[Array, " n"] | None = None
 
     def __init__(self, M: Float[Array, "n n"]):
         self.inverted = is_inverted(len(M))
-        self.lower = inverse_factor(M) if self.inverted else cholesky(M)
+        if is_native():
+            self.lower, self.order = zwang_ordered_factor(M)
+        else:
+            self.lower = inverse_factor(M) if self.inverted else cholesky(M)
 
     def forward(self, x: Float[Array, "n *k"]) -> Float[Array, "n *k"]:
-        """`L⁻¹ x`."""
-        return self.lower @ x if self.inverted else solve_triangular(self.lower, x, lower=True)
+        """`L⁻¹ x`, rows in the order of L."""
+        if self.inverted:
+            return self.lower @ x
+        x = x if self.order is None else x[self.order]
+        return solve_triangular(self.lower, x, lower=True)
 
     def backward(self, x: Float[Array, "n *k"]) -> Float[Array, "n *k"]:
-        """`L⁻ᵀ x`."""
-        return (
-            self.lower.T @ x
-            if self.inverted
-            else solve_triangular(self.lower, x, lower=True, trans=1)
-        )
+        """`L⁻ᵀ x`, rows in the order of M."""
+        if self.inverted:
+            return self.lower.T @ x
+        x = solve_triangular(self.lower, x, lower=True, trans=1)
+        return x if self.order is None else jnp.zeros_like(x).at[self.order].set(x)
 
     def solve(self, x: Float[Array, "n *k"]) -> Float[Array, "n *k"]:
         """`M⁻¹ x`."""
@@ -125,6 +132,15 @@ def product(S: Float[Array, "n n"], x: Float[Array, " n"]) -> Float[Array, " n"]
 def is_inverted(rows: int) -> bool:
     """Whether the factor of a matrix is formed as its inverse: of few rows, but in native code."""
     return rows <= SMALL and not is_native()
+
+
+@jax.jit
+def zwang_ordered_factor(M: Float[Array, "n n"]) -> tuple[Float[Array, "n n"], Int[Array, " n"]]:
+    """L and an order of rows with `M[order][:, order] = L Lᵀ`. Native code knows this function by
+    its name, and chooses an order in which few zeros of M are lost; as it is written the order is
+    that of M.
+    """
+    return cholesky(M), jnp.arange(len(M))
 
 
 def cholesky(M: Float[Array, "n n"]) -> Float[Array, "n n"]:

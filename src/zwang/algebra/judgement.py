@@ -38,6 +38,10 @@ ABSENT = 1e-13
 are the round-off of a row that vanishes identically, 1e-16 of its terms. Row factors from 1e-6 to
 1e6 stay above it."""
 
+OUTGROWN = 2.0
+"""Most times its typical length that a row may have in a factorization: one that has grown longer
+(a lever that slides out) counts by its present length. Beside a row of 60 lengths the damping,
+which is relative to the longest one, takes 1e-7 of what the others ask for."""
 AT_REST = 1e-6
 """An acceleration below this part of the free one is that of an equilibrium."""
 SUMMED = 4.440892098500626e-16
@@ -55,6 +59,13 @@ def row_units(xp: Any, length):
     longest = xp.max(length, initial=0.0)
     longest = xp.where(longest > 0, longest, 1.0)
     return 1 / xp.where(length > ABSENT * longest, length, longest)
+
+
+def held_length(xp: Any, typical, present):
+    """Length that a row is divided by: the typical one of a run, so that a row that shrinks is not
+    blown up, and in proportion to the present one where it has outgrown that.
+    """
+    return xp.maximum(typical, present / OUTGROWN)
 
 
 def row_scale(xp: Any, length):

@@ -43,9 +43,9 @@ class WeightedPseudoinverse(eqx.Module):
         mass: factored mass matrix.
         A: constraint matrix, shape (m, nv); rows may repeat.
         method: how `C⁺` is computed.
-        row_length: length by which each row is divided [unit of the row / √(kg m²) …], shape (m,);
-            by default the rows' present length in the metric of M⁻¹. A run passes the typical
-            length, so that a row that shrinks to nothing is not blown up.
+        row_length: typical length of each row [unit of the row / √(kg m²) …], shape (m,), which a
+            run passes, so that a row that shrinks to nothing is not blown up; by default rows are
+            divided by their present length in the metric of M⁻¹.
     """
 
     mass: AbstractMass
@@ -62,7 +62,7 @@ class WeightedPseudoinverse(eqx.Module):
     ):
         self.mass, self.A = mass, A
         C = mass.weigh(A)
-        self.scale = row_scale(row_lengths(C) if row_length is None else row_length)
+        self.scale = row_scale(divisor(row_length, row_lengths(C)))
         self.C = Pseudoinverse(method, self.scale[:, None] * C)
 
     def correct(self, r: Float[Array, " m"]) -> Float[Array, " nv"]:
@@ -141,6 +141,15 @@ def in_units(found: Certified, weighted) -> Certified:
 def row_lengths(C: Float[Array, "m nv"]) -> Float[Array, " m"]:
     """Length of each row."""
     return jnp.sqrt(jnp.sum(C * C, axis=1))
+
+
+def divisor(typical: Float[Array, " m"] | None, present: Float[Array, " m"]) -> Float[Array, " m"]:
+    """Length that each row is divided by; no derivative passes through the choice of a typical
+    one.
+    """
+    if typical is None:
+        return present
+    return judgement.held_length(jnp, typical, jax.lax.stop_gradient(present))
 
 
 def row_scale(length: Float[Array, " m"]) -> Float[Array, " m"]:

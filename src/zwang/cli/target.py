@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ class Target:
         reactions: of a mechanism, a run → what each joint transmits.
         scene: what there is to see, a `zw.Scene`; None where the model says nothing of it.
         mechanism: what the model was made of, if it is a mechanism.
-        warnings: what its file has and the model has not, a sentence each.
+        warnings: what its file has and the model has not, or what looks wrong, a sentence each.
         start: values of a case → (q0, v0), for `zwang sweep`; None for q0 and v0 in all cases.
         derivation: the equation of motion by symbols, where the report prints it.
         outputs: further functions of a motion that `zwang sweep` can store, as `zw.sweep` takes
@@ -239,7 +240,10 @@ def _from_file(
     if drawn is not None:
         _draw(mechanism, mechanism.name, drawn)
     try:
-        example = assembled(mechanism)
+        with warnings.catch_warnings():
+            # said below, in the form of all warnings of a command
+            warnings.simplefilter("ignore", UserWarning)
+            example = assembled(mechanism)
     except AssemblyError as error:
         # a picture shows which joint stays open, which a sentence can only name
         shown = path.with_name(f"{path.stem}-assembly.svg")
@@ -256,6 +260,9 @@ def _from_file(
         figures=example.figures,
         scene=example.scene,
         reactions=example.reactions,
+        warnings=tuple(
+            f"{path.name}: {x}" for x in (*mechanism.compiled.loops.locked, *mechanism.notes)
+        ),
         mechanism=example.mechanism,
     )
     return target, known, {key: text for key, text in given.items() if key not in known}
@@ -266,18 +273,20 @@ def _from_robot(path: Path) -> Target:
     from zwang.robots import read
     from zwang.robots.scene import scene
 
-    robot = read(path)
+    with warnings.catch_warnings():
+        # said below, in the form of all warnings of a command
+        warnings.simplefilter("ignore", UserWarning)
+        robot = read(path)
     start = robot.start_state
-    warnings = tuple(
-        f"{path.name}: not part of the model: {sentence}" for sentence in robot.unsupported
-    )
+    told = [f"{path.name}: not part of the model: {sentence}" for sentence in robot.unsupported]
+    told += [f"{path.name}: {sentence}" for sentence in (*robot.warnings, *robot.notes)]
     return Target(
         robot.name,
         robot.model,
         start.q,
         start.v,
         {"duration": ROBOT_DURATION},
-        warnings=warnings,
+        warnings=tuple(told),
         scene=scene(robot),
     )
 

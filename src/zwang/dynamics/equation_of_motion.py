@@ -16,6 +16,7 @@ from zwang.algebra.judgement import row_units
 from zwang.algebra.kernel import WeightedPseudoinverse, constrained_acceleration
 from zwang.algebra.mass_matrix import AbstractMass, DenseMass, factor_mass
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
+from zwang.algebra.reaction import Reaction, acting_reaction
 from zwang.arithmetic import xp
 from zwang.compile.hints import traced_once
 from zwang.dynamics.matrix_structure import DENSE, AbstractStructure
@@ -353,18 +354,47 @@ class Dynamics(eqx.Module):
         # at rest without forces both are zero, which is no residual
         return jnp.where(left > 0, left / jnp.where(terms > 0, terms, left), 0.0)
 
+    @property
+    def rough(self) -> bool:
+        """Whether a constraint is nonideal."""
+        return any(c.nonideal is not None for c in self.constraints.members)
+
     def nonideal_force(self, eq: Equation) -> Float[Array, " nv"] | None:
-        """c, the sum of the constraints' impressed forces [N, N·m …], or None if all are ideal."""
-        if all(c.nonideal is None for c in self.constraints.members):
+        """c, the sum of the constraints' impressed forces [N, N·m …], or None if all are ideal; NaN
+        where friction leaves no or two constraint forces.
+        """
+        if not self.rough:
             return None
-        multipliers = eq.weighted.multipliers(eq.b - eq.weighted.A @ eq.free_acceleration)
+        ideal = eq.weighted.multipliers(eq.b - eq.weighted.A @ eq.free_acceleration)
+        reaction = self.reaction(eq, ideal)
+        force = self._impressed(eq, reaction.multipliers)
+        return jnp.where(reaction.unique, force, jnp.nan)
+
+    def reaction(self, eq: Equation, ideal: Float[Array, " m"]) -> Reaction:
+        """λ that acts beside the nonideal forces, which may depend on it; `ideal` are the
+        multipliers without them.
+        """
+        weighted, slices = eq.weighted, self.constraints.row_slices
+        parts = [
+            slices[part]
+            for c in self.constraints.members
+            if c.nonideal is not None
+            for part in c.parts
+        ]
+
+        def reaction(c):
+            return ideal - weighted.multipliers(weighted.A @ eq.mass.solve(c))
+
+        return acting_reaction(ideal, reaction, lambda x: self._impressed(eq, x), parts)
+
+    def _impressed(self, eq: Equation, multipliers: Float[Array, " m"]) -> Float[Array, " nv"]:
         return sum(self.nonideal_forces(eq, multipliers).values(), jnp.zeros_like(eq.force))
 
     def nonideal_forces(
         self, eq: Equation, multipliers: Float[Array, " m"]
     ) -> dict[str, Float[Array, " nv"]]:
-        """c of each part of the nonideal constraints, which may depend on the ideal forces `Aᵢᵀ λᵢ`
-        of the parts of the same constraint.
+        """c of each part of the nonideal constraints, which may depend on the forces `Aᵢᵀ λᵢ` of
+        the parts of the same constraint.
         """
         s, constraints, forces = eq.state, self.constraints, {}
         rows, on = constraints.row_slices, constraints.on

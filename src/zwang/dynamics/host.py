@@ -184,6 +184,7 @@ class HostVectorField:
         self.flow, self.target = flow, np.float64(flow.target)
         self._sampler, self._switched = flow.sampler, flow.switched
         self._nq = flow.dynamics.system.nq
+        self.moves_by_velocity = flow.moves_by_velocity
         self._project = partial(type(flow.drift).project_step, flow.drift)
         self.evaluation = BoundEvaluation(flow.dynamics, flow.drift)
         self.dynamics = HostDynamics(flow.dynamics, self.evaluation)

@@ -279,7 +279,8 @@ def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
     length = np.linalg.norm(A, axis=1, keepdims=True)
     stacked = np.vstack([M / np.outer(scale, scale), A / np.where(length > 0, length, 1.0) / scale])
     _, sigma, Vt = np.linalg.svd(stacked)
-    if sigma[-1] < 1e-10 * sigma[0]:
+    # not below either where all of it is zero
+    if sigma[-1] <= 1e-10 * sigma[0]:
         raise ModelError(
             f"{model.name}: {_direction(model, Vt[-1])} has neither mass nor a constraint that "
             "holds it, so its acceleration is undefined; give it mass or constrain it."

@@ -47,8 +47,8 @@ class Motion(eqx.Module):
         free_acceleration: a = M⁻¹F, shape (nv,), F with the force of the actuators; of the
             augmented system if the mass is singular.
         constraint_force: what the constraints add to F, ideal and nonideal [N, N·m …], shape (nv,).
-        ideal_force: Q_c = Aᵀλ, shape (nv,).
-        nonideal_force: M (I − A⊕A) M⁻¹c, shape (nv,).
+        ideal_force: Aᵀλ, shape (nv,), the reaction that acts, what friction adds to it included.
+        nonideal_force: c, shape (nv,), the sum of what nonideal constraints impress.
         by_constraint: generalized force of each constraint, by name, shape (nv,).
         multipliers: λ, shape (m,), in the order of the rows; of least norm, rows at unit length,
             where rows are redundant.
@@ -215,16 +215,20 @@ def motion_of(
     mass, weighted, A, free = eq.mass, eq.weighted, eq.weighted.A, eq.free_acceleration
     centripetal = centripetal_terms(weighted, state.v, judged_by)
     found = certified_acceleration(eq.force, weighted, eq.b, centripetal)
-    nonideal = dynamics.nonideal_forces(eq, found.multipliers)
-    # a nonideal force moves the system along the tangent; what it does across, ideal forces take
-    impressed = {name: mass.apply(weighted.tangent(mass.solve(c))) for name, c in nonideal.items()}
+    multipliers, reaction = found.multipliers, None
+    if dynamics.rough:
+        reaction = dynamics.reaction(eq, multipliers)
+        multipliers = reaction.multipliers
+    nonideal = dynamics.nonideal_forces(eq, multipliers)
     zero = jnp.zeros_like(free)
     by_constraint = {
-        name: A[rows].T @ found.multipliers[rows] + impressed.get(name, zero)
+        name: A[rows].T @ multipliers[rows] + nonideal.get(name, zero)
         for name, rows in dynamics.constraints.row_slices.items()
     }
-    ideal, nonideal = A.T @ found.multipliers, sum(impressed.values(), zero)
-    acceleration, residual = found.acceleration + mass.solve(nonideal), found.residual
+    ideal, impressed = A.T @ multipliers, sum(nonideal.values(), zero)
+    # c moves the system along the tangent; what it does across is taken by the reaction
+    along = weighted.tangent(mass.solve(impressed)) if nonideal else zero
+    acceleration, residual = found.acceleration + along, found.residual
     if dynamics.formulation is not None:  # another equation of motion is judged by its own result
         acceleration = dynamics.acceleration(eq)
         terms = jnp.abs(eq.b) + centripetal + abs(A) @ (jnp.abs(free) + jnp.abs(acceleration))
@@ -233,6 +237,8 @@ def motion_of(
     # each finding makes those before it meaningless, so that the last one has the word
     result = jnp.where(residual <= allowed, Result.SUCCESS, Result.INCONSISTENT)
     result = jnp.where(jnp.all(jnp.isfinite(acceleration)), result, Result.NON_FINITE)
+    if reaction is not None:
+        result = jnp.where(reaction.unique, result, Result.PARADOX)
     positive = mass.is_positive()
     result = jnp.where(positive, result, Result.SINGULAR_MASS)
     result = jnp.where(dynamics.missed(state) <= MISSED, result, Result.OUTSIDE_STRUCTURE)
@@ -242,11 +248,11 @@ def motion_of(
     return Motion(
         acceleration=acceleration,
         free_acceleration=free,
-        constraint_force=ideal + nonideal,
+        constraint_force=ideal + impressed,
         ideal_force=ideal,
-        nonideal_force=nonideal,
+        nonideal_force=impressed,
         by_constraint=by_constraint,
-        multipliers=found.multipliers,
+        multipliers=multipliers,
         matrix=A,
         rhs=eq.b,
         rank=weighted.rank(),
@@ -255,6 +261,14 @@ def motion_of(
         mass_is_positive=positive,
         result=result,
     )
+
+
+@model_program
+def friction_certainty(dynamics: Dynamics, s: State) -> Float[Array, ""]:
+    """How far friction is from leaving no or two constraint forces (`Reaction.certain`)."""
+    eq = dynamics.equation_at(s)
+    ideal = eq.weighted.multipliers(eq.b - eq.weighted.A @ eq.free_acceleration)
+    return dynamics.reaction(eq, ideal).certain
 
 
 def violation_of(dynamics: Dynamics, s: State, weighted, scales: Scales | None) -> Float[Array, ""]:
@@ -312,7 +326,7 @@ def contradiction(model: Model, miss: np.ndarray) -> str:
     }
     named = [
         f"{name!r} misses by {size:.3g}"
-        for name, size in sorted(worst.items(), key=lambda x: -x[1])
+        for name, size in sorted(worst.items(), key=lambda x: -float(f"{x[1]:.3g}"))
         if size > 1e-3 * max(worst.values())
     ]
     return ", ".join(named[:4])

@@ -77,6 +77,11 @@ class ConstrainedVectorField(eqx.Module):
         # a controller may be as costly as the model, and most steps lie between its instants
         return jax.lax.cond(due, updated, lambda m: m, controller_state)
 
+    @property
+    def moves_by_velocity(self) -> bool:
+        """Whether velocities are the rates of the coordinates."""
+        return self.dynamics.system.moves_by_velocity
+
     def split(self, y: Float[Array, " n"]) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
         nq = self.dynamics.system.nq
         return y[:nq], y[nq:]
@@ -227,6 +232,8 @@ class Events(eqx.Module):
         if any(condition.off for condition in self.conditions):
             eq = dynamics.equation_at(s)
             multipliers = eq.weighted.multipliers(eq.b - eq.weighted.A @ eq.free_acceleration)
+            if dynamics.rough:
+                multipliers = dynamics.reaction(eq, multipliers).multipliers
         for condition in self.conditions:
             own = (multipliers[slice(*condition.rows)],) if condition.off else ()
             # a switch that already stands so has nothing to wait for; zero neither rises nor falls

@@ -181,6 +181,11 @@ class System(eqx.Module):
     def __repr__(self) -> str:
         return present("text_of_system", self)
 
+    @property
+    def moves_by_velocity(self) -> bool:
+        """Whether velocities are the rates of the coordinates, `q̇ = v`."""
+        return self.velocity_map is None and self.offset is None
+
     def rate(self, q: Float[Array, " nq"], v: Float[Array, " nv"], t, p) -> Float[Array, " nq"]:
         """`q̇ = N v + n`."""
         moved = self.along(q, v, t, p)

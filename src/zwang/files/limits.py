@@ -42,11 +42,9 @@ LIMITS = {
     ),
     "name": Limit(LONGEST_NAME, "characters", "length of a name"),
     "mesh_size": Limit(20_000_000, "bytes", "size of a mesh in view.html"),
-    "parser_memory": Limit(
-        4096 * MEBI, "bytes", "address space of the process that reads URDF or MJCF"
-    ),
-    "parser_time": Limit(60, "seconds", "time of the process that reads URDF or MJCF"),
-    "parser_result": Limit(512 * MEBI, "bytes", "size of the compiled model of a URDF or MJCF"),
+    "parser_memory": Limit(4096 * MEBI, "bytes", "address space of the process that reads MJCF"),
+    "parser_time": Limit(60, "seconds", "time of the process that reads MJCF"),
+    "parser_result": Limit(512 * MEBI, "bytes", "size of the compiled model of an MJCF file"),
     "result_size": Limit(8192 * MEBI, "bytes", "size of a file of results that is loaded"),
     "script_size": Limit(16 * MEBI, "bytes", "size of a Python file that the command line runs"),
 }

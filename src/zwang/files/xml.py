@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from xml.etree import ElementTree
+from xml.parsers import expat
 
 from zwang.errors import ModelError
 from zwang.files.limits import limit
@@ -35,46 +36,49 @@ def parsed_xml(text: str, shown: str) -> ElementTree.Element:
         raise ModelError(
             f"{shown} declares a document type or entities; write the robot's elements out."
         )
-    reader = ElementTree.XMLPullParser(("start", "end"))
-    counts = _Counts(shown)
+    reader = _Reader(shown)
     try:
         # piece by piece, so that a limit ends the reading before the whole tree is in memory
         for begin in range(0, len(text), PIECE):
-            reader.feed(text[begin : begin + PIECE])
-            counts.take(reader.read_events())
-        reader.close()
-        counts.take(reader.read_events())
-    except ElementTree.ParseError as error:
-        raise ModelError(f"{shown}: no XML: {error}.") from None
-    except (ValueError, LookupError) as error:
+            reader.parser.Parse(text[begin : begin + PIECE], False)
+        reader.parser.Parse("", True)
+    except (expat.ExpatError, ValueError, LookupError) as error:
         if isinstance(error, ModelError):
             raise
         raise ModelError(f"{shown}: no XML: {error}.") from None
-    assert counts.root is not None  # an empty text is a ParseError
-    return counts.root
+    return reader.builder.close()
 
 
-class _Counts:
-    """Depth and number of elements so far, and the first of them."""
+class _Reader:
+    """Elements as a tree, with a limited depth and number.
+
+    Names keep their prefixes as they are written: robot files have elements of other programs whose
+    namespace they do not declare.
+    """
 
     def __init__(self, shown: str):
         self.shown, self.depth, self.number = shown, 0, 0
-        self.root: ElementTree.Element | None = None
+        self.builder, self.parser = ElementTree.TreeBuilder(), expat.ParserCreate()
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self.start
+        self.parser.EndElementHandler = self.end
+        self.parser.CharacterDataHandler = self.builder.data
 
-    def take(self, events) -> None:
-        """Count, and refuse what goes beyond a limit."""
-        for event, element in events:
-            if event == "end":
-                self.depth -= 1
-                continue
-            self.root = element if self.root is None else self.root
-            self.depth, self.number = self.depth + 1, self.number + 1
-            if self.depth > limit("xml_depth"):
-                raise ModelError(
-                    f"{self.shown}: elements are nested deeper than {limit('xml_depth')} levels."
-                )
-            if self.number > limit("xml_elements"):
-                raise ModelError(f"{self.shown} has more than {limit('xml_elements')} elements.")
-            for name in NAMES:
-                if element.get(name):
-                    checked_name(element.get(name), f"{self.shown}: a {element.tag:.40}'s {name}")
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        """Open an element, and refuse what goes beyond a limit."""
+        self.depth, self.number = self.depth + 1, self.number + 1
+        if self.depth > limit("xml_depth"):
+            raise ModelError(
+                f"{self.shown}: elements are nested deeper than {limit('xml_depth')} levels."
+            )
+        if self.number > limit("xml_elements"):
+            raise ModelError(f"{self.shown} has more than {limit('xml_elements')} elements.")
+        for name in NAMES:
+            if attributes.get(name):
+                checked_name(attributes[name], f"{self.shown}: a {tag:.40}'s {name}")
+        self.builder.start(tag, attributes)
+
+    def end(self, tag: str) -> None:
+        """Close an element."""
+        self.depth -= 1
+        self.builder.end(tag)

@@ -22,6 +22,7 @@ from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.hierarchy.level_selection import Rows, chosen_levels, owners, root_of, roots_of
 from zwang.hierarchy.recursion import Weights, step
+from zwang.hierarchy.rough_levels import with_nonideal
 from zwang.hierarchy.tree_layout import assembly_of
 
 
@@ -315,7 +316,7 @@ def impose(enforced: Enforced, constraint: AbstractConstraint, *, clearance=None
         c.nonideal is not None for level in enforced.levels for c in level._constraints
     ):
         return _on(enforced, added)
-    return _with_nonideal(_on(enforced, added))
+    return with_nonideal(_on(enforced, added))
 
 
 def _on(below: Enforced, top: Enforced) -> Enforced:
@@ -359,7 +360,7 @@ def _enforce(whole: _Whole, p, state: State, chosen, roots, singular: bool) -> E
     )
     rows = Rows.of(whole.constraints, state, p)
     for names, root in zip(chosen, roots, strict=True):
-        level = _with_nonideal(
+        level = with_nonideal(
             _level(
                 level,
                 instant,
@@ -412,29 +413,3 @@ def _level(
         done.gain,
         instant,
     )
-
-
-@model_program
-def _with_nonideal(level: Enforced) -> Enforced:
-    """The same with the forces of nonideal constraints of this level and those below; each may
-    depend on its ideal force.
-    """
-    if all(c.nonideal is None for x in level.levels for c in x._constraints):
-        return level
-    s, w, p = level._instant.state, level._instant.weights, level._instant.p
-    multipliers, start, ideal = level.multipliers, 0, {}
-    for x in level.levels:
-        own = multipliers[start : start + len(x.rhs)]
-        ideal |= {
-            name: x.matrix[i:j].T @ own[i:j]
-            for name, (i, j) in zip(x.names, x.row_slices, strict=True)
-        }
-        start += len(x.rhs)
-    every = [c for x in level.levels for c in x._constraints]
-    impressed = {c.parts: c for c in every if c.nonideal is not None}
-    total = zero = jnp.zeros_like(s.v)
-    for parts, c in impressed.items():
-        forces = c.impressed(s.q, s.v, s.t, p, jnp.stack([ideal.get(part, zero) for part in parts]))
-        total = sum((f for part, f in zip(parts, forces, strict=True) if part in ideal), total)
-    acceleration = w.acceleration(level._a, level._spread, len(level._a) - level.total_rank, total)
-    return eqx.tree_at(lambda e: e.acceleration, level, acceleration)

@@ -17,9 +17,10 @@ from zwang.dynamics.drift import Projection
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.dynamics.initial_conditions import begin, refuse_non_finite, with_mass
 from zwang.dynamics.model import Model
+from zwang.dynamics.motion import contradiction
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
-from zwang.errors import ModelError
+from zwang.errors import ModelError, Result
 from zwang.servo.loop import Applied
 from zwang.simulation.differentiable import corrected
 from zwang.simulation.sample_times import LONGEST_RUN
@@ -79,8 +80,8 @@ class Plant:
         source: the model as it was given; `model` has no servo whose actuators are the inputs.
 
     Raises:
-        ModelError: without inputs, for a start that cannot be placed, or an integrator that is
-            implicit.
+        ModelError: without inputs, for a start that cannot be placed or where constraints
+            contradict each other, or an integrator that is implicit.
 
     Example:
         >>> plant = zw.Plant(model, inputs=["cart.x"], q0=q0, step=0.02)
@@ -131,6 +132,12 @@ class Plant:
             raise ModelError(
                 f"{self.model.name}: no state on the constraints is found near the start of the "
                 "plant; give q0= and v0= closer to one."
+            )
+        if not found.verdict.consistent:
+            raise ModelError(
+                f"{self.model.name}: {Result.INCONSISTENT.sentence}: "
+                f"{contradiction(self.model, found.verdict.miss)}; a plant needs a start from "
+                "which it can move."
             )
         self.start = jax.tree_util.tree_map(jnp.asarray, found.placement.state)
         self._dynamics = dataclasses.replace(dynamics, scales=found.scales)

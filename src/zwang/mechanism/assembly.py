@@ -144,9 +144,12 @@ def _unplaced(mechanism: Mechanism, model: Model, state: State) -> AssemblyError
     size = residual[c.row_slices[worst]].max()
     joint = mechanism.joints.get(worst)
     ends = f" between {' and '.join(joint.between)}" if joint and joint.between else ""
+    advice = "check lengths and joints, or start from a closer guess"
+    if mechanism.compiled.loops.locked:
+        advice = "; ".join(mechanism.compiled.loops.locked)
     return AssemblyError(
         f"{mechanism.name} cannot be put together: {worst!r}{ends} {what} {size:.3g} at best; "
-        "check lengths and joints, or start from a closer guess.",
+        f"{advice}.",
         mechanism,
         worst,
         np.asarray(state.q),

@@ -5,6 +5,7 @@ constraints, springs and forces as forces, actuators as a servo.
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ from zwang.mechanism.actuation import servo
 from zwang.mechanism.forces import Forces
 from zwang.mechanism.geometry import Geometry, geometry_of
 from zwang.mechanism.joint_constraints import JointConstraints
+from zwang.mechanism.loop_rows import LoopDecisions, decided
 from zwang.mechanism.prescribed_motion import drive_constraint
 from zwang.mechanism.tree import SpanningTree
 from zwang.servo import Servo
@@ -84,11 +86,14 @@ class CompiledMechanism:
         parameters = tuple(self.declared.parameters)
         return JointConstraints(self.declared.joints, self.geometry, parameters, poses)
 
-    @cached_property
+    @property
     def tree(self) -> SpanningTree | None:
         """The bodies in joint coordinates, or None."""
-        if self.declared.coordinates == "maximal":
-            return None
+        return None if self.declared.coordinates == "maximal" else self.spanning
+
+    @cached_property
+    def spanning(self) -> SpanningTree:
+        """Joints that span a tree, whatever the coordinates."""
         # joints need the poses of the tree, and the tree needs the ends of joints: those come from
         # the same mechanism in maximal coordinates
         joints = self.declared.maximal.compiled.joints
@@ -103,6 +108,17 @@ class CompiledMechanism:
             )
 
         return SpanningTree(self.declared.joints, ends, self.geometry, build)
+
+    @cached_property
+    def loops(self) -> LoopDecisions:
+        """What is kept of the rows of joints that close loops."""
+        if self.declared.d == 2:
+            return LoopDecisions()
+        tree = self.spanning
+        chains = [tree.closed_chain(n) for n in tree.ends if n not in tree.carrying]
+        found = decided(chains, self.declared.parallel)
+        # in maximal coordinates rows that are met exactly stay: joints share what they transmit
+        return found if self.tree is not None else found.inexact
 
     # --- forces
 
@@ -170,7 +186,9 @@ class CompiledMechanism:
         # the rough start is one of maximal coordinates, and so are phases taken from it
         joints = self.declared.maximal.compiled.joints
         points = {k: np.asarray(x) for k, x in places.items()}
+        keep = self.joints.kept_rows(self.loops.keep, self._carrying)
         return {
+            **({"keep": keep} if keep else {}),
             **self.bodies.params,
             **places,
             "sizes": joints.option_values(self.geometry.q, points),
@@ -181,16 +199,23 @@ class CompiledMechanism:
     @cached_property
     def constraints(self) -> tuple[AbstractConstraint, ...]:
         """Joints of a kind under one function, then drives."""
-        carrying = self.tree.carrying if self.tree is not None else ()
         drives = [
             drive_constraint(name, drive, self.joints, self.rate)
             for name, drive in self.declared.drives.items()
         ]
-        return (*self.joints.constraints(self.rate, carrying), *drives)
+        found = self.joints.constraints(self.rate, self._carrying, self.loops.keep)
+        return (*found, *drives)
+
+    @property
+    def _carrying(self) -> set[str]:
+        """Names of joints that are no constraints."""
+        return self.tree.carrying if self.tree is not None else set()
 
     @cached_property
     def model(self) -> Model:
         """The mechanism as a `zw.Model`, with its servo if it has one."""
+        for sentence in self.loops.locked:
+            warnings.warn(f"{self.declared.name}: {sentence}.", stacklevel=4)
         made = self.model_with((), self.servo)
         # made anew from what was declared: what is kept for a model must not hold it
         declared = dataclasses.replace(self.declared)

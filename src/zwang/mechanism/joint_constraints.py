@@ -14,6 +14,7 @@ from zwang.mechanism.expression import Expression
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.geometry import Geometry
 from zwang.mechanism.joint_kind import JointEquations, JointKind
+from zwang.mechanism.loop_rows import projected_rows, projectors
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import (
     SLIDE,
@@ -142,13 +143,17 @@ class JointConstraints:
     # --- constraints
 
     def constraints(
-        self, rate: Callable, without: Collection[str] = ()
+        self,
+        rate: Callable,
+        without: Collection[str] = (),
+        keep: Collection[str] = (),
     ) -> list[AbstractConstraint]:
         """One constraint for all joints of a kind; one for each joint with a formula.
 
         Args:
             rate: `(q, v, t, p)` → q̇.
             without: names of joints that are no constraints.
+            keep: names of joints of whose rows a part is kept (`zwang.mechanism.loop_rows`).
         """
         found: list[AbstractConstraint] = []
         for kind in JOINT_KINDS.values():
@@ -156,7 +161,18 @@ class JointConstraints:
             if kind.formulas:
                 found += [x for name in names for x in self._with_formula(name, kind, rate)]
             elif names:
-                found += self._of_one_kind(kind, names, rate)
+                found += self._of_one_kind(kind, names, rate, any(n in keep for n in names))
+        return found
+
+    def kept_rows(
+        self, keep: Mapping[str, np.ndarray], without: Collection[str]
+    ) -> dict[str, np.ndarray]:
+        """Projectors of the rows of the joints of each kind of which any has one, by kind."""
+        found = {}
+        for kind in JOINT_KINDS.values():
+            names = [name for name in self._named(kind) if name not in without]
+            if any(name in keep for name in names):
+                found[kind.name] = projectors(names, keep)
         return found
 
     def _named(self, kind: JointKind) -> list[str]:
@@ -187,7 +203,7 @@ class JointConstraints:
         return lambda *poses: tuple(x.value(pose) for x, pose in zip(chosen, poses, strict=True))
 
     def _of_one_kind(
-        self, kind: JointKind, names: list[str], rate: Callable
+        self, kind: JointKind, names: list[str], rate: Callable, projected: bool
     ) -> list[AbstractConstraint]:
         equations, found = self._equations(kind), []
         residual, slip = equations.position, equations.velocity
@@ -209,7 +225,10 @@ class JointConstraints:
             return slip(pose, rate, kind.named(numbers))
 
         def phi(q, t, p):
-            return jax.vmap(position)(numbers(p), *(x(q, p) for x in poses)).ravel()
+            rows = jax.vmap(position)(numbers(p), *(x(q, p) for x in poses))
+            if projected:
+                rows = projected_rows(p["keep"][kind.name], rows)
+            return rows.ravel()
 
         def psi(q, v, t, p):
             here, moving = value_and_rate(lambda q: poses[0](q, p), q, rate(q, v, t, p))

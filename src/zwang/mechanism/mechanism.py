@@ -12,8 +12,9 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.arguments import choice, instance, label, mapping, named, real_array, refuse
+from zwang.arguments import choice, instance, label, mapping, named, number, real_array, refuse
 from zwang.arithmetic import on_host
+from zwang.bodies.inertia import NO_BODY, impossible
 from zwang.compile.blocks import mapped
 from zwang.display import present
 from zwang.dynamics.model import Model
@@ -23,6 +24,7 @@ from zwang.mechanism.assembly import assemble, start_ends
 from zwang.mechanism.compiler import CompiledMechanism
 from zwang.mechanism.field_types import STRICT, Number, PartError, Vector
 from zwang.mechanism.geometry import Geometry
+from zwang.mechanism.loop_rows import PARALLEL
 from zwang.mechanism.relative_pose import Frames
 from zwang.mechanism.resolution import Ends
 from zwang.mechanism.schema import (
@@ -112,13 +114,14 @@ class Mechanism:
         start: where joints start, by name of the joint, or of its coordinate ("shaft.first") where
             it has several; the rest is as near to the bodies' rough places as the joints allow.
         coordinates: "maximal" (every body's) or "joint".
+        parallel: angle up to which axes of joints in a closed loop count as parallel, or as meeting
+            in a point [rad] (`zwang.mechanism.loop_rows`); 0 keeps every row of every joint.
         parameters: numbers for formulas, by name; traced, so that other ones compile nothing.
         run, look: how to run and draw it.
         name, description, source, tags: for people.
 
     Raises:
         PartError: for a part that makes no sense, naming it.
-
     Example:
         >>> mechanism = Mechanism(
         ...     bodies={"rod": Link(length=1.0, angle=0.5)},
@@ -141,6 +144,7 @@ class Mechanism:
     gravity: Vector | None = None
     start: dict[str, Begin] = dataclasses.field(default_factory=dict)
     coordinates: Literal["maximal", "joint"] = "maximal"
+    parallel: Number = PARALLEL
     parameters: dict[str, Number] = dataclasses.field(default_factory=dict)
     run: Settings = Settings()
     look: Look = Look()
@@ -185,6 +189,7 @@ class Mechanism:
                 real_array(x, said(f"ground[{key!r}]"), "numbers of a point")
         choice(self.world, said("world"), ("plane", "space"))
         choice(self.coordinates, said("coordinates"), ("maximal", "joint"))
+        number(self.parallel, said("parallel"), least=0.0, unit="rad")
         if self.gravity is not None and np.ndim(real_array(self.gravity, said("gravity"))) != 1:
             refuse(said("gravity"), self.gravity, f"{self.d} numbers")
         label(self.name, said("name"))
@@ -197,6 +202,19 @@ class Mechanism:
 
     def _repr_html_(self) -> str:
         return present("notebook_of_mechanism", self)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is in the model and looks wrong, a sentence each: moments of inertia that no body
+        has, which are taken as they stand, as in robot files.
+        """
+        found = []
+        for body in self.geometry.bodies if self.d == 3 else ():
+            own = np.asarray(body.inertia, float)
+            moments = impossible(body.mass, np.diag(own) if own.ndim == 1 else own)
+            if moments is not None:
+                found.append(f"{body.name} ({', '.join(f'{x:.3g}' for x in moments)} kg·m²)")
+        return (f"{NO_BODY}: {'; '.join(found)}",) if found else ()
 
     @property
     def d(self) -> int:

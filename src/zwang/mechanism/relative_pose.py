@@ -21,6 +21,10 @@ from jaxtyping import Array, Float
 from zwang.arithmetic import xp
 from zwang.bodies.rotation import IDENTITY, rotation_matrix
 
+HALF_TURN = 1e-6
+"""Twice the cosine of half an angle below which it counts as half a turn, at which no axis
+differs from its opposite."""
+
 
 class RelativePose(NamedTuple):
     """Pose of point b relative to point a; see above."""
@@ -123,6 +127,15 @@ def rotation_sines(rotation: Float[Array, "3 3"]) -> Float[Array, " 3"]:
             rotation[1, 0] - rotation[0, 1],
         ]
     )
+
+
+def rotation_chords(rotation: Float[Array, "3 3"]) -> Float[Array, " 3"]:
+    """Rotation axis times the chord 2 sin(θ/2) of the angle: it grows up to half a turn, where the
+    sine is zero again, and vanishes at no rotation alone.
+    """
+    # 1 + trace = 4 cos²(θ/2); at half a turn the sines vanish as it does
+    cosine = xp.sqrt(xp.maximum(1.0 + xp.trace(rotation), HALF_TURN**2)) / 2
+    return rotation_sines(rotation) / cosine
 
 
 def axes_parallel(rotation: Float[Array, "3 3"]) -> Float[Array, " 2"]:

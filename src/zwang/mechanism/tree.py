@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, cast
 
 import jax
@@ -24,6 +25,7 @@ from zwang.bodies.tree.free_system import TreeEquations
 from zwang.equations.state import State
 from zwang.mechanism.geometry import Geometry
 from zwang.mechanism.joint_kind import JointEquations
+from zwang.mechanism.loop_rows import ClosedChain
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import RelativePose, frames, relative_poses
 from zwang.mechanism.schema import Joint
@@ -73,9 +75,8 @@ class SpanningTree:
         build: branches → `BodyTree`.
 
     Attributes:
-        carriers: how each body is carried, parents first.
-        tree: the `BodyTree`; its order of bodies is that of `carriers`.
-        poses: `(q, p)` → the bodies as `zwang.mechanism.relative_pose.frames` takes them.
+        carriers: how each body is carried, parents first, which is the order of `branches` and of
+            `tree`.
     """
 
     def __init__(
@@ -90,12 +91,25 @@ class SpanningTree:
         self._points = np.array(
             [_motion(o, a) for o, a in zip(geometry.offset, geometry.orientation, strict=True)]
         )
-        self.tree: BodyTree = build(self._branches())
-        self.at_bodies = jax.jit(self.body_state)
+        self._build = build
         # the tree orders bodies from the root outwards, the mechanism as they were declared
         order = {self.geometry.bodies[by.body].name: i for i, by in enumerate(self.carriers)}
         self.order = np.array([order[body.name] for body in geometry.bodies])
-        self.poses = TreePoses(self.tree.equations, self.order, geometry.d)
+
+    @cached_property
+    def tree(self) -> BodyTree:
+        """The bodies in joint coordinates."""
+        return self._build(self.branches)
+
+    @cached_property
+    def poses(self) -> TreePoses:
+        """`(q, p)` → the bodies as `zwang.mechanism.relative_pose.frames` takes them."""
+        return TreePoses(self.tree.equations, self.order, self.geometry.d)
+
+    @cached_property
+    def at_bodies(self) -> Callable:
+        """`body_state` as a program."""
+        return jax.jit(self.body_state)
 
     @property
     def carried(self) -> np.ndarray:
@@ -130,7 +144,10 @@ class SpanningTree:
             for n, j in self.joints.items()
             if n in self.ends and JOINT_KINDS[j.kind].carries(self.geometry.d)
         ]
-        # joints in the order of the file, so that the coordinates do not depend on names
+        # a ball joint closes a loop of hinges, whose group of motions it would hide if it carried a
+        # body of it (`zwang.mechanism.loop_rows`)
+        able.sort(key=lambda n: any(x.coordinate.unit == "1" for x in self._equations(n).freedoms))
+        # otherwise in the order of the file, so that the coordinates do not depend on names
         while len(carriers) < ground:
             by = next(self._next(able, carried, carrier), None)
             if by is None:
@@ -148,7 +165,9 @@ class SpanningTree:
             if (a in carried) != (b in carried):
                 yield Carrier(b, a, name) if a in carried else Carrier(a, b, name, reverse=True)
 
-    def _branches(self) -> list[Branch]:
+    @cached_property
+    def branches(self) -> list[Branch]:
+        """The bodies at q = 0 with the joints that carry them."""
         home, made = {len(self.geometry.bodies): np.eye(4)}, []
         for by in self.carriers:
             body = self.geometry.bodies[by.body]
@@ -179,6 +198,30 @@ class SpanningTree:
                 )
             )
         return made
+
+    def closed_chain(self, name: str) -> ClosedChain:
+        """A joint that carries no body, with the joints between its two bodies."""
+        parent = {by.body: by.parent for by in self.carriers}
+        branch = dict(zip(parent, self.branches, strict=True))
+
+        def above(body: int) -> list[int]:
+            return [body, *above(parent[body])] if body in parent else []
+
+        bodies = [int(self.geometry.carrier[i]) for i in self.ends[name]]
+        homes = [branch[b].frame if b in branch else np.eye(4) for b in bodies]
+        first, second = (
+            home @ self._points[i] for home, i in zip(homes, self.ends[name], strict=True)
+        )
+        between = set(above(bodies[0])) ^ set(above(bodies[1]))
+        carried = [x for b, x in branch.items() if b in between]
+        return ClosedChain(
+            name,
+            JOINT_KINDS[self.joints[name].kind],
+            {joint: twist for b in carried for joint, twist in b.joints.items()},
+            first,
+            second,
+            np.array([b.center for b in carried]).reshape(-1, 3),
+        )
 
     def _carried(self, by: Carrier, home: dict) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """A body's place at q = 0 and the twists that carry it, by name."""

@@ -11,7 +11,8 @@
 | `builder` | instructions: constants folded, equal expressions shared, basic blocks |
 | `functions` | functions of one and two numbers |
 | `text` | the function in LLVM's language |
-| `machine` | object code and its place in this process, by llvmlite |
+| `translate` | its object code, by llvmlite |
+| `machine` | object code in this process; faster code from another one |
 | `types` | types of elements |
 """
 

@@ -49,11 +49,16 @@ class Value:
 
 @dataclasses.dataclass(eq=False)
 class Block:
-    """A basic block: its instructions in order, and how it ends."""
+    """A basic block: its instructions in order, and how it ends.
+
+    Attributes:
+        left_from: label of its last part, where its text is cut into several.
+    """
 
     label: str
     instructions: list[Value] = dataclasses.field(default_factory=list)
     end: tuple[str, tuple] | None = None
+    left_from: str = ""
 
 
 @dataclasses.dataclass(eq=False)

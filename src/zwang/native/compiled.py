@@ -20,8 +20,9 @@ from zwang.native import rules as rules
 from zwang.native.arrays import Memory, fill, row_major, scalars
 from zwang.native.builder import ALIGNMENT, Buffer, Builder
 from zwang.native.errors import NotNativeError
-from zwang.native.machine import Code, has_fused, object_code
+from zwang.native.machine import Code, optimized_apart
 from zwang.native.text import module_text
+from zwang.native.translate import has_fused, object_code
 from zwang.native.types import register_type
 from zwang.native.walk import emit
 
@@ -57,7 +58,7 @@ class NativeFunction:
     """A function of arrays as machine code; other threads run while it is called.
 
     It is translated at once, which takes 10 µs an instruction, and runs half as fast as it might.
-    Where its calls have taken longer than it takes to optimize it, that is done in another thread;
+    Where its calls have taken longer than it takes to optimize it, that is done in another process;
     both give the same bits.
 
     Args:
@@ -71,7 +72,7 @@ class NativeFunction:
         self.stored = stored
         self._code = Code(stored.binary, ENTRY, stored.routines)
         self._spent, self._worth = 0.0, OPTIMIZING * stored.instructions
-        self._optimizer: threading.Thread | None = None
+        self._asked = False
         self.optimized: Callable[[Stored], None] | None = None
         self._dtypes = [np.dtype(name) for _, name in stored.arguments]
         self._results = [(shape, np.dtype(name)) for shape, name in stored.results]
@@ -153,23 +154,27 @@ class NativeFunction:
 
     def _used(self, seconds: float) -> None:
         """Take into account how long the code has run: from some time on it is optimized."""
-        if self.stored.level == 0 and self._optimizer is None:
+        if self.stored.level == 0 and not self._asked:
             self._spent += seconds
             if self._spent > self._worth:
-                self._optimizer = threading.Thread(target=self.optimize, daemon=True)
-                self._optimizer.start()
+                self._asked = True
+                optimized_apart(zlib.decompress(self.stored.text).decode(), self._replaced)
 
     def optimize(self) -> None:
-        """Replace the code by a faster one, which gives the same bits."""
-        binary = object_code(zlib.decompress(self.stored.text).decode(), 1)
-        code = Code(binary, ENTRY, self.stored.routines)
-        self.stored, self._code = self.stored._replace(binary=binary, level=1), code
+        """Replace the code at once by a faster one, which gives the same bits."""
+        self._replaced(object_code(zlib.decompress(self.stored.text).decode(), 1))
+
+    def _replaced(self, binary: bytes) -> None:
+        self._code = Code(binary, ENTRY, self.stored.routines)
+        self.stored = self.stored._replace(binary=binary, level=1)
         if self.optimized is not None:
             self.optimized(self.stored)
 
 
-OPTIMIZING = 60e-6
-"""Seconds that it takes to optimize an instruction."""
+OPTIMIZING = 20e-6
+"""Seconds of calls, for each instruction, from which on a function is optimized on another core: a
+third of the time that it takes.
+"""
 AT_ONCE = 600
 """Instructions of a function that is optimized before its first call."""
 

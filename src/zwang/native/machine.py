@@ -1,51 +1,19 @@
-"""Machine code from LLVM's language, by llvmlite: no compiler has to be installed."""
+"""Machine code in this process."""
 
 from __future__ import annotations
 
+import atexit
 import ctypes
-import functools
-from collections.abc import Iterable
-from typing import Any
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import llvmlite.binding as llvm
 
 from zwang.native.library import provide
-
-
-@functools.cache
-def host() -> tuple[Any, str, str]:
-    """The target of this machine, the name of its processor, and what that can do."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    features = llvm.get_host_cpu_features()
-    return llvm.Target.from_default_triple(), llvm.get_host_cpu_name(), features.flatten()
-
-
-@functools.cache
-def has_fused() -> bool:
-    """Whether this processor has fused multiply-adds."""
-    host()
-    features = llvm.get_host_cpu_features()
-    return bool(features.get("fma") or llvm.get_default_triple().startswith(("aarch64", "arm64")))
-
-
-def object_code(text: str, level: int) -> bytes:
-    """An object file of a module.
-
-    Args:
-        level: 0 for code at once, 1 for fast code.
-    """
-    target, cpu, features = host()
-    module = llvm.parse_assembly(text)
-    machine = target.create_target_machine(
-        cpu=cpu, features=features, opt=level, jit=True, reloc="pic", codemodel="small"
-    )
-    module.triple, module.data_layout = machine.triple, str(machine.target_data)
-    if level:
-        options = llvm.create_pipeline_tuning_options(speed_level=level)
-        builder = llvm.create_pass_builder(machine, options)
-        builder.getModulePassManager().run(module, builder)
-    return machine.emit_object(module)
+from zwang.native.translate import host
 
 
 class Code:
@@ -75,3 +43,44 @@ class Code:
         self.address = self._engine.get_function_address(name)
         self.call = self._signature(self.address)
         self.call_members = self._of_members(self._engine.get_function_address(f"{name}_members"))
+
+
+SCRIPT = Path(__file__).with_name("translate.py")
+_one_at_a_time = threading.Lock()
+_running: set[subprocess.Popen] = set()
+
+
+def optimized_apart(text: str, then: Callable[[bytes], None]) -> None:
+    """Translate a module into fast code in a process of its own, and call `then` with it, in a
+    thread; nothing happens where that process cannot be started or fails.
+    """
+
+    def wait() -> None:
+        with _one_at_a_time:
+            try:
+                process = subprocess.Popen(
+                    [sys.executable, "-I", str(SCRIPT)],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                )
+            except OSError:
+                return
+            _running.add(process)
+            try:
+                binary, _ = process.communicate(text.encode())
+            except (OSError, ValueError):
+                return
+            finally:
+                _running.discard(process)
+        if process.returncode == 0 and binary:
+            then(binary)
+
+    threading.Thread(target=wait, name="zwang optimizer", daemon=True).start()
+
+
+@atexit.register
+def _end_running() -> None:
+    """A process ends when its work has ended, and not when its code is optimized."""
+    for process in list(_running):
+        process.kill()

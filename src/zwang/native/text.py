@@ -40,7 +40,7 @@ def line(x: Value) -> str:
     operation, t, given = x.operation, x.type, x.operands
     name, _, rest = operation.partition(" ")
     if name == "phi":
-        ways = ", ".join(f"[ {operand(t, v)}, %{block.label} ]" for v, block in given)
+        ways = ", ".join(f"[ {operand(t, v)}, %{block.left_from} ]" for v, block in given)
         return f"{x.name} = phi {t} {ways}"
     if name == "store":
         return f"store {rest} {operand(rest, given[0])}, ptr {given[1].name}"
@@ -85,20 +85,30 @@ def end(block: Block) -> str:
     return f"br i1 {operand('i1', condition)}, label %{yes.label}, label %{no.label}"
 
 
+LONGEST = 500
+"""Instructions of a basic block; LLVM's time for one grows with the square of its length."""
+
+
 def module_text(b: Builder, name: str) -> tuple[str, int]:
     """The module of a function, and the number of its instructions."""
-    needed, count, lines = used(b), 0, []
+    needed, lines = used(b), []
+    kept = {block: [x for x in block.instructions if x in needed] for block in b.blocks}
+    for block in b.blocks:  # a block is left from its last part
+        parts = max(len(kept[block]) - 1, 0) // LONGEST
+        block.left_from = f"{block.label}_{parts}" if parts else block.label
     for block in b.blocks:
         lines.append(f"{block.label}:")
-        for x in block.instructions:
-            if x in needed:
-                lines.append("  " + line(x))
-                count += 1
+        for k, x in enumerate(kept[block]):
+            if k and k % LONGEST == 0:
+                part = f"{block.label}_{k // LONGEST}"
+                lines += [f"  br label %{part}", f"{part}:"]
+            lines.append("  " + line(x))
         lines.append("  " + end(block))
     head = f"define void @{name}(ptr noalias %in, ptr noalias %out, ptr noalias %work) #0 {{"
     parts = [*b.constants, head, *lines, "}", MEMBERS.replace("NAME", name)]
     parts += sorted(set(b.calls.values()))
-    return "\n".join([*parts, 'attributes #0 = { nounwind "no-builtins" }', ""]), count
+    text = "\n".join([*parts, 'attributes #0 = { nounwind "no-builtins" }', ""])
+    return text, sum(map(len, kept.values()))
 
 
 MEMBERS = """

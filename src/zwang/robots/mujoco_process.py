@@ -1,9 +1,9 @@
-"""A program: compile a URDF or MJCF file by MuJoCo and save the result as one binary file.
+"""A program: compile an MJCF file by MuJoCo and save the result as one binary file.
 
 Run by `zwang.robots.mujoco_reader` in a process of its own, because MuJoCo ends its process for
 some files and never comes back from others. Nothing of zwang is imported here.
 
-    python mujoco_process.py FILE RESULT FORMAT FLOATING MEMORY BYTES SECONDS BODIES
+    python mujoco_process.py FILE RESULT FLOATING MEMORY BYTES SECONDS BODIES
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ UNKNOWN = "Caught an unknown exception!"
 sizes that no array can have."""
 
 
-def main(path: str, result: str, form: str, floating: str, *limits: str) -> str | None:
+def main(path: str, result: str, floating: str, *limits: str) -> str | None:
     """What is wrong with a file, or None."""
     memory, size, seconds, bodies = map(int, limits)
     _limit(memory, size, seconds)
@@ -28,23 +28,24 @@ def main(path: str, result: str, form: str, floating: str, *limits: str) -> str 
     mujoco: Any = importlib.import_module("mujoco")
 
     try:
-        if form == "urdf":
-            with open(path, encoding="utf-8-sig") as file:
-                spec = mujoco.MjSpec.from_string(file.read())
-        else:
-            spec = mujoco.MjSpec.from_file(path)
+        spec = mujoco.MjSpec.from_file(path)
         spec.compiler.fusestatic = False
-        if form == "urdf":  # inertias of a URDF are given; meshes are for pictures, may be missing
-            never = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
-            spec.compiler.inertiafromgeom = never
-            for part in [*spec.geoms, *spec.meshes]:
-                spec.delete(part)
         number = len(spec.bodies)
         if number > bodies:
             return f"has {number} bodies, expected at most {bodies}."
         if floating == "floating" and (wrong := _free(spec)):
             return wrong
-        model = spec.compile()
+        try:
+            model = spec.compile()
+        except ValueError:
+            lost, wrong = _drop_missing(mujoco, spec, path)
+            if wrong:
+                return wrong
+            if not lost:
+                raise
+            model = spec.compile()
+            with open(f"{result}.lost", "w", encoding="utf-8") as file:
+                file.write("\n".join(lost))
         if mujoco.mj_sizeModel(model) > size:  # mj_saveModel does not say that it failed
             return (
                 f"its compiled model has more than {size} bytes; take smaller pictures and meshes."
@@ -55,11 +56,14 @@ def main(path: str, result: str, form: str, floating: str, *limits: str) -> str 
     except MemoryError:
         return too_much
     except Exception as error:
-        said = " ".join(str(error).split())
-        if said == UNKNOWN:
+        if str(error) == UNKNOWN:
             return f"MuJoCo ends without a reason; most probably, {too_much}"
-        return f"{said}: {too_much}" if "llocate memory" in said else said
+        return f"{_said(error)}: {too_much}" if "llocate memory" in str(error) else _said(error)
     return None
+
+
+def _said(error: Exception) -> str:
+    return f"MuJoCo, which reads MJCF, says: {' '.join(str(error).split())}"
 
 
 def _limit(memory: int, size: int, seconds: int) -> None:
@@ -88,6 +92,73 @@ def _free(spec) -> str | None:
             name, count = f"base {count}", count + 1
         body.add_freejoint(name=name)
     return None
+
+
+def _drop_missing(mujoco: Any, spec: Any, path: str) -> tuple[list[str], str | None]:
+    """Take meshes, height fields, skins and textures out of a model whose files are missing.
+
+    Args:
+        mujoco: the package.
+        spec: the model, an `MjSpec`, which is changed.
+        path: its file.
+
+    Returns:
+        The files that are not there, and a sentence if the mass of a body was to come from one.
+    """
+    folder = os.path.dirname(os.path.abspath(path))
+
+    def missing(file: str, below: str) -> bool:
+        name = os.path.basename(file) if spec.strippath else file
+        return bool(file) and not os.path.exists(os.path.join(folder, below, name))
+
+    meshes = {m.name or _stem(m.file): m.file for m in spec.meshes if missing(m.file, spec.meshdir)}
+    fields = {h.name or _stem(h.file): h.file for h in spec.hfields if missing(h.file, "")}
+    lost = [*meshes.values(), *fields.values()]
+    for geom in [*spec.geoms]:
+        if geom.meshname in meshes and _has_mass(mujoco, spec, geom):
+            return lost, (
+                f"the mesh {meshes[geom.meshname]} is not there, from which the mass of body "
+                f"{geom.parent.name!r} is to be found; put it there, or give the body <inertial>."
+            )
+        if geom.meshname in meshes or geom.hfieldname in fields:
+            spec.delete(geom)
+    for part in [*spec.meshes, *spec.hfields]:
+        if (part.name or _stem(part.file)) in (meshes | fields):
+            spec.delete(part)
+    for skin in [*spec.skins]:
+        if missing(skin.file, spec.meshdir):
+            lost.append(skin.file)
+            spec.delete(skin)
+    for texture in spec.textures:
+        files = [f for f in [texture.file, *texture.cubefiles] if missing(f, spec.texturedir)]
+        if files:
+            # materials refer to it, so that it stays as one color
+            lost += files
+            texture.file, texture.cubefiles = "", [""] * len(texture.cubefiles)
+            texture.builtin = mujoco.mjtBuiltin.mjBUILTIN_FLAT
+            texture.width = texture.height = texture.width or 1
+    return lost, None
+
+
+def _stem(file: str) -> str:
+    return os.path.splitext(os.path.basename(file))[0]
+
+
+def _has_mass(mujoco: Any, spec: Any, geom: Any) -> bool:
+    """Whether a geometry adds to the mass of a body that moves."""
+    always = spec.compiler.inertiafromgeom == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
+    never = spec.compiler.inertiafromgeom == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
+    if never or (geom.parent.explicitinertial and not always):
+        return False
+    least, most = spec.compiler.inertiagrouprange
+    if geom.mass == 0 or geom.density == 0 or not least <= geom.group <= most:
+        return False
+    body = geom.parent
+    while body is not None and body.name != "world":
+        if list(body.joints):
+            return True
+        body = body.parent
+    return False
 
 
 if __name__ == "__main__":

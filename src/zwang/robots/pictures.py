@@ -8,7 +8,7 @@ import numpy as np
 
 from zwang.files import is_file
 from zwang.robots.description import Description
-from zwang.robots.text import found, of_quaternion, shape
+from zwang.robots.text import COLORS, color_of, found, of_quaternion, shape
 
 SHAPES = {
     "SPHERE": ("sphere", lambda a, b, c: (a,)),
@@ -27,7 +27,7 @@ def add_shapes(mujoco, model, bodies: list[str], made: Description, path: Path) 
     seen = [
         g for g in range(model.ngeom) if not (model.geom_contype[g] or model.geom_conaffinity[g])
     ] or range(model.ngeom)
-    odd = []
+    odd, colorless = [], []
     for g in seen:
         kind, body = (
             mujoco.mjtGeom(model.geom_type[g]).name.removeprefix("mjGEOM_"),
@@ -36,7 +36,9 @@ def add_shapes(mujoco, model, bodies: list[str], made: Description, path: Path) 
         frame = of_quaternion(model.geom_pos[g], model.geom_quat[g])
         material = model.geom_matid[g]
         # a material overrides the color of the geometry
-        color = model.mat_rgba[material] if material >= 0 else model.geom_rgba[g]
+        given = model.mat_rgba[material] if material >= 0 else model.geom_rgba[g]
+        if (color := color_of(given)) is None:
+            colorless.append(body)
         if kind == "MESH":  # MuJoCo moves a mesh to its center of mass
             k = model.geom_dataid[g]
             frame = frame @ np.linalg.inv(of_quaternion(model.mesh_pos[k], model.mesh_quat[k]))
@@ -56,6 +58,7 @@ def add_shapes(mujoco, model, bodies: list[str], made: Description, path: Path) 
         else:
             odd.append(f"{kind.lower()} of {body}")
     made.leave_out("geometries without a picture", odd)
+    made.leave_out(COLORS, colorless)
 
 
 def _beside(file: str, path: Path) -> str:

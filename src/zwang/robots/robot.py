@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -12,20 +13,24 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.arguments import flag
+from zwang.arguments import flag, number
 from zwang.bodies import BodyTree
 from zwang.bodies.body import entry
 from zwang.call import misfits_named
 from zwang.display import present
-from zwang.dynamics.initial_conditions import consistent_state
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint, Holonomic
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.files.reading import file_name, shown_path
+from zwang.mechanism.loop_rows import PARALLEL, ClosedChain, decided, projected_rows, projectors
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import RelativePose
-from zwang.robots.description import Description
+from zwang.robots.configuration import configured
+from zwang.robots.description import Description, Loop
+from zwang.robots.judgement import notes
+from zwang.robots.loop_forces import LoopForces
+from zwang.robots.text import parsed
 from zwang.simulation.results.presentation import keep_presentation
 from zwang.tracing import returned
 
@@ -34,7 +39,7 @@ FORMATS = (".urdf", ".xml", ".mjcf", ".sdf")
 
 
 @partial(misfits_named, name="robot")
-def read(path: Path | str, *, floating: bool | None = None) -> Robot:
+def read(path: Path | str, *, floating: bool | None = None, parallel: float = PARALLEL) -> Robot:
     """Read a robot: a URDF, MJCF or SDF file.
 
     Trees, inertias, armature, damping, springs of joints, loops, couplings (equality constraints,
@@ -45,28 +50,58 @@ def read(path: Path | str, *, floating: bool | None = None) -> Robot:
         path: the file; .urdf, .xml or .mjcf (URDF or MJCF, by what is in it) or .sdf.
         floating: whether bodies that no joint carries move freely or are held; as the file's format
             has it by default: held in URDF and MJCF, free in SDF.
+        parallel: angle up to which axes of hinges in a closed loop count as parallel, or as meeting
+            in a point [rad]; what the linkage then meets by itself is taken out of the loop's rows
+            and listed by `Robot.unsupported`. 0 takes the file at its word and keeps every row
+            hard.
+
+    Warns:
+        UserWarning: for a loop whose axes are off by more, but by so little that exact ones were
+            most probably meant.
 
     Raises:
         ModelError: one sentence for a file that cannot be read.
     """
     path = file_name(path, "robot: path")
     floating = None if floating is None else flag(floating, "robot: floating")
+    parallel = number(parallel, "robot: parallel", least=0.0, unit="rad")
     if path.suffix.lower() not in FORMATS:
         raise ModelError(
             f"{shown_path(path)} is no robot file; expected one that ends in {', '.join(FORMATS)}."
         )
     if not os.path.lexists(path):
         raise ModelError(f"there is no file {shown_path(path)}.")
-    if path.suffix.lower() == ".sdf":
-        from zwang.robots.sdf import read as reader
-    else:
-        from zwang.robots.mujoco_reader import read as reader
-    description = reader(path, floating=floating)
+    description = _described(path, floating)
     if not any(b.joints for b in description.branches):
         raise ModelError(
             f"{path}: no joint moves any of the bodies; give a joint, or floating=True."
         )
-    return Robot(description)
+    description.parallel = parallel
+    robot = Robot(description)
+    for sentence in robot.warnings:
+        warnings.warn(f"{shown_path(path)}: {sentence}.", stacklevel=3)
+    return robot
+
+
+def _described(path: Path, floating: bool | None) -> Description:
+    """Read a file by the reader of its format, which its root element says."""
+    root = None if path.suffix.lower() == ".sdf" else parsed(path)[1]
+    if root is None or root.tag == "sdf":
+        from zwang.robots.sdf import read as read_sdf
+
+        return read_sdf(path, floating=floating)
+    if root.tag == "robot":
+        from zwang.robots.urdf import read as read_urdf
+
+        return read_urdf(path, root, floating=floating)
+    if root.tag != "mujoco":
+        raise ModelError(
+            f"{shown_path(path)}: its root is the element {root.tag:.40}, expected robot (URDF), "
+            "mujoco (MJCF) or sdf."
+        )
+    from zwang.robots.mujoco_reader import read as read_mjcf
+
+    return read_mjcf(path, root, floating=floating)
 
 
 class Robot:
@@ -86,6 +121,12 @@ class Robot:
         params: its parameters.
         actuators: names of the file's actuators.
         unsupported: what the file has and this model has not, a sentence each.
+        notes: what is in the model and may be wrong in the file, or hard to run, a sentence each.
+        ranges: least and greatest coordinate [rad, m] by joint, as the file has them; the model has
+            no limits.
+        keyframes: names of the file's configurations, for `state`.
+        warnings: loops that are most probably locked by the round-off of their file, a sentence
+            each.
         shapes: what bodies look like, by body a tuple of `Shape`.
 
     Example:
@@ -95,22 +136,32 @@ class Robot:
 
     def __init__(self, description: Description):
         self.description, self.name = description, description.name
-        self.unsupported = tuple(description.unsupported)
+        self.ranges, self.keyframes = dict(description.ranges), tuple(description.keyframes)
         self.shapes = {body: tuple(shapes) for body, shapes in description.shapes.items()}
         self.actuators = tuple(description.actuators)
+        bare = BodyTree(description.branches, gravity=list(description.gravity))
+        self._others = LoopForces(description, bare)
         # without control: its numbers and names are what everything below refers to
         self.tree = self._tree(None)
+        chains = [self._chain(name, loop) for name, loop in description.loops.items()]
+        self._rows = decided(chains, description.parallel)
+        self.warnings = self._rows.locked
+        self.unsupported = (*description.unsupported, *self._rows.notes)
         self.params = {
             **self.tree.params,
-            "damping": self._filled(description.damping, "velocity", np.zeros(self.tree.system.nv)),
-            "stiffness": self._filled(
+            "damping": self.filled(description.damping, "velocity", np.zeros(self.tree.system.nv)),
+            "stiffness": self.filled(
                 description.stiffness, "coordinate", np.zeros(self.tree.system.nq)
             ),
-            "rest": self._filled(description.rest, "coordinate", np.zeros(self.tree.system.nq)),
+            "rest": self.filled(description.rest, "coordinate", np.zeros(self.tree.system.nq)),
             "actuation": self._columns(),
-            "loops": self._loop_frames(),
+            "loops": self._loop_numbers(),
             "couplings": self._coupling_numbers(),
+            **({"forces": self._others.params} if self._others.params else {}),
         }
+        followers = {n for x in description.couplings.values() for n in x.first}
+        found = notes(self.tree, self.params["damping"], followers)
+        self.notes = (*description.notes, *found)
 
     def __str__(self) -> str:
         """Its coordinates, loops and actuators, and what its file has beyond the model."""
@@ -121,7 +172,8 @@ class Robot:
     def _repr_html_(self) -> str:
         return present("notebook_of_robot", self)
 
-    def _filled(self, given: dict, which: str, values: np.ndarray) -> np.ndarray:
+    def filled(self, given: dict, which: str, values: np.ndarray) -> np.ndarray:
+        """Values by joint at their entries of q ("coordinate") or v ("velocity")."""
         for name, x in given.items():
             values[getattr(self.tree, which)(name)] = x
         return values
@@ -134,8 +186,12 @@ class Robot:
         return B
 
     def _tree(self, control: Callable | None) -> BodyTree:
+        made, others = self.description, self._others
+        dampers = others.force if others.damped else None
+
         def force(q, v, t, p):
             damped = -p["damping"] * v
+            damped = damped if dampers is None else damped + dampers(q, v, t, p)
             return damped if control is None else damped + p["actuation"] @ applied(q, v, t, p)
 
         def applied(q, v, t, p):
@@ -150,13 +206,16 @@ class Robot:
                 )
             return u
 
-        made = self.description
+        def potential(q, t, p):
+            return _springs(q, t, p) + others.energy(q, t, p)
+
+        sprung = any(made.stiffness.values())
         return BodyTree(
             made.branches,
             gravity=list(made.gravity),
             armature=made.armature,
             force=force,
-            potential=_springs if any(made.stiffness.values()) else None,
+            potential=potential if others.stored else _springs if sprung else None,
         )
 
     # --- actuators
@@ -177,15 +236,46 @@ class Robot:
 
     # --- constraints
 
-    def _loop_frames(self) -> dict:
-        """Frames of both ends of all loops of a kind, on their bodies, shapes (n, 4, 4)."""
-        frames: dict = {}
-        for loop in self.description.loops.values():
+    def _chain(self, name: str, loop: Loop) -> ClosedChain:
+        """A loop with the joints between its two bodies."""
+        branches = {b.name: b for b in self.tree.branches}
+
+        def above(body: str | None) -> list[str]:
+            return [] if body is None else [body, *above(branches[body].parent)]
+
+        def frame(end: tuple[str | None, np.ndarray]) -> np.ndarray:
+            body, at = end
+            own = None if body is None else branches[body].frame
+            return np.asarray(at if own is None else own @ at)
+
+        between = set(above(loop.first[0])) ^ set(above(loop.second[0]))
+        carried = [branches[x] for x in branches if x in between]
+        return ClosedChain(
+            name,
+            JOINT_KINDS[loop.kind],
+            {joint: twist for b in carried for joint, twist in b.joints.items()},
+            frame(loop.first),
+            frame(loop.second),
+            np.array([b.center for b in carried]).reshape(-1, 3),
+        )
+
+    def _loop_numbers(self) -> dict:
+        """Frames of both ends of all loops of a kind, on their bodies, shapes (n, 4, 4), the
+        numbers of kinds that have some, (n, numbers), and what is kept of their rows, (n, rows,
+        rows), where it is not everything.
+        """
+        numbers: dict = {}
+        loops = self.description.loops
+        for loop in loops.values():
             for side, (_, frame) in (("first", loop.first), ("second", loop.second)):
-                frames.setdefault(loop.kind, {}).setdefault(side, []).append(frame)
-        return {
-            kind: {side: np.array(x) for side, x in sides.items()} for kind, sides in frames.items()
-        }
+                numbers.setdefault(loop.kind, {}).setdefault(side, []).append(frame)
+            if loop.numbers:
+                numbers[loop.kind].setdefault("numbers", []).append(loop.numbers)
+        for kind, sides in numbers.items():
+            names = [name for name, loop in loops.items() if loop.kind == kind]
+            if any(name in self._rows.found for name in names):
+                sides["keep"] = projectors(names, self._rows.keep)
+        return {k: {side: np.array(x) for side, x in sides.items()} for k, sides in numbers.items()}
 
     def _coupling_numbers(self) -> dict:
         couplings = list(self.description.couplings.values())
@@ -193,7 +283,7 @@ class Robot:
         weights = {
             side: np.array(
                 [
-                    self._filled(getattr(c, side), "coordinate", np.zeros(self.tree.system.nq))
+                    self.filled(getattr(c, side), "coordinate", np.zeros(self.tree.system.nq))
                     for c in couplings
                 ]
             )
@@ -233,7 +323,7 @@ class Robot:
         return len(self.tree.branches) if name is None else int(entry(self.tree._index, name))
 
     def _closing(self, kind: str, first: np.ndarray, second: np.ndarray) -> Callable:
-        equations = JOINT_KINDS[kind].space
+        options, equations = JOINT_KINDS[kind], JOINT_KINDS[kind].space
         assert equations is not None and equations.position is not None
         rows = equations.position
 
@@ -246,9 +336,13 @@ class Robot:
             # in the axes of the first end, in which the rows of the joint are written
             back = jnp.swapaxes(a[:, :3, :3], 1, 2)
             gap = jnp.einsum("nij,nj->ni", back, b[:, :3, 3] - a[:, :3, 3])
-            return jax.vmap(lambda gap, turn: rows(RelativePose(gap, turn), {}))(
-                gap, back @ b[:, :3, :3]
-            ).ravel()
+            own = p["loops"][kind].get("numbers", np.zeros((len(first), 0)))
+            found = jax.vmap(
+                lambda gap, turn, own: rows(RelativePose(gap, turn), options.named(own))
+            )(gap, back @ b[:, :3, :3], own)
+            if "keep" in p["loops"][kind]:
+                found = projected_rows(p["loops"][kind]["keep"], found)
+            return found.ravel()
 
         return phi
 
@@ -289,18 +383,20 @@ class Robot:
         keep_presentation(made, lambda: present("presentation_of_robot", Robot(description)))
         return made
 
-    def state(self, start: dict | None = None) -> State:
-        """The nearest state at rest that loops and couplings allow.
+    def state(self, start: Mapping | str | None = None, *, near: Mapping | None = None) -> State:
+        """The state at rest with joints where they are asked for, and the others moved least until
+        loops and couplings hold.
 
         Args:
-            start: coordinates of joints by name: a number, or a unit quaternion of a ball joint;
-                the file's own for the others.
+            start: coordinates of joints by name, which are held: a number, or a unit quaternion of
+                a ball joint; or the name of a configuration of the file, to which the nearest that
+                closes is taken.
+            near: where to begin with further joints, by name; the file's own start by default.
 
         Raises:
-            ModelError: for an unknown joint, or if the loops cannot be closed.
+            ModelError: for an unknown name, or if loops and couplings do not allow what is held.
         """
-        q = self._filled({**self.description.start, **(start or {})}, "coordinate", self.tree.home)
-        return consistent_state(self.model, q, np.zeros(self.tree.system.nv)).state
+        return configured(self, start, near)
 
     @cached_property
     def start_state(self) -> State:

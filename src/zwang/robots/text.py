@@ -5,17 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
-import jax.numpy as jnp
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from zwang.bodies.screws.twist import motion
 from zwang.bodies.shape import Shape
 from zwang.errors import ModelError
 from zwang.files import is_file, read_text
 from zwang.files.limits import limit
 from zwang.files.reading import shown_path
 from zwang.files.xml import parsed_xml
+
+PICTURES, COLORS = "pictures that cannot be drawn", "colors that are none"
+MESHES = "meshes that are not found, which are for pictures only"
+"""What is listed of pictures, which are no reason to refuse a robot."""
 
 
 def parsed(path: Path) -> tuple[str, Element]:
@@ -53,21 +55,45 @@ def numbers(text: str | None, count: int, where: str, default=None) -> np.ndarra
 
 def placed(place, angles) -> np.ndarray:
     """The rigid motion (4, 4) of a place [m] and of roll, pitch and yaw [rad] about fixed axes."""
-    return np.asarray(
-        motion(
-            jnp.asarray(Rotation.from_euler("xyz", angles).as_matrix()), jnp.asarray(place, float)
-        )
-    )
+    return _motion(place, Rotation.from_euler("xyz", angles))
 
 
 def of_quaternion(place, quaternion) -> np.ndarray:
     """The rigid motion (4, 4) of a place [m] and a quaternion (w, x, y, z)."""
-    return np.asarray(
-        motion(
-            jnp.asarray(Rotation.from_quat(np.roll(quaternion, -1)).as_matrix()),
-            jnp.asarray(place, float),
-        )
-    )
+    return _motion(place, Rotation.from_quat(np.roll(quaternion, -1)))
+
+
+def _motion(place, turned: Rotation) -> np.ndarray:
+    made = np.eye(4)
+    made[:3, :3], made[:3, 3] = turned.as_matrix(), place
+    return made
+
+
+def axes_about(axis: np.ndarray) -> np.ndarray:
+    """Axes in columns whose z is a given unit vector, turned from the original ones by the least
+    angle.
+    """
+    x, y, z = axis
+    # half way between z and the axis; 1 + z would lose its digits where they are nearly opposite
+    half = np.array([1.0 + z if z > 0 else (x * x + y * y) / (1.0 - z), -y, x, 0.0])
+    half = half / np.max(np.abs(half)) if np.any(half) else np.array([0.0, 1.0, 0.0, 0.0])
+    turned = Rotation.from_quat(np.roll(half, -1)).as_matrix()
+    return np.column_stack([*turned.T[:2], axis])
+
+
+def origin(element: Element, where: str) -> np.ndarray:
+    """The frame (4, 4) of a URDF's element in the one around it, from its `origin`."""
+    child = element.find("origin")
+    given = {} if child is None else child.attrib
+    place = numbers(given.get("xyz"), 3, where, (0, 0, 0))
+    if "quat_xyzw" not in given:
+        return placed(place, numbers(given.get("rpy"), 3, where, (0, 0, 0)))
+    if "rpy" in given:
+        raise ModelError(f"{where} has rpy and quat_xyzw, expected one of them.")
+    turned = numbers(given["quat_xyzw"], 4, where)
+    if not np.any(turned):
+        raise ModelError(f"{where}: quat_xyzw is zero, expected a quaternion.")
+    return of_quaternion(place, np.roll(turned, 1))
 
 
 def quaternion(frame: np.ndarray) -> tuple[float, ...]:
@@ -88,6 +114,15 @@ def shape(kind: str, size, frame: np.ndarray, color=None, file: str | None = Non
         None if color is None else plain(color),
         file,
     )
+
+
+def color_of(text: str | np.ndarray) -> np.ndarray | None:
+    """Red, green, blue and opacity between 0 and 1, or None for anything else."""
+    try:
+        values = numbers(text, 4, "color") if isinstance(text, str) else np.asarray(text, float)
+    except ModelError:
+        return None
+    return values if np.all((values >= 0) & (values <= 1)) else None
 
 
 def found(address: str, beside: Path) -> str:

@@ -19,6 +19,7 @@ from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.errors import Result
 from zwang.simulation.branch_start import meeting
 from zwang.simulation.conditions import refuse_undefined
+from zwang.simulation.jumps import Jump, jumps_of
 from zwang.simulation.pace import Pace, jumping_force, stiff_gain
 from zwang.simulation.reached import Clock
 from zwang.simulation.results import Steps, Switched
@@ -33,13 +34,14 @@ from zwang.simulation.switching import (
 )
 from zwang.simulation.vanishing import ENDLESS, Contradiction, vanishing
 from zwang.simulation.watch import (
+    STOPPED_BY_FRICTION,
     NearlyParallel,
     blocked,
     decisive,
     examine,
+    locked,
     loses_mass,
     remeasured,
-    rescaled,
 )
 from zwang.stepping.base import AbstractIntegrator
 from zwang.stepping.step import Progress
@@ -99,6 +101,7 @@ class RunDriver:
         parts: every accepted step; at least the last ones, where a keeper has taken the others.
         dropped: number of steps that a keeper has taken.
         turned: every change of topology.
+        jumps: every jump of the velocity beside these.
         detail: what could not be switched, or which constraints end the run, or None.
         changes: a sentence for each change of the method for A⊕.
         engine: what the steps are compiled by, once there are any.
@@ -139,6 +142,7 @@ class RunDriver:
         self.parts: list[Steps] = []
         self.dropped = 0
         self.turned: list[Switched] = []
+        self.jumps: list[Jump] = []
         self.detail: str | None = None
         self.first_step = np.nan
         self._start: Steps | None = None
@@ -157,6 +161,8 @@ class RunDriver:
         try:
             if self.keeper is not None:
                 here, done = self.keeper.begin(self, here, done)
+            if float(here.t) == t0 and not self.turned:
+                here = self._turned_at_start(here, done)
             clock = Clock(t0, float(instants[-1]), float(here.t))
             pace = Pace(float(here.t), float(instants[-1]), int(self.limit))
 
@@ -182,6 +188,8 @@ class RunDriver:
                 if not (interrupted or found is None) and self._decide(found, before):
                     here = before  # the chunk is taken once more
                     continue
+                ways = self._last_steps(), part, np.asarray(history.moved)
+                self.jumps += jumps_of(self.model, self.flow, *ways, self.tolerances)
                 self.parts.append(part)
                 done += part.samples
                 if interrupted:
@@ -278,13 +286,8 @@ class RunDriver:
         )
 
     def _decide(self, found: NearlyParallel, here: Progress) -> bool:
-        """Whether a chunk is to be taken once more, with row lengths or a method that its rows
-        need.
-        """
+        """Whether a chunk is to be taken once more, with a method that its rows need."""
         dynamics = self.flow.dynamics
-        if (flow := rescaled(self.flow, float(here.t), np.asarray(here.y))) is not self.flow:
-            self.flow = flow
-            return True
         # a method that the user chose is not changed behind his back
         if not self.changeable or type(dynamics.pseudoinverse) is not Proximal:
             return False
@@ -333,6 +336,8 @@ class RunDriver:
     def _explained(self, here: Progress, stopped: int, part: Steps, hopeless: str) -> int:
         """Why a run ends, with its `detail`; `hopeless` says why it was given up."""
         t, y = float(here.t), np.asarray(here.y)
+        if stopped in STOPPED_BY_FRICTION and locked(self.flow.dynamics, t, y):
+            return Result.PARADOX
         if stopped == Result.NOT_CONVERGED:
             flow = self.flow.with_input(on_device(part.applied[-1])) if len(part.t) else self.flow
             stopped, self.detail = blocked(self.model, flow, t, y, float(here.h))
@@ -364,6 +369,16 @@ class RunDriver:
             if began or sum(map(len, last)) > RECENT:
                 break
         return np.diff(np.concatenate(last))[-RECENT:]
+
+    def _turned_at_start(self, here: Progress, done: int) -> Progress:
+        """The start with what switches off there."""
+        switching, stops = self.switching, len(self.events.stops)
+        if switching is None or not np.any(fired := switching.fired_at_start(here, stops)):
+            return here
+        here = eqx.tree_at(lambda p: p.fired, here, fired)
+        turned = self._turn(here, self.instants[-1] - float(here.t))
+        self._add(turned, done)
+        return turned
 
     def _turn(self, here: Progress, duration: float) -> Progress:
         """Switch what is due, and what that switches in its wake at the same instant: a rope that

@@ -27,6 +27,7 @@ from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.dynamics.model import Model
 from zwang.errors import Result, SimulationError
 from zwang.simulation.driver import Keeper, RunDriver
+from zwang.simulation.jumps import sentence_of
 from zwang.simulation.listener import Listener
 from zwang.simulation.results import Run, Steps
 from zwang.simulation.run_setup import RunRequest, RunSetup, set_up
@@ -212,6 +213,7 @@ def _attributes(setup: RunSetup, driver: RunDriver, here: Progress) -> dict[str,
         "integrator": type(driver.integrator).__name__,
         "pseudoinverse": repr(driver.flow.dynamics.pseudoinverse),
         "method_changes": [x for x in (setup.change, *driver.changes) if x],
+        "velocity_jumps": sentence_of(driver.jumps, driver.model.system.energy_unit),
         "engine": driver.engine,
     }
 

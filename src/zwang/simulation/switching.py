@@ -56,9 +56,10 @@ class Switch:
         on, off: conditions, one or a list of them. A number is a time [s]. A function is an event
             where it rises through zero: to switch on it takes `(q, v, t, p)`, to switch off `(q, v,
             t, p, multipliers)`, with λ of the constraint's own rows, shape (rows,) (`Q_c = +Aᵀλ`),
-            so that a rope can go slack where its tension ends. It is looked at after every step:
-            one that rises and falls within a step is missed (`longest_step`). Instants that
-            accumulate end the run.
+            so that a rope can go slack where its tension ends. One to switch off that is positive
+            at the start counts there, one to switch on does where it rises. It is looked at after
+            every step: one that rises and falls within a step is missed (`longest_step`).
+            Instants that accumulate end the run.
         transition: "impulsive": the velocity jumps, `v⁺ = v⁻ − A⊕ψ`, a plastic impact whose energy
             loss is reported. "impact-free": refused unless the velocity meets the constraint
             already. The position must be met in any case.
@@ -201,6 +202,15 @@ class Switching:
         """The next instant of the timetable after t [s]; inf if there is none."""
         return min((at for at, _, _ in self.timetable if at > t), default=np.inf)
 
+    def fired_at_start(self, here: Progress, stops: int) -> np.ndarray:
+        """Events that count as fired at the start of a run: conditions to switch off that are met
+        there already, and would rise through zero in no step.
+        """
+        fired = np.zeros(len(here.events), bool)
+        off = [bool(condition.off) for condition in self.conditions]
+        fired[stops:] = np.array(off, bool) & (np.asarray(here.events)[stops:] > 0)
+        return fired
+
     def due(self, here: Progress, stops: int) -> dict[int, int]:
         """What turns where the loop ended: by switch, 1 to off or 0 to on."""
         now, controller_state = float(here.t), np.asarray(here.controller_state)
@@ -243,9 +253,9 @@ class Switching:
         start = begin(dynamics, state)
         self._refuse(start, [i for i, off in due.items() if not off], duration)
         after = start.placement.state
-        momentum, loss, multipliers = _impact(
+        momentum, loss, multipliers = impact(
             metric_of(dynamics, start.there.M, start.there.A),
-            start,
+            np.asarray(start.there.A),
             np.asarray(state.v),
             np.asarray(after.v),
         )
@@ -324,11 +334,11 @@ def accumulation(times: Sequence[float]) -> float:
     return float(times[-1] + intervals[-1] * ratio / (1 - ratio)) if steady else np.inf
 
 
-def _impact(
-    metric: AbstractMetric, start: Start, before: np.ndarray, after: np.ndarray
+def impact(
+    metric: AbstractMetric, A: np.ndarray, before: np.ndarray, after: np.ndarray
 ) -> tuple[np.ndarray, float, np.ndarray]:
     """`M (v⁺ − v⁻)`, the energy lost, and Λ of least norm, rows at unit length."""
-    M, A = metric.M, np.asarray(start.there.A)
+    M = metric.M
     momentum = M @ (after - before)
     # in the mass metric, so that the multipliers are of least norm independently of units
     C = A @ metric.W

@@ -16,12 +16,12 @@ from zwang.algebra.pseudoinverse import CompleteOrthogonal, Proximal
 from zwang.arrays import on_device
 from zwang.dynamics.consistency import Verdict, judge, vanishing_rows
 from zwang.dynamics.drift import Projection
-from zwang.dynamics.drift.metric import dense_mass, metric_of, rows_of
+from zwang.dynamics.drift.metric import dense_mass, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.dynamics.initial_conditions import is_light, mass_is_positive, massless
 from zwang.dynamics.model import Model
-from zwang.dynamics.motion import augmented, contradiction, row_name
+from zwang.dynamics.motion import augmented, contradiction, friction_certainty, row_name
 from zwang.dynamics.number_range import beyond_range
 from zwang.dynamics.placement import CONVERGED, place
 from zwang.dynamics.scales import measure
@@ -37,8 +37,8 @@ examines the state: three sweeps leave 1e-12 along a singular value of 1e-3."""
 PERSISTENT = 0.5
 """Part of the steps of a chunk that are suspicious before the method is changed: a singular
 configuration that is crossed makes a few of them so, and `Proximal` crosses it well."""
-OUTGROWN = 2.0
-"""A row this many times its typical length is given its present one."""
+SMALLER = 2.0
+"""Scales are measured anew where the mechanism looked this many times smaller when they were."""
 HELD = 1e-6
 """A massless direction is held by constraints if √(M + AᵀA), scaled, keeps this eigenvalue."""
 AHEAD = 1e-4
@@ -60,6 +60,11 @@ FURTHER = (0.03, 0.1, 0.3)
 """Where a cause is looked for that a fixed step may have stepped over, relative to the time."""
 NEARLY_SHRUNK = 1e-2
 """The same part where a motion has already ended for want of steps."""
+NEARLY_LOCKED = 0.02
+"""Determinant of the equations of friction, 1 without it, below which a motion that can take no
+step has come to Painlevé's paradox: forces grow without bound as it goes to 0."""
+STOPPED_BY_FRICTION = (Result.NON_FINITE, Result.STEP_TOO_SMALL, Result.NOT_CONVERGED)
+"""Ends of a motion that Painlevé's paradox may be behind."""
 BY_RANK = "pseudoinverse=zw.CompleteOrthogonal()"
 LOOKS = 24
 """Maximum number of states of a chunk that are examined, the first and the worst among them."""
@@ -89,6 +94,8 @@ def examine(
         verdict = verdict_at(
             flow.with_input(on_device(chunk.applied[i])), t, y, source[0].violation[source[1]]
         )
+        if not np.isfinite(verdict.residual):
+            continue  # the next step ends the run, with the sentence for what is not finite
         if not verdict.consistent:
             named = contradiction(model, verdict.miss)
             return Contradiction(
@@ -145,23 +152,6 @@ def decisive(dynamics: Dynamics, sigma: float, when: str) -> tuple[Dynamics, str
     return dataclasses.replace(dynamics, pseudoinverse=CompleteOrthogonal()), sentence
 
 
-def rescaled(flow: ConstrainedVectorField, t: float, y: np.ndarray) -> ConstrainedVectorField:
-    """The flow with row lengths that a motion has outgrown measured anew (a lever that has grown
-    long); compiles nothing.
-    """
-    dynamics = flow.dynamics
-    scales = dynamics.scales
-    assert scales is not None
-    q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
-    at = evaluate(dynamics, host_state(q, v, t), flow.drift)
-    length = metric_of(dynamics, at.M, at.A).lengths(rows_of(at.A))
-    typical = np.asarray(scales.row_length)
-    if not np.any(length > OUTGROWN * typical):
-        return flow
-    grown = dataclasses.replace(scales, row_length=np.maximum(length, typical))
-    return dataclasses.replace(flow, dynamics=dataclasses.replace(dynamics, scales=grown))
-
-
 def remeasured(flow: ConstrainedVectorField, t: float, y: np.ndarray) -> ConstrainedVectorField:
     """The flow with scales of the present state where these are much larger: next to a singular
     configuration a row that is about to vanish makes a mechanism look tiny, and the round-off of φ
@@ -172,7 +162,7 @@ def remeasured(flow: ConstrainedVectorField, t: float, y: np.ndarray) -> Constra
     assert before is not None
     nq = dynamics.system.nq
     scales = measure(dynamics, host_state(y[:nq], y[nq:], t))
-    if not float(before.inverse_length) > OUTGROWN * float(scales.inverse_length) > 0:
+    if not float(before.inverse_length) > SMALLER * float(scales.inverse_length) > 0:
         return flow
     return dataclasses.replace(flow, dynamics=dataclasses.replace(dynamics, scales=scales))
 
@@ -184,6 +174,8 @@ def blocked(
     just after it, where one of them cannot be met any more.
     """
     verdict = verdict_at(flow, t, y, 0.0)
+    if not np.isfinite(verdict.residual):
+        return Result.NON_FINITE, ""
     if not verdict.consistent:
         return Result.INCONSISTENT, contradiction(model, verdict.miss)
     dynamics, c = flow.dynamics, model.constraints
@@ -211,6 +203,15 @@ def blocked(
     return Result.NOT_CONVERGED, (
         f"constraint {worst!r} {does} = {residual[c.row_slices[worst]].max():.3g} after it"
     )
+
+
+def locked(dynamics: Dynamics, t: float, y: np.ndarray) -> bool:
+    """Whether friction leaves no or two constraint forces at a state, or just after it."""
+    if not dynamics.rough or not np.all(np.isfinite(y)):
+        return False
+    nq = dynamics.system.nq
+    certain = friction_certainty(dynamics, host_state(y[:nq], y[nq:], t))
+    return not float(certain) > NEARLY_LOCKED
 
 
 def where_singular(
@@ -279,6 +280,8 @@ def why_ended(model: Model, code: int, start: State, end: State, params=None) ->
             how = "a negative mass" if found[1] else "no mass"
             cure = "or where constraints hold it zw.Model(..., singular_mass=True)"
             return f"{when}{found[0]} has {how} there: give it a positive one, {cure}"
+    if result in STOPPED_BY_FRICTION and locked(passive, float(end.t), y):
+        return f"{when}{Result.PARADOX.sentence}"
     # steps that shrink without end before such a row may use up their number first
     if result in {*NAMED, Result.TOO_MANY_STEPS, Result.STEP_TOO_SMALL} and np.all(np.isfinite(y)):
         dynamics = model.dynamics(params)

@@ -7,13 +7,17 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from zwang.arithmetic import without_derivative, xp
+from zwang.arithmetic import while_loop, without_derivative, xp
 
 EVENT_BAND = 1e-9
 """A rising event that has taken effect must fall below this before it can take effect again,
 relative to the largest value of its function so far: on its own constraint it is zero up to
 round-off.
 """
+INSIDE = 1e-3
+"""Part of a step over which the slope of a stop's function is taken at both ends."""
+LOOKS, GOLDEN = 24, 0.6180339887498949
+"""Most looks between the ends of a step, and what each leaves of the interval: 1e-5 of the step."""
 
 
 class EventFunctions(Protocol):
@@ -45,22 +49,89 @@ class Crossed(NamedTuple):
 
 
 def crossed_events(
-    events: EventFunctions, flow, controller_state, t, y, before, largest_before
+    events: EventFunctions, flow, controller_state, start, end, before, largest_before
 ) -> Crossed:
-    """Evaluate the event functions at the end (t, y) of a step; `before` and `largest_before` are
-    those of `Progress` at its beginning.
+    """Evaluate the event functions at the end (t, y) of a step, and those that are not rising also
+    between its `start` and there; `before` and `largest_before` are those of `Progress` at its
+    beginning.
     """
     if not len(events.rising):
         nothing = xp.zeros(0)
         return Crossed(nothing, nothing, nothing > 0, xp.asarray(1.0))
-    values = without_derivative(events(flow, controller_state, t, y))
+    at = lambda t, y: without_derivative(events(flow, controller_state, t, y))
+    values = at(*end)
     largest = xp.maximum(largest_before, xp.abs(values))
     # a step may end on zero itself, from which no later one would cross it
     met = (before != 0) & (xp.sign(values) * xp.sign(before) <= 0)
     crossed = xp.where(events.rising, (before <= 0) & (values > 0), met)
+    inside = xp.asarray(1.0)
+    if not np.all(events.rising):
+        path = _path(flow, start, end)
+        within, inside = _between(events.rising, lambda s: at(*path(s)), before, values)
+        crossed = crossed | within
     values = xp.where(xp.isinf(before) & (values > -EVENT_BAND * largest), xp.inf, values)
     # where the line through both ends is zero, and a little before it, so that the approach stays
     # on this side
-    change = xp.where(crossed, before - values, 1.0)
-    secant = xp.min(xp.where(crossed, before / change, 1.0), initial=1.0)
+    beyond = crossed & (xp.sign(values) * xp.sign(before) <= 0)
+    change = xp.where(beyond, before - values, 1.0)
+    secant = xp.min(xp.where(beyond, before / change, 1.0), initial=1.0)
+    secant = xp.minimum(secant, inside)
     return Crossed(values, largest, crossed, xp.clip(secant * (1 - 1e-3), 1e-3, 0.8))
+
+
+def _path(flow, start, end):
+    """s from 0 to 1 ↦ (t, y) between the ends of a step: by the cubic with the velocities at both
+    ends where these are the rates of the coordinates, else on the line.
+    """
+    (t0, y0), (t1, y1) = start, end
+    (q0, v0), (q1, v1), h = flow.split(y0), flow.split(y1), t1 - t0
+
+    def between(s):
+        if not flow.moves_by_velocity:
+            return t0 + s * h, y0 + s * (y1 - y0)
+        r = 1 - s
+        q = r * r * ((1 + 2 * s) * q0 + s * h * v0) + s * s * ((1 + 2 * r) * q1 - r * h * v1)
+        return t0 + s * h, xp.concatenate([q, r * v0 + s * v1])
+
+    return between
+
+
+def _between(rising: np.ndarray, state, before, after):
+    """Which functions cross zero and come back within a step, and where the first of them does.
+
+    `state` gives the values between, for s from 0 to 1. A function has a crossing to be looked
+    for if at both ends it has one sign and its size falls into the step; the least size is then
+    found by golden sections. What has no such slopes (a narrow peak on a plain) is missed.
+    """
+    sign = xp.sign(before)
+    into = (sign * state(INSIDE) < xp.abs(before)) & (sign * state(1 - INSIDE) < sign * after)
+    into = into & (sign * after > 0) & ~rising & xp.isfinite(before)
+    found, where = [], xp.asarray(1.0)
+    for i in range(len(rising)):
+        if rising[i]:
+            found.append(into[i] & False)
+            continue
+        size = lambda s, i=i: sign[i] * state(s)[i]
+
+        def unfinished(carry):
+            low, high, least, place, k = carry
+            return (least > 0) & (k < LOOKS)
+
+        def look(carry, size=size):
+            low, high, least, place, k = carry
+            first, second = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+            left, right = size(first), size(second)
+            earlier = left < right
+            low, high = xp.where(earlier, low, first), xp.where(earlier, second, high)
+            best, spot = xp.minimum(left, right), xp.where(earlier, first, second)
+            place = xp.where(best < least, spot, place)
+            return low, high, xp.minimum(best, least), place, k + 1
+
+        zero, one, taken = xp.asarray(0.0), xp.asarray(1.0), xp.where(into[i], 0, LOOKS)
+        begun = zero, one, xp.abs(before[i]), one, taken
+        _, _, least, place, _ = while_loop(unfinished, look, begun)
+        within = into[i] & (least <= 0)
+        found.append(within)
+        share = xp.abs(before[i]) / xp.where(within, xp.abs(before[i]) - least, 1.0)
+        where = xp.minimum(where, xp.where(within, place * share, 1.0))
+    return xp.stack(found), where

@@ -35,6 +35,11 @@ class ManifoldFlow(Flow, Protocol):
     instants.
     """
 
+    @property
+    def moves_by_velocity(self) -> bool:
+        """Whether velocities are the rates of the coordinates."""
+        raise NotImplementedError
+
     def project_step(self, t, y, error) -> Landing:
         """The step after the drift treatment."""
         raise NotImplementedError

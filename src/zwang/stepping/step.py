@@ -88,12 +88,14 @@ class Attempt(NamedTuple):
         progress: where the run is.
         kept: whether the step was accepted.
         on_sample: whether it ended on the sample that was aimed at.
+        moved: change of y by the projection at its end.
         violation, log_det, residual, applied: as in `History`.
     """
 
     progress: Progress
     kept: Bool[Array, ""]
     on_sample: Bool[Array, ""]
+    moved: Float[Array, " n"]
     violation: Float[Array, ""]
     log_det: Float[Array, ""]
     residual: Float[Array, ""]
@@ -129,7 +131,8 @@ def attempt(
 
     judged = _judged(flow, p, step, landing, tolerances)
     y = without_derivative(landing.y)
-    found = crossed_events(events, flow, controller_state, t, y, p.events, p.largest)
+    ends = (p.t, without_derivative(p.y)), (t, y)
+    found = crossed_events(events, flow, controller_state, *ends, p.events, p.largest)
     decided = _decided(p, h, judged, found, tolerances)
     h_next, ceiling = _ahead(integrator.order, p, h, hit, judged, found, decided, tolerances)
     stuck = decided.refused & ((h_next <= _resolution(p, tolerances)) | _is_fixed(tolerances))
@@ -154,7 +157,10 @@ def attempt(
     )
     on_sample = decided.kept & hit & (target == sample)
     violation, residual = without_derivative((landing.violation, step.residual))
-    return Attempt(progress, decided.kept, on_sample, violation, landing.log_det, residual, applied)
+    moved = without_derivative(landing.y - step.y)
+    return Attempt(
+        progress, decided.kept, on_sample, moved, violation, landing.log_det, residual, applied
+    )
 
 
 def _aimed(p: Progress, target, tolerances: Tolerances) -> tuple:

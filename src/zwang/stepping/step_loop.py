@@ -34,7 +34,8 @@ class History(eqx.Module):
     """The accepted steps of one chunk.
 
     `target` is the index of the sample that the step ended on, or −1; `applied` is what the flow
-    held during the step; `residual` is what was left of `A v̇ = b` at its start.
+    held during the step; `residual` is what was left of `A v̇ = b` at its start, and `moved` the
+    change of y by the projection at its end.
     """
 
     count: Int[Array, ""]
@@ -45,13 +46,14 @@ class History(eqx.Module):
     violation: Float[Array, " chunk"]
     residual: Float[Array, " chunk"]
     applied: Float[Array, "chunk k"]
+    moved: Float[Array, "chunk n"]
 
     @classmethod
     def empty(cls, n: int, k: int) -> History:
         """Room for a chunk of steps of n state variables and k held inputs."""
         zero = jnp.zeros(CHUNK)
         shapes = zero, jnp.zeros((CHUNK, n)), jnp.full(CHUNK, -1), zero, zero, zero
-        return cls(jnp.asarray(0), *shapes, jnp.zeros((CHUNK, k)))
+        return cls(jnp.asarray(0), *shapes, jnp.zeros((CHUNK, k)), jnp.zeros((CHUNK, n)))
 
     def with_step(self, tried: Attempt, target) -> History:
         """The same with a step added if it was kept; `target` is the sample it aimed at."""
@@ -67,6 +69,7 @@ class History(eqx.Module):
             self.violation.at[slot].set(tried.violation),
             self.residual.at[slot].set(tried.residual),
             self.applied.at[slot].set(tried.applied),
+            self.moved.at[slot].set(tried.moved),
         )
 
 

@@ -281,18 +281,39 @@ def _row(A: sp.Matrix, i: int, x) -> sp.Expr:
 
 
 def _nonideal(found, rows, multipliers, mass, hold, acceleration, force, names):
-    """The acceleration and the constraint force with what nonideal constraints impress."""
-    position = {row: i for i, row in enumerate(rows)}
+    """The acceleration and the constraint force with what nonideal constraints impress.
+
+    c is linear in the forces that it depends on, as Coulomb's is while they keep their signs:
+    `λ = λ₀ + (I − K)⁻¹ k`, with the reactions k to c(λ₀) and K to its derivatives.
+    """
+    position, n = {row: i for i, row in enumerate(rows)}, found.A.cols
+    own = [
+        (part, i)
+        for part, span in enumerate(nonideal_rows(found.model))
+        for i in range(span.start, span.stop)
+        if i in position
+    ]
     ideal = {}
-    for part, slices in enumerate(nonideal_rows(found.model)):
-        for j in range(found.A.cols):
-            terms = [
-                found.A[i, j] * multipliers[position[i]]
-                for i in range(slices.start, slices.stop)
-                if i in position
-            ]
+    for part in range(found.ideal.rows):
+        for j in range(n):
+            terms = [found.A[i, j] * multipliers[position[i]] for k, i in own if k == part]
             ideal[found.ideal[part, j]] = names.name("f", sp.Add(*terms), part, j)
+
+    def reaction(impressed, letter):
+        _, shares = hold.correct(mass.solve(list(impressed), f"{letter}a"), zeros, letter)
+        found = hold.multipliers(shares)
+        return [found[position[i]] for _, i in own]
+
+    zeros, slope = [sp.Integer(0)] * len(rows), found.nonideal.jacobian(list(found.ideal))
     c = names.vector("C", [x.subs(ideal) for x in found.nonideal])
+    along = []  # the change of c with each of these multipliers
+    for k, (part, i) in enumerate(own):
+        change = slope[:, part * n : (part + 1) * n] * found.A[i, :].T
+        along.append(names.vector("Cl", [x.subs(ideal) for x in change], k))
+    K = sp.Matrix([reaction(x, f"Cr{k}") for k, x in enumerate(along)]).T
+    start = sp.Matrix(reaction(c, "Cr"))
+    change = names.vector("Cd", list((sp.eye(len(own)) - K).LUsolve(start)))
+    c = names.vector("Cs", list(sp.Matrix(c) + sp.Matrix(along).T * sp.Matrix(change)))
     more = hold.tangent(mass.solve(c, "Ca"), "Ct")
     extra = list(found.M * sp.Matrix(more))
     return (
@@ -315,6 +336,8 @@ def _assumptions(found: SymbolicEquations, hold: Rows, rows: list[int], given: S
             else f"rows {', '.join(str(i + 1) for i in rows)} are independent, and the others "
             "follow from them wherever the constraints hold."
         )
+    if found.nonideal is not None:
+        yield "Friction leaves one constraint force: no Cd below has a denominator that vanishes."
     if given.projected:
         yield (
             "The states compared are on the constraints, where redundant rows agree, and away from "

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.algebra.judgement import row_scale, units_of
+from zwang.algebra.judgement import OUTGROWN, held_length, row_scale, units_of
 from zwang.algebra.pseudoinverse.proximal import LEAST_ROW, Proximal
 from zwang.native.library import lapack_routines
 
@@ -76,6 +76,7 @@ class RowScale:
     that it is made once for many operators.
 
     Attributes:
+        length: as it was given.
         scale: 1/length, and 0 of a row that is absent, shape (m,).
         units: what makes rows comparable, those that are absent included, shape (m,).
 
@@ -84,6 +85,7 @@ class RowScale:
     """
 
     def __init__(self, length: np.ndarray):
+        self.length = length
         self.scale = row_scale(np, length)
         self.units = units_of(np, self.scale)
 
@@ -109,6 +111,14 @@ class HostOperator:
         self.gram = self.C @ self.C.T
         # relative to the largest row, so that the damping does not depend on units
         largest = self.gram.diagonal().max(initial=LEAST_ROW)
+        # rows that are absent have length zero in C, but not where they have come back
+        if largest > OUTGROWN**2 or not self.scale.all():
+            length = held_length(np, self._rows.length, np.sqrt(np.einsum("ij,ij->i", C, C)))
+            self._rows = RowScale(length)
+            self.scale = self._rows.scale
+            self.C = self.scale[:, None] * C
+            self.gram = self.C @ self.C.T
+            largest = self.gram.diagonal().max(initial=LEAST_ROW)
         self._damped = self.gram.copy()
         self._damped.ravel()[:: len(A) + 1] += float(method.damping) * largest
         # without the checks around them, which take longer than a dozen rows do

@@ -26,7 +26,7 @@ from zwang.algebra.elimination.factor import Factor, factor
 from zwang.algebra.elimination.gather import scattered, taken
 from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.judgement import units_of
-from zwang.algebra.kernel import in_units, row_scale
+from zwang.algebra.kernel import divisor, in_units, row_scale
 from zwang.algebra.mass_matrix import AbstractMass, BlockDiagonalMass, DiagonalMass
 from zwang.algebra.pseudoinverse import Proximal
 from zwang.algebra.pseudoinverse.certificate import (
@@ -86,7 +86,7 @@ class SparseWeighted(eqx.Module):
         length = row_lengths(C)
         # C has a row for every constraint, but only those of `A.rows` are constraints of the caller
         length = length if A.rows is None else length[A.rows]
-        self.scale = row_scale(length if row_length is None else row_length)
+        self.scale = row_scale(divisor(row_length, length))
         self.C = SparseMatrix(C * A.everywhere(self.scale), A.layout, A.rows)
         self.sweeps = _Sweeps.of(plan, jax.lax.stop_gradient(self.C), method)
 

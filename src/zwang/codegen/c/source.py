@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from zwang.algebra.reaction import MOST_SIGNS, MOST_STEPS, REACTION_FOUND, ROUND_OFF
 from zwang.arguments import label
 from zwang.arrays import require_float64
 from zwang.call import misfits_named
@@ -208,6 +209,10 @@ def _source(found: Equations, name: str) -> str:
             | {
                 "FIRST": listed(s.start for s in impressed),
                 "LAST": listed(s.stop for s in impressed),
+                "MOST_STEPS": str(MOST_STEPS),
+                "MOST_SIGNS": str(MOST_SIGNS),
+                "ROUND_OFF": repr(ROUND_OFF),
+                "SOLVED": repr(REACTION_FOUND),
             },
         )
         if impressed

@@ -29,9 +29,10 @@ class AbstractConstraint(eqx.Module):
         name: the constraint's name in results, plots and messages.
         nonideal: `(q, v, t, p, ideal_force)` → c [N, N·m …], shape (nv,); the impressed force of a
             constraint that does work under virtual displacements (servo paper, eq. 12-13), `None`
-            for an ideal one. `ideal_force` is this constraint's own ideal generalized force `Aᵢᵀ
-            λᵢ`, shape (nv,), so that Coulomb friction can depend on it. Of a constraint with parts
-            of their own names, `ideal_force` and c have a row for each part, shape (parts, nv).
+            for an ideal one. `ideal_force` is this constraint's own generalized force `Aᵢᵀλᵢ`
+            that acts beside c, shape (nv,), so that Coulomb friction can depend on it. Of a
+            constraint with parts of their own names, `ideal_force` and c have a row for each part,
+            shape (parts, nv).
     """
 
     name: eqx.AbstractVar[str]

@@ -13,10 +13,10 @@ def coulomb(mu: float | str, *, particle: Any = None, rest_speed: float = 0.0) -
 
         c = −μ |Q_id| v / |v|
 
-    Q_id is the ideal force of that constraint alone, so that friction follows the normal force. It
-    is sliding friction: a particle exactly at rest feels none, and there is no sticking. End a run
-    where the particle comes to rest by a `zw.Stop` on its velocity along the way, or give a
-    `rest_speed`.
+    Q_id is the force `Aᵢᵀλᵢ` of that constraint alone that acts beside c, so that friction follows
+    the normal force, also where it changes it. It is sliding friction: a particle exactly at rest
+    feels none, and there is no sticking. End a run where the particle comes to rest by a `zw.Stop`
+    on its velocity along the way, or give a `rest_speed`.
 
     Args:
         mu: coefficient of friction μ [1], or the name of a parameter that holds it.

@@ -5,15 +5,14 @@ The relative rotation, about n by the bend, has no part about the axis z of the 
     R₁₀ − R₀₁ = 2 n_z sin(bend) = 0
 """
 
-import jax.numpy as jnp
-
+from zwang.arithmetic import xp
 from zwang.mechanism.joint_kind import JointEquations, JointKind
 from zwang.mechanism.relative_pose import rotation_sines
 
 
 def position(pose, options):
     """The place, and the part of the rotation about z."""
-    return jnp.append(pose.displacement, rotation_sines(pose.rotation)[2])
+    return xp.append(pose.displacement, rotation_sines(pose.rotation)[2])
 
 
 JOINT = JointKind(

@@ -2,15 +2,14 @@
 second point move in the plane of x and y without rotation.
 """
 
-import jax.numpy as jnp
-
+from zwang.arithmetic import xp
 from zwang.mechanism.joint_kind import (
     DISPLACEMENT_X,
     DISPLACEMENT_Y,
     JointEquations,
     JointKind,
 )
-from zwang.mechanism.relative_pose import rotation_sines
+from zwang.mechanism.relative_pose import rotation_chords
 
 JOINT = JointKind(
     name="crossed-slides",
@@ -24,8 +23,8 @@ JOINT = JointKind(
     space=JointEquations(
         removes=4,
         units=("rad", "rad", "rad", "m"),
-        position=lambda pose, options: jnp.append(
-            rotation_sines(pose.rotation), pose.displacement[2]
+        position=lambda pose, options: xp.append(
+            rotation_chords(pose.rotation), pose.displacement[2]
         ),
         freedoms=(DISPLACEMENT_X, DISPLACEMENT_Y),
     ),

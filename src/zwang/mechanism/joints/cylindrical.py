@@ -1,7 +1,6 @@
 """Cylindrical joint: the second point slides along the z axis of the first and turns about it."""
 
-import jax.numpy as jnp
-
+from zwang.arithmetic import xp
 from zwang.mechanism.joint_kind import ROTATION_ABOUT_Z, SLIDE_ALONG_Z, JointEquations, JointKind
 from zwang.mechanism.relative_pose import SLIDE, axes_parallel
 
@@ -11,7 +10,7 @@ JOINT = JointKind(
     space=JointEquations(
         removes=4,
         units=("m", "m", "rad", "rad"),
-        position=lambda pose, options: jnp.concatenate(
+        position=lambda pose, options: xp.concatenate(
             [pose.displacement[:2], axes_parallel(pose.rotation)]
         ),
         freedoms=(ROTATION_ABOUT_Z, SLIDE_ALONG_Z),

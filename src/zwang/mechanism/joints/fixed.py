@@ -1,9 +1,8 @@
 """Fixed joint: the two points coincide with their axes."""
 
-import jax.numpy as jnp
-
+from zwang.arithmetic import xp
 from zwang.mechanism.joint_kind import JointEquations, JointKind
-from zwang.mechanism.relative_pose import rotation_sines
+from zwang.mechanism.relative_pose import rotation_chords
 
 JOINT = JointKind(
     name="fixed",
@@ -11,13 +10,13 @@ JOINT = JointKind(
     plane=JointEquations(
         removes=3,
         units=("m", "m", "rad"),
-        position=lambda pose, options: jnp.append(pose.displacement, pose.rotation),
+        position=lambda pose, options: xp.append(pose.displacement, pose.rotation),
     ),
     space=JointEquations(
         removes=6,
         units=("m", "m", "m", "rad", "rad", "rad"),
-        position=lambda pose, options: jnp.concatenate(
-            [pose.displacement, rotation_sines(pose.rotation)]
+        position=lambda pose, options: xp.concatenate(
+            [pose.displacement, rotation_chords(pose.rotation)]
         ),
     ),
     symbol="block",

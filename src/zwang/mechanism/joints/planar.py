@@ -2,8 +2,7 @@
 stay parallel.
 """
 
-import jax.numpy as jnp
-
+from zwang.arithmetic import xp
 from zwang.mechanism.joint_kind import (
     DISPLACEMENT_X,
     DISPLACEMENT_Y,
@@ -19,11 +18,12 @@ JOINT = JointKind(
     space=JointEquations(
         removes=3,
         units=("rad", "rad", "m"),
-        position=lambda pose, options: jnp.append(
+        position=lambda pose, options: xp.append(
             axes_parallel(pose.rotation), pose.displacement[2]
         ),
         freedoms=(DISPLACEMENT_X, DISPLACEMENT_Y, ROTATION_ABOUT_Z),
     ),
     coordinate=ANGLE,
     symbol="contact",
+    formats={"urdf": ("planar",)},
 )

@@ -1,9 +1,8 @@
 """Prismatic joint: the second point slides along an axis of the first without any rotation."""
 
-import jax.numpy as jnp
-
+from zwang.arithmetic import xp
 from zwang.mechanism.joint_kind import SLIDE_ALONG_X, SLIDE_ALONG_Z, JointEquations, JointKind
-from zwang.mechanism.relative_pose import SLIDE, rotation_sines
+from zwang.mechanism.relative_pose import SLIDE, rotation_chords
 
 JOINT = JointKind(
     name="prismatic",
@@ -11,14 +10,14 @@ JOINT = JointKind(
     plane=JointEquations(
         removes=2,
         units=("m", "rad"),
-        position=lambda pose, options: jnp.stack([pose.displacement[1], pose.rotation]),
+        position=lambda pose, options: xp.stack([pose.displacement[1], pose.rotation]),
         freedoms=(SLIDE_ALONG_X,),
     ),
     space=JointEquations(
         removes=5,
         units=("m", "m", "rad", "rad", "rad"),
-        position=lambda pose, options: jnp.concatenate(
-            [pose.displacement[:2], rotation_sines(pose.rotation)]
+        position=lambda pose, options: xp.concatenate(
+            [pose.displacement[:2], rotation_chords(pose.rotation)]
         ),
         freedoms=(SLIDE_ALONG_Z,),
     ),

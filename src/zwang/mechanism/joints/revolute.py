@@ -1,7 +1,6 @@
 """Revolute joint: the second point stays on the first and turns about its z axis."""
 
-import jax.numpy as jnp
-
+from zwang.arithmetic import xp
 from zwang.mechanism.joint_kind import ROTATION_ABOUT_Z, JointEquations, JointKind
 from zwang.mechanism.relative_pose import ANGLE, axes_parallel
 
@@ -17,7 +16,7 @@ JOINT = JointKind(
     space=JointEquations(
         removes=5,
         units=("m", "m", "m", "rad", "rad"),
-        position=lambda pose, options: jnp.concatenate(
+        position=lambda pose, options: xp.concatenate(
             [pose.displacement, axes_parallel(pose.rotation)]
         ),
         freedoms=(ROTATION_ABOUT_Z,),

@@ -2,17 +2,16 @@
 second.
 """
 
-import jax.numpy as jnp
-
+from zwang.arithmetic import xp
 from zwang.mechanism.joint_kind import Freedom, JointEquations, JointKind, rotation_about
 from zwang.mechanism.relative_pose import PoseCoordinate
 
 FIRST = PoseCoordinate(
-    "first", lambda pose: jnp.arctan2(pose.rotation[2, 1], pose.rotation[1, 1]), "rad"
+    "first", lambda pose: xp.arctan2(pose.rotation[2, 1], pose.rotation[1, 1]), "rad"
 )
 """Angle about the x axis of the first point."""
 SECOND = PoseCoordinate(
-    "second", lambda pose: jnp.arctan2(pose.rotation[0, 2], pose.rotation[0, 0]), "rad"
+    "second", lambda pose: xp.arctan2(pose.rotation[0, 2], pose.rotation[0, 0]), "rad"
 )
 """Angle about the y axis of the second point."""
 
@@ -22,9 +21,9 @@ JOINT = JointKind(
     space=JointEquations(
         removes=4,
         units=("m", "m", "m", "rad"),
-        position=lambda pose, options: jnp.append(pose.displacement, pose.rotation[0, 1]),
+        position=lambda pose, options: xp.append(pose.displacement, pose.rotation[0, 1]),
         freedoms=(Freedom(FIRST, rotation_about(0)), Freedom(SECOND, rotation_about(1))),
     ),
     symbol="ball",
-    formats={"sdf": ("universal",)},
+    formats={"sdf": ("universal", "revolute2")},
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from jax.extend.core import ClosedJaxpr
@@ -26,6 +27,12 @@ PROGRAMS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call")
 """Parameters by which primitives name their inner program."""
 
 
+NAMED: dict[str, Callable[[Call], list | None]] = {}
+"""Functions that are emitted in a way of their own, by the name under which they are compiled; the
+way gives None for what it does not take, which is then emitted as it is written.
+"""
+
+
 @rule(
     "jit",
     "pjit",
@@ -42,6 +49,8 @@ PROGRAMS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call")
     "run_state",
 )
 def call_inner(call: Call) -> list:
+    if (own := NAMED.get(call.params.get("name", ""))) and (found := own(call)) is not None:
+        return found
     for name in PROGRAMS:
         if (program := call.params.get(name)) is not None:
             return inner(call, program)

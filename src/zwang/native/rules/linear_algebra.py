@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from zwang.native import functions
+from zwang.native.arrays import constants
 from zwang.native.builder import Builder, Value
 from zwang.native.errors import NotNativeError
+from zwang.native.rules.calls import NAMED
 from zwang.native.types import FLOATS, register_type
 from zwang.native.walk import Call, rule
 
@@ -56,6 +58,42 @@ def _common(b: Builder, t: str, x: dict[int, Any], y: dict[int, Any]) -> Any:
     """The product of two sparse rows."""
     both = [k for k in x if k in y]
     return b.dot(t, [x[k] for k in both], [y[k] for k in both])
+
+
+def ordered_factor(call: Call) -> list | None:
+    """`L` and an order of rows with `M[order][:, order] = L Lᵀ`, in which few zeros are lost."""
+    if len(call.inputs) != 1 or call.in_memory or len(call.shapes[0]) != 2:
+        return None
+    b, t, M = call.builder, _float_type(call), call.scalars(0)
+    order = minimum_degree([[not _is_zero(x) for x in row] for row in M])
+    L = np.empty(M.shape, object)
+    L[...] = 0.0
+    _cholesky(b, t, M[np.ix_(order, order)], L)
+    return [L, constants(np.array(order, np.int64))]
+
+
+NAMED["zwang_ordered_factor"] = ordered_factor
+
+
+def minimum_degree(pattern: list[list[bool]]) -> list[int]:
+    """An order of elimination: each time the row with the fewest neighbors that are left, which
+    then become neighbors of each other.
+
+    Args:
+        pattern: where a symmetric matrix has entries.
+    """
+    neighbors = {
+        i: {j for j, there in enumerate(row) if there and j != i} for i, row in enumerate(pattern)
+    }
+    order = []
+    while neighbors:
+        i = min(neighbors, key=lambda k: (len(neighbors[k]), k))
+        around = neighbors.pop(i)
+        for j in around:
+            neighbors[j] |= around
+            neighbors[j] -= {i, j}
+        order.append(i)
+    return order
 
 
 @rule("triangular_solve")

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from zwang.simulation.results.record import Run
 
 
+NOTABLE = 10.0
+"""Times the accuracy asked for that accelerations may miss: their estimate is an upper bound, and a
+warning at the very accuracy that was asked for is noise."""
 AT_TIMES = 0.5
 """Where no more than this part of the samples is inaccurate, the motion passes near a singular
 configuration, in which accelerations are quotients of small numbers; its rows are ordinary."""
@@ -126,13 +129,19 @@ def _method_changed(run: Run, data: Variables) -> Iterator[str]:
     yield from (f"{sentence}." for sentence in run.attrs.get("method_changes", ()))
 
 
+def _jumped(run: Run, data: Variables) -> Iterator[str]:
+    """Jumps of the velocity where no switch is."""
+    if sentence := run.attrs.get("velocity_jumps", ""):
+        yield f"{sentence}."
+
+
 def _inaccurate(run: Run, data: Variables) -> Iterator[str]:
-    """Accelerations whose estimated error is larger than the error that the integration may
-    make.
+    """Accelerations whose estimated error is larger by an order of magnitude than the error that
+    the integration may make, and how far it may move q.
     """
     asked = float(run.attrs.get("rtol", np.inf))
     accuracy = np.where(_accelerated(run), run.observation.motion.accuracy, 0.0)
-    beyond = accuracy > asked
+    beyond = accuracy > NOTABLE * asked
     if not beyond.any():
         return
     worst = int(np.nanargmax(accuracy))
@@ -140,7 +149,7 @@ def _inaccurate(run: Run, data: Variables) -> Iterator[str]:
     state = host_state(run.q[worst], run.v[worst], run.t[worst])
     condition = condition_of_mass(evaluate(run.flow.dynamics, state).M)
     cure = "remove rows that nearly repeat others, or expect no more than this"
-    if SUMMED * condition > asked:
+    if SUMMED * condition > NOTABLE * asked:
         cause = f"the mass matrix is ill-conditioned ({condition:.1e})"
         cure = (
             "choose coordinates of which none moves nearly the same masses as others, or expect no "
@@ -148,14 +157,25 @@ def _inaccurate(run: Run, data: Variables) -> Iterator[str]:
         )
     elif beyond.mean() <= AT_TIMES:
         cause = "the constraints are ill-conditioned at these samples"
-        cure = "their q and v, whose error each step estimates, are not meant"
+        cure = "shorter steps there (rtol) do not help, other coordinates may"
     else:
         cause = "the constraints are ill-conditioned"
     yield (
         f"accelerations are accurate to {accuracy[worst]:.1e} only ({beyond.sum()} of "
         f"{len(accuracy)} samples, worst at t = {t:.4g} s), rtol asks for {asked:.0e}; {cause}: "
-        f"{cure}."
+        f"{cure}. By the end this may move an entry of q by up to {_moved_by(run, accuracy):.0e}, "
+        "where the motion itself does not enlarge it."
     )
+
+
+def _moved_by(run: Run, accuracy: np.ndarray) -> float:
+    """What relative errors of the accelerations at the samples add up to in an entry of q, all of
+    one sign.
+    """
+    error = np.nan_to_num(accuracy) * np.abs(run.observation.motion.acceleration).max(axis=1)
+    steps = np.diff(run.t)
+    speed = np.cumsum(steps * np.maximum(error[1:], error[:-1]))
+    return float(np.sum(steps * speed))
 
 
 def _accelerated(run: Run) -> np.ndarray:
@@ -178,6 +198,7 @@ WARNINGS = (
     _branch_unnamed,
     _stepped_across,
     _method_changed,
+    _jumped,
     _inaccurate,
     _servo,
     _energy,

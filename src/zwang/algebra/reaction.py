@@ -1,0 +1,114 @@
+"""Reactions of constraints whose friction depends on them: Coulomb's law.
+
+    λ = λ(c) = λ₀ − (A M⁻¹Aᵀ)⁺ A M⁻¹ c,    c = c(λ)
+
+λ₀ is the reaction without friction. While a contact slides, Coulomb's c is linear in the sizes of
+the normal forces, and with N = N₀ + k |N| of one contact there is one solution if |k| < 1, none or
+two otherwise: the paradox of Painlevé.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+ROUND_OFF = 1e-14
+"""Residual of a reaction, relative to its size, below which Newton's iteration ends."""
+MOST_STEPS = 12
+"""Most steps of Newton's iteration: one for each change of sign of a normal force, and a few where
+c is not piecewise linear."""
+REACTION_FOUND = 1e-9
+"""Residual of a reaction, relative to its size, above which the iteration has found none."""
+MOST_SIGNS = 5
+"""Most contacts whose signs are all combined (32 determinants); of more, all are turned together
+and each alone."""
+
+
+class Reaction(NamedTuple):
+    """What friction makes of the reactions.
+
+    Attributes:
+        multipliers: λ that acts, shape (m,).
+        certain: the least determinant of `∂(λ − λ(c(λ)))/∂λ` over the signs of the normal forces, 1
+            without friction; from 0 down there are no or two reactions.
+        solved: whether λ = λ(c(λ)) holds.
+    """
+
+    multipliers: Float[Array, " m"]
+    certain: Float[Array, ""]
+    solved: Bool[Array, ""]
+
+    @property
+    def unique(self) -> Bool[Array, ""]:
+        """Whether there is one reaction, and this is it."""
+        return self.solved & (self.certain > 0)
+
+
+def acting_reaction(
+    ideal: Float[Array, " m"],
+    reaction: Callable[[Array], Array],
+    impressed: Callable[[Array], Array],
+    parts: Sequence[slice],
+) -> Reaction:
+    """The reaction that acts, by Newton's iteration from the ideal one.
+
+    Args:
+        ideal: λ₀, shape (m,).
+        reaction: c [N, N·m …], shape (nv,) ↦ λ(c), affine, `λ(0) = λ₀`.
+        impressed: λ ↦ c, which depends on the rows of `parts` only.
+        parts: rows of each part with friction, whose c depends on its own rows only.
+    """
+    rows = np.concatenate([np.arange(len(ideal))[own] for own in parts])
+
+    def left(x):
+        return x - reaction(impressed(ideal.at[rows].set(x)))[rows]
+
+    def size(x):
+        return jnp.max(jnp.abs(x)) + jnp.max(jnp.abs(ideal[rows]))
+
+    def solve(left, start):
+        def step(carry):
+            x, r, i = carry
+            x = x - _solved(jax.jacfwd(left)(x), r)
+            return x, left(x), i + 1
+
+        going = lambda carry: (
+            (jnp.max(jnp.abs(carry[1])) > ROUND_OFF * size(carry[0])) & (carry[2] < MOST_STEPS)
+        )
+        return jax.lax.while_loop(going, step, (start, left(start), 0))[0]
+
+    tangent_solve = lambda g, y: _solved(jax.jacfwd(g)(jnp.zeros_like(y)), y)
+    x = jax.lax.custom_root(left, jax.lax.stop_gradient(ideal[rows]), solve, tangent_solve)
+    found = jax.lax.stop_gradient(x)
+    known = jax.tree_util.tree_map(jax.lax.stop_gradient, left(found))
+    solved = jnp.max(jnp.abs(known)) <= REACTION_FOUND * size(found)
+    least = _least_determinant(jax.jacfwd(left), found, [own.stop - own.start for own in parts])
+    multipliers = reaction(impressed(ideal.at[rows].set(x)))
+    return Reaction(multipliers, jax.lax.stop_gradient(least), solved)
+
+
+def _solved(J: Float[Array, "k k"], r: Float[Array, " k"]) -> Float[Array, " k"]:
+    """`J⁻¹ r`; of one contact without a factorization."""
+    return r / J[0, 0] if len(r) == 1 else jnp.linalg.solve(J, r)
+
+
+def _least_determinant(jacobian, x, sizes: Sequence[int]) -> Float[Array, ""]:
+    """The least determinant with the normal forces of some parts turned round: columns of a part
+    depend on its own forces only.
+    """
+    ways = jacobian(x), jacobian(-x)
+    n, ends = len(sizes), np.cumsum([0, *sizes])
+    if n <= MOST_SIGNS:
+        turns = list(product((0, 1), repeat=n))
+    else:
+        alone = np.eye(n, dtype=int).tolist()
+        turns = [(0,) * n, (1,) * n, *map(tuple, alone)]
+    chosen = [np.repeat(turn, np.diff(ends)) for turn in turns]
+    stack = jnp.stack([jnp.where(which, ways[1], ways[0]) for which in chosen])
+    return jnp.min(stack[:, 0, 0] if len(x) == 1 else jnp.linalg.det(stack))

@@ -1,0 +1,53 @@
+"""LLVM's language made into object code, by llvmlite: no compiler has to be installed.
+
+Executed as a script, this file does so for what it reads, in a process of its own: LLVM cannot be
+interrupted, and a process must not end beside a thread that is inside of it.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import Any
+
+import llvmlite.binding as llvm
+
+
+@functools.cache
+def host() -> tuple[Any, str, str]:
+    """The target of this machine, the name of its processor, and what that can do."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    features = llvm.get_host_cpu_features()
+    return llvm.Target.from_default_triple(), llvm.get_host_cpu_name(), features.flatten()
+
+
+@functools.cache
+def has_fused() -> bool:
+    """Whether this processor has fused multiply-adds."""
+    host()
+    features = llvm.get_host_cpu_features()
+    return bool(features.get("fma") or llvm.get_default_triple().startswith(("aarch64", "arm64")))
+
+
+def object_code(text: str, level: int) -> bytes:
+    """An object file of a module.
+
+    Args:
+        level: 0 for code at once, 1 for fast code.
+    """
+    target, cpu, features = host()
+    module = llvm.parse_assembly(text)
+    machine = target.create_target_machine(
+        cpu=cpu, features=features, opt=level, jit=True, reloc="pic", codemodel="small"
+    )
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    if level:
+        options = llvm.create_pipeline_tuning_options(speed_level=level)
+        builder = llvm.create_pass_builder(machine, options)
+        builder.getModulePassManager().run(module, builder)
+    return machine.emit_object(module)
+
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(object_code(sys.stdin.buffer.read().decode(), 1))

@@ -1,0 +1,111 @@
+"""Configurations of a robot: joints held where they are asked for, the others where loops and
+couplings let them be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from zwang.arguments import known, mapping, real_array, refuse
+from zwang.bodies.shape import UNIT_ATTITUDE_ERROR
+from zwang.dynamics.initial_conditions import PlacementError, placed, worst_violation
+from zwang.equations.constraint import Holonomic
+from zwang.equations.state import State
+from zwang.errors import ModelError
+
+if TYPE_CHECKING:
+    from zwang.robots.robot import Robot
+
+HELD = "held"
+"""Name of the constraint, and of its parameters, that holds joints while the others are moved."""
+
+
+def configured(robot: Robot, start: Mapping | str | None, near: Mapping | None) -> State:
+    """The state at rest with joints where `start` says, and the others moved least from `near`,
+    from a configuration of the file by its name, or from the file's own.
+
+    Raises:
+        ModelError: for an unknown name or a wrong value, or if loops and couplings do not allow it.
+    """
+    guess, name = dict(robot.description.start), robot.name
+    what = f"{name}: state"
+    near = {} if near is None else _values(robot, near, f"{what}: near")
+    if isinstance(start, str):
+        at = known(start, robot.keyframes, f"{name} has no configuration")
+        given, guess = {}, guess | robot.description.keyframes[at] | near
+    else:
+        given = {} if start is None else _values(robot, start, f"{what}: start")
+        guess = _followed(robot, guess | near | given, {*near, *given})
+    q = robot.filled(guess, "coordinate", robot.tree.home)
+    entries = np.concatenate([np.zeros(0, int), *(robot.tree.coordinate(n) for n in given)])
+    v = np.zeros(robot.tree.system.nv)
+    if not robot.constraints:
+        return robot.model.state(q, v)
+    if not len(entries):
+        return placed(robot.model, q, v).state
+    held = Holonomic(_held, name=HELD)
+    params = {HELD: {"entries": np.eye(len(q))[entries], "values": q[entries]}}
+    free, model = robot.driven(params=params), robot.driven(constraints=[held], params=params)
+    try:
+        found = placed(model, q, v, parts=(free, (held,))).state
+    except PlacementError as error:
+        asked = ", ".join(f"{n} = {_shown(x)}" for n, x in given.items())
+        raise ModelError(
+            f"{what}: no configuration with {asked} closes the loops and couplings: "
+            f"{worst_violation(free, error.placement.state, None)} remains; ask for fewer or other "
+            "coordinates, or give a guess of further ones by near={…}."
+        ) from None
+    q = np.array(found.q)
+    # but for the round-off of the last step
+    q[entries] = params[HELD]["values"]
+    return robot.model.state(q, v)
+
+
+def _held(q, t, p):
+    return p[HELD]["entries"] @ q - p[HELD]["values"]
+
+
+def _values(robot: Robot, given: Mapping, what: str) -> dict[str, np.ndarray]:
+    """Coordinates by joint, of the size that each joint has."""
+    made = {}
+    for name, value in mapping(given, what, '{"elbow": 0.3}').items():
+        size = len(robot.tree.coordinate(name))
+        x = np.atleast_1d(real_array(value, f"{what}: {name!r}"))
+        unit = size == 1 or (
+            x.shape == (4,) and abs(np.linalg.norm(x) - 1.0) <= UNIT_ATTITUDE_ERROR
+        )
+        if x.shape != (size,) or not np.all(np.isfinite(x)) or not unit:
+            expected = "a finite number" if size == 1 else "a unit quaternion (w, x, y, z)"
+            refuse(f"{what}: {name!r}", value, expected)
+        made[name] = x if size == 1 else x / np.linalg.norm(x)
+    return made
+
+
+def _followed(robot: Robot, guess: dict, kept: set[str]) -> dict:
+    """A guess with every joint that alone follows others put where its coupling has it, so that
+    those that it follows need not move.
+    """
+    couplings = robot.description.couplings.values()
+    made = dict(guess)
+    # one after another along chains of couplings, which are no longer than there are couplings
+    for _ in couplings:
+        before = dict(made)
+        for coupling in couplings:
+            if len(coupling.first) != 1 or {*coupling.first} & kept:
+                continue
+            ((name, weight),) = coupling.first.items()
+            if not weight or len(robot.tree.coordinate(name)) != 1:
+                continue
+            y = sum(w * float(np.squeeze(made.get(n, 0.0))) for n, w in coupling.second.items())
+            x = np.polynomial.polynomial.polyval(y - coupling.rest[1], coupling.polynomial)
+            made[name] = np.array([(x + coupling.rest[0]) / weight])
+        if all(np.array_equal(made[n], before.get(n, np.nan)) for n in made):
+            break
+    return made
+
+
+def _shown(value: np.ndarray) -> str:
+    return f"{value[0]:.6g}" if len(value) == 1 else f"({', '.join(f'{x:.6g}' for x in value)})"

@@ -1,0 +1,142 @@
+"""Jumps of the velocity within a run, where a constraint asks for one: a rope that runs out, a
+drive whose rate jumps.
+
+No step has to find them: the projection at the end of the step within which they lie brings the
+velocity onto the constraints, as a plastic impact does.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from zwang.algebra.judgement import row_units
+from zwang.arrays import on_device
+from zwang.dynamics.drift.metric import dense_mass, metric_of, rows_of
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.evaluation import evaluate
+from zwang.dynamics.host import dense
+from zwang.dynamics.model import Model
+from zwang.dynamics.vector_field import ConstrainedVectorField
+from zwang.equations.state import host_state
+from zwang.simulation.results import Steps
+from zwang.simulation.switching import impact
+from zwang.stepping.step_control import FARTHEST, Tolerances
+
+LEAST_JUMP = 1e-8
+"""Kinetic energy of the change of velocity, relative to that of the motion before and after, from
+which on it is reported: a ten-thousandth of the velocity. Next to a singular configuration a
+projection moves less."""
+HALVED = 30
+"""Times that a step is halved around what may be a jump; what changes smoothly has become 1e-9 of
+what it was."""
+LEAP_LEFT = 0.1
+"""Part of the change of ψ along a step that is left across the last interval if it is a jump: a
+driven system without freedoms takes steps as long as it likes, and its velocity changes as much."""
+MOST_LOOKS = 24
+"""Most steps of a chunk that are looked at, those with the largest changes."""
+JUMPS_NAMED = 4
+"""Jumps that a sentence names by their instants."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Jump:
+    """A jump of the velocity.
+
+    Attributes:
+        time: end of the step within which it lies [s].
+        constraint: the constraint with the largest part of the impulse.
+        impulse: norm of what it adds to the momentum, `AᵢᵀΛᵢ` [N s, N m s …].
+        energy_loss: kinetic energy before minus after.
+    """
+
+    time: float
+    constraint: str
+    impulse: float
+    energy_loss: float
+
+
+def jumps_of(
+    model: Model,
+    flow: ConstrainedVectorField,
+    before: Steps,
+    part: Steps,
+    moved: np.ndarray,
+    tolerances: Tolerances,
+) -> list[Jump]:
+    """The jumps within a chunk of steps; `moved` is what the projection at the end of each has
+    changed of y, and `before` holds the steps up to its start.
+    """
+    if not len(part.t):
+        return []
+    nq, slices = model.system.nq, model.constraints.row_slices
+    change, v = moved[: len(part.t), nq:], part.y[:, nq:]
+    allowed = np.asarray(tolerances.atol)[..., nq:] + float(tolerances.rtol) * np.abs(v)
+    found, most = [], np.max(np.abs(change) / allowed, axis=1, initial=0.0)
+    times = np.append(before.t[-1], part.t)
+    y = np.vstack([before.y[-1:], part.y])
+    for i in np.sort(np.argsort(-most)[:MOST_LOOKS]):
+        if not most[i] > FARTHEST:
+            continue
+        dynamics = flow.with_input(on_device(part.applied[i])).dynamics
+        at = evaluate(dynamics, host_state(part.y[i, :nq], v[i], part.t[i]))
+        M, arriving = dense_mass(np.asarray(at.M)), v[i] - change[i]
+        size = lambda w, M=M: float(w @ M @ w)
+        if not size(change[i]) > LEAST_JUMP * (size(arriving) + size(v[i])):
+            continue
+        end = part.y[i] - moved[i]
+        if not _leaps(dynamics, times[i : i + 2], np.stack([y[i], end])):
+            continue
+        A = dense(at.A)
+        _, loss, multipliers = impact(metric_of(dynamics, at.M, at.A), A, arriving, v[i])
+        part_of = {name: np.linalg.norm(A[s].T @ multipliers[s]) for name, s in slices.items()}
+        name = max(part_of, key=lambda name: part_of[name])
+        found.append(Jump(float(part.t[i]), name, float(part_of[name]), loss))
+    return found
+
+
+def _leaps(dynamics: Dynamics, t: np.ndarray, y: np.ndarray) -> bool:
+    """Whether ψ leaps along the line between two states, and does not change smoothly."""
+    nq, unit = dynamics.system.nq, None
+
+    def residual(s: float) -> np.ndarray:
+        nonlocal unit
+        z, time = (1 - s) * y[0] + s * y[1], (1 - s) * t[0] + s * t[1]
+        at = evaluate(dynamics, host_state(z[:nq], z[nq:], float(time)))
+        if unit is None:
+            unit = row_units(np, metric_of(dynamics, at.M, at.A).lengths(rows_of(at.A)))
+            unit = unit[dynamics.constraints.velocity_rows]
+        return unit * np.asarray(at.psi)
+
+    size = lambda ends: np.linalg.norm(ends[1] - ends[0])
+    at, ends = np.array([0.0, 1.0]), [residual(0.0), residual(1.0)]
+    whole = size(ends)
+    for _ in range(HALVED):
+        middle, between = np.mean(at), residual(float(np.mean(at)))
+        halves = [ends[0], between], [between, ends[1]]
+        later = int(size(halves[1]) > size(halves[0]))
+        at = np.array([middle, at[1]] if later else [at[0], middle])
+        ends = halves[later]
+    return bool(size(ends) > LEAP_LEFT * whole)
+
+
+def sentence_of(jumps: Sequence[Jump], energy_unit: str) -> str:
+    """What a run says of its jumps; empty if there are none."""
+    if not jumps:
+        return ""
+    ways = {True: "gained", False: "lost"}
+    energy = lambda loss: f"energy {ways[loss < 0]} {abs(loss):.4g} {energy_unit}"
+    shown = ", ".join(
+        f"t = {x.time:.6g} s ({x.constraint!r}, impulse {x.impulse:.4g}, {energy(x.energy_loss)})"
+        for x in jumps[:JUMPS_NAMED]
+    )
+    further = len(jumps) - JUMPS_NAMED
+    more = f" and {further} times more" if further > 0 else ""
+    total = f", {energy(sum(x.energy_loss for x in jumps))} in all" if len(jumps) > 1 else ""
+    return (
+        f"the velocity jumps at {shown}{more}{total}: a constraint asks for it, and the run takes "
+        "it as a plastic impact, up to a step late; smooth the constraint, or give a zw.Switch to "
+        "have it at its instant"
+    )

@@ -1,0 +1,50 @@
+"""What is not a number is not called a contradiction."""
+
+import dataclasses
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import zwang as zw
+from zwang.dynamics.drift import Projection
+from zwang.dynamics.initial_conditions import begin
+from zwang.dynamics.vector_field import ConstrainedVectorField
+from zwang.errors import Result
+from zwang.simulation.watch import blocked
+
+LATE = 0.5
+
+
+def blocked_at(force, phi):
+    """Why no step is taken from q = v = 0 at t = 0.6 s."""
+    system = zw.System(2, lambda q, t, p: jnp.ones(2), force)
+    model = zw.Model(system, [zw.Holonomic(phi, name="wall")])
+    dynamics = model.dynamics(None)
+    scales = begin(dynamics, model.state(np.zeros(2), np.zeros(2)), 1.0).scales
+    dynamics = dataclasses.replace(dynamics, scales=scales)
+    flow = ConstrainedVectorField(dynamics, Projection(), jnp.asarray(1e-14))
+    return blocked(model, flow, 0.6, np.zeros(4), 0.01)
+
+
+weight = lambda q, v, t, p: jnp.array([1.0, -9.81])
+nan_late = lambda t, x: jnp.where(t > LATE, jnp.nan, x)
+
+
+@pytest.mark.parametrize(
+    ("force", "phi"),
+    [
+        (lambda q, v, t, p: nan_late(t, weight(q, v, t, p)), lambda q, t, p: q[0]),
+        (lambda q, v, t, p: weight(q, v, t, p) / nan_late(t, 1.0), lambda q, t, p: q[0]),
+        (weight, lambda q, t, p: q[0] * nan_late(t, 1.0)),
+    ],
+    ids=["force", "quotient", "residual"],
+)
+def test_what_is_not_finite_is_said_to_be(force, phi):
+    assert blocked_at(force, phi) == (Result.NON_FINITE, "")
+
+
+def test_a_contradiction_is_still_one():
+    later = lambda t: jnp.where(t > LATE, (t - LATE) ** 2, 0.0)
+    result, named = blocked_at(weight, lambda q, t, p: jnp.stack([q[0], q[0] - later(t)]))
+    assert result is Result.INCONSISTENT and named == "'wall' misses by 1"
