@@ -166,8 +166,7 @@ class Builder:
             of: type of constants among the operands; by default the result's.
         """
         of = type_ if of is None else of
-        named = [x if type(x) is Value else self._text(of, x) for x in operands]
-        key = (operation, type_, *named)
+        key = operation, type_, *(x if type(x) is Value else self._text(of, x) for x in operands)
         for scope in self._scopes:
             if (found := scope.get(key)) is not None:
                 return found
@@ -241,8 +240,7 @@ class Builder:
             if plain or (type(c) is not Value and c == 0):
                 return self.add(t, product, c) if not self.fused or plain else product
             a, b = product.operands
-        suffix = {"double": "f64", "float": "f32"}[t]
-        return self.intrinsic(t, f"fma.{suffix}", *_ordered(a, b), c)
+        return self.intrinsic(t, "fma.f64" if t == "double" else "fma.f32", *_ordered(a, b), c)
 
     def divide(self, t: str, a: Any, b: Any) -> Any:
         ca, cb = type(a) is not Value, type(b) is not Value
