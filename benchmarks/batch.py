@@ -1,10 +1,10 @@
 """Trajectories per second: `zw.batch` against a loop of single compiled runs of the same program on
 the same cores.
 
-128 members of `five-bar` and of `3rrr`, 2 s each from starts a little apart: with error
-control; `five-bar` then with a step of fixed length in double and in single precision. All cores; what one core does follows from processor
-seconds, which other programs on the machine disturb less. Medians of calls in turn. On a graphics
-processor, if JAX has one, the same.
+128 members of `five-bar` and of `3rrr`, 2 s each from starts a little apart: with error control;
+`five-bar` then with a step of fixed length in double and in single precision. All cores; what one
+core does follows from processor seconds, which other programs on the machine disturb less. Medians
+of calls in turn. On a graphics processor, if JAX has one, the same.
 """
 
 from __future__ import annotations

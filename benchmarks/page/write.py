@@ -219,7 +219,7 @@ constraint rows on, zwang looks for sparsity and takes the sparse path where its
 `pseudoinverse=zw.Sparse()` or `zw.Proximal()` choose by name. The page on architecture says how it
 works. What it costs before the first step: finding the structure, and compiling a longer program
 than the dense one. For one evaluation of a model with a few hundred rows the dense path is done
-sooner; a step is faster on the sparse path from about 60 rows on. 
+sooner; a step is faster on the sparse path from about 60 rows on.
 
 ```python
 import zwang as zw

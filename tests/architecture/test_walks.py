@@ -33,6 +33,7 @@ SIMULATE = (
     ("simulation/driver.py", "RunDriver"),
     ("stepping/step_loop.py", "advance"),
     ("stepping/step.py", "attempt"),
+    ("stepping/dopri8.py", "Dopri8"),
     ("stepping/explicit.py", "AbstractExplicit"),
     ("dynamics/drift/projection.py", "Projection"),
     ("simulation/results/record.py", "Run"),

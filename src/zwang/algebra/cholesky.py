@@ -1,10 +1,9 @@
 """The Cholesky factor of a symmetric positive definite matrix, `M = L Lᵀ`, factored once and
 applied to many vectors.
 
-By LAPACK where rows are many. Its call costs more than its arithmetic at a few, and no program with
-such a call becomes one kernel (`zwang.compile.fusion`): there, row by row. On a batch it works
-matrix by matrix: there, pivot by pivot on one array (row, column, batch), every operation runs over
-the batch in vector registers.
+By LAPACK where rows are many. Its call costs more than its arithmetic at a few: there, row by row.
+On a batch it works matrix by matrix: there, pivot by pivot on one array (row, column, batch), every
+operation runs over the batch in vector registers.
 """
 
 from __future__ import annotations
@@ -23,9 +22,8 @@ from zwang.compile.hints import with_batch_rule
 
 SMALL = 32
 """Up to this many rows L⁻¹ is formed, row by row, and products are sums: measured beside LAPACK and
-the compiler's product, as parts of
-one kernel, L⁻¹ of 12 rows takes 0.8 µs against 2.5 and `C Cᵀ` 0.3 against 1.2; of 24 rows 3.3
-against 6.7 and 1.7 against 8.9; of 32 rows, by itself, 14 against 22.
+XLA's product, without calls, L⁻¹ of 12 rows takes 0.8 µs against 2.5 and `C Cᵀ` 0.3 against 1.2; of
+24 rows 3.3 against 6.7 and 1.7 against 8.9; of 32 rows, by itself, 14 against 22.
 """
 
 FEW_PAIRS = 8

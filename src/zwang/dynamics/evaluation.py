@@ -208,7 +208,7 @@ class EvaluationSize:
         )
 
 
-REPEATS = 1000
+TIMED = 1000
 """Evaluations that the time of one is the mean of."""
 
 
@@ -217,11 +217,11 @@ def evaluation_size(dynamics: Dynamics, s: State) -> EvaluationSize:
     fixed = with_scales(dynamics), Projection()
     y, t = np.concatenate([np.asarray(s.q), np.asarray(s.v)]), np.float64(s.t)
     program = Many(rate_at, (None, None, 0, 0), (*fixed, np.array([t]), y[None]))
-    members = np.full(REPEATS, t), np.tile(y, (REPEATS, 1))
+    members = np.full(TIMED, t), np.tile(y, (TIMED, 1))
     program(*fixed, *members)
     begun = time.perf_counter()
     program(*fixed, *members)
-    call = (time.perf_counter() - begun) / REPEATS
+    call = (time.perf_counter() - begun) / TIMED
     return EvaluationSize(program.instructions, program.seconds, call, program.engine)
 
 

@@ -12,14 +12,13 @@ also of −0; x − x is zero.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from zwang.native.types import FLOATS, constant_text, stored_type
+from zwang.native.types import FLOATS, constant_text, rounded, same, stored_type
 
 ALIGNMENT = 64
 """Bytes at which each array of the workspace begins: a line of the cache."""
@@ -167,8 +166,7 @@ class Builder:
             of: type of constants among the operands; by default the result's.
         """
         of = type_ if of is None else of
-        named = [x if type(x) is Value else self._text(of, x) for x in operands]
-        key = (operation, type_, *named)
+        key = operation, type_, *(x if type(x) is Value else self._text(of, x) for x in operands)
         for scope in self._scopes:
             if (found := scope.get(key)) is not None:
                 return found
@@ -184,7 +182,7 @@ class Builder:
     def add(self, t: str, a: Any, b: Any) -> Any:
         ca, cb = type(a) is not Value, type(b) is not Value
         if ca and cb:
-            return _rounded(t, a + b)
+            return rounded(t, a + b)
         if ca and a == 0:
             return b
         if cb and b == 0:
@@ -201,7 +199,7 @@ class Builder:
     def subtract(self, t: str, a: Any, b: Any) -> Any:
         ca, cb = type(a) is not Value, type(b) is not Value
         if ca and cb:
-            return _rounded(t, a - b)
+            return rounded(t, a - b)
         if cb and b == 0:
             return a
         if a is b:
@@ -219,7 +217,7 @@ class Builder:
     def multiply(self, t: str, a: Any, b: Any) -> Any:
         ca, cb = type(a) is not Value, type(b) is not Value
         if ca and cb:
-            return _rounded(t, a * b)
+            return rounded(t, a * b)
         if ca:
             a, b, ca, cb = b, a, cb, ca
         if cb:
@@ -242,14 +240,13 @@ class Builder:
             if plain or (type(c) is not Value and c == 0):
                 return self.add(t, product, c) if not self.fused or plain else product
             a, b = product.operands
-        suffix = {"double": "f64", "float": "f32"}[t]
-        return self.intrinsic(t, f"fma.{suffix}", *_ordered(a, b), c)
+        return self.intrinsic(t, "fma.f64" if t == "double" else "fma.f32", *_ordered(a, b), c)
 
     def divide(self, t: str, a: Any, b: Any) -> Any:
         ca, cb = type(a) is not Value, type(b) is not Value
         if ca and cb:
             with np.errstate(all="ignore"):
-                return _rounded(t, float(np.float64(a) / np.float64(b)))
+                return rounded(t, float(np.float64(a) / np.float64(b)))
         if ca and a == 0:
             return 0.0
         if cb and b == 1:
@@ -331,7 +328,7 @@ class Builder:
     def select(self, t: str, condition: Any, yes: Any, no: Any) -> Any:
         if type(condition) is not Value:
             return yes if condition else no
-        if yes is no or (type(yes) is not Value and type(no) is not Value and _same(yes, no)):
+        if yes is no or (type(yes) is not Value and type(no) is not Value and same(yes, no)):
             return yes
         return self.shared(t, "select", condition, yes, no)
 
@@ -434,10 +431,6 @@ def incoming(phi: Value, *ways: tuple[Any, Block]) -> None:
     phi.operands = ways
 
 
-def _rounded(t: str, x: float) -> float:
-    return x if t == "double" else float(np.float32(x))
-
-
 def _ordered(a: Any, b: Any) -> tuple[Any, Any]:
     """Operands that may be exchanged, in one order, so that equal expressions are found equal."""
     if type(a) is not Value:
@@ -445,10 +438,3 @@ def _ordered(a: Any, b: Any) -> tuple[Any, Any]:
     if type(b) is not Value:
         return a, b
     return (a, b) if a.index <= b.index else (b, a)
-
-
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, float) and isinstance(b, float):
-        both_nan = a != a and b != b
-        return both_nan or (a == b and math.copysign(1, a) == math.copysign(1, b))
-    return a == b

@@ -176,7 +176,7 @@ OPTIMIZING = 20e-6
 """Seconds of calls, for each instruction, from which on a function is optimized on another core: a
 third of the time that it takes.
 """
-SHORT = 600
+AT_ONCE = 600
 """Instructions of a function that is optimized before its first call."""
 
 
@@ -185,7 +185,7 @@ def translated(program: ClosedJaxpr, level: int | None = None) -> Stored:
 
     Args:
         program: of arrays.
-        level: 0 for code at once, 1 for fast code; by default 1 for up to `SHORT` instructions.
+        level: 0 for code at once, 1 for fast code; by default 1 for up to `AT_ONCE` instructions.
 
     Raises:
         NotNativeError: if it has an operation, a type or a size that is not emitted.
@@ -196,7 +196,7 @@ def translated(program: ClosedJaxpr, level: int | None = None) -> Stored:
     with _without_collecting():
         _emit_program(builder, program)
         text, instructions = module_text(builder, ENTRY)
-    level = int(instructions <= SHORT) if level is None else level
+    level = int(instructions <= AT_ONCE) if level is None else level
     specify = lambda avals: tuple((tuple(x.shape), np.dtype(x.dtype).str) for x in avals)
     return Stored(
         object_code(text, level),

@@ -78,3 +78,16 @@ def is_zero(value: Any) -> bool:
 
 def is_negative_zero(value: Any) -> bool:
     return isinstance(value, float) and value == 0.0 and math.copysign(1.0, value) < 0
+
+
+def rounded(t: str, x: float) -> float:
+    """A constant as a register holds it."""
+    return x if t == "double" else float(np.float32(x))
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two constants are one: −0 is not 0, NaN is NaN."""
+    if isinstance(a, float) and isinstance(b, float):
+        both_nan = a != a and b != b
+        return both_nan or (a == b and math.copysign(1, a) == math.copysign(1, b))
+    return a == b

@@ -36,9 +36,8 @@ class Cut(NamedTuple):
 
 FEW_ROWS = 512
 IN_KERNEL = Cut(10, 2 ** np.arange(2, 9), 24)
-"""Up to `FEW_ROWS` rows the elimination can be a part of one kernel (`zwang.compile.fusion`), where
-a turn is a few short loops and the rest is factored without LAPACK; operation by operation it takes
-no longer (40 four-bar loops).
+"""Up to `FEW_ROWS` rows a turn is a few short loops in native code, and the rest is factored
+without LAPACK; compiled by XLA it takes no longer (40 four-bar loops).
 """
 BY_CALLS = Cut(100, 2 ** np.arange(3, 12), 64)
 """Of more rows a turn is some thirty operations of 1 µs, against 0.3 µs for each node."""
@@ -171,8 +170,8 @@ def eliminated(
     """
     node, within, size = group_rows(*((i, j) if alike is None else alike), m)
     nodes = int(node.max(initial=-1)) + 1
-    # inside one kernel a turn is cheap and chunks may be narrow; called operation by operation,
-    # wide chunks save turns
+    # in native code a turn is cheap and chunks may be narrow; where XLA calls one operation after
+    # the other, wide chunks save turns
     cut = IN_KERNEL if m <= FEW_ROWS else BY_CALLS
     rounds, rest = order_of(Blocks.of(nodes, node[i], node[j]), size, cut.dense)
     grouped = _classes(rounds)
