@@ -13,6 +13,7 @@ from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.state import State
 from zwang.errors import ModelError
+from zwang.mechanism.derived_numbers import with_values
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.prescribed_motion import following
 from zwang.mechanism.resolution import Ends
@@ -88,15 +89,17 @@ def assemble(mechanism: Mechanism, stepped: bool = True) -> State:
     compiled = mechanism.compiled
     geometry = compiled.geometry
     if compiled.tree is not None:
-        points = {"offset": geometry.offset, "orientation": geometry.orientation}
         # assembled in maximal coordinates first, as guesses and start values are given for bodies
-        state = compiled.tree.joint_state(assemble(mechanism.maximal, stepped=False), points)
+        state = compiled.tree.joint_state(
+            assemble(mechanism.maximal, stepped=False), mechanism.params
+        )
         return _placed(mechanism, (), state.q, state.v)
     q, v, ends = geometry.q, geometry.v, start_ends(mechanism)
 
     def held(name: str, begin: Begin, which: str) -> AbstractConstraint:
-        value, rate = getattr(begin, which), compiled.rate if which == "rate" else None
-        return following(f"start of {name}", compiled.joints, ends[name], lambda t, p: value, rate)
+        given, rate = getattr(begin, which), compiled.rate if which == "rate" else None
+        asked = lambda t, p: with_values(given, p["parameters"])
+        return following(f"start of {name}", compiled.joints, ends[name], asked, rate)
 
     given = mechanism.start.items()
     values = tuple(held(n, x, "value") for n, x in given if x.value is not None)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.arithmetic import on_host
 from zwang.bodies import BodyTree, PlanarBodies, RigidBodies
 from zwang.bodies.rigid import velocity_map
 from zwang.display import present
@@ -20,6 +21,7 @@ from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.state import State
 from zwang.mechanism.actuation import servo
+from zwang.mechanism.derived_numbers import DerivedNumbers
 from zwang.mechanism.forces import Forces
 from zwang.mechanism.geometry import Geometry, geometry_of
 from zwang.mechanism.joint_constraints import JointConstraints
@@ -75,7 +77,8 @@ class CompiledMechanism:
     @cached_property
     def geometry(self) -> Geometry:
         """Bodies and points at the rough start."""
-        return geometry_of(self.declared.bodies, self.declared.ground, self.declared.d)
+        with on_host():
+            return geometry_of(self.declared.bodies, self.declared.ground, self.declared.d)
 
     @cached_property
     def joints(self) -> JointConstraints:
@@ -97,7 +100,7 @@ class CompiledMechanism:
         def build(branches):
             return BodyTree(
                 branches,
-                gravity=(*self._gravity, *(0.0,) * (3 - self.declared.d)),
+                gravity=(*self.gravity, *(0.0,) * (3 - self.declared.d)),
                 force=self._on_tree.force,
                 potential=self._on_tree.potential,
             )
@@ -110,10 +113,12 @@ class CompiledMechanism:
     def forces(self) -> Forces:
         """Springs, bushings and forces, checked."""
         made = self.declared
-        return Forces(made.springs, made.bushings, made.forces, self.joints)
+        with on_host():
+            return Forces(made.springs, made.bushings, made.forces, self.joints)
 
     @property
-    def _gravity(self) -> tuple[float, ...]:
+    def gravity(self) -> tuple[float, ...]:
+        """Acceleration of gravity [m/s²]."""
         d, given = self.declared.d, self.declared.gravity
         return (0.0,) * (d - 1) + (-9.81,) if given is None else given
 
@@ -140,7 +145,7 @@ class CompiledMechanism:
         wrench = None if force is None else lambda q, v, t, p: force(q, v, t, p).reshape(-1, size)
         return kind(
             list(self.geometry.bodies),
-            gravity=self._gravity,
+            gravity=self.gravity,
             wrench=wrench,
             potential=self.forces.potential,
         )
@@ -166,17 +171,12 @@ class CompiledMechanism:
         """Parameters of the model's functions: masses, places of points, options of joints,
         springs, parameters of formulas.
         """
-        places = {"offset": self.geometry.offset, "orientation": self.geometry.orientation}
-        # the rough start is one of maximal coordinates, and so are phases taken from it
-        joints = self.declared.maximal.compiled.joints
-        points = {k: np.asarray(x) for k, x in places.items()}
-        return {
-            **self.bodies.params,
-            **places,
-            "sizes": joints.option_values(self.geometry.q, points),
-            "springs": self.forces.params,
-            "parameters": dict(self.declared.parameters),
-        }
+        return {**self.bodies.params, **self.derived.declared}
+
+    @cached_property
+    def derived(self) -> DerivedNumbers:
+        """What follows from other parameters."""
+        return DerivedNumbers(self)
 
     @cached_property
     def constraints(self) -> tuple[AbstractConstraint, ...]:
@@ -210,6 +210,7 @@ class CompiledMechanism:
             servo=control,
             singular_mass=self._lacks_mass,
             name=name,
+            layout=self.derived if self.derived.is_needed else None,
         )
 
     @cached_property

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 import jax
 import numpy as np
 
-from zwang.arithmetic import on_host
+from zwang.arithmetic import xp
 from zwang.equations.constraint import AbstractConstraint, Holonomic, Nonholonomic
 from zwang.mechanism.expression import Expression
 from zwang.mechanism.field_types import PartError
@@ -111,33 +112,32 @@ class JointConstraints:
 
     # --- options
 
-    def option_values(self, q: np.ndarray, points: dict) -> dict[str, np.ndarray]:
-        """Numbers of the joints of each kind, shape (joints, entries); those that may be left out
-        and are not given are taken as at q.
+    def option_values(self, joints: Mapping[str, Joint], q, points: dict) -> dict[str, Any]:
+        """Numbers of joints like these, of each kind, shape (joints, entries); those that may be
+        left out and are not given are taken as at q. By NumPy on the host, or traced.
         """
         found = {}
         for kind in JOINT_KINDS.values():
             names = self._named(kind)
             if names and kind.numbers:
-                found[kind.name] = np.array([self._numbers(n, kind, q, points) for n in names])
+                found[kind.name] = xp.stack(
+                    [self._numbers(n, joints[n], kind, q, points) for n in names]
+                )
         return found
 
-    def _numbers(self, name: str, kind: JointKind, q, points: dict) -> np.ndarray:
-        joint = self.joints[name]
+    def _numbers(self, name: str, joint: Joint, kind: JointKind, q, points: dict):
         values = {option.name: getattr(joint, option.name) for option in kind.numbers}
         for option in kind.numbers:
-            # NumPy values at the rough start, so that the model's parameters stay plain numbers
             if values[option.name] is None:
                 assert option.as_drawn is not None
-                # on the host: each operation of JAX's would compile a program of its own
-                with on_host():
-                    poses = [
-                        _first(self._poses([name], i)(q, points))
-                        for i in range(len(self.ends[name]))
-                    ]
-                    drawn = option.as_drawn(*self._arguments(name, kind)(*poses), values)
-                values[option.name] = float(drawn)
-        return np.hstack([values[option.name] for option in kind.numbers])
+                poses = [
+                    _first(self._poses([name], i)(q, points)) for i in range(len(self.ends[name]))
+                ]
+                drawn = option.as_drawn(*self._arguments(name, kind)(*poses), values)
+                values[option.name] = drawn
+        return xp.concatenate(
+            [xp.atleast_1d(xp.asarray(values[x.name], float)) for x in kind.numbers]
+        )
 
     # --- constraints
 

@@ -68,12 +68,8 @@ def _placed(frames, body_state, params, still, q) -> Placed:
 
 def same_numbers(x, y) -> bool:
     """Whether two trees of parameters hold the same numbers."""
-    return _alike(x, y) and jax.tree.all(jax.tree.map(np.array_equal, x, y))
-
-
-def _alike(x, y) -> bool:
-    """Whether two trees of parameters have the same names and shapes."""
-    return jax.tree.map(np.shape, x) == jax.tree.map(np.shape, y)
+    alike = jax.tree.map(np.shape, x) == jax.tree.map(np.shape, y)
+    return alike and jax.tree.all(jax.tree.map(np.array_equal, x, y))
 
 
 PARTS: dict[str, type] = {
@@ -249,14 +245,18 @@ class Mechanism:
         """
         model = self.model.with_params(params)
         compiled = copy.copy(self.compiled)
-        vars(compiled).update(params=model.params, model=model)
+        found = model.parameters()
+        with on_host():
+            geometry = compiled.derived.geometry(found["parameters"])
+        vars(compiled).update(params=found, model=model, geometry=geometry)
         other = copy.copy(self)
         vars(other).pop("maximal", None)
         vars(other)["compiled"] = compiled
         if self.coordinates == "joint":
-            known = self.maximal.params
-            alike = {n: x for n, x in params.items() if n in known and _alike(x, known[n])}
-            vars(other)["maximal"] = self.maximal.with_params(alike)
+            tree = self.compiled.tree
+            assert tree is not None
+            of_bodies = tree.of_bodies(found, self.maximal.params)
+            vars(other)["maximal"] = self.maximal.with_params(of_bodies)
         return other
 
     def of_run(self, run: Run) -> Mechanism:

@@ -13,8 +13,8 @@ from typing import Any
 from zwang.errors import ModelError
 from zwang.files import is_file, read_text
 from zwang.files.toml import TomlError, parsed_toml
-from zwang.mechanism.expression import CONSTANTS, FUNCTIONS, Expression
-from zwang.mechanism.field_types import PartError
+from zwang.mechanism.expression import CONSTANTS, FUNCTIONS
+from zwang.mechanism.field_types import PartError, evaluated
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.mistakes import MistakesError, explained, of_the_form_given
 from zwang.provenance import Source, remember
@@ -100,7 +100,7 @@ def parameter_values(content: Mapping[str, Any], settings: Mapping[str, float]) 
         if isinstance(given, bool) or not isinstance(given, (int, float, str)):
             raise PartError(where, "expected a number or a formula.")
         try:
-            values[name] = Expression(str(given)).value(values)
+            values[name] = evaluated(str(given), values)
         except ModelError as error:
             raise PartError(where, str(error)) from None
     return values
