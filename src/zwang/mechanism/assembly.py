@@ -93,8 +93,8 @@ def assemble(mechanism: Mechanism, stepped: bool = True) -> State:
         state = compiled.tree.joint_state(
             assemble(mechanism.maximal, stepped=False), mechanism.params
         )
-        return _placed(mechanism, (), state.q, state.v)
-    q, v, ends = geometry.q, geometry.v, start_ends(mechanism)
+        return _placed(mechanism, (), compiled.started(state.q, _turned(mechanism)), state.v)
+    q, v, ends = compiled.started(geometry.q, _turned(mechanism)), geometry.v, start_ends(mechanism)
 
     def held(name: str, begin: Begin, which: str) -> AbstractConstraint:
         given, rate = getattr(begin, which), compiled.rate if which == "rate" else None
@@ -109,7 +109,19 @@ def assemble(mechanism: Mechanism, stepped: bool = True) -> State:
         # closed once with the values held; the second call below then only removes what the
         # velocities need
         q = _placed(mechanism, values, q, 0 * v, stepped).q
+        q = compiled.started(q[: len(geometry.q)], _turned(mechanism))
     return _placed(mechanism, rates, q, v, stepped)
+
+
+def _turned(mechanism: Mechanism) -> dict[int, float]:
+    """Start values of angles whose turns are counted, by entry of q."""
+    turns, values = mechanism.compiled.joints.turns, mechanism.params["parameters"]
+    found = {}
+    for name, ends in start_ends(mechanism).items():
+        entry, value = turns.entry(ends), mechanism.start[name].value
+        if mechanism.d == 3 and value is not None and entry is not None:
+            found[entry] = float(with_values(value, values))
+    return found
 
 
 def _placed(

@@ -9,10 +9,11 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.arithmetic import on_host
+from zwang.arithmetic import on_host, xp
 from zwang.bodies import BodyTree, PlanarBodies, RigidBodies
 from zwang.bodies.rigid import velocity_map
 from zwang.display import present
@@ -20,6 +21,7 @@ from zwang.dynamics.initial_conditions import mass_is_positive
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.state import State
+from zwang.equations.system import System
 from zwang.mechanism.actuation import servo
 from zwang.mechanism.derived_numbers import DerivedNumbers
 from zwang.mechanism.forces import Forces
@@ -27,6 +29,7 @@ from zwang.mechanism.geometry import Geometry, geometry_of
 from zwang.mechanism.joint_constraints import JointConstraints
 from zwang.mechanism.prescribed_motion import drive_constraint
 from zwang.mechanism.tree import SpanningTree
+from zwang.mechanism.turns import CountingSystem
 from zwang.servo import Servo
 from zwang.simulation.results.presentation import keep_presentation
 
@@ -48,6 +51,26 @@ class _OnTree:
 
     def potential(self, q, t, p):
         return jnp.zeros(()) if self.energy is None else self.energy(q, t, p)
+
+
+class _Bodies:
+    """`(q, p)` → the coordinates of the bodies in space, of which a mechanism may have more."""
+
+    def __init__(self, size: int):
+        self.size = size
+
+    def __call__(self, q, p):
+        return q[: self.size]
+
+
+class _Rate:
+    """`(q, v, t, p)` → q̇, which is asked for before all coordinates are known."""
+
+    def __init__(self, bodies: Callable):
+        self.of = bodies
+
+    def __call__(self, q, v, t, p):
+        return self.of(q, v, t, p)
 
 
 class CompiledMechanism:
@@ -83,9 +106,47 @@ class CompiledMechanism:
     @cached_property
     def joints(self) -> JointConstraints:
         """The joints, checked."""
-        poses: Callable = (lambda q, p: q) if self.tree is None else self.tree.poses
-        parameters = tuple(self.declared.parameters)
-        return JointConstraints(self.declared.joints, self.geometry, parameters, poses)
+        parameters, geometry, tree = tuple(self.declared.parameters), self.geometry, self.tree
+        if tree is not None:
+            given: tuple = (tree.poses, tree.entry, tree.tree.system.nq)
+        else:
+            given = (_Bodies(len(geometry.q)),) if self.declared.d == 3 else ()
+        return JointConstraints(self.declared.joints, geometry, parameters, *given)
+
+    @cached_property
+    def counting(self) -> CountingSystem | None:
+        """The bodies with angles whose turns are counted, or None."""
+        _ = self.forces, self.servo  # they say which
+        added = list(self.joints.turns.added.values())
+        if not added:
+            return None
+        each = [self.joints.up_to_turns(ends) for ends in added]
+        angles = lambda q, p: xp.stack([x(q, p) for x in each])
+        force = self.forces.force(self.rate)
+        made = CountingSystem(self.bodies.system, angles, force, self.forces.potential)
+        self.rate.of = made.rate
+        return made
+
+    @cached_property
+    def system(self) -> System:
+        """The bodies, what acts on them, and their coordinates."""
+        made = self.counting
+        if made is None:
+            return self.bodies.system
+        return made.system(list(self.joints.turns.added))
+
+    def started(self, q: np.ndarray, turned: dict[int, float]) -> np.ndarray:
+        """Coordinates of bodies as coordinates of the mechanism, each angle in the turn of its
+        start value, which `turned` has by entry.
+        """
+        with on_host():
+            params = jax.tree.map(np.asarray, self.params)
+            added = self.joints.turns.added.values() if self.counting else ()
+            angles = [self.joints.up_to_turns(x)(np.asarray(q), params) for x in added]
+        whole = np.concatenate([np.asarray(q), np.array(angles, float)])
+        for entry, value in turned.items():
+            whole[entry] += 2 * np.pi * np.round((value - whole[entry]) / (2 * np.pi))
+        return whole
 
     @cached_property
     def tree(self) -> SpanningTree | None:
@@ -135,35 +196,40 @@ class CompiledMechanism:
     def bodies(self) -> PlanarBodies | RigidBodies | BodyTree:
         """The bodies without their constraints."""
         if self.tree is not None:
-            if (force := self.forces.force(self.rate)) is not None:
-                self._on_tree.force_on = force
-            self._on_tree.energy = self.forces.potential
+            if not self._counts:
+                if (force := self.forces.force(self.rate)) is not None:
+                    self._on_tree.force_on = force
+                self._on_tree.energy = self.forces.potential
             return self.tree.tree
         kind, size = (PlanarBodies, 3) if self.declared.d == 2 else (RigidBodies, 6)
-        force = self.forces.force(self.rate)
+        # with angles that are counted, forces are added to the bodies as a whole
+        force = None if self._counts else self.forces.force(self.rate)
         # bodies take a wrench each, (bodies, size), where a mechanism computes one vector
         wrench = None if force is None else lambda q, v, t, p: force(q, v, t, p).reshape(-1, size)
         return kind(
             list(self.geometry.bodies),
             gravity=self.gravity,
             wrench=wrench,
-            potential=self.forces.potential,
+            potential=None if self._counts else self.forces.potential,
         )
 
+    @property
+    def _counts(self) -> bool:
+        _ = self.forces, self.servo
+        return bool(self.joints.turns.added)
+
     @cached_property
-    def rate(self) -> Callable:
+    def rate(self) -> _Rate:
         """`(q, v, t, p)` → q̇."""
         # not that of the bodies, whose forces need it
         if self.tree is not None:
-            return self.tree.tree.system.rate
-        return _as_they_are if self.declared.d == 2 else velocity_map.along
+            return _Rate(self.tree.tree.system.rate)
+        return _Rate(_as_they_are if self.declared.d == 2 else velocity_map.along)
 
     @property
     def _velocities(self) -> Callable:
         """`q` → how many velocities there are."""
-        if self.tree is None:
-            return len if self.declared.d == 2 else _of_quaternions
-        nv = self.tree.tree.branching.nv
+        nv = len(self.geometry.v) if self.tree is None else self.tree.tree.branching.nv
         return lambda q: nv
 
     @cached_property
@@ -181,6 +247,7 @@ class CompiledMechanism:
     @cached_property
     def constraints(self) -> tuple[AbstractConstraint, ...]:
         """Joints of a kind under one function, then drives."""
+        _ = self._counts  # coordinates are asked for below
         carrying = self.tree.carrying if self.tree is not None else ()
         drives = [
             drive_constraint(name, drive, self.joints, self.rate)
@@ -204,7 +271,7 @@ class CompiledMechanism:
         constraints = [*self.constraints, *further]
         name = self.declared.name
         return Model(
-            self.bodies.system,
+            self.system,
             constraints,
             self.params,
             servo=control,
@@ -229,8 +296,9 @@ class CompiledMechanism:
     # --- where the bodies are
 
     def body_state(self, q, v) -> State:
-        """Coordinates and velocities of all bodies, as in the coordinates "maximal"."""
+        """Coordinates and velocities of all bodies."""
         q, v = jnp.asarray(q), jnp.asarray(v)
+        q = q[: self.joints.turns.bodies]
         if self.tree is not None:
             q, v = self.tree.at_bodies(q, v, self.params)
         return State(q, v, jnp.zeros(()))
@@ -239,8 +307,3 @@ class CompiledMechanism:
 def _as_they_are(q, v, t, p):
     """q̇ of bodies in the plane."""
     return v
-
-
-def _of_quaternions(q):
-    """How many velocities rigid bodies in space have."""
-    return 6 * len(q) // 7

@@ -16,7 +16,7 @@ from zwang.arithmetic import xp
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.geometry import GROUND
 from zwang.mechanism.joint_constraints import JointConstraints
-from zwang.mechanism.relative_pose import ALL, DISPLACEMENT, relative_poses
+from zwang.mechanism.relative_pose import ALL, DISPLACEMENT, counted, relative_poses
 from zwang.mechanism.resolution import Ends, checked_formula, coordinate_named, ends_between
 from zwang.mechanism.schema import Bushing, Force, Spring
 
@@ -72,6 +72,7 @@ class Forces:
         return found
 
     def _add(self, name: str, ends: Ends) -> None:
+        self.joints.turns.count(ends, name)
         alike = self._springs.setdefault(ends.coordinate.name, [])
         self._rows[name] = ends.coordinate.name, len(alike)
         alike.append(ends)
@@ -132,9 +133,13 @@ class Forces:
         springs, frames = self._springs[coordinate], self.joints.frames
         a, b = (np.array([getattr(ends, x) for ends in springs]) for x in "ab")
         value = springs[0].coordinate.value
+        entries = [self.joints.turns.entry(x) for x in springs]
+        counts = np.array([x for x in entries if x is not None], int)
 
         def stretch(q, p):
             values = jax.vmap(value)(relative_poses(frames(q, p), a, b))
+            if len(counts):  # those of one coordinate are all counted
+                values = counted(values, q[counts])
             return values.reshape(len(a), -1)
 
         return stretch
@@ -207,6 +212,8 @@ def _resolved(name: str, force: Force, joints: JointConstraints) -> tuple[Ends, 
         ends = Ends(ends.a, ends.b, coordinate)
     known = ("t", "value", "rate", *joints.parameters)
     one = checked_formula(force.effort, known, (*where, "effort"))
+    if "value" in one.names:
+        joints.turns.count(ends, name)
     return ends, lambda x, xdot, t, p: one.traced(
         {**p["parameters"], "t": t, "value": x, "rate": xdot}
     )

@@ -20,12 +20,14 @@ from zwang.mechanism.relative_pose import (
     SLIDE,
     Frames,
     RelativePose,
+    counted,
     frames,
     relative_poses,
     value_and_rate,
 )
 from zwang.mechanism.resolution import Ends, coordinate_named, require_joint, resolve_joints
 from zwang.mechanism.schema import Joint
+from zwang.mechanism.turns import Turns
 
 SLIDING = ("m/s",)
 """Rows of velocities, of rolling and of a knife edge, are sliding velocities."""
@@ -60,9 +62,12 @@ class JointConstraints:
         parameters: names of parameters that a formula may use with its own variables.
         poses: `(q, p)` → the bodies' own coordinates or rigid motions, as `frames` takes them; q
             itself by default.
+        own: ends → the entry of q that is their coordinate, if one is.
+        coordinates: number of coordinates of the bodies; those of the rough start by default.
 
     Attributes:
         frames: `(q, p)` → where all points are.
+        turns: angles whose whole turns are counted.
 
     Raises:
         PartError: for a joint that makes no sense, naming it.
@@ -74,10 +79,17 @@ class JointConstraints:
         geometry: Geometry,
         parameters: tuple[str, ...],
         poses: Callable = lambda q, p: q,
+        own: Callable[[Ends], int | None] = lambda ends: None,
+        coordinates: int | None = None,
     ):
         self.joints, self.geometry, self.parameters = joints, geometry, parameters
         self.frames = PointFrames(geometry.carrier, poses)
         self.ends = resolve_joints(joints, geometry, parameters)
+        self.turns = Turns(geometry, own, coordinates)
+        for name, joint in joints.items():
+            if self._counts_turns(name):
+                for other, ends in zip(joint.joints or (), self.coupled(name), strict=True):
+                    self.turns.count(ends, other)
 
     def kind(self, name: str) -> JointKind:
         """The kind of a joint."""
@@ -106,9 +118,33 @@ class JointConstraints:
 
     def coordinate(self, ends: Ends) -> Callable:
         """`(q, p)` → the coordinate of one pair of points."""
+        x, entry = self.up_to_turns(ends), self.turns.entry(ends)
+        return x if entry is None else lambda q, p: counted(x(q, p), q[entry])
+
+    def up_to_turns(self, ends: Ends) -> Callable:
+        """`(q, p)` → the coordinate of one pair of points, in space an angle between −π and π."""
         a, b, value = np.array([ends.a]), np.array([ends.b]), ends.coordinate.value
         frames = self.frames
         return lambda q, p: value(_first(relative_poses(frames(q, p), a, b)))
+
+    def coupled(self, name: str) -> list[Ends]:
+        """The points and coordinates that a coupling couples."""
+        coupled = self.joints[name].joints
+        assert coupled is not None
+        # a follower may slide or turn: its own joint knows
+        return [
+            dataclasses.replace(ends, coordinate=x or self.kind(other).coordinate or SLIDE)
+            for x, other, ends in zip(
+                self.kind(name).couples or (), coupled, self.ends[name], strict=True
+            )
+        ]
+
+    def _counts_turns(self, name: str) -> bool:
+        """Whether the equation of a coupling in space does not repeat after whole turns."""
+        kind, joint = self.kind(name), self.joints[name]
+        if kind.couples is None or self.geometry.d == 2:
+            return False
+        return bool(kind.formulas) or not all(x == round(x) for x in joint.ratio or ())
 
     # --- options
 
@@ -155,8 +191,11 @@ class JointConstraints:
             names = [name for name in self._named(kind) if name not in without]
             if kind.formulas:
                 found += [x for name in names for x in self._with_formula(name, kind, rate)]
-            elif names:
-                found += self._of_one_kind(kind, names, rate)
+                continue
+            many = [name for name in names if not self._counts_turns(name)]
+            if many:
+                found += self._of_one_kind(kind, many, rate)
+            found += [self._by_turns(name, kind) for name in names if name not in many]
         return found
 
     def _named(self, kind: JointKind) -> list[str]:
@@ -177,14 +216,19 @@ class JointConstraints:
         """Relative poses → what the equations take: a coupling takes a coordinate of each."""
         if kind.couples is None:
             return lambda *poses: poses
-        coupled = self.joints[name].joints
-        assert coupled is not None
-        # a follower may slide or turn: its own joint knows
-        chosen = [
-            coordinate or self.kind(other).coordinate or SLIDE
-            for coordinate, other in zip(kind.couples, coupled, strict=True)
-        ]
+        chosen = [x.coordinate for x in self.coupled(name)]
         return lambda *poses: tuple(x.value(pose) for x, pose in zip(chosen, poses, strict=True))
+
+    def _by_turns(self, name: str, kind: JointKind) -> AbstractConstraint:
+        """A coupling in space of angles whose turns are counted: its equation is that of the plane."""
+        residual, index = kind.plane.position, self._named(kind).index(name)
+        coordinates = [self.coordinate(x) for x in self.coupled(name)]
+
+        def phi(q, t, p):
+            options = kind.named(p["sizes"][kind.name][index])
+            return residual(*(x(q, p) for x in coordinates), options)
+
+        return Holonomic(phi, name=name, unit=kind.plane.units)
 
     def _of_one_kind(
         self, kind: JointKind, names: list[str], rate: Callable
@@ -227,7 +271,8 @@ class JointConstraints:
         equations, found = self._equations(kind), []
         residual, slip = equations.position, equations.velocity
         poses = [self._poses([name], i) for i in range(len(self.ends[name]))]
-        arguments, index = self._arguments(name, kind), self._named(kind).index(name)
+        index = self._named(kind).index(name)
+        coordinates = [self.coordinate(x) for x in self.coupled(name)] if kind.couples else None
         # two formulas are two functions, which cannot share one vmap
         formulas = {
             x.name: Expression(str(getattr(self.joints[name], x.name))) for x in kind.formulas
@@ -240,7 +285,9 @@ class JointConstraints:
 
         def phi(q, t, p):
             assert residual is not None
-            return residual(*arguments(*(_first(x(q, p)) for x in poses)), options(p))
+            if coordinates is not None:
+                return residual(*(x(q, p) for x in coordinates), options(p))
+            return residual(*(_first(x(q, p)) for x in poses), options(p))
 
         def psi(q, v, t, p):
             assert slip is not None

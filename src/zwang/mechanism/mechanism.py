@@ -287,8 +287,9 @@ class Mechanism:
     def placed(self, q) -> Placed:
         """Where points and bodies are in many configurations, shape (n, nq), on the host."""
         made, q = self.compiled, np.asarray(q, float)
-        tree, places = made.tree, q  # without a tree q are those of the bodies
-        still = None if tree is None else np.zeros(self.model.system.nv)
+        # without a tree the first ones of q are those of the bodies
+        tree, places = made.tree, q[:, : made.joints.turns.bodies]
+        still = None if tree is None else np.zeros(tree.tree.branching.nv)
         if tree is not None and len(q) > MOST_PLACED_BY_NUMPY:
             return mapped(_placed, (made.joints.frames, made.body_state, self.params, still), q)
         params = jax.tree.map(np.asarray, self.params)

@@ -28,8 +28,10 @@ def following(
         rate: `(q, v, t, p)` → q̇ for a rate that is asked for; None for a value.
     """
     x = joints.coordinate(ends)
-    # in space an angle is known up to whole turns only
-    turning = joints.geometry.d == 3 and ends.coordinate.angular
+    # in space an angle whose turns are not counted is known up to these
+    turning = (
+        joints.geometry.d == 3 and ends.coordinate.angular and joints.turns.entry(ends) is None
+    )
 
     def phi(q, t, p):
         error = x(q, p) - asked(t, p)

@@ -151,6 +151,7 @@ def reaction(
     _check(mechanism, axes, on)
     q = np.asarray(q, float)
     at = mechanism.placed(q.reshape(-1, q.shape[-1])).points
+    q = q[..., : mechanism.compiled.joints.turns.bodies]
     return _reaction(mechanism, at, q, by_constraint, joint, axes, on)
 
 
@@ -228,7 +229,7 @@ def shares(mechanism: Mechanism, q, v, t, motion: Motion, control=None) -> Share
     controls = np.zeros((n, 0)) if control is None else rows(control)
     if mechanism.coordinates == "maximal":
         found = Shares(
-            np.asarray(many[0]),
+            np.asarray(many[0])[:, : mechanism.compiled.joints.turns.bodies],
             {k: np.reshape(x, (n, -1)) for k, x in motion.by_constraint.items()},
         )
     else:
@@ -264,6 +265,7 @@ def _at_bodies(
         effort = [matrix(*x) @ u for *x, u in zip(Q, t, controls, strict=True)]
         missing -= np.stack(effort)
     with on_host():
+        Q = Q[:, : m.compiled.joints.turns.bodies]
         carried = [_carried(tree, x, force, m.d) for x, force in zip(Q, missing, strict=True)]
     made |= {name: np.stack([x[name] for x in carried]) for name in carried[0]}
     return Shares(Q, made)
@@ -281,10 +283,15 @@ def _bodies_of(mechanism: Mechanism) -> Callable:
     system, tree = mechanism.model.system, mechanism.compiled.tree
     assert tree is not None
 
+    # angles that the bodies' coordinates count, too
+    added = mechanism.maximal.compiled.joints.turns.added.values()
+    turned = [mechanism.compiled.joints.coordinate(ends) for ends in added]
+
     def bodies(p, q, v, t, acceleration):
         state = lambda q, v: tree.body_state(q, v, p)
         (Q, V), (_, a) = jax.jvp(state, (q, v), (system.rate(q, v, t, p), acceleration))
-        return Q, V, a
+        angles = [x(q, p) for x in turned]
+        return xp.concatenate([Q, xp.asarray(angles, float)]), V, a
 
     return bodies
 

@@ -135,6 +135,11 @@ def wrapped(x):
     return x - 2 * np.pi * xp.floor(x / (2 * np.pi) + 0.5)
 
 
+def counted(x, theta):
+    """An angle known up to whole turns, with the turns of one that is near it; as smooth as x."""
+    return theta + wrapped(x - theta)
+
+
 def value_and_rate(function: Callable, q, rate) -> tuple:
     """A function of q and its rate along q̇."""
     return jax.jvp(function, (q,), (rate,))

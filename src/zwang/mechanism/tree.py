@@ -27,6 +27,7 @@ from zwang.mechanism.geometry import Geometry
 from zwang.mechanism.joint_kind import JointEquations
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import RelativePose, frames, relative_poses
+from zwang.mechanism.resolution import Ends
 from zwang.mechanism.schema import Joint
 
 PRODUCTS = 1e-12
@@ -226,6 +227,18 @@ class SpanningTree:
 
     # --- between the coordinates
 
+    def entry(self, ends: Ends) -> int | None:
+        """The entry of q that is a coordinate of two points, if a joint between them carries a body
+        by it.
+        """
+        for by in self.carriers:
+            if by.joint is None or self.ends[by.joint] != (ends.a, ends.b):
+                continue
+            for ending, freedom in self._equations(by.joint).endings().items():
+                if freedom.coordinate.name == ends.coordinate.name:
+                    return int(self.tree.coordinate(f"{by.joint}{ending}")[0])
+        return None
+
     def of_bodies(self, params: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters in joint coordinates as those of the same mechanism in all coordinates of its
         bodies.
@@ -261,7 +274,8 @@ class SpanningTree:
         `params` are the mechanism's.
         """
         # NumPy's arrays do where JAX's are declared
-        tree, own, q = cast(Any, (self.tree, np.asarray(state.q), self.tree.home))
+        at_bodies = np.asarray(state.q)[: len(self.geometry.q)]
+        tree, own, q = cast(Any, (self.tree, at_bodies, self.tree.home))
         params = jax.tree.map(np.asarray, params)
         # by NumPy, as each operation on its own would be compiled
         with on_host():
@@ -307,7 +321,8 @@ class SpanningTree:
         shape (nb, 6).
         """
         n, d = len(self.geometry.bodies), self.geometry.d
-        q, v = cast(Any, [np.asarray(x).reshape(n, -1) for x in (state.q, state.v)])
+        own = np.asarray(state.q)[: len(self.geometry.q)]
+        q, v = cast(Any, [np.asarray(x).reshape(n, -1) for x in (own, state.v)])
         place, speed, spin = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((n, 3))
         place[:, :d], speed[:, :d] = q[:, :d], v[:, :d]
         # a planar mechanism turns about the third axis alone
