@@ -14,7 +14,9 @@ from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.mechanism.derived_numbers import with_values
+from zwang.mechanism.direction import refuse_without_direction
 from zwang.mechanism.field_types import PartError
+from zwang.mechanism.half_turn import turned_over
 from zwang.mechanism.prescribed_motion import following
 from zwang.mechanism.resolution import Ends
 from zwang.mechanism.schema import Begin
@@ -104,13 +106,29 @@ def assemble(mechanism: Mechanism, stepped: bool = True) -> State:
     given = mechanism.start.items()
     values = tuple(held(n, x, "value") for n, x in given if x.value is not None)
     rates = tuple(held(n, x, "rate") for n, x in given if x.rate is not None)
-    if values:
-        # the rest of the mechanism may first have to move far: without velocities yet
-        # closed once with the values held; the second call below then only removes what the
-        # velocities need
-        q = _placed(mechanism, values, q, 0 * v, stepped).q
-        q = compiled.started(q[: len(geometry.q)], _turned(mechanism))
-    return _placed(mechanism, rates, q, v, stepped)
+
+    def put_together(q) -> State:
+        if values:
+            # the rest of the mechanism may first have to move far: without velocities yet
+            # closed once with the values held; the second call below then only removes what the
+            # velocities need
+            q = _placed(mechanism, values, q, 0 * v, stepped).q
+            q = compiled.started(q[: len(geometry.q)], _turned(mechanism))
+        return _placed(mechanism, rates, q, v, stepped)
+
+    state = put_together(q)
+    for _ in mechanism.joints if mechanism.d == 3 else ():
+        if (turned := turned_over(compiled.joints, state.q, mechanism.params)) is None:
+            break
+        q = np.concatenate([turned.q, np.asarray(state.q)[len(turned.q) :]])
+        state = put_together(q)
+    else:
+        if mechanism.d == 3 and (
+            turned := turned_over(compiled.joints, state.q, mechanism.params)
+        ):
+            raise _half_a_turn_off(mechanism, turned.joint, np.asarray(state.q))
+    refuse_without_direction(mechanism, state)
+    return state
 
 
 def _turned(mechanism: Mechanism) -> dict[int, float]:
@@ -143,6 +161,20 @@ def _placed(
         with contextlib.suppress(PlacementError):
             return placed(model, shaken, v, parts=parts, stepped=stepped).state
     raise _unplaced(mechanism, model, failed)
+
+
+def _half_a_turn_off(mechanism: Mechanism, name: str, q: np.ndarray) -> AssemblyError:
+    """The error of a joint whose points are half a turn apart."""
+    joint = mechanism.joints[name]
+    assert joint.between is not None
+    return AssemblyError(
+        f"{mechanism.name} cannot be put together: the z axes of {' and '.join(joint.between)}, or "
+        f"all their axes, point against each other in {name!r}, half a turn off; reverse the axis "
+        "of one of the two points, or draw the bodies the right way up.",
+        mechanism,
+        name,
+        q,
+    )
 
 
 def _unplaced(mechanism: Mechanism, model: Model, state: State) -> AssemblyError:

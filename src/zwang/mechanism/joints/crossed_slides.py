@@ -28,6 +28,7 @@ JOINT = JointKind(
             rotation_sines(pose.rotation), pose.displacement[2]
         ),
         freedoms=(DISPLACEMENT_X, DISPLACEMENT_Y),
+        holds="attitude",
     ),
     symbol="slide",
     mark="square",

@@ -19,6 +19,7 @@ JOINT = JointKind(
         position=lambda pose, options: jnp.concatenate(
             [pose.displacement, rotation_sines(pose.rotation)]
         ),
+        holds="attitude",
     ),
     symbol="block",
     formats={"sdf": ("fixed",), "urdf": ("fixed",), "mjcf equality": ("weld",)},

@@ -21,6 +21,7 @@ JOINT = JointKind(
             [pose.displacement[:2], rotation_sines(pose.rotation)]
         ),
         freedoms=(SLIDE_ALONG_Z,),
+        holds="attitude",
     ),
     coordinate=SLIDE,
     symbol="slide",
