@@ -17,7 +17,7 @@ from zwang.mechanism.derived_numbers import with_values
 from zwang.mechanism.direction import refuse_without_direction
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.half_turn import turned_over
-from zwang.mechanism.prescribed_motion import following
+from zwang.mechanism.prescribed_motion import driven, following
 from zwang.mechanism.resolution import Ends
 from zwang.mechanism.schema import Begin
 from zwang.suggestions import did_you_mean
@@ -98,6 +98,8 @@ def assemble(mechanism: Mechanism, stepped: bool = True) -> State:
         return _placed(mechanism, (), compiled.started(state.q, _turned(mechanism)), state.v)
     q, v, ends = compiled.started(geometry.q, _turned(mechanism)), geometry.v, start_ends(mechanism)
 
+    _refuse_contradiction(mechanism, ends)
+
     def held(name: str, begin: Begin, which: str) -> AbstractConstraint:
         given, rate = getattr(begin, which), compiled.rate if which == "rate" else None
         asked = lambda t, p: with_values(given, p["parameters"])
@@ -112,7 +114,7 @@ def assemble(mechanism: Mechanism, stepped: bool = True) -> State:
             # the rest of the mechanism may first have to move far: without velocities yet
             # closed once with the values held; the second call below then only removes what the
             # velocities need
-            q = _placed(mechanism, values, q, 0 * v, stepped).q
+            q = _placed(mechanism, values, q, 0 * v, stepped, still=True).q
             q = compiled.started(q[: len(geometry.q)], _turned(mechanism))
         return _placed(mechanism, rates, q, v, stepped)
 
@@ -143,11 +145,18 @@ def _turned(mechanism: Mechanism) -> dict[int, float]:
 
 
 def _placed(
-    mechanism: Mechanism, held: tuple[AbstractConstraint, ...], q, v, stepped: bool = True
+    mechanism: Mechanism,
+    held: tuple[AbstractConstraint, ...],
+    q,
+    v,
+    stepped: bool = True,
+    still: bool = False,
 ) -> State:
+    """Held constraints and those of the mechanism fulfilled; with drives that stand if `still`."""
     compiled = mechanism.compiled
-    model = compiled.model_with(held) if held else compiled.model
-    parts = (compiled.model, held) if held else None
+    own = compiled.still if still else compiled.model
+    model = (compiled.still_with if still else compiled.model_with)(held) if held else own
+    parts = (own, held) if held else None
     try:
         return placed(model, q, v, parts=parts, stepped=stepped).state
     except PlacementError as error:
@@ -161,6 +170,46 @@ def _placed(
         with contextlib.suppress(PlacementError):
             return placed(model, shaken, v, parts=parts, stepped=stepped).state
     raise _unplaced(mechanism, model, failed)
+
+
+def _beside(mechanism: Mechanism) -> str:
+    """What a position has to fulfil beside its joints."""
+    values = any(x.value is not None for x in mechanism.start.values())
+    beside = [x for x, given in (("start values", values), ("drives", mechanism.drives)) if given]
+    return f", {' and '.join(beside)}" if beside else ""
+
+
+def _refuse_contradiction(mechanism: Mechanism, ends: dict[str, Ends]) -> None:
+    """Raise where [start] gives a coordinate that a drive has elsewhere.
+
+    Raises:
+        PartError: naming both.
+    """
+    joints, params = mechanism.compiled.joints, mechanism.params
+    for drive_name, drive in mechanism.drives.items():
+        at = joints.of(drive.joint, drive.coordinate, ("drives", drive_name))
+        found = None
+        for name, begin in mechanism.start.items():
+            if (ends[name].a, ends[name].b, ends[name].coordinate.name) != (
+                at.a,
+                at.b,
+                at.coordinate.name,
+            ):
+                continue
+            found = driven(drive, joints, params) if found is None else found
+            for which, value in found.items():
+                given = getattr(begin, which)
+                if given is None:
+                    continue
+                off = float(with_values(given, params["parameters"])) - value
+                if mechanism.d == 3 and at.coordinate.angular and which == "value":
+                    off = float(np.angle(np.exp(1j * off)))
+                if abs(off) > OPEN * max(1.0, abs(value)):
+                    raise PartError(
+                        ("start", name),
+                        f"{which} is {float(given):g}, where the drive {drive_name!r} has "
+                        f"{value:g} at t = 0; leave one of them out, or make them alike.",
+                    )
 
 
 def _half_a_turn_off(mechanism: Mechanism, name: str, q: np.ndarray) -> AssemblyError:
@@ -193,7 +242,7 @@ def _unplaced(mechanism: Mechanism, model: Model, state: State) -> AssemblyError
     ends = f" between {' and '.join(joint.between)}" if joint and joint.between else ""
     return AssemblyError(
         f"{mechanism.name} cannot be put together: {worst!r}{ends} {what} {size:.3g} at best; "
-        "check lengths and joints, or start from a closer guess.",
+        f"check lengths and joints{_beside(mechanism)}, or start from a closer guess.",
         mechanism,
         worst,
         np.asarray(state.q),

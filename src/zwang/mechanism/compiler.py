@@ -27,7 +27,7 @@ from zwang.mechanism.derived_numbers import DerivedNumbers
 from zwang.mechanism.forces import Forces
 from zwang.mechanism.geometry import Geometry, geometry_of
 from zwang.mechanism.joint_constraints import JointConstraints
-from zwang.mechanism.prescribed_motion import drive_constraint
+from zwang.mechanism.prescribed_motion import drive_constraint, still_drive
 from zwang.mechanism.tree import SpanningTree
 from zwang.mechanism.turns import CountingSystem
 from zwang.servo import Servo
@@ -264,11 +264,27 @@ class CompiledMechanism:
         keep_presentation(made, lambda: present("presentation_of_mechanism", declared))
         return made
 
+    @cached_property
+    def still(self) -> Model:
+        """The mechanism with its drives as they stand at t = 0: what a position has to fulfil."""
+        drives = self.declared.drives
+        if not drives:
+            return self.model
+        stands = [still_drive(name, drive, self.joints) for name, drive in drives.items()]
+        joints = self.constraints[: len(self.constraints) - len(drives)]
+        return self._model([*joints, *(x for x in stands if x is not None)])
+
     def model_with(
         self, further: tuple[AbstractConstraint, ...], control: Servo | None = None
     ) -> Model:
         """A model with further constraints."""
-        constraints = [*self.constraints, *further]
+        return self._model([*self.constraints, *further], control)
+
+    def still_with(self, further: tuple[AbstractConstraint, ...]) -> Model:
+        """Likewise of `still`."""
+        return self._model([*self.still.constraints.members, *further])
+
+    def _model(self, constraints: list, control: Servo | None = None) -> Model:
         name = self.declared.name
         return Model(
             self.system,
