@@ -119,16 +119,17 @@ def assemble(mechanism: Mechanism, stepped: bool = True) -> State:
         return _placed(mechanism, rates, q, v, stepped)
 
     state = put_together(q)
-    for _ in mechanism.joints if mechanism.d == 3 else ():
+    # each joint may have to be turned over once
+    for last in [False] * len(mechanism.joints) + [True] if mechanism.d == 3 else []:
         if (turned := turned_over(compiled.joints, state.q, mechanism.params)) is None:
             break
         q = np.concatenate([turned.q, np.asarray(state.q)[len(turned.q) :]])
-        state = put_together(q)
-    else:
-        if mechanism.d == 3 and (
-            turned := turned_over(compiled.joints, state.q, mechanism.params)
-        ):
-            raise _half_a_turn_off(mechanism, turned.joint, np.asarray(state.q))
+        try:
+            state = put_together(q)
+        except AssemblyError:
+            last = True
+        if last:
+            raise _half_a_turn_off(mechanism, turned.joint, q) from None
     refuse_without_direction(mechanism, state)
     return state
 

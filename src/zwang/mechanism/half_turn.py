@@ -69,7 +69,7 @@ def _between(frame: np.ndarray, axis: np.ndarray) -> np.ndarray:
     if np.linalg.norm(across) < ALONG:
         # half a turn about x, of all that are as short
         return 2 * np.outer(frame[:, 0], frame[:, 0]) - np.eye(3)
-    X = np.cross(np.eye(3), -across)
+    X = np.cross(np.eye(3), across)
     return np.eye(3) + X + X @ X / (1 + z @ axis)
 
 

@@ -220,15 +220,17 @@ class JointConstraints:
         return lambda *poses: tuple(x.value(pose) for x, pose in zip(chosen, poses, strict=True))
 
     def _by_turns(self, name: str, kind: JointKind) -> AbstractConstraint:
-        """A coupling in space of angles whose turns are counted: its equation is that of the plane."""
-        residual, index = kind.plane.position, self._named(kind).index(name)
+        """A coupling of counted angles in space, by the equation of the plane."""
+        equations, index = kind.plane, self._named(kind).index(name)
+        assert equations is not None and equations.position is not None
+        residual = equations.position
         coordinates = [self.coordinate(x) for x in self.coupled(name)]
 
         def phi(q, t, p):
             options = kind.named(p["sizes"][kind.name][index])
             return residual(*(x(q, p) for x in coordinates), options)
 
-        return Holonomic(phi, name=name, unit=kind.plane.units)
+        return Holonomic(phi, name=name, unit=equations.units)
 
     def _of_one_kind(
         self, kind: JointKind, names: list[str], rate: Callable

@@ -260,9 +260,9 @@ class Mechanism:
         return other
 
     def of_run(self, run: Run) -> Mechanism:
-        """The mechanism with the parameters of a run."""
+        """The mechanism with the parameters of a run, whose model may have more of its own."""
         given, own = run.flow.dynamics.p, self.params
-        changed = {name: x for name, x in given.items() if not same_numbers(x, own[name])}
+        changed = {n: given[n] for n in own if n in given and not same_numbers(given[n], own[n])}
         return self.with_params(changed) if changed else self
 
     @property

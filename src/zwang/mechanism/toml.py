@@ -25,6 +25,21 @@ _HEADER, _KEY = (
     re.compile(r"^\s*((?:[\w-]+|\"[^\"]*\")(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"))*)\s*="),
 )
 
+_OTHERS = {
+    "m": ("nm", "um", "µm", "μm", "mm", "cm", "dm", "km", "inch", "inches", "ft"),
+    "rad": ("deg", "°", "degree", "degrees", "mrad", "rev"),
+    "kg": ("g", "mg", "t", "lb", "lbs"),
+    "N": ("mN", "kN", "MN", "kgf", "lbf"),
+    "Pa": ("kPa", "MPa", "GPa", "bar", "psi"),
+    "s": ("ms", "us", "µs", "μs", "min", "h"),
+    "J": ("kJ", "mJ", "MJ"),
+    "W": ("kW", "mW", "MW"),
+    "rad/s": ("rpm",),
+    "1": ("%",),
+}
+NOT_SI = {word: unit for unit, words in _OTHERS.items() for word in words}
+"""Units that are no SI units without a prefix, and which is."""
+
 
 def read(path: Path | str, **settings: float) -> Mechanism:
     """Read a mechanism file.
@@ -95,6 +110,7 @@ def parameter_values(content: Mapping[str, Any], settings: Mapping[str, float]) 
         if isinstance(given, dict):
             if "value" not in given or given.keys() - {"value", "unit", "meaning"}:
                 raise PartError(where, "expected value, unit and meaning.")
+            _refuse_unit(str(given.get("unit", "")), where)
             given = given["value"]
         given = settings.get(name, given)
         if isinstance(given, bool) or not isinstance(given, (int, float, str)):
@@ -104,6 +120,22 @@ def parameter_values(content: Mapping[str, Any], settings: Mapping[str, float]) 
         except ModelError as error:
             raise PartError(where, str(error)) from None
     return values
+
+
+def _refuse_unit(unit: str, where: tuple[str, ...]) -> None:
+    """Refuse a unit in which the value would have to be converted.
+
+    Raises:
+        PartError: with the SI unit.
+    """
+    for word in re.findall(r"[^\W\d_]+|[°%]", unit):
+        if word in NOT_SI:
+            raise PartError(
+                where,
+                f"has the unit {unit!r}, but numbers are taken as they stand, in SI units and "
+                f"radians; give the value in {NOT_SI[word]} and the unit accordingly"
+                + (", as with 60*deg." if word in ("deg", "°") else "."),
+            )
 
 
 def _find_meshes(content: Mapping[str, Any], folder: Path) -> None:

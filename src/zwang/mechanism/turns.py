@@ -136,4 +136,3 @@ class _Rates(AbstractVelocityMap):
 
     def along(self, q, dv, t, p):
         return self.counting.rate(q, dv, t, p)
-
