@@ -1,8 +1,9 @@
-"""Numbers on the command line that may be formulas: `2*pi`, `360deg`, `-30*deg`."""
+"""The range of an input on the command line, whose ends may be formulas: `2*pi`, `360deg`."""
 
 from __future__ import annotations
 
 import re
+from typing import Annotated
 
 import typer
 
@@ -24,6 +25,17 @@ def number(text: str | float) -> float:
     try:
         return Expression(product).value({})
     except ModelError as error:
-        raise typer.BadParameter(
-            f"{error} Expected a number, such as 6.28, 2*pi or 360deg."
-        ) from None
+        expected = "expected a number, such as 6.28, 2*pi or 360deg."
+        raise typer.BadParameter(f"{str(error).rstrip('.')}; {expected}") from None
+
+
+First = Annotated[
+    float,
+    typer.Option(
+        "--from", parser=number, metavar="X", help="First value of the input \\[its unit]."
+    ),
+]
+Last = Annotated[
+    float,
+    typer.Option("--to", parser=number, metavar="X", help="Last value of the input \\[its unit]."),
+]

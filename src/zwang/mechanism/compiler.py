@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 
 from zwang.arithmetic import on_host, xp
 from zwang.bodies import BodyTree, PlanarBodies, RigidBodies
@@ -135,7 +136,7 @@ class CompiledMechanism:
             return self.bodies.system
         return made.system(list(self.joints.turns.added))
 
-    def started(self, q: np.ndarray, turned: dict[int, float]) -> np.ndarray:
+    def started(self, q: ArrayLike, turned: dict[int, float]) -> np.ndarray:
         """Coordinates of bodies as coordinates of the mechanism, each angle in the turn of its
         start value, which `turned` has by entry.
         """

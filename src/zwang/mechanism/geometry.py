@@ -255,7 +255,7 @@ def _pose(link: Link, d: int, where) -> np.ndarray:
         if link.turn is None
         else _vector(link.turn, 3, (*where, "turn"), "the rotation vector")
     )
-    return xp.concatenate([at, moved(xp.array(IDENTITY), turn)])
+    return xp.concatenate([at, moved(xp.array(IDENTITY), xp.asarray(turn))])
 
 
 def _stands(value) -> bool:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from zwang.arithmetic import on_host
+from zwang.arithmetic import on_host, xp
 from zwang.bodies.rotation import quaternion, rotation_matrix
 from zwang.mechanism.joint_constraints import JointConstraints
 
@@ -76,6 +76,6 @@ def _between(frame: np.ndarray, axis: np.ndarray) -> np.ndarray:
 def _moved(q: np.ndarray, joints: JointConstraints, body: int, turn, about) -> np.ndarray:
     """Coordinates of the bodies, of which one is turned about a place."""
     moved = np.array(q[: joints.turns.bodies], float).reshape(-1, 7)
-    place, attitude = moved[body, :3], np.asarray(rotation_matrix(moved[body, 3:]))
+    place, attitude = moved[body, :3], np.asarray(rotation_matrix(xp.asarray(moved[body, 3:])))
     moved[body] = [*(about + turn @ (place - about)), *np.asarray(quaternion(turn @ attitude))]
     return moved.ravel()

@@ -94,7 +94,9 @@ class CountingSystem:
 
     def energy(self, q, t, p):
         """Potential energy of the bodies and of what acts on them."""
-        weight = self.bodies.potential(q[: self.bodies.nq], t, p)
+        potential = self.bodies.potential
+        assert potential is not None
+        weight = potential(q[: self.bodies.nq], t, p)
         return weight if self.further is None else weight + self.further(q, t, p)
 
     def force(self, q, v, t, p):

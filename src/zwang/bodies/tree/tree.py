@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -22,7 +23,7 @@ from zwang.errors import ModelError
 BALL_COORDINATES, BALL_VELOCITIES = ("qw", "qx", "qy", "qz"), ("wx", "wy", "wz")
 
 
-def ball(center=(0.0, 0.0, 0.0), axes=None) -> np.ndarray:
+def ball(center=(0.0, 0.0, 0.0), axes=None) -> Any:
     """Twists of a ball joint, shape (3, 6).
 
     Its coordinates are the unit quaternion by which the body is turned in `axes`, its velocities
