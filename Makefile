@@ -73,9 +73,9 @@ test-robots: setup ## the tests on real robots; installs 0.9 GB
 	$(PIP) -e '.[robots-test]'
 	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) -m robots
 
-fuzz: setup ## random formulas, files, arguments, starts and models; failures: tests/fuzz/seeds.txt
+fuzz: setup ## random formulas, files, models, traced programs …; failures: tests/fuzz/seeds.txt
 	$(BIN)/python -m tests.fuzz --models 2000 --starts 2000 --formulas 100000 --toml 100000 \
-		--robots 10000 --arguments 10000
+		--robots 10000 --arguments 10000 --programs 2000
 
 mutation: setup ## change what judges answers at random; fast tests must notice
 	$(BIN)/python -m tests.mutation --count 300 --seed 1

@@ -1,9 +1,8 @@
 """Trajectories per second: `zw.batch` against a loop of single compiled runs of the same program on
 the same cores.
 
-128 members of `five-bar` and of `3rrr`, 2 s each from starts a little apart: with error control in
-one kernel (`compiler=zw.Fused()`) and operation by operation; `five-bar` then with a step of
-fixed length in double and in single precision. All cores; what one core does follows from processor
+128 members of `five-bar` and of `3rrr`, 2 s each from starts a little apart: with error
+control; `five-bar` then with a step of fixed length in double and in single precision. All cores; what one core does follows from processor
 seconds, which other programs on the machine disturb less. Medians of calls in turn. On a graphics
 processor, if JAX has one, the same.
 """
@@ -26,15 +25,13 @@ MEMBERS, SINGLE, DURATION, BUDGET = 128, 16, 2.0, 15.0
 """Members, runs of a loop, length of a motion [s], and of all calls together [s]."""
 STEP = 0.1
 """Step of fixed length [s], about that of the error control at rtol 1e-8."""
-FUSED = "batch, error control, one kernel"
-CONTROLLED = {FUSED: {"compiler": zw.Fused()}, "batch, error control": {}}
+CONTROLLED = "batch, error control"
 FIXED = {
-    "batch, fixed step, one kernel": {"step": STEP, "compiler": zw.Fused()},
     "batch, fixed step": {"step": STEP},
     "batch, fixed step, single precision": {"step": STEP, "precision": "single"},
 }
 LOOP, APART = "loop of single runs", "loop of single runs, jax.jit"
-"""As `zw.program` compiles them, in one kernel, and operation by operation."""
+"""As `zw.program` compiles them, and by XLA."""
 
 
 def starts(name: str) -> tuple[zw.Model, np.ndarray, np.ndarray]:
@@ -71,7 +68,7 @@ def measure(name: str, ways: dict[str, dict]) -> dict:
     calls = {way: (program, MEMBERS) for way, program in programs.items()}
     for way, one in loops.items():
         calls[way] = (
-            lambda one=one: [one(q0[i], v0[i]).q.block_until_ready() for i in range(SINGLE)],
+            lambda one=one: [np.asarray(one(q0[i], v0[i]).q) for i in range(SINGLE)],
             SINGLE,
         )
     results = {way: call() for way, (call, _) in calls.items()}
@@ -109,8 +106,8 @@ def measure(name: str, ways: dict[str, dict]) -> dict:
 
 def run() -> dict:
     results: dict = {
-        "five-bar": measure("five-bar", CONTROLLED | FIXED),
-        "3rrr": measure("3rrr", CONTROLLED),
+        "five-bar": measure("five-bar", {CONTROLLED: {}} | FIXED),
+        "3rrr": measure("3rrr", {CONTROLLED: {}}),
     }
     rows = []
     for name, found in results.items():

@@ -48,7 +48,6 @@ def measure(example, rtol: float) -> dict:
             example.v0,
             duration=example.duration,
             rtol=rtol,
-            execution="compiled",
             **example.simulate,
         )
         return run, time.perf_counter() - start

@@ -82,7 +82,7 @@ print(time.perf_counter() - start)
 
 
 def run(models: tuple[str, ...] = MODELS, repeats: int = REPEATS) -> dict:
-    columns = "".join(f"{name:>12s}" for name in ("first", "again", "later", *SHARES))
+    columns = "".join(f"{name:>12s}" for name in ("first", "again", *SHARES))
     print(f"{'zwang run':18s}{columns}")
     found = {name: _measured(name, repeats) for name in models}
     return {**found, "table": _table(found, repeats)}
@@ -92,7 +92,7 @@ def _table(found: dict[str, dict[str, float]], repeats: int) -> dict:
     """For the page (`benchmarks.page`)."""
     runs = "one run each" if repeats == 1 else f"medians of {repeats}"
     rows = [
-        [f"`{name}`", *(f"{x[k]:.1f}" for k in ("first", "again", "later", *SHARES[:2]))]
+        [f"`{name}`", *(f"{x[k]:.1f}" for k in ("first", "again", *SHARES[:2]))]
         + [f"{x['ratio']:.1f}"]
         for name, x in found.items()
     ]
@@ -102,7 +102,6 @@ def _table(found: dict[str, dict[str, float]], repeats: int) -> dict:
             "model",
             "nothing compiled before [s]",
             "once more, at once [s]",
-            "once more, its loop compiled behind [s]",
             "of the first: compiling [s]",
             "the model's functions alone [s]",
             "ratio",
@@ -112,16 +111,13 @@ def _table(found: dict[str, dict[str, float]], repeats: int) -> dict:
 
 
 def _measured(name: str, repeats: int) -> dict[str, float]:
-    first, again, later, compiling, alone = [], [], [], [], []
+    first, again, compiling, alone = [], [], [], []
     for _ in range(repeats):
         with tempfile.TemporaryDirectory() as folder:
             given = environment(ZWANG_CACHE=f"{folder}/cache")
             model = _model(name, Path(folder))
             command = [sys.executable, "-m", "zwang", "run", model, "--out", f"{folder}/out"]
-            for times in (first, again, later):
-                if times is later:
-                    # as the process does that a run in a terminal leaves behind
-                    _output([*command, "--compile-only"], given)
+            for times in (first, again):
                 start = time.perf_counter()
                 said = _output(command, given)
                 times.append(time.perf_counter() - start)
@@ -132,7 +128,6 @@ def _measured(name: str, repeats: int) -> dict[str, float]:
     found = {
         "first": float(np.median(first)),
         "again": float(np.median(again)),
-        "later": float(np.median(later)),
         "compiling": float(np.median(compiling)),
         "evaluation": float(np.median(alone)),
     }

@@ -1,5 +1,5 @@
-"""Runs of small models as one kernel beside the same programs operation by operation
-(`ZWANG_ONE_KERNEL=0`).
+"""Runs of small models as native code beside the same programs compiled by XLA
+(`ZWANG_ENGINE=xla`).
 
 Each way has a process of its own; they take turns, so that a drift of the machine's speed meets
 both alike. Counted is the compiled loop, not what a run does before and after it.
@@ -26,19 +26,19 @@ RUNS = {
 }
 """Models of the gallery and seconds of motion."""
 REPEATS, RTOL = 7, 1e-8
-WAYS = {"one kernel": "1", "operation by operation": "0"}
+WAYS = {"native code": "native", "XLA": "xla"}
 
 
 def run() -> dict:
     rows, results = [], {}
     print(
-        f"{'the loop of a run [ms], median (least … most)':46s}{'one kernel':26s}"
-        f"{'operation by operation':26s} "
+        f"{'the loop of a run [ms], median (least … most)':46s}{'native code':26s}"
+        f"{'XLA':26s} "
         "ratio   first run [s]"
     )
     for name, duration in RUNS.items():
         seen, first = _in_turn(name, duration)
-        ratio = seen["operation by operation"]["median"] / seen["one kernel"]["median"]
+        ratio = seen["XLA"]["median"] / seen["native code"]["median"]
         cells = [
             f"{1e3 * x['median']:.1f} ({1e3 * x['min']:.1f} … {1e3 * x['max']:.1f})"
             for x in seen.values()
@@ -56,15 +56,18 @@ def run() -> dict:
         "ratio",
         "first run, compiling included [s]",
     ]
-    return {**results, "table": {"title": "One kernel", "columns": columns, "rows": rows}}
+    return {
+        **results,
+        "table": {"title": "Native code beside XLA", "columns": columns, "rows": rows},
+    }
 
 
 def _in_turn(name: str, duration: float) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
     command = [sys.executable, "-m", "benchmarks.kernel", name, str(duration)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     children = {
-        way: subprocess.Popen(command, env=os.environ | {"ZWANG_ONE_KERNEL": on}, **pipes)
-        for way, on in WAYS.items()
+        way: subprocess.Popen(command, env=os.environ | {"ZWANG_ENGINE": engine}, **pipes)
+        for way, engine in WAYS.items()
     }
 
     def seconds(way: str) -> float:
@@ -84,10 +87,10 @@ def _child(name: str, duration: float) -> None:
     import jax
 
     from zwang import gallery
-    from zwang.simulation import engine
+    from zwang.simulation import driver
 
     jax.config.update("jax_enable_x64", True)
-    advance, spent = engine.advance, [0.0]
+    advance, spent = driver.advance, [0.0]
 
     def timed(*given, **options):
         begun = time.perf_counter()
@@ -95,11 +98,11 @@ def _child(name: str, duration: float) -> None:
         spent[0] += time.perf_counter() - begun
         return found
 
-    engine.advance = timed
+    driver.advance = timed
     example, runs = gallery.load(name), 0
     for _ in sys.stdin:
         spent[0], begun = 0.0, time.perf_counter()
-        example.run(duration=duration, rtol=RTOL, execution="compiled")
+        example.run(duration=duration, rtol=RTOL)
         print(spent[0] if runs else time.perf_counter() - begun, flush=True)
         runs += 1
 

@@ -48,9 +48,7 @@ def with_whole_map(model: zw.Model) -> zw.Model:
 
 def compiled_run(model: zw.Model, example, duration: float) -> Callable[[], float]:
     """A call that returns the seconds of a compiled run."""
-    go = lambda: zw.simulate(
-        model, example.q0, example.v0, duration=duration, execution="compiled", samples=11
-    )
+    go = lambda: zw.simulate(model, example.q0, example.v0, duration=duration, samples=11)
     return _timed(go)
 
 

@@ -122,8 +122,7 @@ def loops(N: int = 40, duration: float = 10.0) -> dict:
 
     def run(name: str, method) -> Callable[[], float]:
         once = zw.program(
-            lambda q, v: zw.trajectory(example.model, q, v, times, rtol=1e-8, pseudoinverse=method),
-            compiler=zw.Fused(),
+            lambda q, v: zw.trajectory(example.model, q, v, times, rtol=1e-8, pseudoinverse=method)
         )
 
         def wall() -> float:

@@ -38,14 +38,11 @@ def run() -> dict:
         (first, said), again = measured(job), [measured(job) for _ in range(REPEATS)]
         warm, said_again = sorted(again)[REPEATS // 2]
         bare, nothing_kept = median([*job, "--no-report"]), median(job, ZWANG_KEEP="0")
-        # as the process does that a run in a terminal leaves behind
-        measured([*job, "--compile-only"])
         results = {
             "help": help_,
             "import": importing,
             "first": first,
             "warm": warm,
-            "warm, loop compiled": median(job),
             "warm without report": bare,
             "warm, nothing kept": nothing_kept,
             "warm / first": warm / first,
@@ -57,7 +54,6 @@ def run() -> dict:
         ("import", "import"),
         ("first", "zwang run five-bar, nothing kept yet"),
         ("warm", "the same, once more"),
-        ("warm, loop compiled", "the same, its loop compiled behind"),
         ("warm without report", "the same, --no-report"),
         ("warm, nothing kept", "the same, ZWANG_KEEP=0 (JAX's cache alone)"),
     ):

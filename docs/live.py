@@ -10,7 +10,6 @@ The page of the run is written beside the built pages and asks the network for n
 
 import contextlib
 import io
-import os
 from pathlib import Path
 
 import jax
@@ -83,8 +82,6 @@ class Live(SphinxDirective):
 
 
 def setup(app):
-    # runs of some seconds, for which compiling well would cost more than it saves
-    os.environ.setdefault("ZWANG_COMPILER", "plain")
     jax.config.update("jax_enable_x64", True)
     jax.config.update("jax_disable_most_optimizations", True)
     app.add_config_value("live_runs", True, "env")  # -D live_runs=0 builds without running them

@@ -93,11 +93,6 @@ print(zw.control(zw.Model(cart, name="cart"), servo, [0.0, 0.0], [0.0, 0.0]))
     "WeightedNorm": _one_control("gains=3.0, null_space=zw.WeightedNorm(np.array([1.0, 4.0]))"),
     "Control": _one_control("gains=3.0"),
     "Motion": _one_instant("t=0.0"),
-    "FusedIfSmall": PENDULUM
-    + "energy = zw.program(lambda q: 9.81 * q[1], compiler=zw.FusedIfSmall())\n"
-    "print(energy(np.array([0.6, -0.8])))\n",
-    "PlainJit": PENDULUM + "energy = zw.program(lambda q: 9.81 * q[1], compiler=zw.PlainJit())\n"
-    "print(energy(np.array([0.6, -0.8])))\n",
     "compiler_options": PENDULUM
     + "twice = jax.jit(lambda x: 2.0 * x, compiler_options=zw.compiler_options())\n"
     "print(twice(1.0))\n",

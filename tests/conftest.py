@@ -13,7 +13,7 @@ import hypothesis
 import jax
 import pytest
 
-from zwang.compile import interface, keep_programs, lowering
+from zwang.compile import interface, keep_programs
 from zwang.compile.recent import Recent
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -21,9 +21,8 @@ ROOT = Path(__file__).resolve().parents[1]
 jax.config.update("jax_enable_x64", True)
 keep_programs(on=False)
 
-# Compilation dominates test time, so compiled programs are kept between runs and shared by the
-# workers; small ones too, as
-# operations outside of programs, each of them one, take a third of the time.
+# What XLA compiles, for the most part single operations outside of programs, is kept between runs
+# and shared by the workers.
 jax.config.update("jax_compilation_cache_dir", str(ROOT / ".cache" / "jax"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
@@ -36,36 +35,10 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("zwang")
 
 LONG = {"slow", "robots"}
-"""Marks of tests whose programs run for longer than they are compiled. All others do without most
-optimizations, which takes half
-the time.
+"""Marks of tests in which what XLA compiles runs for longer than that takes. All others do without
+most of its optimizations.
 """
 jax.config.update("jax_disable_most_optimizations", True)
-
-
-QUICK_FLAGS = (
-    "--xla_cpu_use_fusion_emitters=false",
-    "--xla_cpu_parallel_codegen_split_count=1",
-)
-"""For runs without the long tests: the older way to emit fused operations, with which programs
-without most optimizations compile in half the processor time (405 operations of JAX outside of
-programs: 8.8 s instead of 15.3), each in one piece, as the workers have the cores already (the
-programs of a gyroscope: 4.6 s instead of 5.3). Long tests compile as users do.
-"""
-APART = {"ZWANG_ONE_KERNEL": "0"}
-"""For the same runs: programs operation by operation. A kernel is traced twice and takes LLVM
-longer (a trajectory of two coordinates: 1.0 s instead of 1.6), and gains nothing in a run of a
-few steps. Tests whose subject it is ask for `compilers_as_asked`.
-"""
-
-
-def pytest_configure(config):
-    # before the first program, when XLA reads the variable; processes that tests start inherit it
-    given = os.environ.get("XLA_FLAGS", "")
-    if "not slow" in config.getoption("markexpr") and QUICK_FLAGS[0] not in given:
-        os.environ["XLA_FLAGS"] = " ".join((given, *QUICK_FLAGS)).strip()
-        for variable, value in APART.items():
-            os.environ.setdefault(variable, value)
 
 
 def pytest_collection_finish():
@@ -91,16 +64,6 @@ def _optimized_if_long(request):
     jax.config.update("jax_disable_most_optimizations", True)
 
 
-SHORT_RUNS = {"laws", "fuzz"}
-"""Folders of tests whose runs end before a compiled loop would be ready."""
-
-
-@pytest.fixture(autouse=True)
-def _on_the_host(request, monkeypatch):
-    if request.path.parent.name in SHORT_RUNS and not request.node.get_closest_marker("slow"):
-        monkeypatch.setenv("ZWANG_EXECUTION", "host")
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """A module stays with one worker, which compiles its programs once, unless `--dist` says
@@ -120,23 +83,15 @@ def _nothing_kept():
 
 
 @pytest.fixture
-def compilers_as_asked(monkeypatch):
-    """Programs are compiled as the test asks for, whatever the environment says."""
-    for variable in ("ZWANG_COMPILER", "ZWANG_ONE_KERNEL"):
-        monkeypatch.delenv(variable, raising=False)
+def compiled(monkeypatch):
+    """What becomes machine code from now on, none of it at hand from another test."""
+    programs, make = [], interface._made
 
+    def watched(*given):
+        programs.append(make(*given))
+        return programs[-1]
 
-@pytest.fixture
-def compiled(monkeypatch, compilers_as_asked):
-    """What is compiled by `zw.program` from now on, none of it at hand from another test."""
-    programs, compile_flat = [], lowering.compile_flat
-
-    def watched(*given, **how):
-        made = compile_flat(*given, **how)
-        programs.append(made.compiled)
-        return made
-
-    monkeypatch.setattr(lowering, "compile_flat", watched)
+    monkeypatch.setattr(interface, "_made", watched)
     monkeypatch.setattr(interface, "trace_context", lambda: ("of this test alone",))
     return programs
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from benchmarks.batch import FUSED
+from benchmarks.batch import CONTROLLED
 from benchmarks.page.precision import OURS, TITLES, best
 from benchmarks.page.words import digits, ratio, seconds, small
 from benchmarks.peers.precision import TARGET_ERROR
@@ -135,7 +135,7 @@ def _sparse(found: dict) -> Iterator[Row]:
 def _batch(found: dict) -> Iterator[Row]:
     for model, hows in found.items():
         if model != "table":
-            x = hows[FUSED]["ratio"]
+            x = hows[CONTROLLED]["ratio"]
             yield (
                 f"batch of {model}: at least {digits(BATCH)} × the trajectories of a loop of "
                 "single runs",

@@ -126,7 +126,6 @@ def _startup(found: dict | None, where: str = "") -> str:
         "import": "`import zwang`, with all that a run needs",
         "first": "`zwang run five-bar`, nothing compiled yet",
         "warm": "the same, once more",
-        "warm, loop compiled": "the same, once its loop has been compiled behind",
         "warm without report": "the same, `--no-report`",
         "warm, nothing kept": "the same, with JAX's compile cache alone",
     }
@@ -220,9 +219,7 @@ constraint rows on, zwang looks for sparsity and takes the sparse path where its
 `pseudoinverse=zw.Sparse()` or `zw.Proximal()` choose by name. The page on architecture says how it
 works. What it costs before the first step: finding the structure, and compiling a longer program
 than the dense one. For one evaluation of a model with a few hundred rows the dense path is done
-sooner; a step is faster on the sparse path from about 60 rows on. In a program of yours that is
-worth it (`zw.program(f, compiler=zw.Fused())`), where it becomes a part of one kernel, it is ahead
-from some 20 rows on.
+sooner; a step is faster on the sparse path from about 60 rows on. 
 
 ```python
 import zwang as zw

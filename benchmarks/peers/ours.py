@@ -64,8 +64,8 @@ class Zwang(Peer):
 class ZwangCompiled(Zwang):
     key, title = "zwang-compiled", "zwang, compiled whole"
     how = (
-        "zw.program of zw.trajectory, compiler=zw.Fused(), for many runs: start and loop in one "
-        "program, the sparse path from 40 rows on"
+        "zw.program of zw.trajectory, for many runs: start and loop in one program, the sparse "
+        "path from 40 rows on"
     )
 
     def settings(self, problem):
@@ -90,7 +90,7 @@ class ZwangCompiled(Zwang):
             )
             return *e.poses(found.q, found.v, jnp), found.steps, found.rejected, found.result
 
-        program = zw.program(run, compiler=zw.Fused())
+        program = zw.program(run)
 
         def go():
             q, v, *self.last = program(e.q0, e.v0, rtol)

@@ -130,8 +130,7 @@ def test_where_branches_are_not_named_a_run_says_why(parallelogram, switched, le
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("execution", ["host", "compiled"])
-def test_a_run_with_a_blade_says_that_its_branch_is_not_known(parallelogram, execution):
+def test_a_run_with_a_blade_says_that_its_branch_is_not_known(parallelogram):
     """The parallelogram passes its line while a blade slides over the ground beside it."""
     inner, params = parallelogram.model, parallelogram.params
     (loop,), force = inner.constraints.members, inner.system.force
@@ -147,7 +146,7 @@ def test_a_run_with_a_blade_says_that_its_branch_is_not_known(parallelogram, exe
     ]
     model, bars = zw.Model(system, rows, params, name="both"), np.array([1.0, 0.0, 1.0])
     q, v = np.append(0.2 * bars, np.zeros(3)), np.append(-2.0 * bars, [1.0, 0.0, 0.4])
-    run = zw.simulate(model, q, v, duration=0.5, execution=execution)
+    run = zw.simulate(model, q, v, duration=0.5)
     assert len(run.crossings) == 1 and "'blade' is not holonomic" in run.warnings[0]
 
 

@@ -111,3 +111,32 @@ def test_a_column_under_a_follower_force_flutters_at_zieglers_load():
     assert first.kind == "double eigenvalue" and abs(first.value - (3.5 - 2**0.5)) < 1e-8
     np.testing.assert_array_equal(branch.stable[:5], True)
     assert not branch.stable[branch.values > first.value].any()
+
+
+def test_a_family_of_many_steady_motions_is_followed_with_the_least_change():
+    # a free body turns about a principal axis: seven parameters, of which the spin is followed
+    body = zw.bodies.Body("b", 1.0, (0.1, 0.2, 0.3))
+    made = zw.bodies.RigidBodies([body], gravity=(0.0, 0.0, 0.0))
+    model = zw.Model(made.system, [], made.params, name="free body")
+    q, stable = np.array([0.0, 0, 0, 1, 0, 0, 0]), (True, False, True)
+    for axis, name in enumerate(("b.wx", "b.wy", "b.wz")):
+        v = np.zeros(6)
+        v[3 + axis] = 2.0
+        branch = zw.continuation(model, q, v=v, over=name, to=(2.0, 5.0))
+        last = branch.points[-1].v
+        assert branch.values[-1] >= 5.0
+        np.testing.assert_allclose(np.delete(last, 3 + axis), 0.0, atol=1e-9)
+        # Euler: the axis of the middle moment of inertia is unstable
+        assert (branch.stable == stable[axis]).all()
+
+
+@pytest.mark.parametrize("low", [1.0, 1.05])
+def test_a_branch_that_starts_at_an_end_of_its_range_or_before_it_comes_in(low):
+    # a column after buckling: q = P sin q
+    force = lambda q, v, t, p: -q + p["P"] * jnp.sin(q)
+    system = zw.System(1, lambda q, t, p: jnp.ones(1), force)
+    column = zw.Model(system, params={"P": 1.0}, name="column")
+    branch = zw.continuation(column, [0.0], over="P", to=(low, 2.0), tangent=([1.0], 0.0))
+    assert branch.values[-1] >= 2.0
+    q = branch.q[1:, 0]
+    np.testing.assert_allclose(q, branch.values[1:] * np.sin(q), atol=1e-8)

@@ -181,3 +181,17 @@ def test_where_an_equilibrium_moves_with_a_parameter_is_its_closed_form(copies):
         slope = jax.jit(jax.jacfwd(lambda x, name=name: rest.configuration({name: x})))
         found, wanted = slope((3.0, 0.8)[i]), jax.jacfwd(exact, i)(3.0, 0.8)
         np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("find, up, stiffness", [("nearest", 1.0, -0.5), ("minimum", -1.0, 0.5)])
+def test_a_search_may_start_in_a_singular_configuration(find, up, stiffness):
+    # a parallelogram in line has two freedoms, its neighbors have one
+    def loop(q, t, p):
+        x = jnp.cos(q[0]) + 2 * jnp.cos(q[1]) - jnp.cos(q[2]) - 2
+        return jnp.stack([x, jnp.sin(q[0]) + 2 * jnp.sin(q[1]) - jnp.sin(q[2])])
+
+    system = zw.System(3, lambda q, t, p: jnp.ones(3), lambda q, v, t, p: -jnp.cos(q))
+    model = zw.Model(system, [zw.Holonomic(loop, name="loop")])
+    rest = zw.equilibrium(model, [np.pi, 0.0, np.pi], find=find)
+    np.testing.assert_allclose(np.sin(rest.q), [up, 0.0, up], atol=1e-9)
+    assert rest.stable is (find == "minimum") and np.sign(rest.stiffness[0]) == np.sign(stiffness)

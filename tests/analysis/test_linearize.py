@@ -246,6 +246,7 @@ def test_the_verdict_says_what_eigenvalues_leave_open():
     spring = zw.System(2, lambda q, t, p: jnp.eye(2), lambda q, v, t, p: jnp.array([0.0, -q[1]]))
     free = zw.linearize(zw.Model(spring, []), [0.0, 0.0])
     # a deviation of the first velocity grows with time, and not exponentially
-    assert free.stable and free.verdict == "neutral: nothing brings q0 back"
+    assert free.stable is False and free.verdict == "neutral: nothing brings q0 back"
     falling = zw.linearize(systems.cart_pole(), [0.0, 0.0, 0.3, 0.4])
     assert falling.kind == "moving state" and "verdict               open: " in str(falling)
+    assert falling.stable is None

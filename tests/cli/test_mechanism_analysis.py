@@ -58,6 +58,33 @@ def test_driving_torque_branches_and_a_linearization_are_printed(tmp_path):
     assert (tmp_path / "out" / "regulator.nc").is_file()
 
 
+@pytest.mark.parametrize("off", [0.0, 0.05])
+def test_a_regulator_of_an_upright_start_says_which_equilibrium_it_took(tmp_path, off):
+    model = write(tmp_path, INVERTED.replace("OFF", str(off)))
+    answer = zwang("linearize", model, "--input", "tip", "--lqr")
+    assert answer.code == 0, answer.err
+    assert "about the equilibrium at tip = 3.14159265, a minimum" in answer.out
+    assert "no minimum: --find nearest keeps it" in answer.out
+    answer = zwang("linearize", model, "--input", "tip", "--lqr", "--find", "nearest")
+    assert answer.code == 0 and "about the equilibrium at tip = 0, the nearest" in answer.out
+    assert "verdict               unstable" in answer.out
+    assert "--find" not in answer.out
+    answer = zwang("modes", model, "--find", "nearest")
+    assert answer.code == 0 and "grows" in answer.out, answer.err
+
+
+INVERTED = """
+import jax.numpy as jnp
+import zwang as zw
+
+system = zw.System(
+    1, lambda q, t, p: jnp.ones(1), lambda q, v, t, p: 9.81 * jnp.sin(q), coordinates=("tip",)
+)
+model = zw.Model(system, name="inverted")
+q0, v0 = [OFF], [0.0]
+"""
+
+
 def test_continuation_follows_a_parameter(tmp_path):
     script = write(tmp_path, ARM)
     answer = zwang("continuation", script, "stiffness", "--from", "0.5", "--to", "2")

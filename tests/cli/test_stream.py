@@ -33,9 +33,7 @@ def interrupted(monkeypatch, tmp_path):
     return model, out, answer
 
 
-def test_ctrl_c_says_how_to_go_on_and_resume_gives_the_digits_of_one_run(
-    interrupted, monkeypatch, tmp_path
-):
+def test_ctrl_c_says_how_to_go_on_and_resume_gives_the_digits_of_one_run(interrupted, tmp_path):
     model, out, answer = interrupted
     assert answer.code == 130
     assert re.search(r"kept up to t = [\d.]+ s, and zwang run --resume \S+out goes on", answer.err)
@@ -45,7 +43,6 @@ def test_ctrl_c_says_how_to_go_on_and_resume_gives_the_digits_of_one_run(
     refused = zwang("run", "--resume", out)
     assert refused.code == 2 and f"name it: zwang run {model} --resume {out}" in refused.err
     assert zwang("run", model, "--resume", out).code == 0
-    monkeypatch.setenv("ZWANG_EXECUTION", "compiled")
     whole = zwang("run", model, "--set", "m=2", *SPAN, "--out", tmp_path / "whole")
     assert whole.code == 0
     a, b = (zw.load(x / "run.nc") for x in (out, tmp_path / "whole"))

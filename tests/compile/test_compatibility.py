@@ -10,11 +10,8 @@ from pathlib import Path
 import pytest
 
 import zwang
-from zwang.compile import compatibility
 from zwang.compile.compatibility import (
-    ALWAYS_NEEDED,
     PRIVATE_NAMES,
-    TESTED_KERNELS,
     TESTED_VERSIONS,
     MissingNameError,
     private,
@@ -134,7 +131,7 @@ def test_the_declared_names_are_those_in_use():
         and ast.unparse(call.func) == "private"
         and isinstance(call.args[0], ast.Constant)
     }
-    assert used == set(PRIVATE_NAMES) and used >= set(ALWAYS_NEEDED)
+    assert used == set(PRIVATE_NAMES)
     elsewhere = {
         file for file, path in sources().items() if re.search(r"\bprivate\(", path.read_text())
     }
@@ -169,30 +166,7 @@ def test_a_missing_name_is_one_sentence(monkeypatch):
 def test_tested_versions_are_those_of_the_constraints_and_bound_the_dependencies():
     pinned = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().split())
     assert {name: pinned[name] for name in TESTED_VERSIONS} == TESTED_VERSIONS
-    assert pinned["jaxlib"] in {version for version, _ in TESTED_KERNELS}
     required = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    for name, least in {"jax": "0.9.2", "equinox": "0.13"}.items():
+    for name, least in {"jax": "0.10", "equinox": "0.13"}.items():
         major, minor = TESTED_VERSIONS[name].split(".")[:2]
         assert f"{name}>={least},<{major}.{int(minor) + 1}" in required
-
-
-@pytest.mark.parametrize("version", ["0.10.0", "0.10.1", "0.10.2", "0.11.0"])
-def test_versions_that_hang_in_batched_factorizations_are_excluded(version):
-    from packaging.requirements import Requirement
-
-    required = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    (jax,) = (r for r in map(Requirement, required) if r.name == "jax")
-    assert version not in jax.specifier and TESTED_VERSIONS["jaxlib"] in jax.specifier
-
-
-def test_without_private_names_only_the_plain_compiler_is_left(monkeypatch):
-    import numpy as np
-
-    monkeypatch.setattr(compatibility, "ALWAYS_NEEDED", ("jax._src.core.gone",))
-    monkeypatch.setitem(PRIVATE_NAMES, "jax._src.core.gone", "an example")
-    compatibility.missing_name.cache_clear()
-    try:
-        with pytest.warns(UserWarning, match="compiled by jax.jit alone: .* no jax._src.core.gone"):
-            assert zwang.program(lambda x: 2 * x)(np.ones(2))[0] == 2.0
-    finally:
-        compatibility.missing_name.cache_clear()

@@ -5,9 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from zwang.compile.batch_last import vmap_last
-from zwang.compile.compilers import plain_trace
-from zwang.compile.hints import row_major, set_row, while_loop, with_batch_rules
+from zwang.compile.engine import native_trace
+from zwang.compile.hints import for_any_member, over_rows, set_row, while_loop, with_batch_rule
 
 TURNS = 7
 
@@ -30,45 +29,58 @@ def powers(x, kind, max_steps=20):
     )
 
 
+def as_native(function):
+    """A function as it is traced for native code, compiled by XLA all the same."""
+
+    def traced(*arrays):
+        with native_trace():
+            return function(*arrays)
+
+    return jax.jit(traced)
+
+
 @pytest.mark.parametrize("kind", ["lax", "checkpointed"])
 @pytest.mark.parametrize("max_steps", [20, 3, 1])
-def test_a_plain_loop_is_the_loop_of_equinox(kind, max_steps):
+def test_a_loop_of_native_code_is_the_loop_of_equinox(kind, max_steps):
     usual = jax.jit(lambda x: powers(x, kind, max_steps))(1.5)
-    with plain_trace():
-        plain = jax.jit(lambda x: powers(x, kind, max_steps))(1.5)
+    plain = as_native(lambda x: powers(x, kind, max_steps))(1.5)
     jax.tree_util.tree_map(np.testing.assert_array_equal, plain, usual)
     assert int(plain[0]) == min(TURNS, max_steps)
 
 
-def test_reverse_mode_passes_through_a_plain_loop():
+def test_reverse_mode_passes_through_a_loop_of_native_code():
     total = lambda x: (lambda end: end[1] + jnp.sum(end[2]))(powers(x, "checkpointed"))
-    with plain_trace():
-        found = jax.jit(jax.grad(total))(1.5)
+    found = as_native(jax.grad(total))(1.5)
     written = 2 * sum((k + 1) * 1.5**k for k in range(0, TURNS, 2))
     np.testing.assert_allclose(found, (TURNS + 1) * 1.5**TURNS + written, rtol=1e-13)
 
 
-def test_each_batch_axis_has_the_rule_for_it():
+def test_a_batch_has_the_rule_for_it():
     seen = []
 
-    @with_batch_rules(
-        leading=lambda x: (seen.append(("leading", x.shape)), 2 * x)[1],
-        trailing=lambda x: (seen.append(("trailing", x.shape)), 2 * x)[1],
-    )
+    @with_batch_rule(lambda x: (seen.append(("batch", x.shape)), 2 * x)[1])
     def double(x):
         seen.append(("one", x.shape))
         return 2 * x
 
     x = np.arange(12.0).reshape(4, 3)
-    for way in (jax.vmap, vmap_last):
-        np.testing.assert_array_equal(jax.jit(way(double, (0,)))(x), 2 * x)
+    np.testing.assert_array_equal(jax.jit(jax.vmap(double))(x), 2 * x)
     np.testing.assert_array_equal(double(x[0]), 2 * x[0])
-    assert ("leading", (4, 3)) in seen and ("trailing", (3, 4)) in seen and ("one", (3,)) in seen
+    assert ("batch", (4, 3)) in seen and ("one", (3,)) in seen
 
 
-def test_row_major_changes_no_number():
-    x = np.arange(6.0).reshape(2, 3)
-    np.testing.assert_array_equal(jax.jit(lambda x: row_major(x.T))(x), x.T)
-    assert "layout_constraint" in str(jax.make_jaxpr(row_major)(x))
-    with plain_trace():
-        assert "layout_constraint" not in str(jax.make_jaxpr(lambda x: row_major(x))(x))
+def test_rows_one_after_the_other_are_rows_side_by_side():
+    function = over_rows(lambda a, b: {"sum": a + b[0], "product": a * b})
+    rows = np.arange(5.0), np.arange(10.0).reshape(5, 2)
+    beside = jax.jit(function)(*rows)
+    made = lambda *x: over_rows(lambda a, b: {"sum": a + b[0], "product": a * b})(*x)
+    after = as_native(made)(*rows)
+    jax.tree_util.tree_map(np.testing.assert_array_equal, after, beside)
+    assert "scan" in str(jax.make_jaxpr(as_native(made))(*rows))
+
+
+def test_a_branch_of_native_code_is_taken_by_each_member_for_itself():
+    either = lambda x: jax.lax.cond(for_any_member(x > 2), lambda: x + 10, lambda: x)
+    x = np.arange(4.0)
+    np.testing.assert_array_equal(jax.jit(jax.vmap(either))(x), x + 10)
+    np.testing.assert_array_equal(as_native(jax.vmap(either))(x), np.where(x > 2, x + 10, x))

@@ -51,7 +51,6 @@ def test_rows_hold_and_every_singular_configuration_is_passed(angle, rtol):
         samples=41,
         rtol=rtol,
         params={"e": angle},
-        execution="host",
     )
     energy = 0.5 * np.sum(run.v[:, :4] ** 2, axis=1) + GRAVITY * (run.q[:, 1] + run.q[:, 3])
     # at an angle of 1e-7 the rank is decided near the violation of a stage, which costs 4e-10

@@ -201,9 +201,7 @@ def test_a_start_beside_a_singular_configuration_runs_as_one_in_it():
     noise = 1e-17 * np.random.default_rng(1).standard_normal(3)
     for angle in (1e-8, 1e-9, 1e-10, 0.0):
         q = np.array([angle, 0.0, angle]) + noise
-        run = zw.simulate(
-            model, q, [1.0, 0.0, 1.0], duration=0.1, samples=2, rtol=1e-8, execution="host"
-        )
+        run = zw.simulate(model, q, [1.0, 0.0, 1.0], duration=0.1, samples=2, rtol=1e-8)
         exact = angle * np.cos(rate * 0.1) + np.sin(rate * 0.1) / rate
         np.testing.assert_allclose(run.q[-1], [exact, 0.0, exact], atol=1e-8)
         assert len(run.steps.t) < 40
@@ -212,4 +210,4 @@ def test_a_start_beside_a_singular_configuration_runs_as_one_in_it():
     q = np.array([1e-12, 0.0, 1e-12]) + noise
     v = np.array([1.0, 0.0, 1.0]) * (1 + 10 * noise)
     with pytest.raises(zw.ModelError, match="close to a singular.*'loop' .*gradient of 1e-12 th"):
-        zw.simulate(model, q, v, duration=0.1, samples=2, execution="host")
+        zw.simulate(model, q, v, duration=0.1, samples=2)

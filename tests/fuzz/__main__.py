@@ -1,5 +1,5 @@
 """python -m tests.fuzz --models 2000 --starts 2000 --formulas 100000 --toml 100000 \\
---robots 10000 --arguments 10000 --seed 0
+--robots 10000 --arguments 10000 --programs 2000 --seed 0
 """
 
 from __future__ import annotations
@@ -13,7 +13,16 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import jax
 
-from tests.fuzz import arguments, formulas, models, robot_files, runner, starts, toml_files
+from tests.fuzz import (
+    arguments,
+    formulas,
+    models,
+    programs,
+    robot_files,
+    runner,
+    starts,
+    toml_files,
+)
 
 KINDS = {
     "formulas": (formulas.case, 5.0),
@@ -22,6 +31,7 @@ KINDS = {
     "arguments": (arguments.case, 120.0),
     "starts": (starts.case, 120.0),
     "models": (models.case, 300.0),
+    "programs": (programs.case, 120.0),
 }
 """A case of each kind, and the seconds that it may take, compilation included."""
 VALID = ("starts", "models")

@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from tests.fuzz import arguments, formulas, models, robot_files, runner, starts, toml_files
+from tests.fuzz import (
+    arguments,
+    formulas,
+    models,
+    programs,
+    robot_files,
+    runner,
+    starts,
+    toml_files,
+)
 from tests.fuzz.__main__ import Progress
 from zwang.errors import ModelError, Result, SimulationError
 from zwang.mechanism.expression import Expression
@@ -17,6 +26,8 @@ from zwang.mechanism.expression import Expression
         pytest.param("robots", robot_files.case, 60, id="robots"),
         pytest.param("arguments", arguments.case, 120, id="arguments"),
         pytest.param("models", models.case_of("tree", second=False), 3, id="models"),
+        pytest.param("programs", programs.case, 10, id="programs"),
+        pytest.param("programs", programs.case, 500, id="many", marks=pytest.mark.slow),
     ],
 )
 def test_random_input_ends_rightly_or_in_a_sentence(kind, case, count):

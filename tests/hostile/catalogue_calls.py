@@ -239,7 +239,6 @@ ENSEMBLES = (
     ("a batch with a chunk of 2.5", "chunk is 2.5", lambda: many(chunk=2.5)),
     ("a batch with 0 cores", "cores is 0", lambda: many(cores=0)),
     ("a batch in half precision", "precision is 'half', expected 'double' or 'single'", lambda: many(precision="half")),
-    ("a batch with often of text", "often is 'yes'", lambda: many(often="yes")),
     ("a batch of complex starts", "q0 is complex", lambda: many(np.ones((2, 2)) * 1j)),
     ("a batch of text", "q0 is", lambda: many([["a", "b"]])),
     ("a batch with an unknown parameter", "unknown parameter 'mas' of pendulum; did you mean", lambda: many(params={"mas": np.ones(2)})),

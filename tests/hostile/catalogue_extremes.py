@@ -25,7 +25,7 @@ def simulated(constraints=(), mass=None, q=(0.0, 0.0), v=(0.0, 0.0), **options):
         system = zw.System(
             2, mass or (lambda q, t, p: jnp.ones(2)), lambda q, v, t, p: jnp.array([0.0, -9.81])
         )
-        given = {"duration": 1.0, "samples": 3, "rtol": 1e-6, "execution": "host", **options}
+        given = {"duration": 1.0, "samples": 3, "rtol": 1e-6, **options}
         return zw.simulate(zw.Model(system, list(constraints)), q, v, **given).result.sentence
 
     return do
@@ -36,7 +36,7 @@ def saved(path):
 
 
 def _run() -> zw.Run:
-    return zw.simulate(pendulum(), Q, V, duration=0.01, samples=2, execution="host")
+    return zw.simulate(pendulum(), Q, V, duration=0.01, samples=2)
 
 
 def checked_kind(folder: Path) -> str:
@@ -60,7 +60,7 @@ def hilbert() -> zw.Model:
 
 
 def hilbert_run(folder: Path) -> str:
-    options = {"duration": 0.01, "samples": 2, "execution": "host"}
+    options = {"duration": 0.01, "samples": 2}
     return " ".join(zw.simulate(hilbert(), np.zeros(9), np.zeros(9), **options).warnings)
 
 
@@ -78,7 +78,7 @@ def sizes(do, model):
 
 
 def run_of(model, q, v):
-    return zw.simulate(model, q, v, duration=0.1, samples=2, execution="host").result.sentence
+    return zw.simulate(model, q, v, duration=0.1, samples=2).result.sentence
 
 
 def scaled_batch(folder: Path) -> str:
@@ -134,7 +134,6 @@ def shrunk_past(least: float):
             samples=10,
             rtol=1e-4,
             params=jnp.asarray(least),
-            execution="host",
         )
         return "; ".join(run.warnings)
 
@@ -159,7 +158,7 @@ def nearly_a_parallelogram(folder: Path) -> str:
     system = zw.System(4, lambda q, t, p: jnp.ones(4), lambda q, v, t, p: jnp.zeros(4))
     model = zw.Model(system, [H(links, name="links")])
     start = zw.consistent_state(model, [0.0, 1.0, 2.0, 1.0], [1.0, 0.0, 1.0, 0.0]).state
-    run = zw.simulate(model, start.q, start.v, duration=2.0, samples=3, rtol=1e-4, execution="host")
+    run = zw.simulate(model, start.q, start.v, duration=2.0, samples=3, rtol=1e-4)
     return "; ".join(run.warnings)
 
 
@@ -258,17 +257,13 @@ SCALES = (
         "a rod that shrinks to a point",
         1,
         "gradient of a constraint vanishes.*'rod'",
-        lambda folder: zw.simulate(
-            shrinking(), [1.0, 0.0], [-1.0, 0.003], duration=2.0, rtol=1e-4, execution="host"
-        ),
+        lambda folder: zw.simulate(shrinking(), [1.0, 0.0], [-1.0, 0.003], duration=2.0, rtol=1e-4),
     ),
     Case(
         "a rod that shrinks to a point straight on, to come out on the other side or back",
         1,
         "gradient of a constraint vanishes.*'rod' has",
-        lambda folder: zw.simulate(
-            shrinking(), [1.0, 0.0], [-1.0, 0.0], duration=2.0, samples=9, execution="host"
-        ),
+        lambda folder: zw.simulate(shrinking(), [1.0, 0.0], [-1.0, 0.0], duration=2.0, samples=9),
     ),
     Case(
         "a rod that shrinks to a billionth of its length and grows again",
@@ -391,5 +386,4 @@ CASES = (
         "n-four-bar: N is 2.5, expected",
         lambda folder: zw.gallery.load("n-four-bar", N=2.5),
     ),
-    Case("a place that computes nothing", 12, "execution is 'gpu'", simulated(execution="gpu")),
 )

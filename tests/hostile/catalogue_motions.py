@@ -27,7 +27,7 @@ def ended(run: zw.Run) -> str:
 
 
 def simulated(model: zw.Model, q, v, **options) -> str:
-    given = {"duration": 1.0, "samples": 3, "rtol": 1e-6, "execution": "host", **options}
+    given = {"duration": 1.0, "samples": 3, "rtol": 1e-6, **options}
     run = zw.simulate(model, q, v, **given)
     if not np.all(np.isfinite(run.q)):
         return "a result that is not finite"
@@ -330,7 +330,7 @@ def interrupted(folder: Path) -> None:
         raise KeyboardInterrupt
 
     spring = zw.System(1, lambda q, t, p: jnp.ones(1), lambda q, v, t, p: -q)
-    zw.simulate(zw.Model(spring), [1.0], [0.0], duration=1e4, progress=press, execution="host")
+    zw.simulate(zw.Model(spring), [1.0], [0.0], duration=1e4, progress=press)
 
 
 OUTSIDE = (

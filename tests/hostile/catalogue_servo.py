@@ -53,7 +53,7 @@ def rattle(**options) -> Callable:
 
 def stiff(value, **options) -> Callable:
     """A mass that a servo holds beside where it starts."""
-    given = {"duration": 1.0, "samples": 3, "rtol": 1e-6, "execution": "host"} | options
+    given = {"duration": 1.0, "samples": 3, "rtol": 1e-6} | options
 
     def do(folder):
         model = mass(servo=zw.Servo([PLACE], PUSH, gains=value))
@@ -138,7 +138,7 @@ CASES = (
         "a spring of 1e20 N/m",
         7,
         "long before the end: raise max_steps.*the rest would take .* of them",
-        pendulum(force=lambda q, v, t, p: -1e20 * (q - 0.3), execution="host", rtol=1e-6),
+        pendulum(force=lambda q, v, t, p: -1e20 * (q - 0.3), rtol=1e-6),
     ),
     # parameters that the data say nothing about
     Case("mass of a pendulum", 7, "'m' has no effect on the data", fit(("m",))),

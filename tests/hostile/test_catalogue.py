@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import os
 
 import pytest
 
@@ -26,14 +25,8 @@ def command(words):
     return code, text.getvalue()
 
 
-RIGHT_IF_PLAIN = {"jacfwd of a reverse trajectory"}
-"""Refused only by the loop of Equinox: a plain loop is differentiated in either direction."""
-
-
 @pytest.mark.parametrize("case", CASES)
 def test_a_hostile_input_ends_in_its_sentence(case, tmp_path, monkeypatch):
-    if case.name in RIGHT_IF_PLAIN and os.environ.get("ZWANG_COMPILER") == "plain":
-        pytest.skip("plain loops can be differentiated in either direction")
     monkeypatch.chdir(tmp_path)
     wrong = fault(case, *outcome(case, tmp_path, command))
     assert wrong is None, wrong

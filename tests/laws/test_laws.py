@@ -351,14 +351,16 @@ def test_a_batch_moves_as_its_members_alone(count):
     holds(law, drawn, 1e-7)
 
 
-@pytest.mark.slow  # the others run on the host; six models: tests/simulation/test_execution.py
+@pytest.mark.slow  # some models of the gallery: tests/simulation/test_execution.py
 @pytest.mark.parametrize("count", [1000])
-def test_the_host_and_the_compiled_loop_give_the_same_motion(count):
+def test_native_code_and_xla_give_the_same_motion(count, monkeypatch):
     def law(case):
-        host, compiled = (
-            run(case, case.q, case.v, case.params, execution=x) for x in ("host", "compiled")
-        )
-        ends = [x.values[-1] for x in (host.q, host.v, compiled.q, compiled.v)]
+        native, xla = [], []
+        for engine, ends in (("native", native), ("xla", xla)):
+            monkeypatch.setenv("ZWANG_ENGINE", engine)
+            found = run(case, case.q, case.v, case.params)
+            ends += found.q.values[-1], found.v.values[-1]
+        ends = (*native, *xla)
         return apart_at_end(case, *ends)
 
     holds(law, cases(count, "tree"), 1e-7)

@@ -116,7 +116,7 @@ def test_a_run_with_other_numbers_is_read_with_these(both):
     mechanism, _ = both[0]
     start = mechanism.start_state
     springs = {"distance": {**mechanism.params["springs"]["distance"], "stiffness": [[3 * K]]}}
-    given = {"duration": 0.2, "samples": 3, "execution": "host"}
+    given = {"duration": 0.2, "samples": 3}
     run = zw.simulate(mechanism.model, start.q, start.v, params={"springs": springs}, **given)
     own = mechanism.with_params({"springs": springs})
     for m in (mechanism, own):
@@ -131,9 +131,7 @@ def test_masses_of_a_run_in_joint_coordinates_are_those_of_its_joint_forces(both
     found = []
     for m in (mechanism, dataclasses.replace(mechanism, coordinates="joint")):
         start, heavy = m.start_state, {"mass": 3 * m.params["mass"]}
-        run = zw.simulate(
-            m.model, start.q, start.v, params=heavy, duration=0.2, samples=3, execution="host"
-        )
+        run = zw.simulate(m.model, start.q, start.v, params=heavy, duration=0.2, samples=3)
         found.append(reactions(m, run)["pivot"].force)
     np.testing.assert_allclose(found[0], found[1], rtol=1e-7)
 

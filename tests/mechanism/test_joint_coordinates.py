@@ -217,7 +217,7 @@ def test_a_mechanism_in_joint_coordinates_compiles_a_handful_of_programs():
     jax.monitoring.register_event_duration_secs_listener(heard)
     try:
         state = mechanism.start_state
-        run = zw.simulate(mechanism.model, state.q, state.v, duration=0.01, execution="host")
+        run = zw.simulate(mechanism.model, state.q, state.v, duration=0.01)
         joint_motion(mechanism, run)
         assert run.variables is not None
     finally:

@@ -70,7 +70,7 @@ def test_other_numbers_are_known_by_the_same_programs(name, coordinates, tmp_pat
 def test_a_file_with_other_numbers_compiles_nothing_and_moves_as_it_should(tmp_path):
     def run(made):
         q, v = made.start_state.q, made.start_state.v
-        return zw.simulate(made.model, q, v, duration=0.2, samples=3, execution="host")
+        return zw.simulate(made.model, q, v, duration=0.2, samples=3)
 
     before, after = both("four-bar", tmp_path)
     alone = run(after)

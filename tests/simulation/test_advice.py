@@ -19,7 +19,7 @@ def test_nobody_is_sent_to_the_integrator_that_he_uses(result, name):
 
 
 def test_a_run_speaks_of_its_own_integrator():
-    given = {"duration": 1.0, "max_steps": 3, "execution": "host", "throw": False}
+    given = {"duration": 1.0, "max_steps": 3, "throw": False}
     run = zw.simulate(pendulum(), [0.6, 0.8], [0.0, 0.0], **given)
     assert "zw.Kvaerno5() for a stiff system" in str(run)
     run.attrs["integrator"] = "Kvaerno5"  # whose loop would have to be compiled

@@ -9,11 +9,7 @@ import pytest
 
 import zwang as zw
 from tests.models import pendulum
-from zwang import gallery
-from zwang.compile import fusion
-from zwang.compile.events import NOT_FUSED
 from zwang.compile.recent import Recent
-from zwang.simulation.batch import prepare
 from zwang.simulation.single_precision import narrowed
 
 TIMES = np.linspace(0.0, 1.0, 3)
@@ -48,33 +44,6 @@ def test_a_member_that_fails_is_named(some):
     assert np.all(np.isnan(many.q[3, 1:])) and np.all(np.isfinite(np.delete(many.q, 3, axis=0)))
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        # what it is made of is in the default run: tests/compile/test_batch_last.py
-        pytest.param({}, marks=pytest.mark.slow),
-        pytest.param({"step": 0.05}, marks=pytest.mark.slow),
-        pytest.param({"step": 0.05, "precision": "single"}, marks=pytest.mark.slow),
-    ],
-    ids=["tolerance", "step", "single"],
-)
-def test_members_in_one_kernel_are_the_same(some, options, compilers_as_asked):
-    starts = STARTS.copy()
-    starts[3] *= 1.1
-    given = pendulum(), starts, np.zeros(2), TIMES
-    expected = some[0] if not options else zw.batch(*given, chunk=2, **options)
-    program = prepare(
-        *given, params={"m": np.linspace(1, 2, 5)}, chunk=2, compiler=zw.Fused(), **options
-    )
-    assert program.one_kernel
-    many = program()
-    assert list(many.failures) == list(expected.failures) == [3]
-    close, least = (1e-4, 1e-5) if "precision" in options else (1e-8, 1e-14)
-    assert np.allclose(many.q, expected.q, rtol=0, atol=close, equal_nan=True)
-    assert np.allclose(many.v, expected.v, rtol=0, atol=close, equal_nan=True)
-    assert np.nanmax(np.delete(many.violation, 3, axis=0)) < least
-
-
 @pytest.mark.parametrize("options", [{}, {"step": 0.05, "precision": "single"}])
 def test_a_second_batch_of_the_same_motions_compiles_nothing(options, compiled):
     many = lambda **changed: zw.batch(
@@ -105,17 +74,15 @@ def test_a_model_whose_functions_see_other_numbers_is_compiled_anew(compiled):
     assert np.allclose(runs[0].q[:, -1], 1) and np.allclose(runs[1].q[:, -1, 1], 1 - 9.81 / 2)
 
 
-def test_a_batch_is_kept_unless_it_is_plain(tmp_path, compiled):
+def test_a_batch_is_kept(tmp_path, compiled):
     given = pendulum(), STARTS, np.zeros(2), TIMES
     zw.keep_programs(tmp_path)
     try:
-        zw.batch(*given, compiler=zw.PlainJit())
-        assert not any(x.is_file() for x in tmp_path.rglob("*"))
         first = zw.batch(*given)
         Recent.forget()  # what is at hand, as in another process
-        assert len(compiled) == 2
+        assert len(compiled) == 1
         np.testing.assert_array_equal(zw.batch(*given).q, first.q)
-        assert len(compiled) == 2
+        assert len(compiled) == 1
     finally:
         zw.keep_programs(on=False)
 
@@ -123,35 +90,6 @@ def test_a_batch_is_kept_unless_it_is_plain(tmp_path, compiled):
 @pytest.mark.filterwarnings("error")
 def test_single_precision_says_nothing_of_bounds_beyond_it():
     zw.batch(pendulum(), STARTS, np.zeros(2), TIMES, step=0.05, precision="single", longest_step=1)
-
-
-def test_a_model_too_large_for_a_kernel_runs_operation_by_operation(
-    monkeypatch, compilers_as_asked
-):
-    monkeypatch.setattr(fusion, "BATCH", fusion.Limits(100, 100, 100))
-    heard = []
-    jax.monitoring.register_event_listener(listener := lambda event, **about: heard.append(event))
-    try:
-        program = prepare(pendulum(), STARTS, np.zeros(2), TIMES, chunk=2, compiler=zw.Fused())
-    finally:
-        jax.monitoring.unregister_event_listener(listener)
-    assert NOT_FUSED in heard and not program.one_kernel
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["five-bar", "3rrr", "n-four-bar", "gyroscope", "rolling-disk"])
-def test_models_of_the_gallery_in_one_kernel(name, compilers_as_asked):
-    example = gallery.load(name)
-    v0 = np.asarray(example.v0) * np.linspace(0.9, 1.1, 4)[:, None]
-    runs = [
-        zw.batch(
-            example.model, example.q0, v0, [0.0, 0.3], compiler=compiler, start_tolerance=np.inf
-        )
-        for compiler in (zw.FusedIfSmall(), zw.Fused())
-    ]
-    expected, many = runs
-    assert not expected.failures and not many.failures
-    assert np.allclose(many.q, expected.q, atol=1e-7) and np.allclose(many.v, expected.v, atol=1e-6)
 
 
 def test_dataset(some, tmp_path):

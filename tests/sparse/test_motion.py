@@ -93,19 +93,6 @@ def test_rows_that_touch_no_other_row():
 
 
 @pytest.mark.slow
-def test_one_kernel_gives_the_same(compiled):
-    """The sparse path as a part of one kernel, and operation by operation."""
-    model, q, v = bars("ladder", 12)
-    dynamics = model.dynamics(pseudoinverse=zw.Sparse())
-    function = lambda s: dynamics.acceleration(dynamics.equation_at(s))
-    one = zw.program(function)(model.state(q, 0 * v))
-    assert "xla_cpu_small_call" in compiled[0].as_text()
-    np.testing.assert_allclose(
-        one, jax.jit(function)(model.state(q, 0 * v)), rtol=1e-9, atol=1e-9 * np.abs(one).max()
-    )
-
-
-@pytest.mark.slow
 def test_sparse_equals_dense_at_a_singular_configuration():
     """All bars of twenty four-bar loops collinear: 122 rows of rank 102."""
     example = gallery.load("n-four-bar", N=20)

@@ -58,7 +58,7 @@ def example():
 @pytest.fixture(scope="module")
 def whole(example):
     """The run without interruption, by `zw.simulate`."""
-    return zw.simulate(example.model, example.q0, example.v0, execution="compiled", **SPAN)
+    return zw.simulate(example.model, example.q0, example.v0, **SPAN)
 
 
 def begun(example, out, after, **changes):
@@ -102,7 +102,7 @@ def test_a_sampled_delayed_noisy_loop_goes_on_with_what_the_controller_remembers
     model = follower(limits=True)
     loop = zw.Loop(sample_time=0.05, delay=0.12, noise_v=0.1, seed=3)
     given = {"duration": 30.0, "samples": 31, "loop": loop}
-    whole = zw.simulate(model, [0.0], [0.0], execution="compiled", **given)
+    whole = zw.simulate(model, [0.0], [0.0], **given)
     with pytest.raises(BrokenOffError):
         zw.long_run(model, [0.0], [0.0], out=tmp_path, every=0.0, progress=breaking(1), **given)
     with pytest.raises(zw.ModelError, match=r"begun with loop, .*zw.resume\(out, loop=...\)"):
@@ -124,7 +124,7 @@ def test_switches_impacts_and_their_records_go_on(tmp_path):
     rope = zw.Switch("rope", on=ROPE.on, off=ROPE.off, initially=True)
     given = {"duration": 20.0, "samples": 101, "rtol": 1e-11, "switches": [rope, BLADE]}
     start = [0.0, -0.8], [5.4, 0.0]
-    whole = zw.simulate(bob(), *start, execution="compiled", **given)
+    whole = zw.simulate(bob(), *start, **given)
     assert len(whole.switches) >= 2
     for after in (1, 1):
         with pytest.raises(BrokenOffError):
@@ -150,9 +150,6 @@ def test_a_folder_that_holds_another_run_is_refused(example, tmp_path):
         begun(example, tmp_path, 1, rtol=1e-6)
     with pytest.raises(zw.ModelError, match="holds no run that was begun by zw.long_run"):
         zw.resume(tmp_path / "nothing")
-    start = example.model, example.q0, example.v0
-    with pytest.raises(zw.ModelError, match="execution of a long run is 'auto'"):
-        zw.long_run(*start, out=tmp_path, **{**SPAN, "execution": "auto"})
 
 
 def test_ctrl_c_leaves_a_valid_result_and_says_how_to_go_on(example, whole, tmp_path):

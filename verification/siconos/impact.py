@@ -167,7 +167,7 @@ class Motion:
 
     def __init__(self, problem: Impacting, times, *, rtol: float = 1e-10):
         self.problem, self.times = problem, np.asarray(times, float)
-        self.options = {"rtol": rtol, "execution": "host"}
+        self.options = {"rtol": rtol}
         self.models: dict = {}
         self.fastest, self.impacts = 0.0, 0
 

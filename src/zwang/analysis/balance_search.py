@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from zwang.analysis.balance_problem import Point, Problem
@@ -10,6 +12,8 @@ SEARCH_STEPS = 200
 """Most steps of a search."""
 BALANCED = 1e-11
 """Largest unbalanced force, relative to the forces that there are, of an equilibrium."""
+LEAST_UNBALANCED = 1e-15
+"""Unbalanced force that no step makes less."""
 SYMMETRIC_SLOPE = 1e-7
 """Largest part of the stiffness that is not symmetric, if forces have a potential."""
 
@@ -22,18 +26,23 @@ def has_potential(at: Point) -> bool:
     )
 
 
-def nearest(problem: Problem, at: Point, free: np.ndarray) -> Point:
+def nearest(problem: Problem, at: Point, free: Iterable[str]) -> Point:
     """Newton steps of least length in the unknowns that are free, each shortened until the residual
     decreases.
 
     Args:
-        free: which of (y, γ, μ) may change.
+        free: which of "y", "gamma" and "mu" may change.
     """
     for _ in range(SEARCH_STEPS):
         r, J = problem.residual(at), problem.jacobian(at)
+        # a singular configuration has more directions y than its neighbors
+        sizes = [at.Y.shape[1], len(at.gamma), len(at.mu)]
+        changes = np.repeat([x in free for x in ("y", "gamma", "mu")], sizes)
         size = float(np.linalg.norm(r))
+        if size < LEAST_UNBALANCED:
+            return at
         step = np.zeros(J.shape[1])
-        step[free] = np.linalg.lstsq(J[:, free], -r, rcond=1e-9)[0]
+        step[changes] = np.linalg.lstsq(J[:, changes], -r, rcond=1e-9)[0]
         step *= problem.longest(at, step)
         better = _shorter(problem, at, step, size)
         if better is None:
@@ -67,7 +76,7 @@ def minimum(problem: Problem, at: Point) -> Point:
         scale = np.max(np.abs(curvature), initial=0.0)
         small = np.linalg.norm(push) <= BALANCED * problem.scale
         if small and (not scale or curvature[0] > -1e-9 * scale):
-            return nearest(problem, at, _all(at))
+            return nearest(problem, at, ("y", "gamma", "mu"))
         if small:  # balanced on a saddle
             step = U[:, 0] / max(np.max(np.abs(at.local.N @ at.Y @ U[:, 0])), 1e-300)
             at = problem.moved(at, 0.05 * step) or at
@@ -83,10 +92,6 @@ def minimum(problem: Problem, at: Point) -> Point:
             return at
         at = trial
     return at
-
-
-def _all(at: Point) -> np.ndarray:
-    return np.ones(at.Y.shape[1] + len(at.gamma) + len(at.mu), bool)
 
 
 def _descends(problem: Problem, at: Point, trial: Point, step: np.ndarray) -> bool:

@@ -131,12 +131,8 @@ class Branch:
     def tangent(self, at: Point, before: np.ndarray) -> np.ndarray:
         """Unit tangent, in the direction of the one before."""
         null = self._kernel(at)[1]
-        if len(null) > 2:
-            raise ModelError(
-                f"continuation: the steady motions are a family of {len(null)} parameters; keep "
-                f"{len(null) - 1} of its velocities by hold=."
-            )
-        # where two branches cross the kernel is a plane: go straight on
+        # where two branches cross the kernel is a plane, and steady motions may be a family of more
+        # parameters: go straight on, so that the others change as little as possible
         direction = null.T @ (null @ before)
         if np.linalg.norm(direction) < 1e-8:
             raise ModelError(

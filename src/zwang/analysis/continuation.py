@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from zwang.plots import Picture
 
 
+END_SLACK = 1e-9
+"""Farthest that a branch may be out of its range, relative to it, and count as at its end."""
 ON_POINT = 1e-11
 """A measure below this times that of the next point is zero: the special point is this one."""
 
@@ -249,7 +251,7 @@ def continuation(
         if len(places) == 2:
             branch = branch.knowing(places)
         special += [x for x in _between(branch, places[-2], new) if not _again(x, special)]
-        if not low <= new.value <= high:
+        if _leaves(places[-2].value, new.value, low, high):
             break
     made = [as_equilibrium(model, problem, x.point, params) for x in places]
     return Continuation(
@@ -262,6 +264,14 @@ def continuation(
         tuple(special),
         problem,
     )
+
+
+def _leaves(before: float, value: float, low: float, high: float) -> bool:
+    """Whether a branch goes out of its range, further than a branch point at an end of it by
+    round-off; a start outside may come in.
+    """
+    slack = END_SLACK * (high - low)
+    return (value > high + slack and value > before) or (value < low - slack and value < before)
 
 
 def _direction(tangent, nq: int) -> tuple[np.ndarray, float]:

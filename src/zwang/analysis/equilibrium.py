@@ -16,14 +16,13 @@ from jaxtyping import PyTree
 from zwang.analysis.balance_problem import Point, Problem
 from zwang.analysis.balance_search import has_potential, minimum, nearest
 from zwang.analysis.constrained_state import dynamics_of, placed, refuse_friction, solve
-from zwang.analysis.inputs import Inputs, chosen_inputs
+from zwang.analysis.inputs import Inputs, chosen_inputs, with_entries
 from zwang.analysis.moving_state import MovingState, at_rest, moving_state
-from zwang.analysis.symmetry import Symmetries, direction, symmetries
+from zwang.analysis.symmetry import Symmetries, symmetries
 from zwang.analysis.tangent_space import Rows
 from zwang.arguments import choice, host_only, instance, known, labels
 from zwang.arrays import vector
 from zwang.dynamics.model import Model
-from zwang.equations.state import State
 from zwang.errors import ModelError
 
 if TYPE_CHECKING:
@@ -34,6 +33,11 @@ if TYPE_CHECKING:
 
 ACCEPTED = 1e-9
 """Largest unbalanced force, relative to the forces that there are, that is taken for none."""
+REST_OF_ROWS = 1e-7
+"""Largest velocity and acceleration of a constraint at rest, relative to its row and to the size of
+the coordinates."""
+CLOSE_TO_GUESS = 0.2
+"""Farthest an equilibrium may be from a guess that means it, relative to the way to the minimum."""
 UNIQUE = 1e-6
 """Largest share of a constraint in a dependency of rows that counts as none."""
 FIND = ("minimum", "nearest")
@@ -55,8 +59,9 @@ class Equilibrium:
         residual: its size relative to the forces that there are.
         stiffness: eigenvalues of the reduced Hessian of the potential in the mass metric [1/s²],
             the least first; None in a steady motion, or where forces have no potential.
-        guess_balances: whether forces balance at the guess, too, from which the search for a
-            minimum went downhill: an unstable equilibrium, which `find="nearest"` keeps.
+        guess_balances: whether forces balance at the guess or close to it, too, from which the
+            search for a minimum went downhill: an equilibrium that is no minimum, which
+            `find="nearest"` keeps.
     """
 
     model: Model
@@ -74,6 +79,11 @@ class Equilibrium:
     guess_balances: bool = False
 
     @property
+    def other(self) -> str:
+        """What is said of an equilibrium at the guess that the search has left."""
+        return 'balances, too, or almost, but is no minimum: find="nearest" keeps it'
+
+    @property
     def steady(self) -> bool:
         """Whether it is a steady motion rather than rest."""
         return bool(np.any(self.v))
@@ -85,41 +95,21 @@ class Equilibrium:
 
         return linearize(self.model, self.q, self.v, t=self.t, params=self.params)
 
-    @functools.cached_property
-    def stable(self) -> bool:
-        """Whether small deviations stay small: by the reduced Hessian where it decides, else by the
-        eigenvalues of the linearization.
+    @property
+    def stable(self) -> bool | None:
+        """Whether small deviations stay small; None where neither eigenvalues nor a potential
+        decide, see `verdict`.
 
-        A strict minimum of the potential is stable (Lagrange and Dirichlet); where the Hessian has
-        a negative eigenvalue, gyroscopic forces may still hold the state, which eigenvalues tell.
+        A strict minimum of the potential is stable if no force feeds energy in (Lagrange and
+        Dirichlet); where the Hessian has a negative eigenvalue, gyroscopic forces may still hold
+        the state, which eigenvalues tell.
         """
-        return self._least or self.linearization.stable
+        return self.linearization.stable
 
     @property
     def verdict(self) -> str:
-        """The same in words: "stable", "unstable", or what the eigenvalues leave open."""
-        return "stable" if self._least else self.linearization.verdict
-
-    @functools.cached_property
-    def _least(self) -> bool:
-        """Whether it is a strict minimum of the potential that no force leaves."""
-        K = self.stiffness
-        return bool(K is not None and len(K) and K[0] > 1e-9 * abs(K[-1]) and not self._pushes())
-
-    def _pushes(self) -> bool:
-        """Whether forces that depend on v feed energy in, at three small random velocities."""
-        dynamics, random = dynamics_of(self.model, self.params), np.random.default_rng(1788)
-        here = placed(self.model, dynamics, self.q, None, self.t, "equilibrium")
-        at_rest = solve(dynamics, here)
-        for _ in range(3):
-            # small, so that drag that grows with v² counts for nothing, and allowed by the
-            # constraints
-            v = 1e-4 * at_rest.tangent.W @ random.standard_normal(at_rest.tangent.W.shape[1])
-            moving = solve(dynamics, State(here.q, jnp.asarray(v), here.t))
-            power = v @ (moving.local.F - at_rest.local.F)
-            if power > 1e-7 * np.linalg.norm(v) ** 2:
-                return True
-        return False
+        """The same in words: "stable", "unstable", or what is left open."""
+        return self.linearization.verdict
 
     def configuration(self, params: PyTree) -> Any:
         """The coordinates as a function of parameters, shape (nq,); inside `jax.grad` and `jit`.
@@ -187,7 +177,8 @@ class Equilibrium:
                 "model": self.model.name,
                 "t": self.t,
                 "residual": self.residual,
-                "stable": int(self.stable),
+                "verdict": self.verdict,
+                **({} if self.stable is None else {"stable": int(self.stable)}),
                 **{f"input {k}": x for k, x in self.inputs.items()},
             },
         )
@@ -265,11 +256,11 @@ def equilibrium(
     balances = False
     if find == "minimum" and searched and has_potential(start):
         at = minimum(problem, start)
-        left = at.q is not start.q and not np.allclose(at.q, start.q, rtol=1e-6, atol=1e-6)
-        balances = left and bool(np.linalg.norm(problem.residual(start)) < ACCEPTED)
+        balances = _left_behind(problem, start, at)
     else:
         at = _nearest(problem, start, bool(hold))
     _refuse_unbalanced(model, problem, at)
+    _refuse_moving(model, problem, at)
     found = as_equilibrium(model, problem, at, params)
     return dataclasses.replace(found, guess_balances=balances)
 
@@ -317,30 +308,24 @@ def balanced_start(model: Model, q, v, t, params, hold, over: str) -> tuple[Prob
         problem = dataclasses.replace(problem, driven=i)
         start = problem.at(start.q, start.gamma, [start.v[i]])
         assert start is not None
-    free = np.ones(start.Y.shape[1] + len(start.gamma) + 1, bool)
-    free[-1] = False
-    if over in own:
-        free[start.Y.shape[1] :] = False  # rates of symmetries stay while a parameter changes
-    at = nearest(problem, start, free)
+    # rates of symmetries stay while a parameter changes
+    at = nearest(problem, start, ("y",) if over in own else ("y", "gamma"))
     _refuse_unbalanced(model, problem, at)
     return problem, at
 
 
 def _rates(model: Model, here, found: Symmetries) -> np.ndarray:
     """Rates of the symmetries that come nearest to the velocities of the guess."""
-    s, none = here.state, np.zeros(here.dynamics.system.nv)
     if found.base is None:
         raise ModelError(
             f"{model.name} depends on time in a way that no symmetry makes up for, so it has no "
             "steady motion; leave v out for an equilibrium at the given time."
         )
-    nv = len(none)
-    moved = found.directions(here.dynamics, s, none)[:nv]
-    left = np.asarray(s.v) - direction(here.dynamics, s, none, found.base)[:nv]
-    rates = np.linalg.lstsq(moved, left, rcond=1e-10)[0]
-    error = left - moved @ rates
+    v = np.asarray(here.state.v)
+    rates, left = found.rates(here.dynamics, here.state, here.w)
+    error = left[: len(v)]
     # half of the given velocity is not along any symmetry: the guess is no steady motion
-    if np.linalg.norm(error) > 0.5 * np.linalg.norm(s.v):
+    if np.linalg.norm(error) > 0.5 * np.linalg.norm(v):
         worst = model.system.velocities[int(np.argmax(np.abs(error)))]
         raise ModelError(
             f"{model.name}: no symmetry of the model moves the state by the given v ({worst!r} is "
@@ -370,17 +355,25 @@ def _held(model: Model, state, hold) -> tuple[dict[int, float], dict[int, float]
 
 def _nearest(problem: Problem, start: Point, everything: bool) -> Point:
     """`nearest` with as few unknowns as suffice: parameters, then coordinates, then rates."""
-    ny, k, n = start.Y.shape[1], len(start.gamma), len(start.mu)
-    places = np.repeat([0, 1, 2], [ny, k, n])
     # parameters alone first: the user gave q, and keeps it if they suffice
-    stages = [(2,)] if n and not problem.held_q else []
-    stages += [(0, 2), (0, 1, 2)] if k else [(0, 2)]
+    stages = [("mu",)] if len(start.mu) and not problem.held_q else []
+    stages += [("y", "mu"), ("y", "gamma", "mu")] if len(start.gamma) else [("y", "mu")]
     at = start
     for stage in stages[-1:] if everything else stages:
-        at = nearest(problem, start, np.isin(places, stage))
+        at = nearest(problem, start, stage)
         if np.linalg.norm(problem.residual(at)) < ACCEPTED:
             return at
     return at
+
+
+def _left_behind(problem: Problem, start: Point, at: Point) -> bool:
+    """Whether a search for a minimum has left an equilibrium at the guess or close to it."""
+    way = np.linalg.norm(at.q - start.q)
+    if np.allclose(at.q, start.q, rtol=1e-6, atol=1e-6):
+        return False
+    near = _nearest(problem, start, False)
+    balanced = np.linalg.norm(problem.residual(near)) < ACCEPTED
+    return bool(balanced and np.linalg.norm(near.q - start.q) < CLOSE_TO_GUESS * way)
 
 
 def _refuse_unbalanced(model: Model, problem: Problem, at: Point) -> None:
@@ -395,6 +388,25 @@ def _refuse_unbalanced(model: Model, problem: Problem, at: Point) -> None:
     )
 
 
+def _refuse_moving(model: Model, problem: Problem, at: Point) -> None:
+    """Raise if constraints do not allow rest: where ψ(q, 0, t) or its rate is not zero."""
+    if problem.symmetric is not None:
+        return
+    rows = problem.dynamics.constraints
+    psi = np.zeros(rows.m)
+    psi[rows.velocity_rows] = at.values.psi
+    length = np.linalg.norm(at.local.A, axis=1) * (1 + np.max(np.abs(at.q), initial=0.0))
+    for name, own in rows.row_slices.items():
+        for what, left in (("ψ(q, 0, t)", psi[own]), ("its rate", at.local.b[own])):
+            if np.any(np.abs(left) > REST_OF_ROWS * length[own]):
+                size = float(np.max(np.abs(left)))
+                raise ModelError(
+                    f"{model.name}: constraint {name!r} moves, so that there is no rest: {what} "
+                    f"is {size:.3g} at v = 0 and t = {problem.t:.6g}, expected 0; give v= of a "
+                    "steady motion, or take the constraint's drive away."
+                )
+
+
 def as_equilibrium(model: Model, problem: Problem, at: Point, params) -> Equilibrium:
     """The result at a trial that balances."""
     constraints, names = problem.dynamics.constraints, problem.acting.names
@@ -406,7 +418,7 @@ def as_equilibrium(model: Model, problem: Problem, at: Point, params) -> Equilib
         unique[name] = bool(np.all(np.abs(at.local.A[own].T @ null[own]) <= UNIQUE))
     given = dict(params) if isinstance(params, dict) else params
     if problem.acting.parameters:
-        given = _with_entries(model, params, problem.acting, at.mu)
+        given = with_entries(model, params, problem.acting, at.mu)
     potential = problem.symmetric is None and has_potential(at)
     K = at.stiffness
     return Equilibrium(
@@ -423,14 +435,3 @@ def as_equilibrium(model: Model, problem: Problem, at: Point, params) -> Equilib
         float(np.linalg.norm(problem.residual(at))),
         np.linalg.eigvalsh(0.5 * (K + K.T)) if potential else None,
     )
-
-
-def _with_entries(model: Model, params, acting: Inputs, mu: np.ndarray) -> dict:
-    """The parameters with those that were found in place."""
-    given = dict(params or {})
-    own = model.merged(params)
-    for (name, i), value in zip(acting.parameters, mu, strict=True):
-        x = np.array(given.get(name, own[name]), float)
-        x.reshape(-1)[i] = value
-        given[name] = x if x.ndim else float(x)
-    return given

@@ -117,6 +117,17 @@ def _tangent(model: Model, own: dict, name: str, along) -> Any:
     return jax.jvp(packed, (jnp.asarray(own[name], float),), (along,))[1]
 
 
+def with_entries(model: Model, params, acting: Inputs, mu: np.ndarray) -> dict:
+    """The parameters with those that were found in place."""
+    given = dict(params or {})
+    own = model.merged(params)
+    for (name, i), value in zip(acting.parameters, mu, strict=True):
+        x = np.array(given.get(name, own[name]), float)
+        x.reshape(-1)[i] = value
+        given[name] = x if x.ndim else float(x)
+    return given
+
+
 def chosen_outputs(model: Model, outputs: Any) -> tuple[Callable, tuple[str, ...] | None]:
     """A function (q, v, t, p) → y and the names of its entries, if they are known."""
     system = model.system

@@ -15,7 +15,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -28,6 +28,8 @@ from zwang.analysis.constrained_state import (
     refuse_friction,
     solve,
 )
+from zwang.analysis.descriptor import Descriptor, descriptor
+from zwang.analysis.explicit_time import Time, explicit_time
 from zwang.analysis.inputs import Inputs, chosen_inputs, chosen_outputs
 from zwang.analysis.linear_system import LinearSystem
 from zwang.analysis.local_equations import (
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 
     from zwang.analysis.implicit import Motion, Root
     from zwang.analysis.modes import Modes
+    from zwang.analysis.stability import Verdict
     from zwang.plots import Picture
 
 EQUILIBRIUM_RATE = 1e-7
@@ -56,22 +59,6 @@ STEADY = 1e-7
 """Largest part of (v, v̇) that no symmetry explains in a steady motion."""
 EIGENVALUE_MARGIN = 1e-7
 """Real parts up to this times the largest eigenvalue count as zero."""
-
-
-class Descriptor(NamedTuple):
-    """`E ẋ = A x + B u` with x = (ξ, δv, δλ): the equations before the constraints are solved.
-
-    Attributes:
-        E, A, B: shapes (2 nv + m, 2 nv + m) twice and (2 nv + m, nu).
-    """
-
-    E: np.ndarray
-    A: np.ndarray
-    B: np.ndarray
-
-    def __repr__(self) -> str:
-        unknowns, inputs = counted(len(self.A), "unknown"), counted(self.B.shape[1], "input")
-        return f"Descriptor(E ẋ = A x + B u of {unknowns} and {inputs})"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -96,6 +83,7 @@ class Linearization(LinearSystem):
         descriptor: the equations before the constraints are solved.
         nominal_inputs: value of each input at the state, shape (nu,).
         acting, here, found: the inputs, the state with what follows from it, its symmetries.
+        loads_change: forces at rest change with time, and balance at t only.
     """
 
     model: Model
@@ -113,30 +101,39 @@ class Linearization(LinearSystem):
     acting: Inputs = dataclasses.field(repr=False)
     here: ConstrainedState = dataclasses.field(repr=False)
     found: Symmetries | None = dataclasses.field(repr=False)
+    loads_change: bool = False
 
     @property
     def eigenvalues(self) -> np.ndarray:
         """Eigenvalues of A [1/s], the largest real part first."""
         return self.poles
 
+    @functools.cached_property
+    def _judged(self) -> Verdict:
+        from zwang.analysis.stability import judged
+
+        return judged(self)
+
     @property
-    def stable(self) -> bool:
-        """Whether no deviation grows exponentially by the linear equations, symmetries left out in
-        a steady motion.
+    def stable(self) -> bool | None:
+        """Whether small deviations stay small, symmetries left out in a steady motion; None where
+        neither eigenvalues nor a potential decide, see `verdict`.
         """
-        return is_stable(self.reduced().A if self.kind == "steady motion" else self.A)
+        return self._judged.stable
 
     @property
     def verdict(self) -> str:
-        """Stability in words: "stable", "unstable", or what the eigenvalues leave open."""
-        if self.kind == "moving state":
-            return "open: eigenvalues at one state of a motion do not decide how deviations grow"
-        if not self.stable:
-            return "unstable"
-        free = [name for x in self.modes().members if x.kind == "free" for name in x.names]
-        if self.kind == "equilibrium" and free:
-            return f"neutral: nothing brings {', '.join(dict.fromkeys(free))} back"
-        return "stable"
+        """Stability in words: "stable", "unstable", or what is left open."""
+        return self._judged.words
+
+    @property
+    def along(self) -> Generator | None:
+        """The symmetry that the state moves along; None at an equilibrium."""
+        if self.found is None:
+            return None
+        return self.found.combined(
+            self.found.rates(self.here.dynamics, self.here.state, self.here.w)[0]
+        )
 
     @functools.cached_property
     def symmetric_directions(self) -> np.ndarray:
@@ -194,7 +191,9 @@ class Linearization(LinearSystem):
         data = data.assign_coords(
             coordinate=list(system.coordinates), velocity=list(system.velocities)
         )
-        data.attrs.update(model=self.model.name, kind=self.kind, stable=int(self.stable))
+        data.attrs.update(model=self.model.name, kind=self.kind, verdict=self.verdict)
+        if self.stable is not None:
+            data.attrs["stable"] = int(self.stable)
         return data
 
     def save(self, path: Path | str) -> Path:
@@ -297,9 +296,13 @@ def linear_at(model: Model, here: ConstrainedState, acting: Inputs, outputs) -> 
     # whether a state is at rest is judged beside the acceleration that it would have without
     # constraints
     free = np.linalg.norm(np.linalg.solve(here.metric, here.local.F))
-    found, field, kind = None, None, "equilibrium"
+    found, field, kind, time = None, None, "equilibrium", Time.NOTHING
     if rest[0] > EQUILIBRIUM_RATE * (free + 1e-6) or rest[1] > EQUILIBRIUM_RATE:
         found, field, kind = _steady(here)
+    else:
+        time = explicit_time(here)
+        if time is Time.COEFFICIENTS:  # a bead at rest on the axis of a hoop that turns
+            found, field, kind = _steady(here)
     varied = here.varied(field, acting.directions)
     by_state, by_input = output_slopes(here.dynamics, s, function, acting.directions)
     forces = np.zeros((len(by_state), len(acting.names) - by_input.shape[1]))
@@ -337,6 +340,7 @@ def linear_at(model: Model, here: ConstrainedState, acting: Inputs, outputs) -> 
         acting,
         here,
         found,
+        time is Time.LOADS,
     )
 
 
@@ -344,8 +348,9 @@ def _steady(here: ConstrainedState) -> tuple[Symmetries | None, Generator | None
     """The symmetry that a state moves along, if there is one."""
     found = symmetries(here.dynamics, here)
     if found.base is not None:
-        rates, error = found.rates(here.dynamics, here.state, here.w)
-        if error < STEADY:
+        rates, left = found.rates(here.dynamics, here.state, here.w)
+        own = np.concatenate([here.state.v, here.w])
+        if np.linalg.norm(left) <= max(STEADY * np.linalg.norm(own), EQUILIBRIUM_RATE):
             return found, found.combined(rates), "steady motion"
     return None, None, "moving state"
 
@@ -377,33 +382,6 @@ def input_accelerations(here: ConstrainedState, d: Variation, acting: Inputs) ->
     free = here.all_rows.basis
     from_parameters = -here.all_rows.correct(d.rate_input) - free @ (free.T @ d.dynamic_input)
     return np.hstack([from_parameters, free @ (free.T @ acting.matrix(here))])
-
-
-def descriptor(here: ConstrainedState, d: Variation, acting: Inputs) -> Descriptor:
-    """Kinematics, dynamics and constraints as they are, one row for each."""
-    system, rows = here.dynamics.system, here.dynamics.constraints
-    nv, m = system.nv, rows.m
-    nonholonomic = np.isin(rows.velocity_rows, rows.rows_at("velocity"))
-    outright = rows.rows_at("acceleration")
-    zero = np.zeros((nv, m))
-    E = np.zeros((2 * nv + m, 2 * nv + m))
-    E[:nv, :nv], E[nv : 2 * nv, nv : 2 * nv] = np.eye(nv), here.local.M
-    A = np.zeros_like(E)
-    A[:nv] = np.hstack([d.kinematic[:, : 2 * nv], zero])
-    A[nv : 2 * nv] = np.hstack(
-        [
-            -d.dynamic[:, : 2 * nv] - here.local.M @ d.generator[:, : 2 * nv],
-            here.local.A.T,
-        ]
-    )
-    A[2 * nv + rows.position_rows, : 2 * nv] = d.phi[:, : 2 * nv]
-    A[2 * nv + rows.rows_at("velocity"), : 2 * nv] = d.psi[nonholonomic, : 2 * nv]
-    # constraints at the level of accelerations have no residual of their own to differentiate
-    E[2 * nv + outright, nv : 2 * nv] = here.local.A[outright]
-    A[2 * nv + outright, : 2 * nv] = -d.rate[outright, : 2 * nv]
-    B = np.zeros((2 * nv + m, len(acting.names)))
-    B[nv : 2 * nv] = np.hstack([-d.dynamic_input, acting.matrix(here)])
-    return Descriptor(E, A, B)
 
 
 def moving_frame(here: ConstrainedState, tangent: TangentSpace) -> np.ndarray:

@@ -72,8 +72,7 @@ class MovingAxes(eqx.Module):
 def axes_of(at: Linearization) -> MovingAxes:
     """The axes of a linearization about a steady motion."""
     here, found = at.here, at.found
-    assert found is not None
-    rates, _ = found.rates(here.dynamics, here.state, here.w)
+    assert found is not None and at.along is not None
     P = at.neutral
     nearest = np.linalg.pinv(P.T @ at.symmetric_directions, rcond=1e-9) @ P.T @ at.project
     q, v, t = (jnp.asarray(x, float) for x in (here.state.q, here.state.v, here.state.t))
@@ -82,7 +81,7 @@ def axes_of(at: Linearization) -> MovingAxes:
         q,
         v,
         t,
-        found.combined(rates),
+        at.along,
         found.fields,
         jnp.asarray(nearest),
     )

@@ -12,19 +12,43 @@ constant speed. Among all fields (c, B) those are found, by linear algebra on ra
 from __future__ import annotations
 
 import dataclasses
+import itertools
+from collections.abc import Iterator
 
 import jax.numpy as jnp
 import numpy as np
 
 from zwang.analysis.constrained_state import ConstrainedState, on_constraints, solve
-from zwang.analysis.local_equations import Generator, along_field, frames, moved
+from zwang.analysis.local_equations import (
+    Generator,
+    along_field,
+    frames,
+    travelled,
+    turning,
+)
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
 
 SYMMETRY_KEPT = 1e-7
 """Largest rate of change, relative to that of a general field, that counts as none."""
+KEPT_VELOCITY = 1e-10
+"""Least effect of a field on v and v̇, relative to those of all fields, that counts."""
+NO_ROW = 1e-12
+"""Largest derivative of φ and ψ that is taken for the round-off of rows that vanish, as those that
+only repeat what the velocity map keeps."""
+NO_FORCE = 1e-9
+"""Derivatives of forces below this times the forces are round-off of forces that are constant."""
 MOST_SYMMETRY_UNKNOWNS = 2500
 """Most entries of (c, B) that are tried."""
+LEAST_SAMPLES = 4
+"""Fewest random configurations or states that fields are tried at."""
+MOST_TRIED_STATES = 60
+"""Most of them; a sample leaves as many fewer fields as it has conditions, some ten."""
+LATEST_SAMPLE = 0.7
+"""Latest time [s] after the state's own at which fields are tried: what changes with time may stand
+still at one instant."""
+AGREEING_SAMPLES = 2
+"""Samples in a row that must leave all fields that earlier ones left."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,17 +75,30 @@ class Symmetries:
         c = self.base.c + jnp.tensordot(along, self.fields.c, 1)
         return Generator(c, self.base.B + jnp.tensordot(along, self.fields.B, 1))
 
-    def rates(self, dynamics: Dynamics, s: State, w) -> tuple[np.ndarray, float]:
-        """Coefficients of the generator that moves a state as the motion does, and the relative
-        error that is left.
+    def rates(self, dynamics: Dynamics, s: State, w) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients of the generator that moves a state as the motion does, and what is left of
+        (v, w), shape (2 nv,).
+
+        Several generators may give v: the one is taken that gives w best, as a rotation of
+        everything is no shift along v. Of those that agree in both, such as the turn of a sleeping
+        top about its own axis and about the vertical, it is the one that turns velocities least,
+        so that deviations are seen in the axes that v is written in.
         """
-        directions = self.directions(dynamics, s, w)
-        own = np.concatenate([np.asarray(s.v), np.asarray(w)])
         assert self.base is not None
+        directions, nv = self.directions(dynamics, s, w), dynamics.system.nv
+        own = np.concatenate([np.asarray(s.v), np.asarray(w)])
         left = own - direction(dynamics, s, w, self.base)
-        found = np.linalg.lstsq(directions, left, rcond=1e-10)[0]
-        size = np.linalg.norm(own)
-        return found, float(np.linalg.norm(directions @ found - left) / size if size else 0.0)
+        size, found, same = float(np.linalg.norm(directions)), np.zeros(self.k), np.eye(self.k)
+        for part in (slice(nv), slice(nv, None)):
+            rest = (left - directions @ found)[part]
+            step, free = _solution(directions[part] @ same, rest, size)
+            found, same = found + same @ step, same @ free
+        if same.shape[1]:
+            turns = [turning(dynamics, s, member(self.fields, i)) for i in range(self.k)]
+            own_turn = np.asarray(turning(dynamics, s, self.combined(found))).ravel()
+            turned = np.array(turns).reshape(self.k, -1).T @ same
+            found = found - same @ _solution(turned, own_turn, float(np.linalg.norm(turns)))[0]
+        return found, left - directions @ found
 
     def directions(self, dynamics: Dynamics, s: State, w) -> np.ndarray:
         """How each field moves (ξ, v), shape (2 nv, k)."""
@@ -83,8 +120,8 @@ def direction(dynamics: Dynamics, s: State, w, field: Generator) -> np.ndarray:
 def symmetries(dynamics: Dynamics, here: ConstrainedState) -> Symmetries:
     """The symmetries that all samples near a state agree on."""
     isometric = _isometries(dynamics, here.state)
-    samples = (here, *_nearby(dynamics, here))
-    kept = _null(np.vstack([_changes(dynamics, sample, isometric) for sample in samples]))
+    samples = itertools.chain([here], _nearby(dynamics, here))
+    kept = _agreed(_changes(dynamics, sample, isometric) for sample in samples)
     # the last coefficient is the rate of time; one combination has it, if any, all others none
     time = kept[-1]
     still = kept @ _null(time[None]) if kept.shape[1] else kept
@@ -121,26 +158,54 @@ def _unpacked(dynamics: Dynamics, flat: np.ndarray) -> Generator:
     return Generator(jnp.asarray(flat[:nq]), jnp.asarray(B))
 
 
+def _agreed(samples: Iterator[np.ndarray]) -> np.ndarray:
+    """Orthonormal columns that rows of all samples take to zero, until further samples agree; none
+    if the samples end before.
+    """
+    first = next(samples)
+    kept, agreeing = _null(first), 0
+    for i, rows in enumerate(itertools.islice(samples, MOST_TRIED_STATES), 1):
+        if not kept.shape[1]:
+            return kept
+        left = _null(rows @ kept)
+        agreeing = agreeing + 1 if left.shape[1] == kept.shape[1] else 0
+        kept = kept @ left
+        if agreeing >= AGREEING_SAMPLES and i >= LEAST_SAMPLES - 1:
+            return kept
+    return np.zeros((first.shape[1], 0))
+
+
 def _isometries(dynamics: Dynamics, s: State) -> np.ndarray:
     """Fields that keep M and the manifold of coordinates, as columns (c, tried entries of B)."""
-    random, nv, nq = np.random.default_rng(1736), dynamics.system.nv, dynamics.system.nq
+    random, nv = np.random.default_rng(1736), dynamics.system.nv
+
+    def samples():
+        while True:
+            away = jnp.asarray(random.standard_normal(nv))
+            yield _mass_changes(dynamics, travelled(dynamics, s.q, away, s.t), s.t)
+
+    return _agreed(samples())
+
+
+def _mass_changes(dynamics: Dynamics, q, t) -> np.ndarray:
+    """What each unit entry of (c, B) changes of M, and how it leaves the manifold of coordinates,
+    at one configuration.
+    """
+    nv, nq = dynamics.system.nv, dynamics.system.nq
     i, j = np.nonzero(_candidates(dynamics))
-    upper = np.triu_indices(nv)
-    blocks = []
-    for _ in range(4):
-        q = np.asarray(moved(dynamics, s.q, jnp.asarray(random.standard_normal(nv)), s.t))
-        N, dN, M, dM = (np.asarray(x) for x in frames(dynamics, jnp.asarray(q), s.t))
-        back = np.linalg.pinv(N)
-        # each column of Ξ: the unit vectors for c, and q_j in place i for the entries of B
-        unit = np.eye(nq)
-        Xi = np.hstack([unit, unit[:, i] * q[j]])
-        G = -np.einsum("ai,ibk,kx->abx", back, dN, Xi, optimize=True)
-        G[:, :, nq:] += back[:, None, i] * N[j].T[None]
-        change = np.einsum("abk,kx->abx", dM, Xi) + np.einsum("cax,cb->abx", G, M)
-        change += np.einsum("ac,cbx->abx", M, G)
-        scale = np.sqrt(np.diag(M)) if np.all(np.diag(M) > 0) else np.ones(nv)
-        blocks += [(change / np.outer(scale, scale)[:, :, None])[upper], Xi - N @ (back @ Xi)]
-    return _null(np.vstack(blocks))
+    q = np.asarray(q)
+    N, dN, M, dM = (np.asarray(x) for x in frames(dynamics, jnp.asarray(q), t))
+    back = np.linalg.pinv(N)
+    # each column of Ξ: the unit vectors for c, and q_j in place i for the entries of B
+    unit = np.eye(nq)
+    Xi = np.hstack([unit, unit[:, i] * q[j]])
+    G = -np.einsum("ai,ibk,kx->abx", back, dN, Xi, optimize=True)
+    G[:, :, nq:] += back[:, None, i] * N[j].T[None]
+    change = np.einsum("abk,kx->abx", dM, Xi) + np.einsum("cax,cb->abx", G, M)
+    change += np.einsum("ac,cbx->abx", M, G)
+    scale = np.sqrt(np.diag(M)) if np.all(np.diag(M) > 0) else np.ones(nv)
+    kept = (change / np.outer(scale, scale)[:, :, None])[np.triu_indices(nv)]
+    return np.vstack([kept, Xi - N @ (back @ Xi)])
 
 
 def _changes(dynamics: Dynamics, at: ConstrainedState, isometric: np.ndarray) -> np.ndarray:
@@ -158,37 +223,49 @@ def _changes(dynamics: Dynamics, at: ConstrainedState, isometric: np.ndarray) ->
     free = at.all_rows.basis
     steps = np.array([step for step, _ in columns]).T
     extra = np.array([extra for _, extra in columns]).T
-    # each kind of row in its own units; rows of a kind that are all round-off stay that small
+    largest = lambda x: np.max(np.abs(x), initial=0.0)
+    # each kind of row in its own units; derivatives of constant forces are all round-off
     kinds = (
-        (d.phi @ steps, d.phi),
-        (d.psi @ steps, d.psi),
-        (free.T @ (d.dynamic @ steps + extra), free.T @ d.dynamic),
+        (d.phi @ steps, max(largest(d.phi), NO_ROW)),
+        (d.psi @ steps, max(largest(d.psi), NO_ROW)),
+        (
+            free.T @ (d.dynamic @ steps + extra),
+            max(largest(free.T @ d.dynamic), NO_FORCE * largest(free.T @ at.local.F)),
+        ),
     )
-    return np.vstack([rows / max(np.max(np.abs(size), initial=0.0), 1.0) for rows, size in kinds])
+    return np.vstack([rows / max(size, 1e-300) for rows, size in kinds])
 
 
-def _nearby(dynamics: Dynamics, here: ConstrainedState) -> list[ConstrainedState]:
-    """Two random states on the constraints near one."""
-    random, found = np.random.default_rng(1744), []
+def _nearby(dynamics: Dynamics, here: ConstrainedState) -> Iterator[ConstrainedState]:
+    """Random states on the constraints near one."""
+    random = np.random.default_rng(1744)
     Y, W = here.tangent.Y, here.tangent.W
     size = 0.3 * (1 + np.max(np.abs(here.state.q), initial=0.0))
-    for _ in range(2):
+    for _ in range(MOST_TRIED_STATES):
         along = Y @ random.standard_normal(Y.shape[1])
         along *= size / max(np.max(np.abs(here.local.N @ along), initial=0.0), 1e-300)
         turn = W @ random.standard_normal(W.shape[1])
         turn *= (1 + np.max(np.abs(here.state.v))) / max(np.max(np.abs(turn), initial=0), 1e-300)
+        t, wait = here.state.t, LATEST_SAMPLE * random.random()
         for _ in range(8):  # a long way may end where the constraints cannot be met
-            q = np.asarray(moved(dynamics, here.state.q, jnp.asarray(along), here.state.t))
-            s = on_constraints(dynamics, q, here.state.v + turn, here.state.t)
+            q = np.asarray(travelled(dynamics, here.state.q, jnp.asarray(along), t))
+            s = on_constraints(dynamics, q, here.state.v + turn, float(t) + wait)
             if s is not None:
-                found.append(solve(dynamics, s))
+                yield solve(dynamics, s)
                 break
-            along, turn = 0.4 * along, 0.7 * turn
-    return found
+            along, turn, wait = 0.4 * along, 0.7 * turn, 0.4 * wait
+
+
+def _solution(matrix: np.ndarray, right: np.ndarray, size: float) -> tuple[np.ndarray, np.ndarray]:
+    """The least-squares solution of least norm, and a basis of what it leaves open; what is small
+    beside a size counts as zero.
+    """
+    U, sigma, Vt = np.linalg.svd(matrix, full_matrices=True)
+    rank = int(np.sum(sigma > KEPT_VELOCITY * size))
+    return Vt[:rank].T @ ((U[:, :rank].T @ right) / sigma[:rank]), Vt[rank:].T
 
 
 def _null(rows: np.ndarray) -> np.ndarray:
-    """Orthonormal columns that span the kernel by `SYMMETRY_KEPT`."""
+    """Orthonormal columns that span the kernel by `SYMMETRY_KEPT`, in the units of the rows."""
     _, sigma, Vt = np.linalg.svd(rows, full_matrices=True)
-    rank = int(np.sum(sigma > SYMMETRY_KEPT * np.max(sigma, initial=0.0)))
-    return Vt[rank:].T
+    return Vt[int(np.sum(sigma > SYMMETRY_KEPT)) :].T

@@ -44,7 +44,7 @@ def equilibrium_lines(e: Equilibrium) -> Iterator[str]:
         range_ = f"{least:.6g}" if len(e.stiffness) == 1 else f"{least:.6g} … {most:.6g}"
         yield f"  stiffness         {range_} 1/s² (reduced Hessian, mass metric)"
     if e.guess_balances:
-        yield '  guess             balances, too, but is unstable: find="nearest" keeps it'
+        yield f"  guess             {e.other}"
     for name, value in e.inputs.items():
         yield f"  found             {name} = {value:.9g}"
     yield ""

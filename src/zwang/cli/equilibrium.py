@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from zwang.cli.advice import fitted
+from zwang.cli.balance import Find, FindOption
 from zwang.cli.model_options import ModelName, Settings
 from zwang.cli.target import load_target, locate, made_folder
 from zwang.cli.terminal import say, warn
 from zwang.cli.values import assignments
 
 
-class Find(enum.StrEnum):
-    minimum = "minimum"
-    nearest = "nearest"
-
-
 def command(
     model: ModelName,
     set_: Settings = None,
-    find: Annotated[
-        Find,
-        typer.Option(help="A minimum of the potential downhill, or the nearest zero of forces."),
-    ] = Find.minimum,
+    find: FindOption = Find.minimum,
     steady: Annotated[
         bool, typer.Option("--steady", help="A steady motion at the start's velocities.")
     ] = False,

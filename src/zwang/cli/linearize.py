@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from zwang.cli.advice import fitted
+from zwang.cli.balance import Find, FindOption, equilibrium_about
 from zwang.cli.model_options import ModelName, Settings
 from zwang.cli.target import load_target, locate, made_folder
 from zwang.cli.terminal import say
@@ -27,6 +28,7 @@ def command(
         bool,
         typer.Option("--at-start", help="About the start itself, not the equilibrium near it."),
     ] = False,
+    find: FindOption = Find.minimum,
     lqr_: Annotated[
         bool, typer.Option("--lqr", help="Also a regulator with unit weights on all outputs.")
     ] = False,
@@ -44,6 +46,8 @@ def command(
     Examples:
 
     [cyan]zwang linearize double-pendulum --input "rod 1.angle" --lqr[/]
+
+    [cyan]zwang linearize cart-pole.toml --input push --lqr --find nearest[/]
     """
     given = assignments(set_ or [])
     locate(model)
@@ -51,12 +55,11 @@ def command(
 
     start_jax()
     target = load_target(model, given)
-    from zwang.analysis.equilibrium import equilibrium
     from zwang.analysis.linearize import linearize
 
     params, q, v = target.params or None, target.q0, target.v0
     if not at_start:
-        rest = equilibrium(target.model, q, params=params)
+        rest = equilibrium_about(target, find)
         q, v = rest.q, rest.v
     linear = linearize(
         target.model, q, v, params=params, inputs=tuple(input_ or ()), outputs=output or None

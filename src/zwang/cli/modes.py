@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from zwang.cli.advice import fitted
+from zwang.cli.balance import Find, FindOption, equilibrium_about
 from zwang.cli.failure import UserError
 from zwang.cli.model_options import ModelName, Settings
 from zwang.cli.target import Target, load_target, locate, made_folder
@@ -24,6 +25,7 @@ def command(
             "--at-start", help="About the start as it is, a steady motion or a moving state."
         ),
     ] = False,
+    find: FindOption = Find.minimum,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -53,15 +55,13 @@ def command(
 
     start_jax()
     target = load_target(model, given)
-    from zwang.analysis.equilibrium import equilibrium
     from zwang.analysis.linearize import linearize
 
-    params = target.params or None
     if at_start:
-        linear = linearize(target.model, target.q0, target.v0, params=params)
+        linear = linearize(target.model, target.q0, target.v0, params=target.params or None)
     else:
         # small motions are about a point where forces balance; a start need not be one
-        linear = equilibrium(target.model, target.q0, params=params).linearization
+        linear = equilibrium_about(target, find).linearization
     say(fitted(str(linear)))
     for warning in target.warnings:
         warn(warning)

@@ -6,6 +6,7 @@ operation is not known there, on an accelerator, and with `ZWANG_ENGINE=xla`.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import time
 from collections.abc import Callable
@@ -165,6 +166,8 @@ class Many:
         engine: what it is compiled by.
     """
 
+    _ready: ClassVar[Recent[CompiledProgram]] = Recent()
+
     def __init__(self, function: Callable, axes: tuple, example: tuple):
         self._axes = axes
         self._native = self._of_one(function, example) if is_native_wanted() else None
@@ -179,9 +182,23 @@ class Many:
         """The native code of one member, or None where it is not to be had."""
         leaves, of_each, tree = self._flattened(example)
         ones = [x[0] if each else x for x, each in zip(leaves, of_each, strict=True)]
-        found = obtained(FlatFunction(function, ones, tree), ones)
-        assert found is not None
+        found = self._found(FlatFunction(function, ones, tree), ones)
         return found if found.is_native else None
+
+    @classmethod
+    def _found(cls, flat: FlatFunction, leaves: list) -> CompiledProgram:
+        """The program of one member: at hand, as it was kept, or made."""
+        key = None
+        if cache.current() is None:  # which keeps programs at hand, too
+            # whatever a foreign object raises while it is looked through
+            with contextlib.suppress(Exception):
+                key = trace_context(), cache.content(flat, leaves).hexdigest()
+        known = None if key is None else cls._ready.get(key)
+        if known is None:
+            known = cast(CompiledProgram, obtained(flat, leaves))
+            if key is not None:
+                cls._ready.put(key, known)
+        return known
 
     def _flattened(self, arguments: tuple) -> tuple[list, list[bool], Any]:
         """Leaves of the arguments, which of them differ between members, and their structure."""

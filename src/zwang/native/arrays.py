@@ -151,6 +151,8 @@ def memory(b: Builder, x: Scalars | Memory, dtype: Any) -> Memory:
         return known_here[0]
     found = new_memory(b, dtype, x.shape)
     fill(b, found, x)
+    # the scalars go on being used, and stand for this place: nothing may write to it any more
+    found = dataclasses.replace(found, buffer=Buffer(found.buffer.base, False))
     b.remember(("spilled", id(x)), (found, x))  # with the array, so that its identity stays its own
     return found
 

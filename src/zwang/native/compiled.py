@@ -133,11 +133,11 @@ class NativeFunction:
             inputs, results = places[: len(given)], places[len(given) :]
             work = np.empty(self.stored.workspace + ALIGNMENT, np.uint8)
             place = work.ctypes.data
+            given_at, found_at = self._pointers(*inputs), self._targets(*results)
+            aligned, lengths = place + (-place) % ALIGNMENT, (len(inputs), len(results))
             code.call_members(
-                self._pointers(*inputs), self._targets(*results),
-                place + (-place) % ALIGNMENT,
-                strides.ctypes.data, len(inputs), len(results), last - first,
-            )  # fmt: skip
+                given_at, found_at, aligned, strides.ctypes.data, *lengths, last - first
+            )
 
         bounds = np.linspace(0, count, max(1, min(cores, count)) + 1).astype(int).tolist()
         threads = [
@@ -175,7 +175,7 @@ OPTIMIZING = 20e-6
 """Seconds of calls, for each instruction, from which on a function is optimized on another core: a
 third of the time that it takes.
 """
-SMALL = 600
+SHORT = 600
 """Instructions of a function that is optimized before its first call."""
 
 
@@ -184,7 +184,7 @@ def translated(program: ClosedJaxpr, level: int | None = None) -> Stored:
 
     Args:
         program: of arrays.
-        level: 0 for code at once, 1 for fast code; by default 1 for up to `SMALL` instructions.
+        level: 0 for code at once, 1 for fast code; by default 1 for up to `SHORT` instructions.
 
     Raises:
         NotNativeError: if it has an operation, a type or a size that is not emitted.
@@ -195,7 +195,7 @@ def translated(program: ClosedJaxpr, level: int | None = None) -> Stored:
     with _without_collecting():
         _emit_program(builder, program)
         text, instructions = module_text(builder, ENTRY)
-    level = int(instructions <= SMALL) if level is None else level
+    level = int(instructions <= SHORT) if level is None else level
     specify = lambda avals: tuple((tuple(x.shape), np.dtype(x.dtype).str) for x in avals)
     return Stored(
         object_code(text, level),

@@ -1,4 +1,4 @@
-"""Functions of one and two floating-point numbers: instructions of the processor, or the C library.
+"""Functions of one and two numbers: instructions of the processor, or the C library.
 
 A call of the library rounds as `libm` does, within one unit in the last place; it is the same
 function whatever the level of optimization.
@@ -6,13 +6,16 @@ function whatever the level of optimization.
 
 from __future__ import annotations
 
+import contextlib
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from zwang.native.builder import Builder, Value
+from zwang.native.types import BITS, FLOATS, is_signed, register_type, wrapped
 
 
 def _suffix(t: str) -> str:
@@ -28,11 +31,17 @@ def intrinsic(b: Builder, t: str, name: str, *x: Any) -> Any:
             "ceil": np.ceil,
             "fabs": np.abs,
             "roundeven": np.rint,
-            "round": lambda y: np.trunc(y + math.copysign(0.5, y)),
+            "round": _rounded_away,
         }[name]
         with np.errstate(all="ignore"):
             return _narrow(t, float(fold(*x)))
     return b.intrinsic(t, f"{name}.{_suffix(t)}", *x)
+
+
+def _rounded_away(x: float) -> float:
+    """The nearest whole number, of two the one further from zero."""
+    whole = np.floor(np.abs(x))
+    return math.copysign(whole + (np.abs(x) - whole >= 0.5), x)
 
 
 def magnitude(b: Builder, t: str, x: Any) -> Any:
@@ -44,8 +53,9 @@ def magnitude(b: Builder, t: str, x: Any) -> Any:
 def library(b: Builder, t: str, name: str, *x: Any) -> Any:
     """A function of the C library."""
     if all(type(y) is not Value for y in x) and (fold := FOLDED.get(name)) is not None:
-        with np.errstate(all="ignore"):
-            return _narrow(t, float(fold(*(np.float64(y) for y in x))))
+        # where Python refuses to give infinity or NaN, the code finds it
+        with contextlib.suppress(ValueError, OverflowError):
+            return _narrow(t, fold(*map(float, x)))
     name = name if t == "double" else name + "f"
     return b.call(t, name, [t] * len(x), *x)
 
@@ -54,31 +64,15 @@ def _narrow(t: str, x: float) -> float:
     return x if t == "double" else float(np.float32(x))
 
 
-FOLDED: dict[str, Callable] = {
-    "sin": np.sin,
-    "cos": np.cos,
-    "tan": np.tan,
-    "asin": np.arcsin,
-    "acos": np.arccos,
-    "atan": np.arctan,
-    "atan2": np.arctan2,
-    "sinh": np.sinh,
-    "cosh": np.cosh,
-    "tanh": np.tanh,
-    "asinh": np.arcsinh,
-    "acosh": np.arccosh,
-    "atanh": np.arctanh,
-    "exp": np.exp,
-    "exp2": np.exp2,
-    "expm1": np.expm1,
-    "log": np.log,
-    "log1p": np.log1p,
-    "cbrt": np.cbrt,
-    "pow": np.power,
-    "fmod": np.fmod,
-    "nextafter": np.nextafter,
+FOLDED: dict[str, Callable[..., float]] = {
+    name: getattr(math, name)
+    for name in (
+        *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh"),
+        *("acosh", "atanh", "exp", "exp2", "expm1", "log", "log1p", "cbrt", "pow", "fmod"),
+        "nextafter",
+    )
 }
-"""Functions of the library by which constants are computed while the code is written."""
+"""The same functions of the library, by which constants are computed while the code is written."""
 
 
 def _by_library(name: str) -> Callable:
@@ -128,3 +122,56 @@ OF_FLOATS: dict[str, Callable] = {
     "logistic": _logistic,
 }
 """Emitted code of each primitive that is a function of floats, by its name."""
+
+
+def converted(b: Builder, source: Any, target: Any, x: Any) -> Any:
+    """A number as one of another type, as XLA converts it."""
+    s, t = register_type(source), register_type(target)
+    if type(x) is not Value:
+        return _converted_constant(s, t, target, x)
+    if t == "i1":
+        zero, predicate = (0.0, "une") if s in FLOATS else (0, "ne")
+        return b.compare(predicate, s, x, zero, operator.ne)
+    if s in FLOATS and t in FLOATS:
+        return b.cast("fpext" if t == "double" else "fptrunc", s, t, x)
+    if s in FLOATS:
+        kind = "s" if is_signed(target) else "u"
+        suffix = f"{t}.{'f64' if s == 'double' else 'f32'}"
+        # beyond the range of integers to its end, and NaN to zero
+        return b.call(t, f"llvm.fpto{kind}i.sat.{suffix}", [s], x)
+    if t in FLOATS:
+        kind = "s" if is_signed(source) else "u"
+        return b.cast(f"{kind}itofp", s, t, x)
+    if BITS[s] == BITS[t]:
+        return x
+    if BITS[s] > BITS[t]:
+        return b.cast("trunc", s, t, x)
+    return b.cast("sext" if is_signed(source) else "zext", s, t, x)
+
+
+def total_order(b: Builder, dtype: Any, x: Any) -> tuple[str, Any]:
+    """An integer by which floats are ordered in full, −0 before 0 and NaN last, and its type."""
+    t = register_type(dtype)
+    if t not in FLOATS:
+        return t, x
+    bits = BITS[t]
+    of = f"i{bits}"
+    if type(x) is not Value:
+        x = int(np.array(x, dtype).view(f"i{bits // 8}"))
+        return of, x if x >= 0 else x ^ ((1 << (bits - 1)) - 1)
+    x = b.cast("bitcast", t, of, x)
+    below = b.shared(of, "ashr", x, bits - 1)
+    return of, b.shared(of, "xor", x, b.shared(of, "lshr", below, 1))
+
+
+def _converted_constant(s: str, t: str, target: Any, x: Any) -> Any:
+    if t == "i1":
+        return bool(x)
+    if t in FLOATS:
+        return float(x) if t == "double" else float(np.float32(x))
+    if s in FLOATS:
+        if x != x:
+            return 0
+        bounds = np.iinfo(target)
+        return int(min(max(x, bounds.min), bounds.max))
+    return wrapped(target, int(x))

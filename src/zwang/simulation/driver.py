@@ -233,9 +233,8 @@ class RunDriver:
 
     def _advanced(self, here: Progress, window: np.ndarray) -> tuple[Progress, History]:
         """A chunk of steps."""
-        given: tuple[Any, ...] = (
-            self.flow, self.integrator, self.events, here, window, self.tolerances, self.limit
-        )  # fmt: skip
+        run = self.flow, self.integrator, self.events
+        given: tuple[Any, ...] = (*run, here, window, self.tolerances, self.limit)
         if not self.engine:
             program = prepared(advance, *given, make=True)
             self.engine = "JAX" if program is None else program.engine

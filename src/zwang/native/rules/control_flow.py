@@ -6,6 +6,7 @@ or is indexed by numbers that are not known, lies in memory and is changed in pl
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Sequence
@@ -17,7 +18,11 @@ from jax.extend.core import ClosedJaxpr, Literal
 from zwang.native.arrays import (
     Memory,
     Scalars,
+    assign,
+    each,
+    element,
     fill,
+    loop,
     memory,
     new_memory,
     scalar,
@@ -211,20 +216,44 @@ def while_loop(call: Call) -> list:
         carry = state.begin(before)
         hold(carry, 1)
         (going,) = emit_jaxpr(b, condition.jaxpr, condition.consts, [*first, *carry])
-        going = scalars(b, going).item()
-        b.branch(going, turn, after)
-        left_from = b.block
+        going = scalars(b, going)
+        anyone = functools.reduce(lambda x, y: b.logic("or", x, y), going.reshape(-1), False)
+        b.branch(anyone, turn, after)
         b.begin(turn)
         with b.scope():
-            hold(carry, -1)
+            # members of a batch that have ended keep what they had
+            ends = going.ndim > 0
+            hold(carry, -1 + ends)
             results = emit_jaxpr(b, body.jaxpr, body.consts, [*second, *carry])
-            hold(carry, 1)
+            hold(carry, 1 - ends)
+            if ends:
+                pairs = zip(results, carry, dtypes, strict=True)
+                results = [_of_those_that_go_on(b, going, *pair) for pair in pairs]
             state.turn(results)
             b.jump(head)
     hold(carry, -1)
     b.begin(after)
-    del left_from
     return carry
+
+
+def _of_those_that_go_on(b: Builder, going: Scalars, new: Any, old: Any, dtype: Any) -> Any:
+    """An array after a turn of a batch: new for the members that go on."""
+    t, dtype = register_type(dtype), np.dtype(dtype)
+    if isinstance(new, np.ndarray) and isinstance(old, np.ndarray):
+        wide = going.reshape(going.shape + (1,) * (new.ndim - going.ndim))
+        return each(lambda which, x, y: b.select(t, which, x, y), wide, new, old)
+    new, old = memory(b, new, dtype), memory(b, old, dtype)
+    target = new_memory(b, dtype, new.shape)
+    for where in np.ndindex(*going.shape):
+        which = going[where]
+
+        def at(index: tuple, where=where, which=which) -> None:
+            i = (*where, *index)
+            chosen = b.select(t, which, element(b, new, i), element(b, old, i))
+            assign(b, target, i, chosen)
+
+        loop(b, new.shape[going.ndim :], at)
+    return target
 
 
 def hold(arrays: Sequence, by: int) -> None:

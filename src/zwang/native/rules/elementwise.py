@@ -209,6 +209,21 @@ def compare(call: Call) -> Any:
     return elementwise(call, lambda x, y: b.compare(predicate, t, x, y, fold))
 
 
+@rule("eq_to", "lt_to", "le_to")
+def compare_in_full(call: Call) -> Any:
+    """Comparisons that place every float: −0 before 0, NaN at the ends by its sign."""
+    b, dtype = call.builder, call.dtypes[0]
+    _, plain, fold = PREDICATES[call.name.removesuffix("_to")]
+    signed = np.dtype(dtype).kind in "if"
+    predicate = plain if plain == "eq" else ("s" if signed else "u") + plain
+
+    def of(x, y):
+        (t, x), (_, y) = (functions.total_order(b, dtype, z) for z in (x, y))
+        return b.compare(predicate, t, x, y, fold)
+
+    return elementwise(call, of)
+
+
 @rule("and", "or", "xor")
 def logic(call: Call) -> Any:
     t, b, name = _type(call), call.builder, call.name
@@ -223,7 +238,8 @@ def negation(call: Call) -> Any:
     t, b = _type(call), call.builder
     if t == "i1":
         return elementwise(call, lambda x: b.logic("xor", x, True))
-    return elementwise(call, lambda x: b.integer("xor", t, x, -1, operator.xor))
+    fold = lambda x, y: wrapped(call.dtypes[0], x ^ y)
+    return elementwise(call, lambda x: b.integer("xor", t, x, -1, fold))
 
 
 @rule("shift_left", "shift_right_logical", "shift_right_arithmetic")
@@ -236,11 +252,16 @@ def shift(call: Call) -> Any:
     def of(x, y):
         if type(y) is not Value:
             if not 0 <= y < bits:
-                return (-1 if x < 0 else 0) if name == "ashr" and type(x) is not Value else 0
+                if name != "ashr":
+                    return 0
+                y = bits - 1
             if type(x) is not Value:
                 if name == "shl":
                     return wrapped(dtype, x << y)
-                return wrapped(dtype, (x & unsigned) >> y if name == "lshr" else x >> y)
+                whole = x & unsigned
+                if name == "ashr" and whole >> (bits - 1):
+                    whole -= 1 << bits
+                return wrapped(dtype, whole >> y)
             return b.shared(t, name, x, y)
         # a shift by all bits or more is undefined for the processor, and zero for XLA
         inside = b.compare("ult", t, y, bits, lambda a, c: a < c)
@@ -408,45 +429,7 @@ def convert(call: Call) -> Any:
     b, source, target = call.builder, call.dtypes[0], np.dtype(call.outputs[0].dtype)
     if np.dtype(source) == target:
         return call.inputs[0]
-    return elementwise(call, lambda x: converted(b, source, target, x))
-
-
-def converted(b: Builder, source: Any, target: Any, x: Any) -> Any:
-    """A number as one of another type, as XLA converts it."""
-    s, t = register_type(source), register_type(target)
-    if type(x) is not Value:
-        return _converted_constant(s, t, target, x)
-    if t == "i1":
-        zero, predicate = (0.0, "une") if s in FLOATS else (0, "ne")
-        return b.compare(predicate, s, x, zero, operator.ne)
-    if s in FLOATS and t in FLOATS:
-        return b.cast("fpext" if t == "double" else "fptrunc", s, t, x)
-    if s in FLOATS:
-        kind = "s" if is_signed(target) else "u"
-        suffix = f"{t}.{'f64' if s == 'double' else 'f32'}"
-        # beyond the range of integers to its end, and NaN to zero
-        return b.call(t, f"llvm.fpto{kind}i.sat.{suffix}", [s], x)
-    if t in FLOATS:
-        kind = "s" if is_signed(source) else "u"
-        return b.cast(f"{kind}itofp", s, t, x)
-    if BITS[s] == BITS[t]:
-        return x
-    if BITS[s] > BITS[t]:
-        return b.cast("trunc", s, t, x)
-    return b.cast("sext" if is_signed(source) else "zext", s, t, x)
-
-
-def _converted_constant(s: str, t: str, target: Any, x: Any) -> Any:
-    if t == "i1":
-        return bool(x)
-    if t in FLOATS:
-        return float(x) if t == "double" else float(np.float32(x))
-    if s in FLOATS:
-        if x != x:
-            return 0
-        bounds = np.iinfo(target)
-        return int(min(max(x, bounds.min), bounds.max))
-    return wrapped(target, int(x))
+    return elementwise(call, lambda x: functions.converted(b, source, target, x))
 
 
 @rule("nextafter")

@@ -26,9 +26,10 @@ from zwang.native.arrays import (
 )
 from zwang.native.builder import Builder, Value
 from zwang.native.errors import NotNativeError
-from zwang.native.rules.elementwise import converted, extreme
+from zwang.native.functions import converted
+from zwang.native.rules.elementwise import extreme
 from zwang.native.rules.movement import copied
-from zwang.native.types import FLOATS, is_signed, register_type
+from zwang.native.types import FLOATS, is_signed, register_type, wrapped
 from zwang.native.walk import Call, rule
 
 
@@ -310,4 +311,4 @@ def _combination(b: Builder, name: str | None, dtype: Any) -> Any:
     if t == "i1":
         raise NotNativeError("a scatter of truth values that are added")
     fold = {"add": operator.add, "mul": operator.mul, "sub": operator.sub}[name]
-    return lambda x, y: b.integer(name, t, x, y, fold)
+    return lambda x, y: b.integer(name, t, x, y, lambda x, y: wrapped(dtype, fold(x, y)))

@@ -23,6 +23,7 @@ from zwang.native.arrays import (
     take_axis,
 )
 from zwang.native.builder import Builder
+from zwang.native.functions import converted
 from zwang.native.walk import Call, rule
 
 
@@ -217,8 +218,6 @@ def count_up(call: Call) -> Any:
         return constants(numbers)
     b = call.builder
     target = new_memory(b, dtype, shape)
-    from zwang.native.rules.elementwise import converted
-
     loop(b, shape, lambda i: assign(b, target, i, converted(b, np.int64, dtype, i[axis])))
     return target
 

@@ -24,7 +24,7 @@ from zwang.native.arrays import (
 from zwang.native.builder import Builder, Value
 from zwang.native.errors import NotNativeError
 from zwang.native.rules.elementwise import extreme
-from zwang.native.types import FLOATS, is_signed, register_type
+from zwang.native.types import FLOATS, is_signed, register_type, wrapped
 from zwang.native.walk import Call, rule
 
 MOST_PRODUCTS = 60_000
@@ -35,14 +35,14 @@ def _sum(b: Builder, dtype: Any) -> Callable[[Any, Any], Any]:
     t = register_type(dtype)
     if t in FLOATS:
         return lambda x, y: b.add(t, x, y)
-    return lambda x, y: b.integer("add", t, x, y, operator.add)
+    return lambda x, y: b.integer("add", t, x, y, lambda x, y: wrapped(dtype, x + y))
 
 
 def _product(b: Builder, dtype: Any) -> Callable[[Any, Any], Any]:
     t = register_type(dtype)
     if t in FLOATS:
         return lambda x, y: b.multiply(t, x, y)
-    return lambda x, y: b.integer("mul", t, x, y, operator.mul)
+    return lambda x, y: b.integer("mul", t, x, y, lambda x, y: wrapped(dtype, x * y))
 
 
 def _logic(b: Builder, name: str) -> Callable[[Any, Any], Any]:
@@ -176,25 +176,18 @@ def matrix_product(call: Call) -> Any:
     left = left.reshape(batch, math.prod(shapes[0][i] for i in fa), count)
     right = right.reshape(batch, math.prod(shapes[1][i] for i in fb), count)
     found = np.empty((batch, left.shape[1], right.shape[1]), object)
-    t = register_type(out.dtype)
     for n in range(batch):
-        _multiply(b, t, left[n], right[n], found[n])
+        _multiply(b, out.dtype, left[n], right[n], found[n])
     return found.reshape(out.shape)
 
 
-def _multiply(b: Builder, t: str, left, right, found) -> None:
+def _multiply(b: Builder, dtype: Any, left, right, found) -> None:
     """`left rightᵀ`: of each row the entries that are not zero, paired by their place."""
+    t = register_type(dtype)
     if t not in FLOATS:
-        plus = (
-            (lambda x, y: b.logic("or", x, y))
-            if t == "i1"
-            else (lambda x, y: b.integer("add", t, x, y, operator.add))
-        )
-        times = (
-            (lambda x, y: b.logic("and", x, y))
-            if t == "i1"
-            else (lambda x, y: b.integer("mul", t, x, y, operator.mul))
-        )
+        truths = t == "i1"
+        plus = _logic(b, "or") if truths else _sum(b, dtype)
+        times = _logic(b, "and") if truths else _product(b, dtype)
         for i, j in np.ndindex(*found.shape):
             terms = [times(x, y) for x, y in zip(left[i], right[j], strict=True)]
             found[i, j] = functools.reduce(plus, terms, False if t == "i1" else 0)

@@ -1,0 +1,330 @@
+"""The verdict on an equilibrium or a steady motion: do small deviations stay small?
+
+Eigenvalues of the linear equations decide where their real parts differ from zero by more than
+their round-off. On the imaginary axis
+
+- an equilibrium whose potential has a strict minimum there is stable if no force feeds energy in
+  (Lagrange and Dirichlet), the potential being followed beyond its Hessian where that vanishes;
+- a multiple eigenvalue with fewer eigenvectors lets deviations grow with time;
+- everything else, as gyroscopic stability or a steady motion, is judged by the linear equations.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+import scipy.linalg
+
+from zwang.analysis.constrained_state import ConstrainedState, on_constraints, solve
+from zwang.analysis.local_equations import moved, time_derivatives
+from zwang.equations.state import State
+
+if TYPE_CHECKING:
+    from zwang.analysis.linearize import Linearization
+
+TERM_ROUND_OFF = 1e-13
+"""Round-off of a sum, relative to its terms, in the linear equations."""
+SLOWEST_GROWTH = 1e-9
+"""Least growth, relative to the largest eigenvalue, that counts: a state is known to that."""
+MULTIPLE_EIGENVALUE = 1e-5
+"""Eigenvalues that are nearer to each other, relative to the largest, may be one multiple
+eigenvalue, which round-off splits by a root."""
+COUPLED_EIGENVECTORS = 1e-6
+"""Entries of A between the vectors of one multiple eigenvalue, relative to the largest eigenvalue,
+that count as none."""
+SYMMETRIC_STIFFNESS = 1e-7
+"""Largest part of the stiffness that is not symmetric, where forces have a potential."""
+VANISHING_STIFFNESS = 1e-7
+"""Least eigenvalue of the Hessian, relative to what it is aside, that decides; a position is known
+to the cube root of round-off where it vanishes."""
+DISTANCES_ASIDE = (0.1, 0.03, 0.01)
+"""Distances from an equilibrium, relative to the size of its coordinates, at which the potential is
+followed where its Hessian vanishes."""
+SLOPE_ASIDE = 1e-9
+"""Least slope of the potential aside, relative to the forces there, that counts."""
+RAYS_PER_DIMENSION = 24
+"""Random directions, per dimension, in which the potential is followed."""
+FED_POWER = 1e-9
+"""Least power, relative to that of the forces, that counts as fed in."""
+FREQUENCY_FLOOR = 1e-12
+"""Rate [1/s] of a system without any stiffness or damping."""
+
+MOVING = (
+    "open: eigenvalues at one state of a motion do not decide how deviations grow; those of "
+    "zw.linearize(model, run.q, run.v, t=run.t).transition() over a period do"
+)
+LOADED = "open: forces change with time and balance at this instant only"
+
+
+class Verdict(NamedTuple):
+    """Whether small deviations stay small, None where this is open, and the same in words."""
+
+    stable: bool | None
+    words: str
+
+
+STABLE, UNSTABLE = Verdict(True, "stable"), Verdict(False, "unstable")
+
+
+def judged(linear: Linearization) -> Verdict:
+    """The verdict on the state of a linearization."""
+    if linear.kind == "moving state":
+        return Verdict(None, MOVING)
+    if linear.loads_change:
+        return Verdict(None, LOADED)
+    if not len(linear.A):
+        return STABLE
+    error = _round_off(linear)
+    if linear.kind == "steady motion":
+        R = linear.across
+        return _by_eigenvalues(R.T @ linear.A @ R, np.abs(R).T @ error @ np.abs(R))
+    nv = linear.here.dynamics.system.nv
+    n = linear.here.tangent.W.shape[1]
+    A, K = linear.A, -linear.A[n:, :n]
+    symmetric = np.linalg.norm(K - K.T) <= SYMMETRIC_STIFFNESS * np.linalg.norm(K) + np.max(
+        error[n:, :n]
+    )
+    if len(A) != 2 * n or not symmetric or not nv:
+        found = _by_eigenvalues(A, error)
+        return _free(linear) if found.stable is None and _drifts(linear) else found
+    return _by_potential(linear, A, 0.5 * (K + K.T), error)
+
+
+def _by_potential(linear: Linearization, A, K, error) -> Verdict:
+    """The verdict at an equilibrium of forces that have a potential at rest."""
+    n, here = len(K), linear.here
+    curvature, V = np.linalg.eigh(K)
+    allowed = np.einsum("ik,ij,jk->k", np.abs(V), error[n:, :n], np.abs(V))
+    seen = np.abs(curvature) > allowed
+    for i in range(n):  # beside the curvature in the same direction, some way off
+        if abs(curvature[i]) <= 1e-3 * np.max(np.abs(curvature)) or n == 1:
+            seen[i] &= abs(curvature[i]) > VANISHING_STIFFNESS * _curvature_aside(here, V[:, i])
+    A = A.copy()
+    A[n:, :n] = -(V[:, seen] * curvature[seen]) @ V[:, seen].T
+    # velocities per unit of the largest rate, so that they have the size of positions
+    unit = np.concatenate([np.ones(n), np.full(n, _rate(A))])
+    A, error = (x * unit / unit[:, None] for x in (A, error))
+    linearly = _by_eigenvalues(A, error)
+    if linearly is UNSTABLE or (
+        seen.all()
+        and np.max(np.real(np.linalg.eigvals(A))) < 0
+        and linearly is STABLE
+        and _decays(A, error)
+    ):
+        return linearly
+    fed = _power(here)
+    if np.min(curvature[seen], initial=1.0) < 0:
+        # gyroscopic forces hold what the potential does not, until something dissipates
+        still = linearly.stable and max(abs(fed[0]), abs(fed[1])) <= FED_POWER
+        words = "open: gyroscopic forces hold it to first order, and other forces do work"
+        return linearly if still else Verdict(None, words)
+    lowest = "flat" if seen.all() else _beyond(here, V[:, ~seen], V[:, seen], curvature[seen])
+    if lowest == "falls":
+        words = "open: the potential falls in a direction without stiffness"
+        gyroscopic = np.linalg.norm(A[n:, n:] - A[n:, n:].T) > COUPLED_EIGENVECTORS * _rate(A)
+        return Verdict(None, words) if gyroscopic else UNSTABLE
+    if fed[1] > FED_POWER:
+        return Verdict(
+            None, "open: to first order no force does work, beyond it they feed energy in"
+        )
+    if seen.all() or lowest == "rises":
+        return STABLE
+    return _free(linear, bool(linearly.stable))
+
+
+def _free(linear: Linearization, stays: bool = False) -> Verdict:
+    """Nothing brings some coordinates back: a push makes them drift, unless something brakes."""
+    names = [name for x in linear.modes().members if x.kind == "free" for name in x.names]
+    what = ", ".join(dict.fromkeys(names)) or "some coordinates"
+    return Verdict(stays, f"neutral: nothing brings {what} back")
+
+
+def _drifts(linear: Linearization) -> bool:
+    """Whether free modes are what eigenvalues leave open: of rolling bodies at rest, say."""
+    zero = [x for x in linear.modes().members if x.kind == "free"]
+    return bool(zero) and bool(np.all(_push_aside(linear)))
+
+
+def _push_aside(linear: Linearization) -> list[bool]:
+    """Whether forces still balance some way along each direction without force."""
+    A, n = linear.A, linear.here.tangent.Y.shape[1]
+    still = A[n:, :n]
+    _, sigma, Vt = np.linalg.svd(still, full_matrices=True)
+    rank = int(np.sum(sigma > COUPLED_EIGENVECTORS * _rate(A)))
+    flat = []
+    for u in Vt[rank:]:
+        there = _aside(linear.here, linear.here.tangent.Y @ u, DISTANCES_ASIDE[1])
+        size = 1.0 if there is None else np.linalg.norm(there.local.F) + np.linalg.norm(there.w)
+        flat.append(
+            there is None or np.max(np.abs(there.w), initial=0) <= SLOPE_ASIDE * (size + 1e-30)
+        )
+    return flat
+
+
+def _rate(A: np.ndarray) -> float:
+    """The size of eigenvalues [1/s]."""
+    return max(float(np.max(np.abs(np.linalg.eigvals(A)), initial=0.0)), FREQUENCY_FLOOR)
+
+
+def _by_eigenvalues(A: np.ndarray, error: np.ndarray) -> Verdict:
+    """The verdict of the linear equations, known to an error of each entry of A."""
+    if not len(A):
+        return STABLE
+    values, margin = _with_margins(A, error)
+    if np.any(np.real(values) > margin):
+        return UNSTABLE
+    rate, critical = _rate(A), values[np.real(values) >= -margin]
+    # rates are measured so that positions and velocities have the same size
+    S = _time_scaled(A, rate)
+    while len(critical):
+        near = np.abs(critical - critical[0]) <= MULTIPLE_EIGENVALUE * rate
+        if np.sum(near) > 1 and _coupled(S, critical[0], rate):
+            words = "open: a multiple eigenvalue on the imaginary axis, where higher orders decide"
+            return Verdict(None, words)
+        critical = critical[~near]
+    return STABLE
+
+
+def _with_margins(A: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues, and how far their real parts may be off."""
+    found: Any = scipy.linalg.eig(A, left=True, right=True)
+    values, left, right = found
+    overlap = np.abs(np.einsum("ik,ik->k", left.conj(), right))
+    off = np.einsum("ik,ij,jk->k", np.abs(left), error, np.abs(right))
+    rate = max(float(np.max(np.abs(values))), FREQUENCY_FLOOR)
+    own = off / np.maximum(overlap, 1e-300)
+    return values, np.clip(own, SLOWEST_GROWTH * rate, MULTIPLE_EIGENVALUE * rate)
+
+
+def _decays(A: np.ndarray, error: np.ndarray) -> bool:
+    """Whether all real parts are negative beyond their round-off."""
+    values, margin = _with_margins(A, error)
+    return bool(np.all(np.real(values) < -margin))
+
+
+def _time_scaled(A: np.ndarray, rate: float) -> np.ndarray:
+    """A with velocities per unit of `rate`, by a similarity that balances rows and columns."""
+    balanced, _ = scipy.linalg.matrix_balance(A, permute=False)
+    return balanced / max(rate, np.max(np.abs(balanced)))
+
+
+def _coupled(S: np.ndarray, value: complex, rate: float) -> bool:
+    """Whether eigenvalues that coincide share eigenvectors, so that deviations grow with time."""
+    size = rate / max(np.max(np.abs(np.linalg.eigvals(S)), initial=0.0), 1e-300)
+    near = lambda x: abs(x - value / size) <= MULTIPLE_EIGENVALUE * rate / size
+    found: Any = scipy.linalg.schur(S.astype(complex), output="complex", sort=near)
+    T, _, k = found
+    off = np.triu(T[:k, :k], 1)
+    return bool(np.max(np.abs(off), initial=0.0) > COUPLED_EIGENVECTORS)
+
+
+def _round_off(linear: Linearization) -> np.ndarray:
+    """Round-off of each entry of A, by the terms that it is the sum of."""
+    here, field = linear.here, linear.along
+    d = here.varied(field)
+    forces = ConstrainedState(
+        here.dynamics, here.state, here.local, here.w, 0 * here.multipliers
+    ).varied(field)
+    terms = np.abs(forces.dynamic) + np.abs(d.dynamic - forces.dynamic)
+    free, nv = here.all_rows.basis, here.dynamics.system.nv
+    turned = np.abs(here.all_rows.correct(d.rate)) + np.abs(free) @ (np.abs(free.T) @ terms)
+    sizes = np.vstack([np.abs(d.kinematic), turned + np.abs(d.generator)])[:, : 2 * nv]
+    entries = np.abs(linear.project) @ sizes @ np.abs(linear.basis)
+    return (TERM_ROUND_OFF + linear.defect) * entries
+
+
+# --- the potential beyond its Hessian
+
+
+def _aside(here: ConstrainedState, along: np.ndarray, distance: float) -> ConstrainedState | None:
+    """The state at rest some way off, back on the constraints."""
+    s = here.state
+    reach = distance * (1 + np.max(np.abs(s.q), initial=0.0))
+    along = along * reach / max(np.max(np.abs(here.local.N @ along), initial=0.0), 1e-300)
+    return _still(here, along)
+
+
+def _still(here: ConstrainedState, along: np.ndarray) -> ConstrainedState | None:
+    s = here.state
+    q = moved(here.dynamics, s.q, jnp.asarray(along), s.t)
+    there = on_constraints(here.dynamics, q, np.zeros(len(along)), float(s.t))
+    return None if there is None else solve(here.dynamics, there)
+
+
+def _curvature_aside(here: ConstrainedState, u: np.ndarray) -> float:
+    """The largest slope of the force along a direction, some way off on either side."""
+    Y, found = here.tangent.Y, 0.0
+    for sign in (1.0, -1.0):
+        for part in DISTANCES_ASIDE[:1]:
+            along = sign * Y @ u
+            there = _aside(here, along, part)
+            if there is None:
+                continue
+            reach = part * (1 + np.max(np.abs(here.state.q), initial=0.0))
+            reach /= max(np.max(np.abs(here.local.N @ along), initial=0.0), 1e-300)
+            found = max(found, abs(float(along @ (there.metric @ there.w))) / reach)
+    return found
+
+
+def _beyond(here: ConstrainedState, free, held, curvature) -> str:
+    """How the potential goes on along directions without stiffness: "rises" in all of them, "falls"
+    in one, or is "flat" in one.
+    """
+    k, random = free.shape[1], np.random.default_rng(1892)
+    rays = (
+        [np.eye(k)] if k == 1 else [np.eye(k), random.standard_normal((RAYS_PER_DIMENSION * k, k))]
+    )
+    kinds = set()
+    for u in np.vstack(rays):
+        for sign in (1.0, -1.0):
+            kinds.add(_along_valley(here, sign * free @ (u / np.linalg.norm(u)), held, curvature))
+    return next((x for x in ("falls", "flat") if x in kinds), "rises")
+
+
+def _along_valley(here: ConstrainedState, u, held, curvature) -> str:
+    """How the potential goes on in one direction, all others with stiffness being at balance."""
+    Y, signs = here.tangent.Y, []
+    for part in DISTANCES_ASIDE:
+        reach = part * (1 + np.max(np.abs(here.state.q), initial=0.0))
+        reach /= max(np.max(np.abs(here.local.N @ (Y @ u))), 1e-300)
+        rest, there = np.zeros(held.shape[1]), None
+        for _ in range(8):
+            there = _still(here, Y @ (reach * u + held @ rest))
+            if there is None:
+                break
+            rest = rest + (held.T @ (Y.T @ (there.metric @ there.w))) / curvature
+        if there is None:
+            continue
+        push = float(u @ (Y.T @ (there.metric @ there.w)))
+        size = np.sqrt(abs(there.local.F @ np.linalg.solve(there.metric, there.local.F)))
+        signs.append(
+            0 if abs(push) <= SLOPE_ASIDE * size or abs(push) < 1e-300 else int(np.sign(push))
+        )
+    if not signs or not any(signs):
+        return "flat"
+    nearest = next(x for x in reversed(signs) if x)
+    return "falls" if nearest > 0 else "rises"
+
+
+def _power(here: ConstrainedState) -> tuple[float, float]:
+    """Least and greatest power of forces in small random motions nearby, relative to the power of
+    single forces: dE/dt = vᵀ (F(q, v) − F(q, 0)) + ½ vᵀ Ṁ v.
+    """
+    random, found = np.random.default_rng(1788), [0.0]
+    T, s = here.tangent, here.state
+    for distance in (1e-3, 1e-2):
+        for _ in range(6):
+            there = _aside(here, T.Y @ random.standard_normal(T.Y.shape[1]), distance)
+            if there is None:
+                continue
+            v = there.all_rows.basis @ random.standard_normal(T.W.shape[1])
+            v *= distance * (1 + np.max(np.abs(s.q))) / max(np.max(np.abs(v)), 1e-300)
+            moving = solve(here.dynamics, State(there.state.q, jnp.asarray(v), s.t))
+            M_rate = time_derivatives(here.dynamics, moving.state, jnp.asarray(moving.w))[0]
+            by_mass = 0.5 * v @ np.asarray(M_rate) @ v
+            power = v @ (moving.local.F - there.local.F) + by_mass
+            size = np.abs(v) @ (np.abs(moving.local.F) + np.abs(there.local.F)) + abs(by_mass)
+            found.append(float(power / size) if size else 0.0)
+    return min(found), max(found)

@@ -1,0 +1,357 @@
+"""A verdict's law: `stable` of random equilibria and steady motions beside simulated deviations.
+
+Each family has its motion twice: as a model, mostly in redundant coordinates, whose verdict is
+asked for, and in minimal coordinates by hand, in which a small deviation is integrated for a long
+time by NumPy. A verdict that is open contradicts nothing, and must be rare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import zwang as zw
+
+DURATION, STEP = 1000.0, 0.05
+GROWN = 40.0
+"""A deviation that grows by this has left; a slow oscillation may grow by ten times."""
+OPEN = 0.05
+"""Largest share of verdicts that may be open."""
+UNDECIDED = 0.02
+"""Growth [1/s] below this and above zero takes longer to be seen than is integrated."""
+
+
+class Case(NamedTuple):
+    """A random state and its deviation.
+
+    Attributes:
+        stable: the verdict.
+        params: of the motion in minimal coordinates.
+        state: there; deviation: what is added to it at the start.
+    """
+
+    stable: bool | None
+    params: np.ndarray
+    state: np.ndarray
+    deviation: np.ndarray
+
+
+class Family(NamedTuple):
+    """A family of models.
+
+    Attributes:
+        draw: random generator → Case.
+        rate: (state, params) → its rate, with a leading axis of members.
+    """
+
+    draw: Callable[[Any], Case]
+    rate: Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def leaves(family: Family, cases: list[Case]) -> np.ndarray:
+    """How much each deviation grows, relative to its start."""
+    p = np.array([x.params for x in cases])
+    still = np.array([x.state for x in cases])
+    away = np.array([x.deviation for x in cases])
+    x, first, most = still + away, np.linalg.norm(away, axis=1), np.zeros(len(cases))
+    gone = np.zeros(len(cases), bool)
+    for _ in range(int(DURATION / STEP)):
+        a = family.rate(x, p)
+        b = family.rate(x + 0.5 * STEP * a, p)
+        c = family.rate(x + 0.5 * STEP * b, p)
+        d = family.rate(x + STEP * c, p)
+        x = np.where(gone[:, None], x, x + STEP / 6 * (a + 2 * b + 2 * c + d))
+        most = np.maximum(most, np.linalg.norm(x - still, axis=1) / first)
+        gone = most > GROWN
+        if gone.all():
+            break
+    return most
+
+
+def growth(family: Family, case: Case) -> float:
+    """The largest real part of the eigenvalues, by differences."""
+    n, h = len(case.state), 1e-5
+    ends = case.state + np.concatenate([h * np.eye(n), -h * np.eye(n)])
+    rate = family.rate(ends, np.broadcast_to(case.params, (2 * n, len(case.params))))
+    return float(np.max(np.linalg.eigvals((rate[:n] - rate[n:]).T / (2 * h)).real))
+
+
+def small(random, n: int, size: float = 1e-5) -> np.ndarray:
+    along = random.standard_normal(n)
+    return size * along / np.linalg.norm(along)
+
+
+# --- two coordinates with every kind of force
+
+
+def _forces(q, v, p):
+    """p: k₀ k₁ (stiffness), coupling, follower, gyroscopic, brake₀, brake₁, hardening."""
+    k0, k1, c, f, g, d0, d1, h = p
+    return [
+        -k0 * q[0] - (c + f) * q[1] + g * v[1] - d0 * v[0] - h * q[0] ** 3,
+        -k1 * q[1] - (c - f) * q[0] - g * v[0] - d1 * v[1] - h * q[1] ** 3,
+    ]
+
+
+PLANE = zw.Model(
+    zw.System(
+        2,
+        lambda q, t, p: jnp.ones(2),
+        lambda q, v, t, p: jnp.stack(_forces(q, v, tuple(p["c"]))),
+    ),
+    params={"c": np.zeros(8)},
+    name="two coordinates",
+)
+
+
+def draw_plane(random) -> Case:
+    k = random.choice([0.0, 1.0, 1.0, 1.0], 2) * random.uniform(-1.5, 3.0, 2)
+    one = lambda chance, low, high: random.uniform(low, high) * (random.random() < chance)
+    d = random.uniform(-0.2, 0.5, 2) * (random.random() < 0.5)
+    hardening = one(0.5, 0.0, 1.0) * k.all()  # a fourth power lets a push go far before it returns
+    c = np.array([*k, one(0.5, -1, 1), one(0.3, -1, 1), one(0.5, -4, 4), *d, hardening])
+    rest = zw.equilibrium(PLANE, [0.0, 0.0], params={"c": c}, find="nearest")
+    return Case(rest.stable, c, np.zeros(4), small(random, 4))
+
+
+def rate_plane(x, p):
+    force = _forces(x[:, :2].T, x[:, 2:].T, p.T)
+    return np.stack([x[:, 2], x[:, 3], *force], 1)
+
+
+# --- a potential without stiffness
+
+
+FLAT = zw.Model(
+    zw.System(
+        1,
+        lambda q, t, p: jnp.ones(1),
+        lambda q, v, t, p: p["c"][0] * q**2 + p["c"][1] * q**3 - p["c"][2] * v,
+    ),
+    params={"c": np.zeros(3)},
+    name="flat",
+)
+
+
+def draw_flat(random) -> Case:
+    square = random.choice([0.0, 0.0, 1.0]) * random.uniform(-1, 1)
+    cube = random.uniform(0.5, 2.0) * random.choice([-1, 1])
+    # beside a square it is small, so that what falls does not soon come to rest again
+    c = np.array([square, cube if square == 0 else 0.1 * square * np.sign(cube), 0.0])
+    c[2] = random.choice([0.0, 0.2])
+    rest = zw.equilibrium(FLAT, [0.0], params={"c": c}, find="nearest")
+    # towards the side that falls, if one does, and far enough to see it in time
+    side = 1.0 if square == 0 else np.sign(square)
+    return Case(rest.stable, c, np.zeros(2), np.array([side * 0.08, 0.0]))
+
+
+def rate_flat(x, p):
+    q, v = x.T
+    q = np.clip(q, -50, 50)  # it leaves faster than exponentially
+    return np.stack([v, p[:, 0] * q**2 + p[:, 1] * q**3 - p[:, 2] * v], 1)
+
+
+# --- a bob on a rod, in Cartesian coordinates
+
+
+def _bob(q, v, p):
+    """p: weight, spring, its end (2), brake, swirl."""
+    return [
+        p[1] * (p[2] - q[0]) - p[4] * v[0] - p[5] * q[1],
+        -p[0] + p[1] * (p[3] - q[1]) - p[4] * v[1] + p[5] * q[0],
+    ]
+
+
+BOB = zw.Model(
+    zw.System(
+        2,
+        lambda q, t, p: jnp.ones(2),
+        lambda q, v, t, p: jnp.stack(_bob(q, v, tuple(p["c"]))),
+    ),
+    [zw.Holonomic(lambda q, t, p: q @ q - 1.0, name=name) for name in ("rod", "rod again")],
+    {"c": np.zeros(6)},
+    name="bob",
+)
+
+
+def draw_bob(random) -> Case:
+    brake = random.choice([0.0, 1.0, -1.0]) * random.uniform(0.03, 0.5)
+    c = np.array(
+        [random.uniform(0.3, 4), random.uniform(0, 4), *random.uniform(-2, 2, 2), brake, 0]
+    )
+    pull = np.array([c[1] * c[2], c[1] * c[3] - c[0]])
+    up = random.choice([1.0, -1.0])
+    angle = np.arctan2(*(up * pull)[::-1]) + random.uniform(-0.2, 0.2)
+    rest = zw.equilibrium(BOB, [np.cos(angle), np.sin(angle)], params={"c": c}, find="nearest")
+    at = np.arctan2(rest.q[1], rest.q[0])
+    return Case(rest.stable, c, np.array([at, 0.0]), small(random, 2))
+
+
+def rate_bob(x, p):
+    q, v = np.stack([np.cos(x[:, 0]), np.sin(x[:, 0])]), np.zeros((2, len(x)))
+    along = np.stack([-q[1], q[0]])
+    v = along * x[:, 1]
+    return np.stack([x[:, 1], np.sum(along * np.stack(_bob(q, v, p.T)), 0)], 1)
+
+
+# --- a bead at rest on the axis of a curve that turns
+
+
+def _curve(q, t, p):
+    """z = a r² + b r⁴."""
+    r = q[0] ** 2 + q[1] ** 2
+    return q[2] - p["c"][1] * r - p["c"][2] * r**2
+
+
+def _side(q, t, p):
+    return jnp.sin(p["c"][0] * t) * q[0] - jnp.cos(p["c"][0] * t) * q[1]
+
+
+FALLING = zw.System(3, lambda q, t, p: jnp.ones(3), lambda q, v, t, p: jnp.array([0.0, 0.0, -1.0]))
+WIRE = zw.Model(
+    FALLING,
+    [zw.Holonomic(_curve, name="wire"), zw.Holonomic(_side, name="turns")],
+    {"c": np.ones(3)},
+    name="turning wire",
+)
+
+
+def draw_wire(random) -> Case:
+    c = np.array([random.uniform(0.3, 2.5), random.uniform(-0.5, 2.5), random.uniform(-0.3, 1.0)])
+    rest = zw.equilibrium(WIRE, np.zeros(3), params={"c": c}, find="nearest")
+    return Case(rest.stable, c, np.zeros(2), small(random, 2))
+
+
+def rate_wire(x, p):
+    (r, v), (turn, a, b) = x.T, p.T
+    slope, bend = 2 * a * r + 4 * b * r**3, 2 * a + 12 * b * r**2
+    return np.stack([v, (turn**2 * r - slope - slope * bend * v**2) / (1 + slope**2)], 1)
+
+
+# --- circles on a surface of revolution: steady motions that turn, in Cartesian coordinates
+
+SURFACE = zw.Model(
+    FALLING, [zw.Holonomic(_curve, name="surface")], {"c": np.ones(3)}, name="surface"
+)
+
+
+def draw_circle(random) -> Case:
+    a, b = random.uniform(0.2, 1.5), random.uniform(-0.5, 1.0)
+    r, at = random.uniform(0.3, 1.2), random.uniform(0, 2 * np.pi)
+    if 2 * a + 4 * b * r**2 < 0.05 or random.random() < 0.5:
+        # a circle needs a slope, a + 2 b r² > 0, and is stable where a + 3 b r² > 0
+        b = -a / (r**2 * random.uniform(2.1, 4.0))
+    turn = np.sqrt(2 * a + 4 * b * r**2)
+    c = np.array([turn * r**2, a, b])
+    place = r * np.array([np.cos(at), np.sin(at)])
+    q = [*place, a * r**2 + b * r**4]
+    linear = zw.linearize(SURFACE, q, [-turn * place[1], turn * place[0], 0.0], params={"c": c})
+    assert linear.kind == "steady motion"
+    return Case(linear.stable, c, np.array([r, 0.0]), small(random, 2))
+
+
+def rate_circle(x, p):
+    (r, v), (momentum, a, b) = x.T, p.T
+    r = np.maximum(r, 0.05)
+    slope, bend = 2 * a * r + 4 * b * r**3, 2 * a + 12 * b * r**2
+    push = momentum**2 / r**3 - slope - slope * bend * v**2
+    return np.stack([v, push / (1 + slope**2)], 1)
+
+
+# --- a sleeping top, by a quaternion and velocities in axes fixed in space
+
+
+def _rotation(q):
+    w, x, y, z = q
+    return jnp.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def _top_map(q, t, p):
+    w, x, y, z = q
+    return 0.5 * jnp.array([[-x, -y, -z], [w, z, -y], [-z, w, x], [y, -x, w]])
+
+
+def _top_mass(q, t, p):
+    R, (across, along) = _rotation(q), p["c"][1:3]
+    return R @ jnp.diag(jnp.stack([across, across, along])) @ R.T
+
+
+def _top_force(q, v, t, p):
+    pull = jnp.cross(_rotation(q)[:, 2], jnp.stack([0.0, 0.0, -p["c"][3]]))
+    return pull - jnp.cross(v, _top_mass(q, t, p) @ v)
+
+
+TOP = zw.Model(
+    zw.System(4, _top_mass, _top_force, nv=3, velocity_map=_top_map),
+    params={"c": np.ones(4)},
+    name="top",
+)
+
+
+def draw_top(random) -> Case:
+    across = random.uniform(0.5, 1.5)
+    c = np.array([random.uniform(0.5, 5), across, across * random.uniform(0.3, 1.7), 0.0])
+    c[3] = random.uniform(0.2, 2.0)
+    linear = zw.linearize(TOP, [1.0, 0, 0, 0], [0.0, 0.0, c[0]], params={"c": c})
+    assert linear.kind == "steady motion"
+    deviation = np.array([*small(random, 2), 0.0, *small(random, 2), 0.0])
+    return Case(linear.stable, c, np.array([0.0, 0, 1, 0, 0, c[2] * c[0]]), deviation)
+
+
+def rate_top(x, p):
+    """The axis e and the angular momentum L: ė = L × e / I, L̇ = e × weight."""
+    e, momentum = x[:, :3], x[:, 3:]
+    pull = np.zeros_like(e)
+    pull[:, 2] = -p[:, 3]
+    return np.hstack([np.cross(momentum, e) / p[:, 1:2], np.cross(e, pull)])
+
+
+FAMILIES = {
+    "two coordinates": Family(draw_plane, rate_plane),
+    "without stiffness": Family(draw_flat, rate_flat),
+    "bob on a rod": Family(draw_bob, rate_bob),
+    "turning wire": Family(draw_wire, rate_wire),
+    "circle on a surface": Family(draw_circle, rate_circle),
+    "sleeping top": Family(draw_top, rate_top),
+}
+
+
+def _turned(cases: list[Case]) -> list[Case]:
+    """The same with the entries of each deviation in reverse order."""
+    return [x._replace(deviation=x.deviation[::-1] * (x.deviation != 0)) for x in cases]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("count", [6, pytest.param(170, marks=pytest.mark.slow)])
+def test_no_verdict_contradicts_a_simulated_deviation(name, count):
+    family, random = FAMILIES[name], np.random.default_rng(1743)
+    cases = []
+    while len(cases) < count:
+        case = family.draw(random)
+        if not 1e-6 < growth(family, case) < UNDECIDED:
+            cases.append(case)
+    # a drift may hardly be seen in one random direction
+    others = [
+        x._replace(deviation=small(random, len(x.deviation)) * (x.deviation != 0)) for x in cases
+    ]
+    one_sided = name == "without stiffness"
+    grown = leaves(family, cases if one_sided else [*cases, *others, *_turned(others)])
+    grown = np.max(grown.reshape(-1, count), axis=0)
+    threshold = 5.0 if name == "without stiffness" else GROWN
+    wrong = [
+        (x.stable, float(most), x.params)
+        for x, most in zip(cases, grown, strict=True)
+        if x.stable is not None and x.stable != (most < threshold)
+    ]
+    assert not wrong
+    assert sum(x.stable is None for x in cases) <= OPEN * count
