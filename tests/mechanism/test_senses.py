@@ -94,7 +94,7 @@ def test_a_spring_without_rest_may_start_at_coincident_points():
         gravity=(0.0, 0.0),
     )
     start = m.start_state
-    run = zw.simulate(m.model, start.q, start.v, duration=1.0, samples=3, execution="host")
+    run = zw.simulate(m.model, start.q, start.v, duration=1.0, samples=3)
     np.testing.assert_allclose(run.q[:, 0], np.sin(2 * run.t) / 2, atol=1e-7)
 
 
@@ -160,7 +160,7 @@ def test_a_line_of_start_in_the_gallery_is_taken(tmp_path):
     path.write_text(text + "\n[start]\nshaft = { value = 1.0 }\n")
     m = read(path)
     start = m.start_state
-    run = zw.simulate(m.model, start.q, start.v, duration=0.1, samples=2, execution="host")
+    run = zw.simulate(m.model, start.q, start.v, duration=0.1, samples=2)
     assert joint_motion(m, run)["shaft"].values[0] == pytest.approx(1.0, abs=1e-10)
 
 
@@ -198,7 +198,7 @@ def test_a_constraint_of_ones_own_with_a_parameter_is_read():
     still = zw.Holonomic(lambda q, t, p: q[2] - p["mine"], name="still")
     model = zw.Model(m.model.system, [*m.constraints, still], {**m.params, "mine": 0.0})
     start = m.start_state
-    run = zw.simulate(model, start.q, 0 * start.v, duration=0.1, samples=2, execution="host")
+    run = zw.simulate(model, start.q, 0 * start.v, duration=0.1, samples=2)
     assert reactions(m, run)["pin"].force[:, 1] == pytest.approx(9.81)
     assert joint_motion(m, run)["pin"].values == pytest.approx(0.0)
     assert applied_forces(m, run)["s"].values == pytest.approx(0.0)

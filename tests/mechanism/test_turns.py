@@ -57,7 +57,6 @@ def wheel(world: str, coordinates: str, spin: float = SPIN, **parts) -> Mechanis
 
 def moved(m: Mechanism, duration: float = DURATION, **options):
     start = m.start_state
-    options = {"execution": "host", **options}
     run = zw.simulate(
         m.model, start.q, start.v, duration=duration, samples=9, rtol=1e-10, **options
     )
