@@ -100,8 +100,9 @@ class NativeFunction:
         place = work.ctypes.data
         pointers = self._pointers(*(x.ctypes.data for x in given))
         targets = self._targets(*(x.ctypes.data for x in found))
-        begun = time.perf_counter()
-        self._code.call(pointers, targets, place + (-place) % ALIGNMENT)
+        # held until it returns: it may be replaced, and then goes with its memory
+        code, begun = self._code, time.perf_counter()
+        code.call(pointers, targets, place + (-place) % ALIGNMENT)
         self._used(time.perf_counter() - begun)
         return found
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import functools
+import itertools
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import llvmlite.binding as llvm
 
-from zwang.native.library import provide
+from zwang.native.library import address_of
 from zwang.native.translate import host
 
 
@@ -32,17 +35,27 @@ class Code:
     )
 
     def __init__(self, binary: bytes, name: str, routines: Iterable[str] = ()):
+        builder = llvm.JITLibraryBuilder().add_object_img(binary).add_current_process()
         for routine in routines:
-            provide(routine)
-        target, cpu, features = host()
-        machine = target.create_target_machine(cpu=cpu, features=features, opt=1, jit=True)
-        empty = llvm.parse_assembly("")
-        self._engine = llvm.create_mcjit_compiler(empty, machine)
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(binary))
-        self._engine.finalize_object()
-        self.address = self._engine.get_function_address(name)
-        self.call = self._signature(self.address)
-        self.call_members = self._of_members(self._engine.get_function_address(f"{name}_members"))
+            builder.import_symbol(routine, address_of(routine))
+        names = name, f"{name}_members"
+        for each in names:
+            builder.export_symbol(each)
+        # the memory of the code is given back with this object
+        self._library = builder.link(_linker(), f"zwang_{next(_numbers)}")
+        one, many = (self._library[each] for each in names)
+        self.call, self.call_members = self._signature(one), self._of_members(many)
+
+
+_numbers = itertools.count()
+
+
+@functools.cache
+def _linker() -> Any:
+    """What puts object code into the memory of this process."""
+    target, cpu, features = host()
+    machine = target.create_target_machine(cpu=cpu, features=features, opt=1, jit=True)
+    return llvm.create_lljit_compiler(machine, use_jit_link=True)
 
 
 SCRIPT = Path(__file__).with_name("translate.py")
