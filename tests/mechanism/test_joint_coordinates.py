@@ -136,8 +136,8 @@ def accelerated(at) -> np.ndarray:
 def test_accelerations_are_alike_in_both_coordinates(seed, world):
     mechanism = random_tree(seed, world)
     joint, layout = dataclasses.replace(mechanism, coordinates="joint"), mechanism.geometry
-    points, zero = {"offset": layout.offset, "orientation": layout.orientation}, jnp.zeros(())
-    state = joint.compiled.tree.joint_state(State(layout.q, layout.v, zero), points)
+    zero = jnp.zeros(())
+    state = joint.compiled.tree.joint_state(State(layout.q, layout.v, zero), joint.params)
     dynamics = joint.model.dynamics()
     A = np.asarray(evaluate(dynamics, state).A)
     v = np.asarray(state.v) - np.linalg.pinv(A) @ (A @ np.asarray(state.v))

@@ -111,8 +111,7 @@ def test_the_coordinate_of_a_joint_in_a_tree_moves_its_body_along_its_rows(world
     assert c.m == sum(ROWS[world][name] for name in carrying(world))
     for residual in residuals(bodies):
         assert np.abs(residual).max() < 1e-14
-    points = {"offset": m.geometry.offset, "orientation": m.geometry.orientation}
-    back = m.compiled.tree.joint_state(bodies, points)
+    back = m.compiled.tree.joint_state(bodies, m.params)
     assert np.allclose(back.q, q, atol=1e-14) and np.allclose(back.v, v, atol=1e-13)
 
 

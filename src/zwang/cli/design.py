@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from zwang.cli.advice import fitted
+from zwang.cli.angles import First, Last
 from zwang.cli.failure import UserError
 from zwang.cli.model_options import ModelName, Settings
 from zwang.cli.subject import mechanism_or_model, numbers, ranges
@@ -21,8 +22,8 @@ def command(
     input_: Annotated[
         str, typer.Argument(metavar="INPUT", help="The coordinate or joint that is driven.")
     ],
-    from_: Annotated[float, typer.Option("--from", help="First value of the input \\[its unit].")],
-    to: Annotated[float, typer.Option("--to", help="Last value of the input \\[its unit].")],
+    from_: First,
+    to: Last,
     vary: Annotated[
         list[str],
         typer.Option(metavar="NAME=LOW:HIGH", help="A parameter and its bounds; repeatable."),

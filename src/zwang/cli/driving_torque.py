@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from zwang.cli.advice import fitted
+from zwang.cli.angles import First, Last
 from zwang.cli.model_options import ModelName, Settings
 from zwang.cli.subject import mechanism_or_model
 from zwang.cli.target import locate, made_folder
@@ -20,8 +21,8 @@ def command(
     input_: Annotated[
         str, typer.Argument(metavar="INPUT", help="The coordinate or joint that is driven.")
     ],
-    from_: Annotated[float, typer.Option("--from", help="First value of the input \\[its unit].")],
-    to: Annotated[float, typer.Option("--to", help="Last value of the input \\[its unit].")],
+    from_: First,
+    to: Last,
     rate: Annotated[float, typer.Option(help="Rate of the input \\[unit/s].")] = 1.0,
     samples: Annotated[int, typer.Option(help="Number of configurations.", min=2)] = 201,
     set_: Settings = None,

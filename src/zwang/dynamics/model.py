@@ -47,7 +47,13 @@ ASSIGNED = (int, float, complex, str, bytes, np.ndarray)
 
 
 class AbstractParameterLayout:
-    """How the functions of a model get its parameters."""
+    """How the functions of a model get its parameters.
+
+    Attributes:
+        with_control: whether also those of a model with a servo.
+    """
+
+    with_control = False
 
     @abc.abstractmethod
     def packed(self, p: PyTree) -> PyTree:
@@ -71,7 +77,8 @@ class Model(eqx.Module):
             without mass must be held by
             constraints.
         name: name in titles and reports.
-        layout: how the functions get the parameters, if not as they are; `zw.Hierarchy` gives it.
+        layout: how the functions get the parameters, if not as they are; `zw.Hierarchy` and
+            mechanisms give it.
 
     Raises:
         ModelError: if a function fails on the model's shapes or returns a wrong one.
@@ -228,7 +235,9 @@ class Model(eqx.Module):
         p = self.params if params is None else self.merged(params)
         if any(isinstance(x, ASSIGNED) for x in jax.tree_util.tree_leaves(p)):
             p = as_parameters(p)  # a user has put something in the place of a number
-        return p if self.layout is None or self.servo is not None else self.layout.packed(p)
+        if self.layout is None or (self.servo is not None and not self.layout.with_control):
+            return p
+        return self.layout.packed(p)
 
     def with_params(self, params: PyTree) -> Model:
         """The same model with other numbers; every name must exist.

@@ -140,4 +140,6 @@ def _constraint(
         values = [law.traced({**p["parameters"], "t": t}) for law in laws]
         return jnp.stack(values) if place else values[0]
 
+    if which == "value":
+        joints.turns.count(ends, name)
     return following(name, joints, ends, asked, rate if which == "rate" else None)

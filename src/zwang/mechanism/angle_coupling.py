@@ -39,7 +39,7 @@ def angle_coupling(
         options=(
             Option(
                 name="ratio",
-                meaning="numbers of teeth, or in the plane radii",
+                meaning="numbers of teeth, or radii",
                 kind="pair",
                 check=is_ratio,
             ),

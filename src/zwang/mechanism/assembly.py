@@ -13,8 +13,11 @@ from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.state import State
 from zwang.errors import ModelError
+from zwang.mechanism.derived_numbers import with_values
+from zwang.mechanism.direction import refuse_without_direction
 from zwang.mechanism.field_types import PartError
-from zwang.mechanism.prescribed_motion import following
+from zwang.mechanism.half_turn import turned_over
+from zwang.mechanism.prescribed_motion import driven, following
 from zwang.mechanism.resolution import Ends
 from zwang.mechanism.schema import Begin
 from zwang.suggestions import did_you_mean
@@ -88,33 +91,73 @@ def assemble(mechanism: Mechanism, stepped: bool = True) -> State:
     compiled = mechanism.compiled
     geometry = compiled.geometry
     if compiled.tree is not None:
-        points = {"offset": geometry.offset, "orientation": geometry.orientation}
         # assembled in maximal coordinates first, as guesses and start values are given for bodies
-        state = compiled.tree.joint_state(assemble(mechanism.maximal, stepped=False), points)
-        return _placed(mechanism, (), state.q, state.v)
-    q, v, ends = geometry.q, geometry.v, start_ends(mechanism)
+        state = compiled.tree.joint_state(
+            assemble(mechanism.maximal, stepped=False), mechanism.params
+        )
+        return _placed(mechanism, (), compiled.started(state.q, _turned(mechanism)), state.v)
+    q, v, ends = compiled.started(geometry.q, _turned(mechanism)), geometry.v, start_ends(mechanism)
+
+    _refuse_contradiction(mechanism, ends)
 
     def held(name: str, begin: Begin, which: str) -> AbstractConstraint:
-        value, rate = getattr(begin, which), compiled.rate if which == "rate" else None
-        return following(f"start of {name}", compiled.joints, ends[name], lambda t, p: value, rate)
+        given, rate = getattr(begin, which), compiled.rate if which == "rate" else None
+        asked = lambda t, p: with_values(given, p["parameters"])
+        return following(f"start of {name}", compiled.joints, ends[name], asked, rate)
 
     given = mechanism.start.items()
     values = tuple(held(n, x, "value") for n, x in given if x.value is not None)
     rates = tuple(held(n, x, "rate") for n, x in given if x.rate is not None)
-    if values:
-        # the rest of the mechanism may first have to move far: without velocities yet
-        # closed once with the values held; the second call below then only removes what the
-        # velocities need
-        q = _placed(mechanism, values, q, 0 * v, stepped).q
-    return _placed(mechanism, rates, q, v, stepped)
+
+    def put_together(q) -> State:
+        if values:
+            # the rest of the mechanism may first have to move far: without velocities yet
+            # closed once with the values held; the second call below then only removes what the
+            # velocities need
+            q = _placed(mechanism, values, q, 0 * v, stepped, still=True).q
+            q = compiled.started(q[: len(geometry.q)], _turned(mechanism))
+        return _placed(mechanism, rates, q, v, stepped)
+
+    state = put_together(q)
+    # each joint may have to be turned over once
+    for last in [False] * len(mechanism.joints) + [True] if mechanism.d == 3 else []:
+        if (turned := turned_over(compiled.joints, state.q, mechanism.params)) is None:
+            break
+        q = np.concatenate([turned.q, np.asarray(state.q)[len(turned.q) :]])
+        try:
+            state = put_together(q)
+        except AssemblyError:
+            last = True
+        if last:
+            raise _half_a_turn_off(mechanism, turned.joint, q) from None
+    refuse_without_direction(mechanism, state)
+    return state
+
+
+def _turned(mechanism: Mechanism) -> dict[int, float]:
+    """Start values of angles whose turns are counted, by entry of q."""
+    turns, values = mechanism.compiled.joints.turns, mechanism.params["parameters"]
+    found = {}
+    for name, ends in start_ends(mechanism).items():
+        entry, value = turns.entry(ends), mechanism.start[name].value
+        if mechanism.d == 3 and value is not None and entry is not None:
+            found[entry] = float(with_values(value, values))
+    return found
 
 
 def _placed(
-    mechanism: Mechanism, held: tuple[AbstractConstraint, ...], q, v, stepped: bool = True
+    mechanism: Mechanism,
+    held: tuple[AbstractConstraint, ...],
+    q,
+    v,
+    stepped: bool = True,
+    still: bool = False,
 ) -> State:
+    """Held constraints and those of the mechanism fulfilled; with drives that stand if `still`."""
     compiled = mechanism.compiled
-    model = compiled.model_with(held) if held else compiled.model
-    parts = (compiled.model, held) if held else None
+    own = compiled.still if still else compiled.model
+    model = (compiled.still_with if still else compiled.model_with)(held) if held else own
+    parts = (own, held) if held else None
     try:
         return placed(model, q, v, parts=parts, stepped=stepped).state
     except PlacementError as error:
@@ -128,6 +171,60 @@ def _placed(
         with contextlib.suppress(PlacementError):
             return placed(model, shaken, v, parts=parts, stepped=stepped).state
     raise _unplaced(mechanism, model, failed)
+
+
+def _beside(mechanism: Mechanism) -> str:
+    """What a position has to fulfil beside its joints."""
+    values = any(x.value is not None for x in mechanism.start.values())
+    beside = [x for x, given in (("start values", values), ("drives", mechanism.drives)) if given]
+    return f", {' and '.join(beside)}" if beside else ""
+
+
+def _refuse_contradiction(mechanism: Mechanism, ends: dict[str, Ends]) -> None:
+    """Raise where [start] gives a coordinate that a drive has elsewhere.
+
+    Raises:
+        PartError: naming both.
+    """
+    joints, params = mechanism.compiled.joints, mechanism.params
+    for drive_name, drive in mechanism.drives.items():
+        at = joints.of(drive.joint, drive.coordinate, ("drives", drive_name))
+        found = None
+        for name, begin in mechanism.start.items():
+            if (ends[name].a, ends[name].b, ends[name].coordinate.name) != (
+                at.a,
+                at.b,
+                at.coordinate.name,
+            ):
+                continue
+            found = driven(drive, joints, params) if found is None else found
+            for which, value in found.items():
+                given = getattr(begin, which)
+                if given is None:
+                    continue
+                off = float(with_values(given, params["parameters"])) - value
+                if mechanism.d == 3 and at.coordinate.angular and which == "value":
+                    off = float(np.angle(np.exp(1j * off)))
+                if abs(off) > OPEN * max(1.0, abs(value)):
+                    raise PartError(
+                        ("start", name),
+                        f"{which} is {float(given):g}, where the drive {drive_name!r} has "
+                        f"{value:g} at t = 0; leave one of them out, or make them alike.",
+                    )
+
+
+def _half_a_turn_off(mechanism: Mechanism, name: str, q: np.ndarray) -> AssemblyError:
+    """The error of a joint whose points are half a turn apart."""
+    joint = mechanism.joints[name]
+    assert joint.between is not None
+    return AssemblyError(
+        f"{mechanism.name} cannot be put together: the z axes of {' and '.join(joint.between)}, or "
+        f"all their axes, point against each other in {name!r}, half a turn off; reverse the axis "
+        "of one of the two points, or draw the bodies the right way up.",
+        mechanism,
+        name,
+        q,
+    )
 
 
 def _unplaced(mechanism: Mechanism, model: Model, state: State) -> AssemblyError:
@@ -144,7 +241,7 @@ def _unplaced(mechanism: Mechanism, model: Model, state: State) -> AssemblyError
     size = residual[c.row_slices[worst]].max()
     joint = mechanism.joints.get(worst)
     ends = f" between {' and '.join(joint.between)}" if joint and joint.between else ""
-    advice = "check lengths and joints, or start from a closer guess"
+    advice = f"check lengths and joints{_beside(mechanism)}, or start from a closer guess"
     if mechanism.compiled.loops.locked:
         advice = "; ".join(mechanism.compiled.loops.locked)
     return AssemblyError(

@@ -10,9 +10,12 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 
+from zwang.arithmetic import on_host, xp
 from zwang.bodies import BodyTree, PlanarBodies, RigidBodies
 from zwang.bodies.rigid import velocity_map
 from zwang.display import present
@@ -20,13 +23,16 @@ from zwang.dynamics.initial_conditions import mass_is_positive
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.state import State
+from zwang.equations.system import System
 from zwang.mechanism.actuation import servo
+from zwang.mechanism.derived_numbers import DerivedNumbers
 from zwang.mechanism.forces import Forces
 from zwang.mechanism.geometry import Geometry, geometry_of
 from zwang.mechanism.joint_constraints import JointConstraints
 from zwang.mechanism.loop_rows import LoopDecisions, decided
-from zwang.mechanism.prescribed_motion import drive_constraint
+from zwang.mechanism.prescribed_motion import drive_constraint, still_drive
 from zwang.mechanism.tree import SpanningTree
+from zwang.mechanism.turns import CountingSystem
 from zwang.servo import Servo
 from zwang.simulation.results.presentation import keep_presentation
 
@@ -48,6 +54,26 @@ class _OnTree:
 
     def potential(self, q, t, p):
         return jnp.zeros(()) if self.energy is None else self.energy(q, t, p)
+
+
+class _Bodies:
+    """`(q, p)` → the coordinates of the bodies in space, of which a mechanism may have more."""
+
+    def __init__(self, size: int):
+        self.size = size
+
+    def __call__(self, q, p):
+        return q[: self.size]
+
+
+class _Rate:
+    """`(q, v, t, p)` → q̇, which is asked for before all coordinates are known."""
+
+    def __init__(self, bodies: Callable):
+        self.of = bodies
+
+    def __call__(self, q, v, t, p):
+        return self.of(q, v, t, p)
 
 
 class CompiledMechanism:
@@ -77,14 +103,53 @@ class CompiledMechanism:
     @cached_property
     def geometry(self) -> Geometry:
         """Bodies and points at the rough start."""
-        return geometry_of(self.declared.bodies, self.declared.ground, self.declared.d)
+        with on_host():
+            return geometry_of(self.declared.bodies, self.declared.ground, self.declared.d)
 
     @cached_property
     def joints(self) -> JointConstraints:
         """The joints, checked."""
-        poses: Callable = (lambda q, p: q) if self.tree is None else self.tree.poses
-        parameters = tuple(self.declared.parameters)
-        return JointConstraints(self.declared.joints, self.geometry, parameters, poses)
+        parameters, geometry, tree = tuple(self.declared.parameters), self.geometry, self.tree
+        if tree is not None:
+            given: tuple = (tree.poses, tree.entry, tree.tree.system.nq)
+        else:
+            given = (_Bodies(len(geometry.q)),) if self.declared.d == 3 else ()
+        return JointConstraints(self.declared.joints, geometry, parameters, *given)
+
+    @cached_property
+    def counting(self) -> CountingSystem | None:
+        """The bodies with angles whose turns are counted, or None."""
+        _ = self.forces, self.servo  # they say which
+        added = list(self.joints.turns.added.values())
+        if not added:
+            return None
+        each = [self.joints.up_to_turns(ends) for ends in added]
+        angles = lambda q, p: xp.stack([x(q, p) for x in each])
+        force = self.forces.force(self.rate)
+        made = CountingSystem(self.bodies.system, angles, force, self.forces.potential)
+        self.rate.of = made.rate
+        return made
+
+    @cached_property
+    def system(self) -> System:
+        """The bodies, what acts on them, and their coordinates."""
+        made = self.counting
+        if made is None:
+            return self.bodies.system
+        return made.system(list(self.joints.turns.added))
+
+    def started(self, q: ArrayLike, turned: dict[int, float]) -> np.ndarray:
+        """Coordinates of bodies as coordinates of the mechanism, each angle in the turn of its
+        start value, which `turned` has by entry.
+        """
+        with on_host():
+            params = jax.tree.map(np.asarray, self.params)
+            added = self.joints.turns.added.values() if self.counting else ()
+            angles = [self.joints.up_to_turns(x)(np.asarray(q), params) for x in added]
+        whole = np.concatenate([np.asarray(q), np.array(angles, float)])
+        for entry, value in turned.items():
+            whole[entry] += 2 * np.pi * np.round((value - whole[entry]) / (2 * np.pi))
+        return whole
 
     @property
     def tree(self) -> SpanningTree | None:
@@ -102,7 +167,7 @@ class CompiledMechanism:
         def build(branches):
             return BodyTree(
                 branches,
-                gravity=(*self._gravity, *(0.0,) * (3 - self.declared.d)),
+                gravity=(*self.gravity, *(0.0,) * (3 - self.declared.d)),
                 force=self._on_tree.force,
                 potential=self._on_tree.potential,
             )
@@ -126,10 +191,12 @@ class CompiledMechanism:
     def forces(self) -> Forces:
         """Springs, bushings and forces, checked."""
         made = self.declared
-        return Forces(made.springs, made.bushings, made.forces, self.joints)
+        with on_host():
+            return Forces(made.springs, made.bushings, made.forces, self.joints)
 
     @property
-    def _gravity(self) -> tuple[float, ...]:
+    def gravity(self) -> tuple[float, ...]:
+        """Acceleration of gravity [m/s²]."""
         d, given = self.declared.d, self.declared.gravity
         return (0.0,) * (d - 1) + (-9.81,) if given is None else given
 
@@ -146,59 +213,60 @@ class CompiledMechanism:
     def bodies(self) -> PlanarBodies | RigidBodies | BodyTree:
         """The bodies without their constraints."""
         if self.tree is not None:
-            if (force := self.forces.force(self.rate)) is not None:
-                self._on_tree.force_on = force
-            self._on_tree.energy = self.forces.potential
+            if not self._counts:
+                if (force := self.forces.force(self.rate)) is not None:
+                    self._on_tree.force_on = force
+                self._on_tree.energy = self.forces.potential
             return self.tree.tree
         kind, size = (PlanarBodies, 3) if self.declared.d == 2 else (RigidBodies, 6)
-        force = self.forces.force(self.rate)
+        # with angles that are counted, forces are added to the bodies as a whole
+        force = None if self._counts else self.forces.force(self.rate)
         # bodies take a wrench each, (bodies, size), where a mechanism computes one vector
         wrench = None if force is None else lambda q, v, t, p: force(q, v, t, p).reshape(-1, size)
         return kind(
             list(self.geometry.bodies),
-            gravity=self._gravity,
+            gravity=self.gravity,
             wrench=wrench,
-            potential=self.forces.potential,
+            potential=None if self._counts else self.forces.potential,
         )
 
+    @property
+    def _counts(self) -> bool:
+        _ = self.forces, self.servo
+        return bool(self.joints.turns.added)
+
     @cached_property
-    def rate(self) -> Callable:
+    def rate(self) -> _Rate:
         """`(q, v, t, p)` → q̇."""
         # not that of the bodies, whose forces need it
         if self.tree is not None:
-            return self.tree.tree.system.rate
-        return _as_they_are if self.declared.d == 2 else velocity_map.along
+            return _Rate(self.tree.tree.system.rate)
+        return _Rate(_as_they_are if self.declared.d == 2 else velocity_map.along)
 
     @property
     def _velocities(self) -> Callable:
         """`q` → how many velocities there are."""
-        if self.tree is None:
-            return len if self.declared.d == 2 else _of_quaternions
-        nv = self.tree.tree.branching.nv
+        nv = len(self.geometry.v) if self.tree is None else self.tree.tree.branching.nv
         return lambda q: nv
 
     @cached_property
     def params(self) -> dict:
         """Parameters of the model's functions: masses, places of points, options of joints,
-        springs, parameters of formulas.
+        springs, parameters of formulas, and what is kept of the rows of loops.
         """
-        places = {"offset": self.geometry.offset, "orientation": self.geometry.orientation}
-        # the rough start is one of maximal coordinates, and so are phases taken from it
-        joints = self.declared.maximal.compiled.joints
-        points = {k: np.asarray(x) for k, x in places.items()}
         keep = self.joints.kept_rows(self.loops.keep, self._carrying)
-        return {
-            **({"keep": keep} if keep else {}),
-            **self.bodies.params,
-            **places,
-            "sizes": joints.option_values(self.geometry.q, points),
-            "springs": self.forces.params,
-            "parameters": dict(self.declared.parameters),
-        }
+        kept = {"keep": keep} if keep else {}
+        return {**kept, **self.bodies.params, **self.derived.declared}
+
+    @cached_property
+    def derived(self) -> DerivedNumbers:
+        """What follows from other parameters."""
+        return DerivedNumbers(self)
 
     @cached_property
     def constraints(self) -> tuple[AbstractConstraint, ...]:
         """Joints of a kind under one function, then drives."""
+        _ = self._counts  # coordinates are asked for below
         drives = [
             drive_constraint(name, drive, self.joints, self.rate)
             for name, drive in self.declared.drives.items()
@@ -222,19 +290,36 @@ class CompiledMechanism:
         keep_presentation(made, lambda: present("presentation_of_mechanism", declared))
         return made
 
+    @cached_property
+    def still(self) -> Model:
+        """The mechanism with its drives as they stand at t = 0: what a position has to fulfil."""
+        drives = self.declared.drives
+        if not drives:
+            return self.model
+        stands = [still_drive(name, drive, self.joints) for name, drive in drives.items()]
+        joints = self.constraints[: len(self.constraints) - len(drives)]
+        return self._model([*joints, *(x for x in stands if x is not None)])
+
     def model_with(
         self, further: tuple[AbstractConstraint, ...], control: Servo | None = None
     ) -> Model:
         """A model with further constraints."""
-        constraints = [*self.constraints, *further]
+        return self._model([*self.constraints, *further], control)
+
+    def still_with(self, further: tuple[AbstractConstraint, ...]) -> Model:
+        """Likewise of `still`."""
+        return self._model([*self.still.constraints.members, *further])
+
+    def _model(self, constraints: list, control: Servo | None = None) -> Model:
         name = self.declared.name
         return Model(
-            self.bodies.system,
+            self.system,
             constraints,
             self.params,
             servo=control,
             singular_mass=self._lacks_mass,
             name=name,
+            layout=self.derived if self.derived.is_needed else None,
         )
 
     @cached_property
@@ -253,8 +338,9 @@ class CompiledMechanism:
     # --- where the bodies are
 
     def body_state(self, q, v) -> State:
-        """Coordinates and velocities of all bodies, as in the coordinates "maximal"."""
+        """Coordinates and velocities of all bodies."""
         q, v = jnp.asarray(q), jnp.asarray(v)
+        q = q[: self.joints.turns.bodies]
         if self.tree is not None:
             q, v = self.tree.at_bodies(q, v, self.params)
         return State(q, v, jnp.zeros(()))
@@ -263,8 +349,3 @@ class CompiledMechanism:
 def _as_they_are(q, v, t, p):
     """q̇ of bodies in the plane."""
     return v
-
-
-def _of_quaternions(q):
-    """How many velocities rigid bodies in space have."""
-    return 6 * len(q) // 7

@@ -142,11 +142,11 @@ class Expression:
         return result
 
     def traced(self, values: Mapping[str, Any]):
-        """Its value from JAX arrays."""
-        import jax.numpy as jnp
+        """Its value from arrays, by JAX or on the host."""
+        from zwang.arithmetic import xp
 
         with np.errstate(all="ignore"):
-            return jnp.asarray(self._evaluate(self._tree, {**CONSTANTS, **values}, jnp), float)
+            return xp.asarray(self._evaluate(self._tree, {**CONSTANTS, **values}, xp), float)
 
     def require(self, known) -> None:
         """Refuse names that are not known.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from zwang.errors import ModelError
@@ -23,6 +24,35 @@ class PartError(ModelError):
         self.where, self.message = where, message
 
 
+class FromFormula(float):
+    """A number of a file that is a formula of the file's parameters, and still knows it.
+
+    Attributes:
+        expression: the formula.
+    """
+
+    expression: Expression
+
+    def __new__(cls, value: float, expression: Expression):
+        made = super().__new__(cls, value)
+        made.expression = expression
+        return made
+
+    def __reduce__(self):
+        return FromFormula, (float(self), self.expression)
+
+
+def evaluated(text: str, values: Mapping[str, float]) -> float:
+    """The value of a formula of parameters, as a `FromFormula` if it has any parameter.
+
+    Raises:
+        ModelError: for an unknown name, or a value that is not finite.
+    """
+    expression = Expression(text)
+    value = expression.value(values)
+    return FromFormula(value, expression) if expression.names else value
+
+
 class _Evaluated:
     """In a file, a number may be a formula of the file's parameters."""
 
@@ -30,12 +60,14 @@ class _Evaluated:
     def __get_pydantic_core_schema__(cls, source, handler):
         from pydantic_core import core_schema
 
-        def evaluate(value: Any, info):
+        def evaluate(value: Any, check, info):
             if isinstance(value, bool):
                 raise ValueError("expected a number or a formula, got true or false")
-            return Expression(value).value(info.context or {}) if isinstance(value, str) else value
+            found = evaluated(value, info.context or {}) if isinstance(value, str) else value
+            # the check of numbers returns a plain one
+            return found if isinstance(found, FromFormula) else check(found)
 
-        return core_schema.with_info_before_validator_function(evaluate, handler(source))
+        return core_schema.with_info_wrap_validator_function(evaluate, handler(source))
 
 
 Number = Annotated[float, _Evaluated]

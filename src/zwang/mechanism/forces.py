@@ -6,15 +6,17 @@ V = Σ ½ k (x − x₀)²,    F = (∂ẋ/∂v)ᵀ f        (virtual power)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.arithmetic import xp
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.geometry import GROUND
 from zwang.mechanism.joint_constraints import JointConstraints
-from zwang.mechanism.relative_pose import ALL, DISPLACEMENT, relative_poses
+from zwang.mechanism.relative_pose import ALL, DISPLACEMENT, counted, relative_poses
 from zwang.mechanism.resolution import Ends, checked_formula, coordinate_named, ends_between
 from zwang.mechanism.schema import Bushing, Force, Spring
 
@@ -38,13 +40,8 @@ class Forces:
         self.joints, d = joints, joints.geometry.d
         self._springs: dict[str, list[Ends]] = {}
         self._rows: dict[str, tuple[str, int]] = {}
-        numbers: dict[str, list[tuple]] = {}
         for name, spring in springs.items():
-            ends = _spring_ends(("springs", name), spring, joints)
-            self._add(name, ends)
-            numbers.setdefault(ends.coordinate.name, []).append(
-                ([spring.stiffness], [spring.damping], [spring.rest])
-            )
+            self._add(name, _spring_ends(("springs", name), spring, joints))
         for name, bushing in bushings.items():
             where, size = ("bushings", name), 3 * (d - 1)
             damping = (0.0,) * size if bushing.damping is None else bushing.damping
@@ -56,22 +53,26 @@ class Forces:
                 )
             ends = ends_between(bushing.between, joints.geometry, where)
             self._add(name, Ends(ends.a, ends.b, ALL))
-            numbers.setdefault(ALL.name, []).append((bushing.stiffness, damping, (0.0,) * size))
-        self.params = {
-            coordinate: dict(
-                zip(
-                    ("stiffness", "damping", "rest"),
-                    np.swapaxes(np.array(rows, float), 0, 1),
-                    strict=True,
-                )
-            )
-            for coordinate, rows in numbers.items()
-        }
-        self._damped = [c for c, x in self.params.items() if np.any(x["damping"])]
+        self.params = self.numbers(springs, bushings)
         self._stated = {name: _resolved(name, force, joints) for name, force in forces.items()}
         self._forces = [(joints.coordinate(ends), law) for ends, law in self._stated.values()]
 
+    def numbers(self, springs: Mapping[str, Spring], bushings: Mapping[str, Bushing]) -> dict:
+        """Stiffness, damping and rest of springs and bushings like these by coordinate, (springs,
+        entries); by NumPy on the host, or traced.
+        """
+        parts = {**springs, **bushings}
+        found: dict[str, dict[str, Any]] = {}
+        for coordinate in self._springs:
+            alike = [parts[name] for name, (c, _) in self._rows.items() if c == coordinate]
+            found[coordinate] = {
+                name: xp.stack([_entries(part, name) for part in alike])
+                for name in ("stiffness", "damping", "rest")
+            }
+        return found
+
     def _add(self, name: str, ends: Ends) -> None:
+        self.joints.turns.count(ends, name)
         alike = self._springs.setdefault(ends.coordinate.name, [])
         self._rows[name] = ends.coordinate.name, len(alike)
         alike.append(ends)
@@ -107,9 +108,10 @@ class Forces:
 
     def force(self, rate: Callable) -> Callable | None:
         """`(q, v, t, p)` → generalized force of dampers and forces, shape (nv,), or None."""
-        if not self._damped and not self._forces:
+        if not self._springs and not self._forces:
             return None
-        damped = {c: self._stretch(c) for c in self._damped}
+        # also those without damping, which a run may give them
+        damped = {c: self._stretch(c) for c in self._springs}
         forces = self._forces
 
         def force(q, v, t, p):
@@ -131,12 +133,24 @@ class Forces:
         springs, frames = self._springs[coordinate], self.joints.frames
         a, b = (np.array([getattr(ends, x) for ends in springs]) for x in "ab")
         value = springs[0].coordinate.value
+        entries = [self.joints.turns.entry(x) for x in springs]
+        counts = np.array([x for x in entries if x is not None], int)
 
         def stretch(q, p):
             values = jax.vmap(value)(relative_poses(frames(q, p), a, b))
+            if len(counts):  # those of one coordinate are all counted
+                values = counted(values, q[counts])
             return values.reshape(len(a), -1)
 
         return stretch
+
+
+def _entries(part: Spring | Bushing, name: str):
+    """Stiffness, damping or rest of a spring or bushing, shape (entries,)."""
+    given = getattr(part, name, None)
+    if given is None:  # a bushing without damping, or its rest
+        given = xp.zeros(len(cast(Bushing, part).stiffness))
+    return xp.atleast_1d(xp.asarray(given, float))
 
 
 def _spring_law(coordinate: str, row: int) -> Callable:
@@ -198,6 +212,8 @@ def _resolved(name: str, force: Force, joints: JointConstraints) -> tuple[Ends, 
         ends = Ends(ends.a, ends.b, coordinate)
     known = ("t", "value", "rate", *joints.parameters)
     one = checked_formula(force.effort, known, (*where, "effort"))
+    if "value" in one.names:
+        joints.turns.count(ends, name)
     return ends, lambda x, xdot, t, p: one.traced(
         {**p["parameters"], "t": t, "value": x, "rate": xdot}
     )

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from typing import Any
 
+import jax
 import numpy as np
 
+from zwang.arithmetic import xp
+from zwang.arrays import is_concrete
 from zwang.bodies import Body
+from zwang.bodies.rotation import IDENTITY, moved
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.schema import Link, Point
 from zwang.suggestions import did_you_mean
@@ -61,6 +66,18 @@ class Geometry:
         )
         return any(body.mass == 0 for body in self.bodies) or any(np.any(x == 0) for x in moments)
 
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """Mass and inertia of the bodies, as the functions of free bodies take them; by NumPy on
+        the host, or traced.
+        """
+        inertia = [xp.asarray(body.inertia, float) for body in self.bodies]
+        if any(x.ndim == 2 for x in inertia):
+            # one tensor, and all are
+            inertia = [xp.diag(x) if x.ndim == 1 else x for x in inertia]
+        mass = [xp.asarray(body.mass, float) for body in self.bodies]
+        return {"mass": xp.stack(mass), "inertia": xp.stack(inertia)}
+
     def points_of(self, body: int) -> list[int]:
         """Numbers of the named points of a body; its center is none of them."""
         return [
@@ -71,7 +88,8 @@ class Geometry:
 
 
 def geometry_of(links: Mapping[str, Link], ground: Mapping[str, Point | tuple], d: int) -> Geometry:
-    """Bodies and points from their declarations.
+    """Bodies and points from their declarations, on the host; or traced, from declarations whose
+    numbers are traced and are not judged.
 
     Raises:
         PartError: for vectors of a wrong length, missing inertia, or a direction that is none.
@@ -114,31 +132,35 @@ def geometry_of(links: Mapping[str, Link], ground: Mapping[str, Point | tuple], 
     return Geometry(
         d,
         tuple(bodies),
-        np.concatenate(poses or [np.zeros(0)]),
-        np.concatenate(twists or [np.zeros(0)]),
+        xp.concatenate(poses or [np.zeros(0)]),
+        xp.concatenate(twists or [np.zeros(0)]),
         index,
         np.array(carrier),
-        np.array(offset),
-        np.array(orientation),
+        xp.stack(offset),
+        xp.stack(orientation),
     )
 
 
 def _vector(value, size: int, where, what: str) -> np.ndarray:
-    array = np.asarray(value, float)
+    array = xp.asarray(value, float)
     if array.shape != (size,):
         raise PartError(where, f"{what} has {array.size} numbers, expected {size}.")
-    if not np.all(np.isfinite(array)):
+    if is_concrete(array) and not np.all(np.isfinite(array)):
         raise PartError(where, f"{what} is {value}, expected finite numbers.")
     return array
 
 
 def _positive(value: float, where) -> float:
+    if not is_concrete(value):
+        return value
     if not 0 < value < np.inf:
         raise PartError(where, f"is {value:g}, expected a positive number.")
     return float(value)
 
 
 def _not_negative(value: float, where) -> float:
+    if not is_concrete(value):
+        return value
     if not 0 <= value < np.inf:
         raise PartError(where, f"is {value:g}, expected a positive number, or 0 for none.")
     return float(value)
@@ -152,7 +174,7 @@ def _inertia(link: Link, d: int, where):
             _positive(size, (*where, name))
     if link.inertia is not None:
         return _given_inertia(link.inertia, d, (*where, "inertia"))
-    if m == 0:
+    if is_concrete(m) and m == 0:
         return 0.0 if d == 2 else (0.0, 0.0, 0.0)
     if d == 2:
         if radius is not None:
@@ -178,24 +200,24 @@ def _inertia(link: Link, d: int, where):
 def _given_inertia(inertia, d: int, where) -> float | tuple:
     """A number in the plane; in space three principal moments or the tensor, shape (3, 3)."""
     # a tensor may come as three rows
-    given = np.hstack([np.ravel(x) for x in np.atleast_1d(np.asarray(inertia, object))]).astype(
-        float
-    )
+    given = xp.concatenate([xp.ravel(xp.asarray(x, float)) for x in jax.tree.leaves(inertia)])
     if given.size not in ((1,) if d == 2 else (3, 6, 9)):
         expected = "one" if d == 2 else "3 principal moments, 6 or 9 entries of the tensor"
         raise PartError(where, f"has {given.size} numbers, expected {expected}.")
     if given.size > 3:
         return _tensor(given, where)
-    if not np.all((given >= 0) & (given < np.inf)):
+    if is_concrete(given) and not np.all((given >= 0) & (given < np.inf)):
         shown = ", ".join(f"{x:g}" for x in given)
         raise PartError(where, f"is {shown}, expected positive numbers, or 0 for none.")
-    return float(given[0]) if d == 2 else tuple(given)
+    return given[0] if d == 2 else tuple(given)
 
 
 def _tensor(given: np.ndarray, where) -> tuple:
     """An inertia tensor from its entries xx, yy, zz, xy, xz, yz, or from nine by rows."""
     # six entries stand at xx, yy, zz, xy, xz, yz
     J = given.reshape(3, 3) if given.size == 9 else given[[[0, 3, 4], [3, 1, 5], [4, 5, 2]]]
+    if not is_concrete(J):
+        return tuple(map(tuple, (J + J.T) / 2))
     if not np.allclose(J, J.T, rtol=1e-9, atol=0.0):
         raise PartError(where, "is not symmetric; expected xy = yx, xz = zx and yz = zy.")
     moments = np.linalg.eigvalsh(J) if np.all(np.isfinite(J)) else np.full(3, np.nan)
@@ -208,23 +230,23 @@ def _tensor(given: np.ndarray, where) -> tuple:
 def _pose(link: Link, d: int, where) -> np.ndarray:
     """Rough place and attitude, by `guess` or by `at` with `angle` or `turn`."""
     if link.guess is not None:
-        if link.at is not None or link.turn is not None or link.angle:
+        if link.at is not None or link.turn is not None or _stands(link.angle):
             raise PartError((*where, "guess"), "stands beside at, angle or turn; give one of them.")
         start, end = (_vector(x, d, (*where, "guess"), "each place") for x in link.guess)
         way = end - start
-        if not np.any(way):
+        if not _stands(way):
             raise PartError(
                 (*where, "guess"), "both places are the same; expected where its start and end lie."
             )
         if d == 2:
-            return np.array([*(start + end) / 2, np.arctan2(way[1], way[0])])
-        return np.concatenate([(start + end) / 2, _from_x_axis(way)])
+            return xp.stack([*(start + end) / 2, xp.arctan2(way[1], way[0])])
+        return xp.concatenate([(start + end) / 2, _from_x_axis(way)])
     at = np.zeros(d) if link.at is None else _vector(link.at, d, (*where, "at"), "its place")
     if d == 2:
         if link.turn is not None:
             raise PartError((*where, "turn"), "is for bodies in space; give angle.")
-        return np.array([*at, link.angle])
-    if link.angle:
+        return xp.stack([*at, xp.asarray(link.angle, float)])
+    if _stands(link.angle):
         raise PartError(
             (*where, "angle"), "is for bodies in the plane; give turn, a rotation vector."
         )
@@ -233,19 +255,23 @@ def _pose(link: Link, d: int, where) -> np.ndarray:
         if link.turn is None
         else _vector(link.turn, 3, (*where, "turn"), "the rotation vector")
     )
-    half = np.linalg.norm(turn) / 2
-    return np.concatenate([at, [np.cos(half)], np.sinc(half / np.pi) * turn / 2])
+    return xp.concatenate([at, moved(xp.array(IDENTITY), xp.asarray(turn))])
+
+
+def _stands(value) -> bool:
+    """Whether something other than zeros is given."""
+    return not is_concrete(value) or bool(np.any(value))
 
 
 def _twist(link: Link, d: int, where) -> np.ndarray:
     """Rough velocity and angular velocity."""
     speed = np.zeros(d) if link.velocity is None else link.velocity
     spin = np.zeros(1 if d == 2 else 3) if link.angular_velocity is None else link.angular_velocity
-    return np.concatenate(
+    return xp.concatenate(
         [
             _vector(speed, d, (*where, "velocity"), "velocity"),
             _vector(
-                np.atleast_1d(spin),
+                xp.atleast_1d(xp.asarray(spin, float)),
                 1 if d == 2 else 3,
                 (*where, "angular_velocity"),
                 "angular velocity",
@@ -256,33 +282,37 @@ def _twist(link: Link, d: int, where) -> np.ndarray:
 
 def _from_x_axis(way: np.ndarray) -> np.ndarray:
     """The shortest turn from the x axis to a direction, as a quaternion."""
-    unit = way / np.linalg.norm(way)
-    if unit[0] < -1 + 1e-12:
+    unit = way / xp.linalg.norm(way)
+    if is_concrete(unit) and unit[0] < -1 + 1e-12:
         # opposite directions have no shortest turn between them: half a turn about z
         return np.array([0.0, 0.0, 0.0, 1.0])
-    q = np.concatenate([[1 + unit[0]], np.cross(_AXES[0], unit)])
-    return q / np.linalg.norm(q)
+    q = xp.concatenate([1 + unit[:1], xp.cross(_AXES[0], unit)])
+    return q / xp.linalg.norm(q)
 
 
 def _planar_angle(point: Point, where) -> float:
     if point.axis is not None or point.x is not None:
         raise PartError(where, "axis and x are for points in space; give angle.")
-    return float(point.angle)
+    return xp.asarray(point.angle, float)
 
 
 def _attitude(point: Point, where) -> np.ndarray:
     """Axes of a point in space: z along `axis`, x near `x` or taken."""
     z = _direction(_AXES[2] if point.axis is None else _vector(point.axis, 3, where, "axis"), where)
-    near = _AXES[int(np.argmin(np.abs(z)))] if point.x is None else _vector(point.x, 3, where, "x")
-    if point.x is None and abs(z[2]) > 1 - 1e-12:
-        near = _AXES[0]  # axes of an unturned point are the body's
+    if point.x is not None:
+        near = _vector(point.x, 3, where, "x")
+    else:
+        # axes of an unturned point are the body's
+        unturned = xp.abs(z[2]) > 1 - 1e-12
+        near = xp.where(unturned, _AXES[0], xp.asarray(_AXES)[xp.argmin(xp.abs(z))])
     x = _direction(near - (near @ z) * z, where)
-    x = np.array([np.cos(point.angle), np.sin(point.angle)]) @ np.stack([x, np.cross(z, x)])
-    return np.stack([x, np.cross(z, x), z], axis=1)
+    turned = xp.stack([xp.cos(point.angle), xp.sin(point.angle)])
+    x = turned @ xp.stack([x, xp.cross(z, x)])
+    return xp.stack([x, xp.cross(z, x), z], axis=1)
 
 
 def _direction(vector: np.ndarray, where) -> np.ndarray:
-    size = np.linalg.norm(vector)
-    if not size > 1e-12:
+    size = xp.linalg.norm(vector)
+    if is_concrete(size) and not size > 1e-12:
         raise PartError(where, "a direction is zero, or x is parallel to axis.")
     return vector / size

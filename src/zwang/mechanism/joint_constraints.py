@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 import jax
 import numpy as np
 
-from zwang.arithmetic import on_host
+from zwang.arithmetic import xp
 from zwang.equations.constraint import AbstractConstraint, Holonomic, Nonholonomic
 from zwang.mechanism.expression import Expression
 from zwang.mechanism.field_types import PartError
@@ -20,12 +21,14 @@ from zwang.mechanism.relative_pose import (
     SLIDE,
     Frames,
     RelativePose,
+    counted,
     frames,
     relative_poses,
     value_and_rate,
 )
 from zwang.mechanism.resolution import Ends, coordinate_named, require_joint, resolve_joints
 from zwang.mechanism.schema import Joint
+from zwang.mechanism.turns import Turns
 
 SLIDING = ("m/s",)
 """Rows of velocities, of rolling and of a knife edge, are sliding velocities."""
@@ -60,9 +63,12 @@ class JointConstraints:
         parameters: names of parameters that a formula may use with its own variables.
         poses: `(q, p)` → the bodies' own coordinates or rigid motions, as `frames` takes them; q
             itself by default.
+        own: ends → the entry of q that is their coordinate, if one is.
+        coordinates: number of coordinates of the bodies; those of the rough start by default.
 
     Attributes:
         frames: `(q, p)` → where all points are.
+        turns: angles whose whole turns are counted.
 
     Raises:
         PartError: for a joint that makes no sense, naming it.
@@ -74,10 +80,17 @@ class JointConstraints:
         geometry: Geometry,
         parameters: tuple[str, ...],
         poses: Callable = lambda q, p: q,
+        own: Callable[[Ends], int | None] = lambda ends: None,
+        coordinates: int | None = None,
     ):
         self.joints, self.geometry, self.parameters = joints, geometry, parameters
         self.frames = PointFrames(geometry.carrier, poses)
         self.ends = resolve_joints(joints, geometry, parameters)
+        self.turns = Turns(geometry, own, coordinates)
+        for name, joint in joints.items():
+            if self._counts_turns(name):
+                for other, ends in zip(joint.joints or (), self.coupled(name), strict=True):
+                    self.turns.count(ends, other)
 
     def kind(self, name: str) -> JointKind:
         """The kind of a joint."""
@@ -106,39 +119,62 @@ class JointConstraints:
 
     def coordinate(self, ends: Ends) -> Callable:
         """`(q, p)` → the coordinate of one pair of points."""
+        x, entry = self.up_to_turns(ends), self.turns.entry(ends)
+        return x if entry is None else lambda q, p: counted(x(q, p), q[entry])
+
+    def up_to_turns(self, ends: Ends) -> Callable:
+        """`(q, p)` → the coordinate of one pair of points, in space an angle between −π and π."""
         a, b, value = np.array([ends.a]), np.array([ends.b]), ends.coordinate.value
         frames = self.frames
         return lambda q, p: value(_first(relative_poses(frames(q, p), a, b)))
 
+    def coupled(self, name: str) -> list[Ends]:
+        """The points and coordinates that a coupling couples."""
+        coupled = self.joints[name].joints
+        assert coupled is not None
+        # a follower may slide or turn: its own joint knows
+        return [
+            dataclasses.replace(ends, coordinate=x or self.kind(other).coordinate or SLIDE)
+            for x, other, ends in zip(
+                self.kind(name).couples or (), coupled, self.ends[name], strict=True
+            )
+        ]
+
+    def _counts_turns(self, name: str) -> bool:
+        """Whether the equation of a coupling in space does not repeat after whole turns."""
+        kind, joint = self.kind(name), self.joints[name]
+        if kind.couples is None or self.geometry.d == 2:
+            return False
+        return bool(kind.formulas) or not all(x == round(x) for x in joint.ratio or ())
+
     # --- options
 
-    def option_values(self, q: np.ndarray, points: dict) -> dict[str, np.ndarray]:
-        """Numbers of the joints of each kind, shape (joints, entries); those that may be left out
-        and are not given are taken as at q.
+    def option_values(self, joints: Mapping[str, Joint], q, points: dict) -> dict[str, Any]:
+        """Numbers of joints like these, of each kind, shape (joints, entries); those that may be
+        left out and are not given are taken as at q. By NumPy on the host, or traced.
         """
         found = {}
         for kind in JOINT_KINDS.values():
             names = self._named(kind)
             if names and kind.numbers:
-                found[kind.name] = np.array([self._numbers(n, kind, q, points) for n in names])
+                found[kind.name] = xp.stack(
+                    [self._numbers(n, joints[n], kind, q, points) for n in names]
+                )
         return found
 
-    def _numbers(self, name: str, kind: JointKind, q, points: dict) -> np.ndarray:
-        joint = self.joints[name]
+    def _numbers(self, name: str, joint: Joint, kind: JointKind, q, points: dict):
         values = {option.name: getattr(joint, option.name) for option in kind.numbers}
         for option in kind.numbers:
-            # NumPy values at the rough start, so that the model's parameters stay plain numbers
             if values[option.name] is None:
                 assert option.as_drawn is not None
-                # on the host: each operation of JAX's would compile a program of its own
-                with on_host():
-                    poses = [
-                        _first(self._poses([name], i)(q, points))
-                        for i in range(len(self.ends[name]))
-                    ]
-                    drawn = option.as_drawn(*self._arguments(name, kind)(*poses), values)
-                values[option.name] = float(drawn)
-        return np.hstack([values[option.name] for option in kind.numbers])
+                poses = [
+                    _first(self._poses([name], i)(q, points)) for i in range(len(self.ends[name]))
+                ]
+                drawn = option.as_drawn(*self._arguments(name, kind)(*poses), values)
+                values[option.name] = drawn
+        return xp.concatenate(
+            [xp.atleast_1d(xp.asarray(values[x.name], float)) for x in kind.numbers]
+        )
 
     # --- constraints
 
@@ -160,8 +196,11 @@ class JointConstraints:
             names = [name for name in self._named(kind) if name not in without]
             if kind.formulas:
                 found += [x for name in names for x in self._with_formula(name, kind, rate)]
-            elif names:
-                found += self._of_one_kind(kind, names, rate, any(n in keep for n in names))
+                continue
+            many = [name for name in names if not self._counts_turns(name)]
+            if many:
+                found += self._of_one_kind(kind, many, rate, any(n in keep for n in many))
+            found += [self._by_turns(name, kind) for name in names if name not in many]
         return found
 
     def kept_rows(
@@ -193,14 +232,21 @@ class JointConstraints:
         """Relative poses → what the equations take: a coupling takes a coordinate of each."""
         if kind.couples is None:
             return lambda *poses: poses
-        coupled = self.joints[name].joints
-        assert coupled is not None
-        # a follower may slide or turn: its own joint knows
-        chosen = [
-            coordinate or self.kind(other).coordinate or SLIDE
-            for coordinate, other in zip(kind.couples, coupled, strict=True)
-        ]
+        chosen = [x.coordinate for x in self.coupled(name)]
         return lambda *poses: tuple(x.value(pose) for x, pose in zip(chosen, poses, strict=True))
+
+    def _by_turns(self, name: str, kind: JointKind) -> AbstractConstraint:
+        """A coupling of counted angles in space, by the equation of the plane."""
+        equations, index = kind.plane, self._named(kind).index(name)
+        assert equations is not None and equations.position is not None
+        residual = equations.position
+        coordinates = [self.coordinate(x) for x in self.coupled(name)]
+
+        def phi(q, t, p):
+            options = kind.named(p["sizes"][kind.name][index])
+            return residual(*(x(q, p) for x in coordinates), options)
+
+        return Holonomic(phi, name=name, unit=equations.units)
 
     def _of_one_kind(
         self, kind: JointKind, names: list[str], rate: Callable, projected: bool
@@ -246,7 +292,8 @@ class JointConstraints:
         equations, found = self._equations(kind), []
         residual, slip = equations.position, equations.velocity
         poses = [self._poses([name], i) for i in range(len(self.ends[name]))]
-        arguments, index = self._arguments(name, kind), self._named(kind).index(name)
+        index = self._named(kind).index(name)
+        coordinates = [self.coordinate(x) for x in self.coupled(name)] if kind.couples else None
         # two formulas are two functions, which cannot share one vmap
         formulas = {
             x.name: Expression(str(getattr(self.joints[name], x.name))) for x in kind.formulas
@@ -259,7 +306,9 @@ class JointConstraints:
 
         def phi(q, t, p):
             assert residual is not None
-            return residual(*arguments(*(_first(x(q, p)) for x in poses)), options(p))
+            if coordinates is not None:
+                return residual(*(x(q, p) for x in coordinates), options(p))
+            return residual(*(_first(x(q, p)) for x in poses), options(p))
 
         def psi(q, v, t, p):
             assert slip is not None

@@ -33,11 +33,7 @@ def is_nonzero(value, d: int) -> str | None:
 
 
 def is_ratio(value, d: int) -> str | None:
-    """The sentence that refuses radii or numbers of teeth, or None; in space, where angles are
-    known up to whole turns, only whole numbers of teeth close after a turn.
-    """
-    if d == 3 and any(x == 0 or x != round(x) for x in value if np.isfinite(x)):
-        return f"is {value}, expected whole numbers of teeth."
+    """The sentence that refuses radii or numbers of teeth, or None."""
     return is_finite(value, d) or (f"is {value}, expected no zero." if 0.0 in value else None)
 
 
@@ -132,6 +128,8 @@ class JointEquations:
         freedoms: the joint coordinates; with a twist for each degree of freedom that the joint
             leaves, the joint can carry a body in a tree.
         example: where the rows vanish, with the options of `JointKind.example`.
+        holds: in space, what the rows hold up to half a turn, as sines vanish there as well: the
+            z "axis", or the whole "attitude"; the assembly holds the rest.
     """
 
     removes: int
@@ -140,6 +138,7 @@ class JointEquations:
     units: tuple[str, ...] = ()
     freedoms: tuple[Freedom, ...] = ()
     example: Example = Example()
+    holds: Literal["axis", "attitude"] | None = None
 
     def twists(self, frame: np.ndarray) -> dict[str, np.ndarray]:
         """The joint's twists by the ending of its coordinates' names, for the shared frame."""

@@ -70,12 +70,8 @@ def _placed(frames, body_state, params, still, q) -> Placed:
 
 def same_numbers(x, y) -> bool:
     """Whether two trees of parameters hold the same numbers."""
-    return _alike(x, y) and jax.tree.all(jax.tree.map(np.array_equal, x, y))
-
-
-def _alike(x, y) -> bool:
-    """Whether two trees of parameters have the same names and shapes."""
-    return jax.tree.map(np.shape, x) == jax.tree.map(np.shape, y)
+    alike = jax.tree.map(np.shape, x) == jax.tree.map(np.shape, y)
+    return alike and jax.tree.all(jax.tree.map(np.array_equal, x, y))
 
 
 PARTS: dict[str, type] = {
@@ -267,20 +263,24 @@ class Mechanism:
         """
         model = self.model.with_params(params)
         compiled = copy.copy(self.compiled)
-        vars(compiled).update(params=model.params, model=model)
+        found = model.parameters()
+        with on_host():
+            geometry = compiled.derived.geometry(found["parameters"])
+        vars(compiled).update(params=found, model=model, geometry=geometry)
         other = copy.copy(self)
         vars(other).pop("maximal", None)
         vars(other)["compiled"] = compiled
         if self.coordinates == "joint":
-            known = self.maximal.params
-            alike = {n: x for n, x in params.items() if n in known and _alike(x, known[n])}
-            vars(other)["maximal"] = self.maximal.with_params(alike)
+            tree = self.compiled.tree
+            assert tree is not None
+            of_bodies = tree.of_bodies(found, self.maximal.params)
+            vars(other)["maximal"] = self.maximal.with_params(of_bodies)
         return other
 
     def of_run(self, run: Run) -> Mechanism:
-        """The mechanism with the parameters of a run."""
+        """The mechanism with the parameters of a run, whose model may have more of its own."""
         given, own = run.flow.dynamics.p, self.params
-        changed = {name: x for name, x in given.items() if not same_numbers(x, own[name])}
+        changed = {n: given[n] for n in own if n in given and not same_numbers(given[n], own[n])}
         return self.with_params(changed) if changed else self
 
     @property
@@ -305,8 +305,9 @@ class Mechanism:
     def placed(self, q) -> Placed:
         """Where points and bodies are in many configurations, shape (n, nq), on the host."""
         made, q = self.compiled, np.asarray(q, float)
-        tree, places = made.tree, q  # without a tree q are those of the bodies
-        still = None if tree is None else np.zeros(self.model.system.nv)
+        # without a tree the first ones of q are those of the bodies
+        tree, places = made.tree, q[:, : made.joints.turns.bodies]
+        still = None if tree is None else np.zeros(tree.tree.branching.nv)
         if tree is not None and len(q) > MOST_PLACED_BY_NUMPY:
             return mapped(_placed, (made.joints.frames, made.body_state, self.params, still), q)
         params = jax.tree.map(np.asarray, self.params)

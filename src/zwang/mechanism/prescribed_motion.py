@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import jax.numpy as jnp
+
 from zwang.equations.constraint import AbstractConstraint, Holonomic, Nonholonomic
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.joint_constraints import JointConstraints
@@ -28,8 +30,10 @@ def following(
         rate: `(q, v, t, p)` → q̇ for a rate that is asked for; None for a value.
     """
     x = joints.coordinate(ends)
-    # in space an angle is known up to whole turns only
-    turning = joints.geometry.d == 3 and ends.coordinate.angular
+    # in space an angle whose turns are not counted is known up to these
+    turning = (
+        joints.geometry.d == 3 and ends.coordinate.angular and joints.turns.entry(ends) is None
+    )
 
     def phi(q, t, p):
         error = x(q, p) - asked(t, p)
@@ -55,9 +59,37 @@ def drive_constraint(
     """
     where = ("drives", name)
     ends = joints.of(drive.joint, drive.coordinate, where)
+    which, asked = _asked(drive, joints, where)
+    return following(name, joints, ends, asked, rate if which == "rate" else None)
+
+
+def still_drive(
+    name: str, drive: Drive, joints: JointConstraints, time: float = 0.0
+) -> AbstractConstraint | None:
+    """A drive of a coordinate as it stands at an instant, without its motion; None for a drive of a
+    rate, which leaves every position.
+    """
+    where = ("drives", name)
+    which, asked = _asked(drive, joints, where)
+    if which == "rate":
+        return None
+    ends = joints.of(drive.joint, drive.coordinate, where)
+    return following(name, joints, ends, lambda t, p: asked(jnp.asarray(time), p), None)
+
+
+def driven(drive: Drive, joints: JointConstraints, params: dict) -> dict[str, float]:
+    """The value and the rate that a drive has at t = 0, as far as it gives them."""
+    which, asked = _asked(drive, joints, ())
+    if which == "rate":
+        return {"rate": float(asked(0.0, params))}
+    value, rate = value_and_rate(lambda t: asked(t, params), jnp.zeros(()), jnp.ones(()))
+    return {"value": float(value), "rate": float(rate)}
+
+
+def _asked(drive: Drive, joints: JointConstraints, where) -> tuple[str, Callable]:
+    """Whether a drive gives a value or a rate, and which, `(t, p)` → number."""
     if (drive.value is None) == (drive.rate is None):
         raise PartError(where, "expected either value or rate.")
     which = "value" if drive.rate is None else "rate"
     given = checked_formula(getattr(drive, which), ("t", *joints.parameters), (*where, which))
-    asked = lambda t, p: given.traced({**p["parameters"], "t": t})
-    return following(name, joints, ends, asked, rate if which == "rate" else None)
+    return which, lambda t, p: given.traced({**p["parameters"], "t": t})

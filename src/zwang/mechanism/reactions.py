@@ -33,7 +33,7 @@ from zwang.dynamics.motion import Motion
 from zwang.equations.state import host_state
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.joint_constraints import RATES
-from zwang.mechanism.mechanism import Mechanism, same_numbers
+from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import Frames
 from zwang.mechanism.tree import SpanningTree
@@ -91,10 +91,9 @@ def reactions(
     the multiplier of its row, which is the force conjugate to its coordinate.
 
     Raises:
-        PartError: as there; for a run in joint coordinates with another `inertia`, which has
-            another form in the coordinates of the bodies, in which forces are found.
+        PartError: as there.
     """
-    mechanism, seen = _made_as(mechanism, run), run.observation
+    mechanism, seen = mechanism.of_run(run), run.observation
     control = None if seen.control is None else seen.control.u
     # a coupling of two joints exerts no force of its own between two bodies
     found = shares(mechanism, run.q, run.v, run.t, seen.motion, control)
@@ -116,22 +115,6 @@ def reactions(
             effort=multipliers[:, rows[name]][:, 0],
             unit="N m" if ends.coordinate.angular else "N",
         )
-    return made
-
-
-def _made_as(mechanism: Mechanism, run: Run) -> Mechanism:
-    """The mechanism with the parameters of a run, which its bodies must know, too."""
-    made = mechanism.of_run(run)
-    if made is mechanism or mechanism.coordinates == "maximal":
-        return made
-    for name, x in made.params.items():
-        changed = not same_numbers(x, mechanism.params[name])
-        if changed and not same_numbers(x, made.maximal.params.get(name, {})):
-            raise PartError(
-                (),
-                f"{mechanism.name}: {name!r} was changed for a run in joint coordinates; give it "
-                "to the mechanism itself, or the forces in its joints are not known.",
-            )
     return made
 
 
@@ -168,6 +151,7 @@ def reaction(
     _check(mechanism, axes, on)
     q = np.asarray(q, float)
     at = mechanism.placed(q.reshape(-1, q.shape[-1])).points
+    q = q[..., : mechanism.compiled.joints.turns.bodies]
     return _reaction(mechanism, at, q, by_constraint, joint, axes, on)
 
 
@@ -245,7 +229,7 @@ def shares(mechanism: Mechanism, q, v, t, motion: Motion, control=None) -> Share
     controls = np.zeros((n, 0)) if control is None else rows(control)
     if mechanism.coordinates == "maximal":
         found = Shares(
-            np.asarray(many[0]),
+            np.asarray(many[0])[:, : mechanism.compiled.joints.turns.bodies],
             {k: np.reshape(x, (n, -1)) for k, x in motion.by_constraint.items()},
         )
     else:
@@ -260,7 +244,7 @@ def _at_bodies(
     q, v, acceleration, multipliers = states
     m, tree = mechanism.maximal, mechanism.compiled.tree
     assert tree is not None
-    bodies = _program(_bodies_of(mechanism), mechanism.model.params, q, v, t, acceleration)
+    bodies = _program(_bodies_of(mechanism), mechanism.params, q, v, t, acceleration)
     Q, V, a = (np.stack(x) for x in zip(*map(bodies, q, v, t, acceleration), strict=True))
     # the program that assembled the mechanism in the coordinates of its bodies
     dynamics = m.model.dynamics().standing
@@ -277,10 +261,11 @@ def _at_bodies(
     missing = inertial - F - sum(made.values())
     if m.compiled.servo is not None:
         actuation = m.compiled.servo.actuation_matrix
-        matrix = _program(lambda p, q, t: actuation(q, t, p), m.model.params, Q, t)
+        matrix = _program(lambda p, q, t: actuation(q, t, p), m.params, Q, t)
         effort = [matrix(*x) @ u for *x, u in zip(Q, t, controls, strict=True)]
         missing -= np.stack(effort)
     with on_host():
+        Q = Q[:, : m.compiled.joints.turns.bodies]
         carried = [_carried(tree, x, force, m.d) for x, force in zip(Q, missing, strict=True)]
     made |= {name: np.stack([x[name] for x in carried]) for name in carried[0]}
     return Shares(Q, made)
@@ -298,10 +283,15 @@ def _bodies_of(mechanism: Mechanism) -> Callable:
     system, tree = mechanism.model.system, mechanism.compiled.tree
     assert tree is not None
 
+    # angles that the bodies' coordinates count, too
+    added = mechanism.maximal.compiled.joints.turns.added.values()
+    turned = [mechanism.compiled.joints.coordinate(ends) for ends in added]
+
     def bodies(p, q, v, t, acceleration):
         state = lambda q, v: tree.body_state(q, v, p)
         (Q, V), (_, a) = jax.jvp(state, (q, v), (system.rate(q, v, t, p), acceleration))
-        return Q, V, a
+        angles = [x(q, p) for x in turned]
+        return xp.concatenate([Q, xp.asarray(angles, float)]), V, a
 
     return bodies
 

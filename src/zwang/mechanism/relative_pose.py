@@ -24,6 +24,8 @@ from zwang.bodies.rotation import IDENTITY, rotation_matrix
 HALF_TURN = 1e-6
 """Twice the cosine of half an angle below which it counts as half a turn, at which no axis
 differs from its opposite."""
+SERIES = 1e-4
+"""Squared sine of an angle below which θ / sin θ is summed as a series of four terms."""
 
 
 class RelativePose(NamedTuple):
@@ -110,12 +112,25 @@ def distance(pose: RelativePose):
 
 
 def relative_pose_coordinates(pose: RelativePose):
-    """All coordinates of a relative pose: displacement, and the angle or the sines of the rotation
-    about the axes, shape (3,) or (6,).
+    """All coordinates of a relative pose: displacement, and the angle or the rotation vector, shape
+    (3,) or (6,).
     """
     if in_plane(pose):
         return xp.append(pose.displacement, pose.rotation)
-    return xp.concatenate([pose.displacement, rotation_sines(pose.rotation)])
+    return xp.concatenate([pose.displacement, rotation_vector(pose.rotation)])
+
+
+def rotation_vector(rotation: Float[Array, "3 3"]) -> Float[Array, " 3"]:
+    """Rotation axis times the angle, between 0 and π: the logarithm of a rotation matrix. It jumps
+    at half a turn, where the axis may as well point the other way.
+    """
+    sines = rotation_sines(rotation)
+    square, cosine = sines @ sines, (xp.trace(rotation) - 1) / 2
+    small = (square < SERIES) & (cosine > 0)
+    sine = xp.sqrt(xp.where(small | (square == 0), 1.0, square))
+    # θ / sin θ, by its series where the angle is small: exact to round-off, and so is its slope
+    near = 1 + square / 6 + 3 * square**2 / 40 + 5 * square**3 / 112
+    return sines * xp.where(small, near, xp.arctan2(sine, cosine) / sine)
 
 
 def rotation_sines(rotation: Float[Array, "3 3"]) -> Float[Array, " 3"]:
@@ -146,6 +161,11 @@ def axes_parallel(rotation: Float[Array, "3 3"]) -> Float[Array, " 2"]:
 def wrapped(x):
     """An angle, whole turns taken off; its derivative is 1 also over a box that holds the jump."""
     return x - 2 * np.pi * xp.floor(x / (2 * np.pi) + 0.5)
+
+
+def counted(x, theta):
+    """An angle known up to whole turns, with the turns of one that is near it; as smooth as x."""
+    return theta + wrapped(x - theta)
 
 
 def value_and_rate(function: Callable, q, rate) -> tuple:

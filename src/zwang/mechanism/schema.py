@@ -35,8 +35,9 @@ class Point:
 
 @dataclasses.dataclass(frozen=True)
 class Link:
-    """A body with named points. `center` is its center of mass; with a `length`, `start` and `end`
-    lie half of it to both sides along its x axis.
+    """A body with named points, which are measured from its center of mass in its own axes.
+    `center` is that center; with a `length`, `start` and `end` lie half of it to both sides along
+    the x axis.
 
     Attributes:
         mass: [kg]; 0 for a massless link, whose motion joints must determine.
@@ -47,7 +48,7 @@ class Link:
             space of a cylinder along x (both); without mass none.
         length: [m].
         radius: [m]; in the plane a body with a radius alone is drawn as a disk.
-        points: places by name, (x, y) or (x, y, z) [m], or a `Point`.
+        points: places by name from the center of mass, (x, y) or (x, y, z) [m], or a `Point`.
         at: rough place of the center of mass at the start [m].
         angle: rough angle at the start [rad], in the plane.
         turn: rough attitude at the start as a rotation vector [rad], in space.
@@ -176,7 +177,8 @@ class Bushing:
     Attributes:
         between: two points.
         stiffness: along and about the axes: (x, y, angle) in the plane, (x, y, z, about x, y, z) in
-            space, where the turning is measured by its sine [N/m, N·m/rad].
+            space, where the turning is measured by the rotation vector, up to half a turn [N/m,
+            N·m/rad].
         damping: likewise [N·s/m, N·m·s/rad].
     """
 

@@ -13,8 +13,8 @@ from typing import Any
 from zwang.errors import ModelError
 from zwang.files import is_file, read_text
 from zwang.files.toml import TomlError, parsed_toml
-from zwang.mechanism.expression import CONSTANTS, FUNCTIONS, Expression
-from zwang.mechanism.field_types import PartError
+from zwang.mechanism.expression import CONSTANTS, FUNCTIONS
+from zwang.mechanism.field_types import PartError, evaluated
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.mistakes import MistakesError, explained, of_the_form_given
 from zwang.provenance import Source, remember
@@ -24,6 +24,21 @@ _HEADER, _KEY = (
     re.compile(r"^\s*\[+\s*([^\]]+?)\s*\]+"),
     re.compile(r"^\s*((?:[\w-]+|\"[^\"]*\")(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"))*)\s*="),
 )
+
+_OTHERS = {
+    "m": ("nm", "um", "µm", "μm", "mm", "cm", "dm", "km", "inch", "inches", "ft"),
+    "rad": ("deg", "°", "degree", "degrees", "mrad", "rev"),
+    "kg": ("g", "mg", "t", "lb", "lbs"),
+    "N": ("mN", "kN", "MN", "kgf", "lbf"),
+    "Pa": ("kPa", "MPa", "GPa", "bar", "psi"),
+    "s": ("ms", "us", "µs", "μs", "min", "h"),
+    "J": ("kJ", "mJ", "MJ"),
+    "W": ("kW", "mW", "MW"),
+    "rad/s": ("rpm",),
+    "1": ("%",),
+}
+NOT_SI = {word: unit for unit, words in _OTHERS.items() for word in words}
+"""Units that are no SI units without a prefix, and which is."""
 
 
 def read(path: Path | str, **settings: float) -> Mechanism:
@@ -95,15 +110,32 @@ def parameter_values(content: Mapping[str, Any], settings: Mapping[str, float]) 
         if isinstance(given, dict):
             if "value" not in given or given.keys() - {"value", "unit", "meaning"}:
                 raise PartError(where, "expected value, unit and meaning.")
+            _refuse_unit(str(given.get("unit", "")), where)
             given = given["value"]
         given = settings.get(name, given)
         if isinstance(given, bool) or not isinstance(given, (int, float, str)):
             raise PartError(where, "expected a number or a formula.")
         try:
-            values[name] = Expression(str(given)).value(values)
+            values[name] = evaluated(str(given), values)
         except ModelError as error:
             raise PartError(where, str(error)) from None
     return values
+
+
+def _refuse_unit(unit: str, where: tuple[str, ...]) -> None:
+    """Refuse a unit in which the value would have to be converted.
+
+    Raises:
+        PartError: with the SI unit.
+    """
+    for word in re.findall(r"[^\W\d_]+|[°%]", unit):
+        if word in NOT_SI:
+            raise PartError(
+                where,
+                f"has the unit {unit!r}, but numbers are taken as they stand, in SI units and "
+                f"radians; give the value in {NOT_SI[word]} and the unit accordingly"
+                + (", as with 60*deg." if word in ("deg", "°") else "."),
+            )
 
 
 def _find_meshes(content: Mapping[str, Any], folder: Path) -> None:

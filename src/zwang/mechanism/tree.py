@@ -20,15 +20,20 @@ from jaxtyping import Array
 from zwang.arithmetic import on_host, xp
 from zwang.bodies import BodyTree, Branch, ball, prismatic, revolute
 from zwang.bodies.rotation import quaternion, rotation_matrix
-from zwang.bodies.screws.twist import motion
+from zwang.bodies.screws.twist import inverse, motion
 from zwang.bodies.tree.free_system import TreeEquations
 from zwang.equations.state import State
+from zwang.errors import ModelError
 from zwang.mechanism.geometry import Geometry
 from zwang.mechanism.joint_kind import JointEquations
 from zwang.mechanism.loop_rows import ClosedChain
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import RelativePose, frames, relative_poses
+from zwang.mechanism.resolution import Ends
 from zwang.mechanism.schema import Joint
+
+PRODUCTS = 1e-12
+"""Products of inertia beside the largest entry of all up to which axes are principal."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,9 +93,6 @@ class SpanningTree:
     ):
         self.joints, self.ends, self.geometry = joints, ends, geometry
         self.carriers = self._spanned()
-        self._points = np.array(
-            [_motion(o, a) for o, a in zip(geometry.offset, geometry.orientation, strict=True)]
-        )
         self._build = build
         # the tree orders bodies from the root outwards, the mechanism as they were declared
         order = {self.geometry.bodies[by.body].name: i for i, by in enumerate(self.carriers)}
@@ -99,7 +101,8 @@ class SpanningTree:
     @cached_property
     def tree(self) -> BodyTree:
         """The bodies in joint coordinates."""
-        return self._build(self.branches)
+        with on_host():
+            return self._build(self.branches)
 
     @cached_property
     def poses(self) -> TreePoses:
@@ -168,16 +171,36 @@ class SpanningTree:
     @cached_property
     def branches(self) -> list[Branch]:
         """The bodies at q = 0 with the joints that carry them."""
-        home, made = {len(self.geometry.bodies): np.eye(4)}, []
+        with on_host():
+            return self._branches(self.geometry)
+
+    def numbers(self, geometry: Geometry) -> dict[str, Any]:
+        """What the functions of the tree take of bodies and points like these, as `BodyTree` has
+        it; by NumPy on the host, or traced.
+        """
+        branches = self._branches(geometry)
+        twists = [twist for b in branches for twist in b.joints.values()]
+        return {
+            "mass": xp.stack([xp.asarray(b.mass, float) for b in branches]),
+            "center": xp.stack([b.center for b in branches]),
+            "inertia": xp.stack([b.inertia for b in branches]),
+            "frame": xp.stack([b.frame for b in branches]),
+            "twist": xp.concatenate([x.reshape(-1, 6) for x in twists]),
+        }
+
+    def _branches(self, geometry: Geometry) -> list[Branch]:
+        home: dict[int, Any] = {len(geometry.bodies): np.eye(4)}
+        made = []
+        points = _points(geometry)
         for by in self.carriers:
-            body = self.geometry.bodies[by.body]
-            home[by.body], twists = self._carried(by, home)
+            body = geometry.bodies[by.body]
+            home[by.body], twists = self._carried(by, home, points)
             # a number is the moment about the normal of a plane, a vector the diagonal in body axes
-            at, inertia = home[by.body], np.asarray(body.inertia, float)
+            at, inertia = home[by.body], xp.asarray(body.inertia, float)
             inertia = (
-                np.diag([0.0, 0.0, float(inertia)])
+                inertia * xp.asarray(np.diag([0.0, 0.0, 1.0]))
                 if inertia.ndim == 0
-                else np.diag(inertia)
+                else xp.diag(inertia)
                 if inertia.ndim == 1
                 else inertia
             )
@@ -207,11 +230,11 @@ class SpanningTree:
         def above(body: int) -> list[int]:
             return [body, *above(parent[body])] if body in parent else []
 
+        with on_host():
+            points = _points(self.geometry)
         bodies = [int(self.geometry.carrier[i]) for i in self.ends[name]]
         homes = [branch[b].frame if b in branch else np.eye(4) for b in bodies]
-        first, second = (
-            home @ self._points[i] for home, i in zip(homes, self.ends[name], strict=True)
-        )
+        first, second = (home @ points[i] for home, i in zip(homes, self.ends[name], strict=True))
         between = set(above(bodies[0])) ^ set(above(bodies[1]))
         carried = [x for b, x in branch.items() if b in between]
         return ClosedChain(
@@ -223,7 +246,7 @@ class SpanningTree:
             np.array([b.center for b in carried]).reshape(-1, 3),
         )
 
-    def _carried(self, by: Carrier, home: dict) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    def _carried(self, by: Carrier, home: dict, points: list) -> tuple[Any, dict[str, Any]]:
         """A body's place at q = 0 and the twists that carry it, by name."""
         if by.joint is None:
             body = self.geometry.bodies[by.body].name
@@ -236,8 +259,7 @@ class SpanningTree:
                 f"{body}.angle" if self.geometry.d == 2 else f"{body}.turn": self._free_turn(),
             }
         near, far = (
-            self._points[i]
-            for i in (self.ends[by.joint][::-1] if by.reverse else self.ends[by.joint])
+            points[i] for i in (self.ends[by.joint][::-1] if by.reverse else self.ends[by.joint])
         )
         at = home[by.parent] @ near
         twists = self._equations(by.joint).twists(at)
@@ -245,21 +267,67 @@ class SpanningTree:
             # a ball joint keeps its twists: its quaternion is turned round instead
             twists = {name: x if x.ndim == 2 else -x for name, x in reversed(twists.items())}
         # where the two points of the joint coincide with their axes, its coordinates are zero
-        return at @ np.linalg.inv(far), {f"{by.joint}{name}": x for name, x in twists.items()}
+        return at @ inverse(far), {f"{by.joint}{name}": x for name, x in twists.items()}
 
     def _free_turn(self) -> np.ndarray:
         return revolute([0.0, 0.0, 1.0]) if self.geometry.d == 2 else ball()
 
     # --- between the coordinates
 
-    def joint_state(self, state: State, points: dict) -> State:
-        """A state of all bodies in joint coordinates; what no joint of the tree allows is lost."""
+    def entry(self, ends: Ends) -> int | None:
+        """The entry of q that is a coordinate of two points, if a joint between them carries a body
+        by it.
+        """
+        for by in self.carriers:
+            if by.joint is None or self.ends[by.joint] != (ends.a, ends.b):
+                continue
+            for ending, freedom in self._equations(by.joint).endings().items():
+                if freedom.coordinate.name == ends.coordinate.name:
+                    return int(self.tree.coordinate(f"{by.joint}{ending}")[0])
+        return None
+
+    def of_bodies(self, params: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+        """Parameters in joint coordinates as those of the same mechanism in all coordinates of its
+        bodies.
+
+        Args:
+            params: of the functions of the tree.
+            own: of the same mechanism in maximal coordinates, which have the shapes.
+
+        Raises:
+            ModelError: for an inertia that has products in axes in which the bodies have none.
+        """
+        # which rows of loops are kept was decided in each coordinates on their own
+        found = {name: params[name] for name in own if name != "keep"}
+        R = np.asarray(params["frame"])[self.order, :3, :3]
+        tensor = np.swapaxes(R, 1, 2) @ np.asarray(params["inertia"])[self.order] @ R
+        moments = np.diagonal(tensor, axis1=1, axis2=2)
+        kept = {1: moments[:, 2], 2: moments, 3: tensor}[np.ndim(own["inertia"])]
+        beyond = tensor - moments[:, None] * np.eye(3)
+        if kept is moments and np.abs(beyond).max() > PRODUCTS * np.abs(tensor).max():
+            raise ModelError(
+                "the inertia of a body was given products in its own axes, where it was declared "
+                "by principal moments; declare it by six entries, xx, yy, zz, xy, xz, yz."
+            )
+        # a number that nobody changed stays what it is, to the last digit
+        inertia = np.asarray(own["inertia"])
+        close = np.isclose(kept, inertia, rtol=PRODUCTS, atol=0.0)
+        found["inertia"] = np.where(close, inertia, kept)
+        found["mass"] = np.asarray(params["mass"])[self.order]
+        found["gravity"] = np.asarray(params["gravity"])[: self.geometry.d]
+        return found
+
+    def joint_state(self, state: State, params: dict) -> State:
+        """A state of all bodies in joint coordinates; what no joint of the tree allows is lost.
+        `params` are the mechanism's.
+        """
         # NumPy's arrays do where JAX's are declared
-        tree, own, q = cast(Any, (self.tree, np.asarray(state.q), self.tree.home))
-        params, points = jax.tree.map(np.asarray, (tree.params, points))
+        at_bodies = np.asarray(state.q)[: len(self.geometry.q)]
+        tree, own, q = cast(Any, (self.tree, at_bodies, self.tree.home))
+        params = jax.tree.map(np.asarray, params)
         # by NumPy, as each operation on its own would be compiled
         with on_host():
-            at = frames(own, points, self.geometry.carrier)
+            at = frames(own, params, self.geometry.carrier)
             for by in self.carriers:
                 for name, value in self._read(by, own, at).items():
                     q[tree.coordinate(name)] = value
@@ -301,7 +369,8 @@ class SpanningTree:
         shape (nb, 6).
         """
         n, d = len(self.geometry.bodies), self.geometry.d
-        q, v = cast(Any, [np.asarray(x).reshape(n, -1) for x in (state.q, state.v)])
+        own = np.asarray(state.q)[: len(self.geometry.q)]
+        q, v = cast(Any, [np.asarray(x).reshape(n, -1) for x in (own, state.v)])
         place, speed, spin = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((n, 3))
         place[:, :d], speed[:, :d] = q[:, :d], v[:, :d]
         # a planar mechanism turns about the third axis alone
@@ -322,11 +391,17 @@ class SpanningTree:
         return xp.hstack([place, quaternion(R)]).ravel(), xp.hstack([speed, spin]).ravel()
 
 
-def _motion(offset: np.ndarray, orientation: np.ndarray) -> np.ndarray:
+def _points(geometry: Geometry) -> list:
+    """The points' frames on their bodies."""
+    return [_motion(o, a) for o, a in zip(geometry.offset, geometry.orientation, strict=True)]
+
+
+def _motion(offset, orientation):
     """A point's frame on its body as a rigid motion of space."""
     if np.ndim(orientation) < 2:
-        c, s = np.cos(orientation), np.sin(orientation)
-        orientation = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-        offset = np.array([*offset, 0.0])
-    with on_host():
-        return np.asarray(motion(*cast(Any, (np.asarray(orientation), np.asarray(offset)))))
+        c, s, zero = xp.cos(orientation), xp.sin(orientation), xp.zeros(())
+        orientation = xp.stack(
+            [xp.stack([c, -s, zero]), xp.stack([s, c, zero]), xp.asarray([0.0, 0.0, 1.0])]
+        )
+        offset = xp.append(offset, 0.0)
+    return motion(orientation, offset)

@@ -14,7 +14,8 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.arithmetic import xp
+from zwang.arithmetic import on_host, traced, xp
+from zwang.arrays import is_concrete
 from zwang.errors import ModelError
 
 
@@ -28,9 +29,10 @@ def revolute(axis, point=(0.0, 0.0, 0.0)) -> np.ndarray:
     Raises:
         ModelError: for an axis without direction.
     """
-    w = _direction(axis, "axis of a revolute joint")
-    # no −0
-    return np.concatenate([-np.cross(w, _vector(point, "point of a revolute joint")), w]) + 0.0
+    with _home(axis, point):
+        w = _direction(axis, "axis of a revolute joint")
+        # no −0
+        return xp.concatenate([-xp.cross(w, _vector(point, "point of a revolute joint")), w]) + 0.0
 
 
 def prismatic(direction) -> np.ndarray:
@@ -42,7 +44,9 @@ def prismatic(direction) -> np.ndarray:
     Raises:
         ModelError: for a direction of length zero.
     """
-    return np.concatenate([_direction(direction, "direction of a prismatic joint"), np.zeros(3)])
+    with _home(direction):
+        way = _direction(direction, "direction of a prismatic joint")
+        return xp.concatenate([way, np.zeros(3)])
 
 
 def hat(w: Float[Array, "... 3"]) -> Float[Array, "... 3 3"]:
@@ -93,10 +97,15 @@ def bracket(a: Float[Array, "... 6"], b: Float[Array, "... 6"]) -> Float[Array, 
     return xp.concatenate([xp.cross(wa, vb) - xp.cross(wb, va), xp.cross(wa, wb)], axis=-1)
 
 
+def _home(*given):
+    """Where twists are computed: on the host, unless they are traced."""
+    return on_host() if is_concrete(given) else traced()
+
+
 def _direction(given, what: str) -> np.ndarray:
     vector = _vector(given, what)
-    length = np.linalg.norm(vector)
-    if not length > 0:
+    length = xp.linalg.norm(vector)
+    if is_concrete(length) and not length > 0:
         raise ModelError(
             f"the {what} is {vector.tolist()}, which has no direction; give a vector other than "
             "zero."
@@ -105,7 +114,8 @@ def _direction(given, what: str) -> np.ndarray:
 
 
 def _vector(given, what: str) -> np.ndarray:
-    vector = np.asarray(given, float)
-    if vector.shape != (3,) or not np.isfinite(vector).all():
+    vector = xp.asarray(given, float)
+    known = is_concrete(vector)
+    if vector.shape != (3,) or (known and not np.isfinite(vector).all()):
         raise ModelError(f"the {what} is {given!r}, expected three finite numbers.")
     return vector

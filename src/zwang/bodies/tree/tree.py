@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from zwang.arrays import is_concrete
 from zwang.bodies.body import by_name, entries_of, entry, stacked
 from zwang.bodies.screws.twist import motion, revolute
 from zwang.bodies.tree import equations
@@ -21,7 +23,7 @@ from zwang.errors import ModelError
 BALL_COORDINATES, BALL_VELOCITIES = ("qw", "qx", "qy", "qz"), ("wx", "wy", "wz")
 
 
-def ball(center=(0.0, 0.0, 0.0), axes=None) -> np.ndarray:
+def ball(center=(0.0, 0.0, 0.0), axes=None) -> Any:
     """Twists of a ball joint, shape (3, 6).
 
     Its coordinates are the unit quaternion by which the body is turned in `axes`, its velocities
@@ -31,8 +33,10 @@ def ball(center=(0.0, 0.0, 0.0), axes=None) -> np.ndarray:
         center: its center [m], shape (3,).
         axes: axes in the columns of a rotation matrix; the base's by default.
     """
-    axes = np.eye(3) if axes is None else np.asarray(axes, float)
-    return np.stack([revolute(axis, center) for axis in axes.T])
+    known = is_concrete((center, axes))
+    axes = np.eye(3) if axes is None else np.asarray(axes, float) if known else axes
+    made = [revolute(axis, center) for axis in axes.T]
+    return np.stack(made) if known else jnp.stack(made)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -27,6 +27,7 @@ JOINT = JointKind(
             rotation_chords(pose.rotation), pose.displacement[2]
         ),
         freedoms=(DISPLACEMENT_X, DISPLACEMENT_Y),
+        holds="attitude",
     ),
     symbol="slide",
     mark="square",

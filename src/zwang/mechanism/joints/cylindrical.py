@@ -14,6 +14,7 @@ JOINT = JointKind(
             [pose.displacement[:2], axes_parallel(pose.rotation)]
         ),
         freedoms=(ROTATION_ABOUT_Z, SLIDE_ALONG_Z),
+        holds="axis",
     ),
     coordinate=SLIDE,
     symbol="pin",

@@ -18,6 +18,7 @@ JOINT = JointKind(
         position=lambda pose, options: xp.concatenate(
             [pose.displacement, rotation_chords(pose.rotation)]
         ),
+        holds="attitude",
     ),
     symbol="block",
     formats={"sdf": ("fixed",), "urdf": ("fixed",), "mjcf equality": ("weld",)},

@@ -22,6 +22,7 @@ JOINT = JointKind(
             axes_parallel(pose.rotation), pose.displacement[2]
         ),
         freedoms=(DISPLACEMENT_X, DISPLACEMENT_Y, ROTATION_ABOUT_Z),
+        holds="axis",
     ),
     coordinate=ANGLE,
     symbol="contact",

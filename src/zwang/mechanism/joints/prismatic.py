@@ -20,6 +20,7 @@ JOINT = JointKind(
             [pose.displacement[:2], rotation_chords(pose.rotation)]
         ),
         freedoms=(SLIDE_ALONG_Z,),
+        holds="attitude",
     ),
     coordinate=SLIDE,
     symbol="slide",

@@ -20,6 +20,7 @@ JOINT = JointKind(
             [pose.displacement, axes_parallel(pose.rotation)]
         ),
         freedoms=(ROTATION_ABOUT_Z,),
+        holds="axis",
     ),
     coordinate=ANGLE,
     symbol="pin",

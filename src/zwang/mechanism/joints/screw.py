@@ -21,6 +21,7 @@ JOINT = JointKind(
         units=("m", "m", "rad", "rad", "rad"),
         position=position,
         freedoms=(Freedom(SLIDE),),
+        holds="axis",
     ),
     options=(
         Option(

@@ -32,6 +32,7 @@ JOINT = JointKind(
         units=("m", "m", "rad", "rad", "m"),
         position=position,
         freedoms=(Freedom(ANGLE), Freedom(SLIDE)),
+        holds="axis",
     ),
     options=(
         Option(

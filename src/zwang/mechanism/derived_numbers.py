@@ -1,0 +1,178 @@
+"""Numbers of a mechanism that follow from its other numbers: those that a file gives as formulas of
+its parameters, and in joint coordinates the twists and frames of the bodies, which follow from the
+places of the joints' points.
+
+A number that was itself given another value keeps that value.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from zwang.arithmetic import on_host, traced, xp
+from zwang.arrays import as_parameters, is_concrete
+from zwang.dynamics.model import AbstractParameterLayout
+from zwang.errors import ModelError
+from zwang.mechanism.field_types import FromFormula
+from zwang.mechanism.geometry import Geometry, geometry_of
+
+if TYPE_CHECKING:
+    from zwang.mechanism.compiler import CompiledMechanism
+
+Place = tuple[str, ...]
+
+
+def with_values(part: Any, values: Mapping[str, Any]) -> Any:
+    """A part of a mechanism whose formulas are evaluated at other parameters."""
+    if isinstance(part, FromFormula):
+        return part.expression.traced(values)
+    if isinstance(part, Mapping):
+        return {name: with_values(x, values) for name, x in part.items()}
+    if isinstance(part, tuple):
+        return tuple(with_values(x, values) for x in part)
+    if dataclasses.is_dataclass(part) and not isinstance(part, type) and formulas(part):
+        fields = {f.name: getattr(part, f.name) for f in dataclasses.fields(part)}
+        return dataclasses.replace(part, **with_values(fields, values))
+    return part
+
+
+def formulas(part: Any, where: Place = ()) -> dict[Place, FromFormula]:
+    """All formulas of a part by their places."""
+    if isinstance(part, FromFormula):
+        return {where: part}
+    if dataclasses.is_dataclass(part) and not isinstance(part, type):
+        part = {f.name: getattr(part, f.name) for f in dataclasses.fields(part)}
+    entries = part.items() if isinstance(part, Mapping) else ()
+    if isinstance(part, tuple):
+        entries = ((str(i), x) for i, x in enumerate(part))
+    return {k: x for name, e in entries for k, x in formulas(e, (*where, str(name))).items()}
+
+
+class DerivedNumbers(AbstractParameterLayout):
+    """A mechanism's parameters with the numbers that follow from them.
+
+    Args:
+        compiled: the mechanism.
+    """
+
+    with_control = True
+
+    def __init__(self, compiled: CompiledMechanism):
+        declared = compiled.declared
+        self._name, self._d = declared.name, declared.d
+        self._bodies, self._ground, self._joints = declared.bodies, declared.ground, declared.joints
+        self._springs, self._bushings = declared.springs, declared.bushings
+        self._gravity = compiled.gravity
+        self._parameters = declared.parameters
+        # the rough start is one of maximal coordinates, and so are phases taken from it
+        self._sizes = declared.maximal.compiled.joints.option_values
+        self._forces, self._tree = compiled.forces.numbers, compiled.tree
+        self._fixed = {
+            (name, where): x.expression.names
+            for name in ("servo", "actuators")
+            for where, x in formulas(getattr(declared, name)).items()
+        }
+        parts = (self._bodies, self._ground, self._joints, self._springs, self._bushings)
+        self._formulas = bool(formulas((*parts, self._gravity)))
+        self.declared: dict[str, Any] = {}
+        with on_host():
+            self.declared = self._numbers(dict(declared.parameters), {})
+            own = {**self.declared, "parameters": dict(declared.parameters)}
+            self.declared = jax.tree.map(lambda x: np.array(x, float), own)
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether any number follows from others."""
+        declared = bool(formulas(self._parameters)) or bool(self._fixed)
+        return self._formulas or declared or self._tree is not None
+
+    def geometry(self, values: Mapping[str, Any]) -> Geometry:
+        """Bodies and points at other parameters."""
+        bodies, ground = (with_values(x, values) for x in (self._bodies, self._ground))
+        return geometry_of(bodies, ground, self._d)
+
+    def packed(self, p):
+        """The parameters, and what follows from them."""
+        inputs = {name: p[name] for name in ("parameters", "offset", "orientation")}
+        if not is_concrete(inputs):
+            with traced():
+                return self._packed(p)
+        same = jax.tree.map(lambda x, own: np.array_equal(x, own), inputs, self._own(inputs))
+        if jax.tree.all(same):
+            return p
+        concrete = is_concrete(p)
+        with on_host() if concrete else traced():
+            found = self._packed(jax.tree.map(np.asarray, p) if concrete else p)
+        return as_parameters(found) if concrete else found
+
+    def _own(self, like: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: self.declared[name] for name in like}
+
+    def _packed(self, p: dict[str, Any]) -> dict[str, Any]:
+        values = self._parameter_values(p["parameters"])
+        self._refuse_fixed(values)
+        found = self._numbers(values, p) if self._formulas else {}
+        p = {**p, "parameters": values, **self._moved(p, found)}
+        if self._tree is None:
+            return p
+        # places and attitudes of points as they are now, whatever gave them
+        geometry = dataclasses.replace(
+            self.geometry(values), offset=p["offset"], orientation=p["orientation"]
+        )
+        return {**p, **self._moved(p, self._tree.numbers(geometry))}
+
+    def _parameter_values(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Parameters, each of which may be a formula of those before it."""
+        values: dict[str, Any] = {}
+        for name, own in self._parameters.items():
+            values[name] = given[name]
+            if isinstance(own, FromFormula):
+                values[name] = _moved(given[name], float(own), own.expression.traced(values))
+        return values
+
+    def _numbers(self, values: Mapping[str, Any], p: Mapping[str, Any]) -> dict[str, Any]:
+        """All numbers of the model that are declared, at these parameters."""
+        joints, springs, bushings, gravity = (
+            with_values(x, values)
+            for x in (self._joints, self._springs, self._bushings, self._gravity)
+        )
+        geometry = self.geometry(values)
+        gravity = [xp.asarray(x, float) for x in gravity]
+        if self._tree is not None:  # which lies in space
+            gravity += [xp.zeros(())] * (3 - self._d)
+        points = {"offset": geometry.offset, "orientation": geometry.orientation}
+        found = {
+            **points,
+            "gravity": xp.stack(gravity),
+            "sizes": self._sizes(joints, geometry.q, points),
+            "springs": self._forces(springs, bushings),
+        }
+        of_bodies = geometry.numbers if self._tree is None else self._tree.numbers(geometry)
+        return {**found, **of_bodies}
+
+    def _moved(self, p: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+        own = self._own(found)
+        return {name: jax.tree.map(_moved, p[name], own[name], found[name]) for name in found}
+
+    def _refuse_fixed(self, values: Mapping[str, Any]) -> None:
+        """Raise where a gain or a limit would have to follow a parameter."""
+        for (table, where), names in self._fixed.items():
+            for name in sorted(names):
+                x, own = values[name], self.declared["parameters"][name]
+                if not is_concrete(x) or not np.array_equal(x, own):
+                    raise ModelError(
+                        f"{self._name}: {'.'.join((table, *where))} is a formula of the parameter "
+                        f"{name!r}, and gains and limits of actuators are fixed once the mechanism "
+                        f"is made; give the value where its file is read, read(file, {name}=...) "
+                        f"or --set {name}=..."
+                    )
+
+
+def _moved(given, own, found):
+    """A number as it was given, or as found where it is still the declared one."""
+    return given + xp.where(given == own, found - own, 0.0)
