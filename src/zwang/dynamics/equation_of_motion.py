@@ -18,7 +18,7 @@ from zwang.algebra.mass_matrix import AbstractMass, DenseMass, factor_mass
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.algebra.reaction import Reaction, acting_reaction
 from zwang.arithmetic import xp
-from zwang.compile.hints import traced_once
+from zwang.dynamics import functions
 from zwang.dynamics.matrix_structure import DENSE, AbstractStructure
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
@@ -100,49 +100,6 @@ class Actuation(Protocol):
         raise NotImplementedError
 
 
-# The functions of a model, the only ones that call what the user wrote along a motion.
-
-
-@traced_once
-def _position_residual(constraints: Constraints, q, t, p):
-    return constraints.position_residual(q, t, p)
-
-
-@traced_once
-def _velocity_residual(constraints: Constraints, q, v, t, p):
-    return constraints.velocity_residual(q, v, t, p)
-
-
-@traced_once
-def _residuals(constraints: Constraints, q, v, t, p):
-    return constraints.residuals(q, v, t, p)
-
-
-@traced_once
-def _rhs(constraints: Constraints, q, v, t, p):
-    return constraints.rhs(q, v, t, p)
-
-
-@traced_once
-def _matrix(structure: AbstractStructure, constraints: Constraints, s: State, p):
-    return structure.matrix(constraints, s, p)
-
-
-@traced_once
-def _linearized(structure: AbstractStructure, constraints: Constraints, s: State, p):
-    return structure.linearized(constraints, s, p)
-
-
-@traced_once
-def _mass_matrix(system: System, q, v, t, p):
-    return jnp.asarray(system.mass_matrix(q, t, p), dtype=v.dtype)
-
-
-@traced_once
-def _force(system: System, q, v, t, p):
-    return jnp.asarray(system.force(q, v, t, p), dtype=v.dtype)
-
-
 class Dynamics(eqx.Module):
     """One model, ready to be evaluated: the functions with their parameters and the method
     that computes A⊕.
@@ -192,15 +149,15 @@ class Dynamics(eqx.Module):
 
     def position_residual(self, s: State) -> Float[Array, " holonomic"]:
         """`φ(q, t)`."""
-        return _position_residual(self.constraints, s.q, s.t, self.p)
+        return functions.position_residual(self.constraints, s.q, s.t, self.p)
 
     def velocity_residual(self, s: State) -> Float[Array, " rows"]:
         """`ψ(q, v, t)`."""
-        return _velocity_residual(self.constraints, s.q, s.v, s.t, self.p)
+        return functions.velocity_residual(self.constraints, s.q, s.v, s.t, self.p)
 
     def residuals(self, s: State) -> tuple[Float[Array, " holonomic"], Float[Array, " rows"]]:
         """φ and ψ."""
-        return _residuals(self.constraints, s.q, s.v, s.t, self.p)
+        return functions.residuals(self.constraints, s.q, s.v, s.t, self.p)
 
     def violation(self, phi: Float[Array, " holonomic"]) -> Float[Array, ""]:
         """Size of a position residual, dimensionless: ‖φ / row length‖ ·
@@ -238,19 +195,19 @@ class Dynamics(eqx.Module):
 
     def matrix(self, s: State) -> Float[Array, "m nv"]:
         """A; a `SparseMatrix`, which multiplies alike, if the model's structure is known."""
-        return _matrix(self.structure, self.constraints, s, self.p)
+        return functions.matrix(self.structure, self.constraints, s, self.p)
 
     def linearized(self, s: State) -> tuple[Any, Float[Array, " holonomic"], Float[Array, " rows"]]:
         """A, φ and ψ."""
-        return _linearized(self.structure, self.constraints, s, self.p)
+        return functions.linearized(self.structure, self.constraints, s, self.p)
 
     def rhs(self, s: State) -> Float[Array, " m"]:
         """b."""
-        return _rhs(self.constraints, s.q, s.v, s.t, self.p)
+        return functions.rhs(self.constraints, s.q, s.v, s.t, self.p)
 
     def mass(self, s: State, A: Float[Array, "m nv"]) -> AbstractMass:
         """M, factored; M + AᵀDA if M may be singular."""
-        mass = factor_mass(_mass_matrix(self.system, s.q, s.v, s.t, self.p))
+        mass = factor_mass(functions.mass_matrix(self.system, s.q, s.v, s.t, self.p))
         if not self.singular_mass:
             return mass
         # on A v̇ = b the added AᵀDA v̇ equals the AᵀDb that `equation` adds to F: the same motion
@@ -294,9 +251,10 @@ class Dynamics(eqx.Module):
         """
         given, mass, A = self.rhs(s), weighted.mass, weighted.A
         b = given + stabilization
-        force = applied = _force(self.system, s.q, s.v, s.t, self.p)
+        force = applied = functions.force(self.system, s.q, s.v, s.t, self.p)
         if self.singular_mass:
-            M = jnp.asarray(factor_mass(_mass_matrix(self.system, s.q, s.v, s.t, self.p)).dense())
+            M = functions.mass_matrix(self.system, s.q, s.v, s.t, self.p)
+            M = jnp.asarray(factor_mass(M).dense())
             force = force + A.T @ (augmentation(M, A) * b)
         eq = Equation(s, mass, weighted, b, force, given, applied)
         if self.law is None:
@@ -307,7 +265,7 @@ class Dynamics(eqx.Module):
 
     def applied_force(self, s: State) -> Float[Array, " nv"]:
         """F with the force of the actuators."""
-        force = _force(self.system, s.q, s.v, s.t, self.p)
+        force = functions.force(self.system, s.q, s.v, s.t, self.p)
         if self.law is None:
             return force
         return force + self.law.choose(self.passive, self.passive.equation_at(s)).actuator_force

@@ -173,11 +173,6 @@ class RunDriver:
                 until, window = self._window(float(here.t), done)
                 before = here
                 here, history = self._advanced(here, window)
-                if interrupted := int(here.result) == Result.INTERRUPTED:
-                    here = eqx.tree_at(lambda p: p.result, here, before.result)
-                    if self.keeper is not None:  # it goes on from whole chunks
-                        here = before
-                        raise KeyboardInterrupt
                 part = Steps.of(history, done).without_samples_from(until)
                 found = self._judged(here, part)
                 # the steps before it are good and are kept
@@ -185,15 +180,13 @@ class RunDriver:
                     self.parts.append(part.first(found.step))
                     self.detail = found.sentence
                     return found.result, self._stopped_at(here)
-                if not (interrupted or found is None) and self._decide(found, before):
+                if found is not None and self._decide(found, before):
                     here = before  # the chunk is taken once more
                     continue
                 ways = self._last_steps(), part, np.asarray(history.moved)
                 self.jumps += jumps_of(self.model, self.flow, *ways, self.tolerances)
                 self.parts.append(part)
                 done += part.samples
-                if interrupted:
-                    raise KeyboardInterrupt
                 # checked per chunk on the host: raising inside the compiled loop is not possible
                 last = self.parts[-1]
                 refuse_missed(self.flow, last.t, last.y)
