@@ -13,7 +13,13 @@ from zwang.bodies import ball, prismatic, revolute
 from zwang.mechanism import KINDS, AssemblyError, Joint, Link, Mechanism, Point
 from zwang.mechanism.expression import Expression
 from zwang.mechanism.field_types import FromFormula
-from zwang.mechanism.loop_rows import PARALLEL, ClosedChain, decided, loop_rows
+from zwang.mechanism.loop_rows import (
+    PARALLEL,
+    ROUND_OFF_ANGLE,
+    ClosedChain,
+    decided,
+    loop_rows,
+)
 from zwang.mechanism.registry import JOINT_KINDS
 
 OFF = (0.0, 1e-16, 1e-14, 1e-13, 1e-12, 1e-10, 1e-8, 1e-6, 1e-5)
@@ -191,7 +197,8 @@ def test_a_mechanism_moves_the_same_whatever_the_round_off_of_its_axes(coordinat
         start = made.start_state
         found = zw.motion(made.model, start.q, start.v)
         assert made.model.system.nv - int(found.rank) == 1
-        assert float(found.residual) < 1e-12
+        # rows that count as met exactly stay, and contradict each other by the round-off of axes
+        assert float(found.residual) < 20 * ROUND_OFF_ANGLE
         places = np.asarray(made.compiled.body_state(start.q, start.v).q).reshape(4, 7)[:, :3]
         own = np.hstack([places.ravel(), np.linalg.norm(found.acceleration)])
         first = own if first is None else first
