@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from zwang.bodies import rotation
-from zwang.compile.hints import quick_trace
+from zwang.compile.engine import native_trace
 
 conjugate, exponential, moved, product, quaternion, rate_map, rotation_matrix, rotation_vector = (
     map(
@@ -140,7 +140,7 @@ def test_both_ways_to_write_a_rotation_agree():
         found, by_components = function(q), jax.jit(function)(q)
         assert isinstance(found, np.ndarray)  # nothing is compiled for NumPy's arrays
         np.testing.assert_allclose(found, by_components, atol=ROUND_OFF)
-        with quick_trace():
+        with native_trace():
             by_table = jax.make_jaxpr(lambda q, f=function: f(q))(q)
         assert len(by_table.jaxpr.eqns) < 20
         values = jax.core.eval_jaxpr(by_table.jaxpr, by_table.consts, q)

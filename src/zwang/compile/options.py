@@ -6,6 +6,8 @@ import functools
 
 import jax
 
+from zwang.call import misfits_named
+
 SEQUENTIAL: dict[str, str | bool] = {
     "xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"
 }
@@ -15,7 +17,7 @@ compiler would have it, their hand-over costs more than they do (a step of two f
 """
 
 
-@functools.cache
+@misfits_named
 def compiler_options() -> dict[str, str | bool]:
     """Options with which zwang's own programs are compiled where XLA compiles them.
 
@@ -25,6 +27,11 @@ def compiler_options() -> dict[str, str | bool]:
     Returns:
         Names and values, if this version of the compiler knows them; empty on an accelerator.
     """
+    return dict(_options())
+
+
+@functools.cache
+def _options() -> dict[str, str | bool]:
     if jax.default_backend() != "cpu":
         return {}
     try:

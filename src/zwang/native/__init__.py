@@ -8,6 +8,7 @@
 | `walk` | each operation of a traced program handed to its rule |
 | `rules/` | how each primitive of JAX is emitted, one file for each kind |
 | `arrays` | arrays of scalars in registers, or in memory |
+| `instructions` | values, basic blocks, memory |
 | `builder` | instructions: constants folded, equal expressions shared, basic blocks |
 | `functions` | functions of one and two numbers |
 | `text` | the function in LLVM's language |

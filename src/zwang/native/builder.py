@@ -11,71 +11,17 @@ also of −0; x − x is zero.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from zwang.native.instructions import Block, Buffer, Value
 from zwang.native.types import FLOATS, constant_text, rounded, same, stored_type
 
 ALIGNMENT = 64
 """Bytes at which each array of the workspace begins: a line of the cache."""
-
-
-class Value:
-    """The result of one instruction.
-
-    Attributes:
-        type: of its register.
-        operation: as LLVM names it, with what it needs beside its operands.
-        operands: values, constants, and (for what is no operand) strings.
-    """
-
-    __slots__ = ("index", "operands", "operation", "type")
-
-    def __init__(self, index: int, type_: str, operation: str, operands: tuple):
-        self.index, self.type, self.operation, self.operands = index, type_, operation, operands
-
-    @property
-    def name(self) -> str:
-        """As LLVM's language has it; an argument and a constant array give their own."""
-        return f"%x{self.index}" if self.operation != "named" else self.operands[0]
-
-    def __repr__(self) -> str:
-        return f"{self.type} {self.name}"
-
-
-@dataclasses.dataclass(eq=False)
-class Block:
-    """A basic block: its instructions in order, and how it ends.
-
-    Attributes:
-        left_from: label of its last part, where its text is cut into several.
-    """
-
-    label: str
-    instructions: list[Value] = dataclasses.field(default_factory=list)
-    end: tuple[str, tuple] | None = None
-    left_from: str = ""
-
-
-@dataclasses.dataclass(eq=False)
-class Buffer:
-    """A contiguous piece of memory.
-
-    Attributes:
-        base: pointer to it, a value of type ptr.
-        mutable: whether instructions may write to it.
-        version: changes with each write, so that no load is shared across one.
-        live: number of variables of the traced program that it holds and that are still used.
-    """
-
-    base: Value
-    mutable: bool
-    version: int = 0
-    live: int = 0
 
 
 class Builder:
@@ -187,7 +133,7 @@ class Builder:
             return b
         if cb and b == 0:
             return a
-        if self.fused:  # the product that came last is the one that is used here
+        if self.fused and not _both_products(a, b):
             if not cb and b.operation == "fmul":
                 return self.multiply_add(t, b.operands[0], b.operands[1], a)
             if not ca and a.operation == "fmul":
@@ -206,7 +152,7 @@ class Builder:
             return 0.0
         if ca and a == 0:
             return self.negative(t, b)
-        if self.fused:
+        if self.fused and not _both_products(a, b):
             if not cb and b.operation == "fmul":
                 x, y = b.operands
                 return self.multiply_add(t, self.negative(t, x), y, a)
@@ -281,6 +227,8 @@ class Builder:
         return self._chain(t, pairs)
 
     def _chain(self, t: str, pairs: Sequence[tuple]) -> Any:
+        if len(pairs) == 2:  # as written out, and for the same reason not fused
+            return self.add(t, *(self.multiply(t, *pair) for pair in pairs))
         found: Any = 0.0
         for x, y in pairs:
             found = self.multiply_add(t, x, y, found)
@@ -429,6 +377,13 @@ of its terms.
 def incoming(phi: Value, *ways: tuple[Any, Block]) -> None:
     """Say what a `phi` is for each block that it may be entered from."""
     phi.operands = ways
+
+
+def _both_products(a: Any, b: Any) -> bool:
+    """Whether two products are added: fused, the error of one would stay in the difference of equal
+    ones, which residuals of constraints are.
+    """
+    return all(type(x) is Value and x.operation == "fmul" for x in (a, b))
 
 
 def _ordered(a: Any, b: Any) -> tuple[Any, Any]:

@@ -303,8 +303,8 @@ def extreme(b: Builder, name: str, dtype: Any) -> Callable[[Any, Any], Any]:
         # true where x is chosen for being larger, and where it is NaN
         first = b.compare("ugt" if larger else "ult", t, x, y, None)
         chosen = b.select(t, first, x, y)
-        if type(y) is not Value and y == y:
-            return chosen
+        if type(y) is not Value:
+            return chosen if y == y else y
         not_a_number = b.compare("uno", t, y, 0.0, None)
         return b.select(t, not_a_number, y, chosen)
 

@@ -65,6 +65,9 @@ def ordered_factor(call: Call) -> list | None:
     if len(call.inputs) != 1 or call.in_memory or len(call.shapes[0]) != 2:
         return None
     b, t, M = call.builder, _float_type(call), call.scalars(0)
+    n = len(M)
+    M = np.array([[M[max(i, j), min(i, j)] for j in range(n)] for i in range(n)], object)
+    M = M.reshape(n, n)
     order = minimum_degree([[not _is_zero(x) for x in row] for row in M])
     L = np.empty(M.shape, object)
     L[...] = 0.0

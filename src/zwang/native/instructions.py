@@ -1,0 +1,59 @@
+"""Instructions, basic blocks and memory of a function that is being written."""
+
+from __future__ import annotations
+
+import dataclasses
+
+
+class Value:
+    """The result of one instruction.
+
+    Attributes:
+        type: of its register.
+        operation: as LLVM names it, with what it needs beside its operands.
+        operands: values, constants, and (for what is no operand) strings.
+    """
+
+    __slots__ = ("index", "operands", "operation", "type")
+
+    def __init__(self, index: int, type_: str, operation: str, operands: tuple):
+        self.index, self.type, self.operation, self.operands = index, type_, operation, operands
+
+    @property
+    def name(self) -> str:
+        """As LLVM's language has it; an argument and a constant array give their own."""
+        return f"%x{self.index}" if self.operation != "named" else self.operands[0]
+
+    def __repr__(self) -> str:
+        return f"{self.type} {self.name}"
+
+
+@dataclasses.dataclass(eq=False)
+class Block:
+    """A basic block: its instructions in order, and how it ends.
+
+    Attributes:
+        left_from: label of its last part, where its text is cut into several.
+    """
+
+    label: str
+    instructions: list[Value] = dataclasses.field(default_factory=list)
+    end: tuple[str, tuple] | None = None
+    left_from: str = ""
+
+
+@dataclasses.dataclass(eq=False)
+class Buffer:
+    """A contiguous piece of memory.
+
+    Attributes:
+        base: pointer to it, a value of type ptr.
+        mutable: whether instructions may write to it.
+        version: changes with each write, so that no load is shared across one.
+        live: number of variables of the traced program that it holds and that are still used.
+    """
+
+    base: Value
+    mutable: bool
+    version: int = 0
+    live: int = 0
