@@ -100,7 +100,8 @@ def each(function: Callable, *arrays: Scalars) -> Scalars:
         return scalar(function(*(x.item() for x in arrays)))
     if not all(x.size for x in arrays):
         return np.empty(np.broadcast_shapes(*(x.shape for x in arrays)), object)
-    return np.frompyfunc(function, len(arrays), 1)(*arrays)
+    with np.errstate(all="ignore"):  # of constants, which are folded as the processor would
+        return np.frompyfunc(function, len(arrays), 1)(*arrays)
 
 
 def new_memory(b: Builder, dtype: Any, shape: Sequence[int]) -> Memory:
