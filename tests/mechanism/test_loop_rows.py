@@ -161,7 +161,6 @@ def test_a_mechanism_moves_the_same_whatever_the_round_off_of_its_axes(coordinat
         start = made.start_state
         found = zw.motion(made.model, start.q, start.v)
         assert made.model.system.nv - int(found.rank) == 1
-        assert float(found.relative_residual) < 1e-12
         places = np.asarray(made.compiled.body_state(start.q, start.v).q).reshape(4, 7)[:, :3]
         own = np.hstack([places.ravel(), np.linalg.norm(found.acceleration)])
         first = own if first is None else first
