@@ -20,6 +20,7 @@ extensions = [
     "family_table",
     "gallery_pages",
     "hostile_table",
+    "robot_table",
     "live",
     "name_examples",
     "notebooks",

@@ -24,6 +24,7 @@ from zwang.files.reading import shown_path
 from zwang.mechanism.registry import by_format
 from zwang.robots.copies import refuse_many_copies
 from zwang.robots.description import Coupling, Description, Loop, unique
+from zwang.robots.mujoco_omissions import list_left_out, name_of
 from zwang.robots.pictures import add_shapes
 from zwang.robots.text import of_quaternion
 
@@ -138,22 +139,27 @@ class _Reading:
                 # MuJoCo allows parts without a name; each needs one here
                 names[i] = unique(name, names[:i])
         self.description = Description(
-            path.stem, [self._branch(b) for b in range(1, model.nbody)], np.array(model.opt.gravity)
+            path.stem,
+            [self._branch(b) for b in range(1, model.nbody)],
+            np.zeros(3) if self._off("GRAVITY") else np.array(model.opt.gravity),
         )
         self._joint_numbers()
         self._keyframes()
         self._equalities()
         self._actuators()
         add_shapes(mujoco, model, self.bodies, self.description, path)
-        self._left_out()
+        list_left_out(mujoco, model, self.bodies, self.joints, self.description)
 
     def _name(self, kind: str, i: int, default: str) -> str:
-        return self.mj.mj_id2name(self.model, getattr(self.mj.mjtObj, f"mjOBJ_{kind}"), i) or (
-            default if i == 0 else f"{default} {i}"
-        )
+        return name_of(self.mj, self.model, kind, i, default)
 
     def _kind(self, joint: int) -> str:
         return self.mj.mjtJoint(self.model.jnt_type[joint]).name.removeprefix("mjJNT_")
+
+    def _off(self, *flags: str) -> bool:
+        """Whether the file disables any of some parts of MuJoCo's computation."""
+        bits = [getattr(self.mj.mjtDisableBit, f"mjDSBL_{flag}") for flag in flags]
+        return any(int(self.model.opt.disableflags) & int(bit) for bit in bits)
 
     def _on(self, body: int) -> str | None:
         return None if body == 0 else self.bodies[body]
@@ -199,7 +205,7 @@ class _Reading:
             for part, entry in zip(parts, range(dof, dof + len(parts)), strict=True):
                 made.armature[part], made.damping[part] = (
                     float(m.dof_armature[entry]),
-                    float(m.dof_damping[entry]),
+                    0.0 if self._off("DAMPER") else float(m.dof_damping[entry]),
                 )
             if kind == "FREE":
                 made.start |= {
@@ -210,7 +216,7 @@ class _Reading:
                 made.start[name] = np.array([m.qpos0[at]])
             if m.jnt_limited[j] and kind in ("HINGE", "SLIDE"):
                 made.ranges[name] = (float(m.jnt_range[j, 0]), float(m.jnt_range[j, 1]))
-            if m.jnt_stiffness[j]:
+            if m.jnt_stiffness[j] and not self._off("SPRING"):
                 if kind in ("FREE", "BALL"):
                     odd.append(name)
                 else:
@@ -253,7 +259,9 @@ class _Reading:
                 name = name or unique(
                     f"{kind.lower()} {first[0] or 'ground'}-{second[0] or 'ground'}", taken
                 )
-                made.loops[name] = Loop(LOOPS[kind.lower()], first, second)
+                # a weld whose torque has no weight holds places alone
+                free = kind == "WELD" and data[10] == 0
+                made.loops[name] = Loop(LOOPS["connect" if free else kind.lower()], first, second)
             elif kind in ("JOINT", "TENDON") and (sums := self._sums(kind, a, b)) is not None:
                 what = "-".join(str(x) for x in sums[2])
                 name = name or unique(f"{kind.lower()} {what}", taken)
@@ -264,7 +272,7 @@ class _Reading:
                 other.append(name or f"{kind.lower()} {e}")
                 continue
             # built and then dropped, so that the names of the others do not depend on it
-            if not m.eq_active0[e]:
+            if not m.eq_active0[e] or self._off("CONSTRAINT", "EQUALITY"):
                 made.loops.pop(name, None)
                 made.couplings.pop(name, None)
                 asleep.append(name)
@@ -282,9 +290,12 @@ class _Reading:
         if kind == "CONNECT":
             frames = [of_quaternion(data[i : i + 3], [1.0, 0.0, 0.0, 0.0]) for i in (0, 3)]
         else:
-            # the second body as it lies to the first; the anchor says where on the second they are
-            # welded, which changes nothing
-            frames = [of_quaternion(data[3:6], data[6:10]), np.eye(4)]
+            # one place, as it lies in the first body and in the second one, and how the second body
+            # is turned in the first one
+            frames = [
+                of_quaternion(data[3:6], data[6:10]),
+                of_quaternion(data[:3], [1.0, 0.0, 0.0, 0.0]),
+            ]
         return (self._on(a), frames[0]), (self._on(b), frames[1])
 
     def _sums(self, kind: str, a: int, b: int):
@@ -321,9 +332,13 @@ class _Reading:
 
     def _actuators(self) -> None:
         m, made = self.model, self.description
-        other, laws, dynamics, limited = [], [], [], []
+        other, laws, dynamics, limited, asleep = [], [], [], [], []
         for i in range(m.nu):
             name = unique(self._name("ACTUATOR", i, "actuator"), made.actuators)
+            group = int(m.actuator_group[i])
+            if self._off("ACTUATION") or (int(m.opt.disableactuator) >> group) & 1:
+                asleep.append(name)
+                continue
             column = self._column(i)
             if column is None:
                 other.append(name)
@@ -343,6 +358,7 @@ class _Reading:
                 dynamics.append(name)
             if m.actuator_forcelimited[i] or m.actuator_ctrllimited[i]:
                 limited.append(name)
+        made.leave_out("actuators that are switched off", asleep)
         made.leave_out("actuators that pull at neither a joint nor a tendon of joints", other)
         made.leave_out(
             "control laws of actuators (gain and bias; a control here is the actuator's force)",
@@ -374,61 +390,3 @@ class _Reading:
             **{f"{name}.{c}": gear[k : k + 1].copy() for k, c in enumerate("xyz")},
             name: gear[3:6].copy(),
         }
-
-    # --- what is left out
-
-    def _left_out(self) -> None:
-        m, made = self.model, self.description
-
-        def named(names: list[str], values: Any) -> list[str]:
-            return [n for n, x in zip(names, values, strict=True) if np.any(x)]
-
-        def of(kind: str, count: int) -> list[str]:
-            return [self._name(kind.upper(), i, kind) for i in range(count)]
-
-        dofs, tendons, actuators = (
-            [self.joints[j] for j in m.dof_jntid],
-            of("tendon", m.ntendon),
-            of("actuator", m.nu),
-        )
-        made.leave_out(
-            "contacts of bodies",
-            [
-                self.bodies[m.geom_bodyid[g]]
-                for g in range(m.ngeom)
-                if m.geom_contype[g] or m.geom_conaffinity[g]
-            ],
-        )
-        made.leave_out("joint limits", named(self.joints, m.jnt_limited))
-        made.leave_out("limits of the force at joints", named(self.joints, m.jnt_actfrclimited))
-        made.leave_out("dry friction in joints", named(dofs, m.dof_frictionloss))
-        made.leave_out(
-            "springs and dampers of joints that are not linear",
-            named(self.joints, m.jnt_stiffnesspoly) + named(dofs, m.dof_dampingpoly),
-        )
-        made.leave_out("limits of tendons", named(tendons, m.tendon_limited))
-        made.leave_out("dry friction in tendons", named(tendons, m.tendon_frictionloss))
-        springs = np.abs(m.tendon_stiffness) + np.abs(m.tendon_damping) + np.abs(m.tendon_armature)
-        made.leave_out(
-            "springs, dampers and inertia of tendons",
-            named(tendons, springs)
-            + named(tendons, m.tendon_stiffnesspoly)
-            + named(tendons, m.tendon_dampingpoly),
-        )
-        made.leave_out(
-            "inertia and damping of actuators",
-            named(actuators, m.actuator_armature) + named(actuators, m.actuator_damping),
-        )
-        made.leave_out("compensation of gravity", named(self.bodies, m.body_gravcomp))
-        made.leave_out("bodies moved from outside (mocap)", named(self.bodies, m.body_mocapid >= 0))
-        made.leave_out(
-            "forces of a surrounding medium",
-            ["density or viscosity"] if m.opt.density or m.opt.viscosity else [],
-        )
-        made.leave_out("deformable bodies", of("flex", m.nflex))
-        made.leave_out("plugins", [f"{m.nplugin} of them"] if m.nplugin else [])
-        keys = of("key", m.nkey)
-        made.leave_out(
-            "velocities, controls and forces of configurations",
-            named(keys, m.key_qvel) + named(keys, m.key_ctrl) + named(keys, m.key_act),
-        )

@@ -1,0 +1,92 @@
+"""What a compiled MJCF model has and a robot has not: listed by name, never dropped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from zwang.robots.description import Description
+
+
+def name_of(mj: Any, model: Any, kind: str, i: int, default: str) -> str:
+    """The name of a part, which may have none in its file."""
+    return mj.mj_id2name(model, getattr(mj.mjtObj, f"mjOBJ_{kind}"), i) or (
+        default if i == 0 else f"{default} {i}"
+    )
+
+
+def list_left_out(mj: Any, m: Any, bodies: list[str], joints: list[str], made: Description) -> None:
+    """List what has no counterpart, by the names of what has it.
+
+    Args:
+        mj: the module mujoco.
+        m: the compiled model.
+        bodies, joints: their names.
+        made: the description that lists it.
+    """
+
+    def named(names: list[str], values: Any) -> list[str]:
+        return [n for n, x in zip(names, values, strict=True) if np.any(x)]
+
+    def of(kind: str, count: int) -> list[str]:
+        return [name_of(mj, m, kind.upper(), i, kind) for i in range(count)]
+
+    dofs, tendons, actuators = (
+        [joints[j] for j in m.dof_jntid],
+        of("tendon", m.ntendon),
+        of("actuator", m.nu),
+    )
+    made.leave_out(
+        "contacts of bodies",
+        [
+            bodies[m.geom_bodyid[g]]
+            for g in range(m.ngeom)
+            if m.geom_contype[g] or m.geom_conaffinity[g]
+        ],
+    )
+    pairs = [
+        mj.mj_id2name(m, mj.mjtObj.mjOBJ_PAIR, i)
+        or "-".join(name_of(mj, m, "GEOM", int(x), "geom") for x in ends)
+        for i, ends in enumerate(zip(m.pair_geom1, m.pair_geom2, strict=True))
+    ]
+    made.leave_out("contacts by pair", pairs)
+    made.leave_out("joint limits", named(joints, m.jnt_limited))
+    made.leave_out("limits of the force at joints", named(joints, m.jnt_actfrclimited))
+    made.leave_out("dry friction in joints", named(dofs, m.dof_frictionloss))
+    made.leave_out(
+        "springs and dampers of joints that are not linear",
+        named(joints, m.jnt_stiffnesspoly) + named(dofs, m.dof_dampingpoly),
+    )
+    made.leave_out(
+        "springs that yield",
+        named(joints, m.jnt_springyield) + named(tendons, m.tendon_springyield),
+    )
+    made.leave_out("limits of tendons", named(tendons, m.tendon_limited))
+    made.leave_out("limits of the force at tendons", named(tendons, m.tendon_actfrclimited))
+    made.leave_out("dry friction in tendons", named(tendons, m.tendon_frictionloss))
+    springs = np.abs(m.tendon_stiffness) + np.abs(m.tendon_damping) + np.abs(m.tendon_armature)
+    made.leave_out(
+        "springs, dampers and inertia of tendons",
+        named(tendons, springs)
+        + named(tendons, m.tendon_stiffnesspoly)
+        + named(tendons, m.tendon_dampingpoly),
+    )
+    made.leave_out(
+        "inertia and damping of actuators",
+        named(actuators, m.actuator_armature) + named(actuators, m.actuator_damping),
+    )
+    made.leave_out("delays of actuators", named(actuators, m.actuator_delay))
+    made.leave_out("compensation of gravity", named(bodies, m.body_gravcomp))
+    made.leave_out("bodies moved from outside (mocap)", named(bodies, m.body_mocapid >= 0))
+    made.leave_out(
+        "forces of a surrounding medium",
+        ["density or viscosity"] if m.opt.density or m.opt.viscosity else [],
+    )
+    made.leave_out("deformable bodies", of("flex", m.nflex))
+    made.leave_out("plugins", [f"{m.nplugin} of them"] if m.nplugin else [])
+    keys = of("key", m.nkey)
+    made.leave_out(
+        "velocities, controls and forces of configurations",
+        named(keys, m.key_qvel) + named(keys, m.key_ctrl) + named(keys, m.key_act),
+    )
