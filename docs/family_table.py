@@ -14,6 +14,7 @@ jax.config.update("jax_enable_x64", True)
 
 import zwang.gallery.index  # noqa: E402
 import zwang.mechanism.registry  # noqa: E402
+import zwang.robots.sdf_specification  # noqa: E402
 import zwang.robots.urdf_specification  # noqa: E402
 from zwang.families import ALL_FAMILIES, PACKAGE  # noqa: E402
 
@@ -21,11 +22,13 @@ TABLES = {family.name.replace(" ", "-"): family.table for family in ALL_FAMILIES
     "joints": zwang.mechanism.registry.table,
     "gallery": zwang.gallery.index.table,
     "urdf": zwang.robots.urdf_specification.table,
+    "sdf": zwang.robots.sdf_specification.table,
 }
 FOLDERS = {family.name.replace(" ", "-"): family.place for family in ALL_FAMILIES} | {
     "joints": "mechanism.joints",
     "gallery": "gallery",
     "urdf": "robots.urdf_specification",
+    "sdf": "robots.sdf_specification",
 }
 
 

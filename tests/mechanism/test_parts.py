@@ -147,3 +147,19 @@ def test_the_angle_of_a_hinge_counts_turns_in_space(coordinates):
     assert np.allclose(seen["pin rate"].values, -30.0, atol=1e-9)
     assert seen["pin rate"].attrs["units"] == "rad/s"
     assert np.allclose(reactions(m, run)["pin"].force, [0.0, 0.0, 9.81], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "inertia, noted",
+    [
+        ((1.0, 1.0, 5.0), True),
+        ((1e-12, 1e-12, 5e-12), True),
+        ((5.0, 1.0, 1.0, 0.1, 0.0, 0.0), True),
+        ((1.0, 1.0, 2.0), False),
+        ((1e-12, 1e-12, 1e-12), False),
+        ((0.0, 0.0, 0.0), False),
+    ],
+)
+def test_moments_of_inertia_that_no_body_has_are_noted_at_any_size(inertia, noted):
+    notes = Mechanism({"body": Link(mass=1e-9, inertia=inertia)}, world="space").notes
+    assert ["no body has such" in x and "body (" in x for x in notes] == [True] * noted

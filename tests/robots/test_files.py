@@ -76,7 +76,7 @@ FOUR_BAR = f"""<sdf version="1.7"><model name="four-bar"><static>true</static>
 </axis></joint>
 <joint name="C" type="revolute"><pose>3 0 0 0 0 0</pose><parent>rocker</parent>
 <child>coupler</child><axis><xyz>0 0 1</xyz></axis></joint>
-<joint name="strange" type="gearbox"><parent>rocker</parent><child>coupler</child></joint>
+<joint name="strange" type="spiral"><parent>rocker</parent><child>coupler</child></joint>
 </model></sdf>"""
 
 
@@ -199,7 +199,8 @@ def test_loops_of_an_sdf_are_closed_by_joints(tmp_path):
     assert robot.tree.joints == ("A", "B", "D") and list(robot.description.loops) == ["C"]
     assert robot.unsupported == (
         "dry friction in joints: A",
-        "joints of an unknown type: strange (gearbox)",
+        "joints of an unknown type: strange (spiral)",
+        "static (links that no joint carries are held, but joints move here): four-bar",
     )
     (loop,), q = robot.constraints, jnp.zeros(3)
     phi = lambda q, p: loop.phi(q, 0.0, p)

@@ -12,6 +12,8 @@ NOTHING = 1e-12
 """Moments up to this, relative to the largest or for each kilogram [m²], are round-off of zero:
 files have point masses with −5e-20.
 """
+NO_BODY = "no body has such principal moments of inertia, which are taken as they stand"
+"""Beginning of the sentence that names the bodies."""
 
 
 def impossible(mass: float, inertia: np.ndarray) -> np.ndarray | None:

@@ -43,7 +43,7 @@ class Target:
         reactions: of a mechanism, a run → what each joint transmits.
         scene: what there is to see, a `zw.Scene`; None where the model says nothing of it.
         mechanism: what the model was made of, if it is a mechanism.
-        warnings: what its file has and the model has not, a sentence each.
+        warnings: what its file has and the model has not, or what looks wrong, a sentence each.
         start: values of a case → (q0, v0), for `zwang sweep`; None for q0 and v0 in all cases.
         derivation: the equation of motion by symbols, where the report prints it.
         outputs: further functions of a motion that `zwang sweep` can store, as `zw.sweep` takes
@@ -212,6 +212,7 @@ def _from_gallery(
         scene=example.scene,
         reactions=example.reactions,
         mechanism=example.mechanism,
+        warnings=tuple(f"{path.name}: {sentence}" for sentence in mechanism.notes),
     )
     return target, known, {key: text for key, text in given.items() if key not in known}
 
@@ -262,6 +263,7 @@ def _from_file(
         reactions=example.reactions,
         warnings=tuple(f"{path.name}: {x}" for x in mechanism.compiled.loops.locked),
         mechanism=example.mechanism,
+        warnings=tuple(f"{path.name}: {sentence}" for sentence in mechanism.notes),
     )
     return target, known, {key: text for key, text in given.items() if key not in known}
 

@@ -14,6 +14,7 @@ from jaxtyping import Array, Float
 
 from zwang.arguments import choice, instance, label, mapping, named, number, real_array, refuse
 from zwang.arithmetic import on_host
+from zwang.bodies.inertia import NO_BODY, impossible
 from zwang.compile.blocks import mapped
 from zwang.display import present
 from zwang.dynamics.model import Model
@@ -121,7 +122,6 @@ class Mechanism:
 
     Raises:
         PartError: for a part that makes no sense, naming it.
-
     Example:
         >>> mechanism = Mechanism(
         ...     bodies={"rod": Link(length=1.0, angle=0.5)},
@@ -202,6 +202,19 @@ class Mechanism:
 
     def _repr_html_(self) -> str:
         return present("notebook_of_mechanism", self)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is in the model and looks wrong, a sentence each: moments of inertia that no body
+        has, which are taken as they stand, as in robot files.
+        """
+        found = []
+        for body in self.geometry.bodies if self.d == 3 else ():
+            own = np.asarray(body.inertia, float)
+            moments = impossible(body.mass, np.diag(own) if own.ndim == 1 else own)
+            if moments is not None:
+                found.append(f"{body.name} ({', '.join(f'{x:.3g}' for x in moments)} kg·m²)")
+        return (f"{NO_BODY}: {'; '.join(found)}",) if found else ()
 
     @property
     def d(self) -> int:

@@ -189,7 +189,8 @@ def mechanism_tables(mechanism: Any) -> list[NamedTable]:
     title = f"{mechanism.name}: {len(bodies)} bod{'y' if len(bodies) == 1 else 'ies'} and "
     title += f"{counted(len(joints), 'joint')} in {where}"
     title += f", {', '.join(have)}" if have else ""
-    tables = [NamedTable(title, ("body", "mass", "inertia about the center"), bodies)]
+    heading, note = ("body", "mass", "inertia about the center"), "; ".join(mechanism.notes)
+    tables = [NamedTable(title, heading, bodies, note)]
     return [*tables, NamedTable("", ("joint", "kind", "of"), joints)] if joints else tables
 
 

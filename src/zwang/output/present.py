@@ -34,6 +34,7 @@ from zwang.output.described import (
 )
 from zwang.output.film import write_film
 from zwang.output.named_tables import (
+    NamedTable,
     batch_table,
     control_tables,
     mechanism_tables,
@@ -177,9 +178,7 @@ def text_of_mechanism(mechanism: Any) -> str:
 
 def notebook_of_mechanism(mechanism: Any) -> str:
     """A mechanism in a notebook: its bodies and joints."""
-    return "".join(
-        _text(made.title) + _table(made.heading, made.rows) for made in mechanism_tables(mechanism)
-    )
+    return _notebook(mechanism_tables(mechanism))
 
 
 def text_of_robot(robot: Any) -> str:
@@ -189,11 +188,16 @@ def text_of_robot(robot: Any) -> str:
 
 def notebook_of_robot(robot: Any) -> str:
     """A robot in a notebook."""
+    return _notebook(robot_tables(robot))
+
+
+def _notebook(tables: list[NamedTable]) -> str:
+    """Tables with their titles and notes."""
     return "".join(
         _text(made.title)
         + _table(made.heading, made.rows)
         + (_text(made.note) if made.note else "")
-        for made in robot_tables(robot)
+        for made in tables
     )
 
 

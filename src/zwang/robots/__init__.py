@@ -9,6 +9,11 @@
 | `mujoco_reader.py` | MJCF, parsed by MuJoCo in a process of its own, `mujoco_process.py` |
 | `copies.py`, `pictures.py` | copies that an MJCF file asks for; what its bodies look like |
 | `sdf.py` | SDF, whose joints may close loops |
+| `sdf_scopes.py`, `sdf_includes.py` | its names and frames; models of other files |
+| `sdf_joints.py`, `sdf_couplings.py` | its joints, and those that follow others |
+| `sdf_inertia.py`, `sdf_pictures.py` | mass of its links, and what they look like |
+| `sdf_specification.py` | every element and attribute of SDF, and what becomes of it |
+| `loop_forces.py` | springs and dampers of joints that close loops, bodies without weight |
 | `text.py` | XML as all of them take it |
 | `robot.py` | `Robot`: a description as a `zw.Model` |
 | `configuration.py` | its configurations: joints held, loops closed |

@@ -11,19 +11,39 @@ from zwang.mechanism.loop_rows import PARALLEL
 
 
 @dataclasses.dataclass(frozen=True)
+class AxisForce:
+    """A damper and a spring along a coordinate of a joint.
+
+    Attributes:
+        damping: [N·m·s/rad, N·s/m].
+        stiffness: [N·m/rad, N/m].
+        rest: where the spring is slack [rad, m].
+        scale: the coordinate by that of the kind of joint, such as a screw's angle by its slide.
+    """
+
+    damping: float = 0.0
+    stiffness: float = 0.0
+    rest: float = 0.0
+    scale: float = 1.0
+
+
+@dataclasses.dataclass(frozen=True)
 class Loop:
     """A joint between two bodies that the tree already carries.
 
     Attributes:
-        kind: one of `zwang.mechanism.KINDS` for two points in space, with no number of its
-            own.
+        kind: one of `zwang.mechanism.KINDS` for two points in space.
         first, second: body and frame on it, a rigid motion (4, 4) in the body's own frame; body
             None is the ground.
+        numbers: the options of its kind, in their order.
+        forces: what acts along its coordinates, in their order.
     """
 
     kind: str
     first: tuple[str | None, np.ndarray]
     second: tuple[str | None, np.ndarray]
+    numbers: tuple[float, ...] = ()
+    forces: tuple[AxisForce, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,6 +78,7 @@ class Description:
         loops, couplings: by name; hard constraints.
         actuators: by name, the generalized force of each joint per unit of the actuator's, by joint
             [1, m]; a ball joint takes three numbers.
+        weightless: bodies that gravity does not act on.
         shapes: what bodies look like, by body.
         unsupported: what the file has and the model has not, a sentence each.
         notes: what is in the model and looks wrong in the file, a sentence each.
@@ -78,6 +99,7 @@ class Description:
     loops: dict[str, Loop] = dataclasses.field(default_factory=dict)
     couplings: dict[str, Coupling] = dataclasses.field(default_factory=dict)
     actuators: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
+    weightless: set[str] = dataclasses.field(default_factory=set)
     shapes: dict[str, list[Shape]] = dataclasses.field(default_factory=dict)
     unsupported: list[str] = dataclasses.field(default_factory=list)
     notes: list[str] = dataclasses.field(default_factory=list)

@@ -29,6 +29,7 @@ from zwang.mechanism.relative_pose import RelativePose
 from zwang.robots.configuration import configured
 from zwang.robots.description import Description, Loop
 from zwang.robots.judgement import notes
+from zwang.robots.loop_forces import LoopForces
 from zwang.robots.text import parsed
 from zwang.simulation.results.presentation import keep_presentation
 from zwang.tracing import returned
@@ -138,6 +139,8 @@ class Robot:
         self.ranges, self.keyframes = dict(description.ranges), tuple(description.keyframes)
         self.shapes = {body: tuple(shapes) for body, shapes in description.shapes.items()}
         self.actuators = tuple(description.actuators)
+        bare = BodyTree(description.branches, gravity=list(description.gravity))
+        self._others = LoopForces(description, bare)
         # without control: its numbers and names are what everything below refers to
         self.tree = self._tree(None)
         chains = [self._chain(name, loop) for name, loop in description.loops.items()]
@@ -154,6 +157,7 @@ class Robot:
             "actuation": self._columns(),
             "loops": self._loop_numbers(),
             "couplings": self._coupling_numbers(),
+            **({"forces": self._others.params} if self._others.params else {}),
         }
         followers = {n for x in description.couplings.values() for n in x.first}
         found = notes(self.tree, self.params["damping"], followers)
@@ -182,8 +186,12 @@ class Robot:
         return B
 
     def _tree(self, control: Callable | None) -> BodyTree:
+        made, others = self.description, self._others
+        dampers = others.force if others.damped else None
+
         def force(q, v, t, p):
             damped = -p["damping"] * v
+            damped = damped if dampers is None else damped + dampers(q, v, t, p)
             return damped if control is None else damped + p["actuation"] @ applied(q, v, t, p)
 
         def applied(q, v, t, p):
@@ -198,13 +206,16 @@ class Robot:
                 )
             return u
 
-        made = self.description
+        def potential(q, t, p):
+            return _springs(q, t, p) + others.energy(q, t, p)
+
+        sprung = any(made.stiffness.values())
         return BodyTree(
             made.branches,
             gravity=list(made.gravity),
             armature=made.armature,
             force=force,
-            potential=_springs if any(made.stiffness.values()) else None,
+            potential=potential if others.stored else _springs if sprung else None,
         )
 
     # --- actuators
@@ -249,14 +260,17 @@ class Robot:
         )
 
     def _loop_numbers(self) -> dict:
-        """Frames of both ends of all loops of a kind, on their bodies, shapes (n, 4, 4), and what
-        is kept of their rows, (n, rows, rows), where it is not everything.
+        """Frames of both ends of all loops of a kind, on their bodies, shapes (n, 4, 4), the
+        numbers of kinds that have some, (n, numbers), and what is kept of their rows, (n, rows,
+        rows), where it is not everything.
         """
         numbers: dict = {}
         loops = self.description.loops
         for loop in loops.values():
             for side, (_, frame) in (("first", loop.first), ("second", loop.second)):
                 numbers.setdefault(loop.kind, {}).setdefault(side, []).append(frame)
+            if loop.numbers:
+                numbers[loop.kind].setdefault("numbers", []).append(loop.numbers)
         for kind, sides in numbers.items():
             names = [name for name, loop in loops.items() if loop.kind == kind]
             if any(name in self._rows.found for name in names):
@@ -309,7 +323,7 @@ class Robot:
         return len(self.tree.branches) if name is None else int(entry(self.tree._index, name))
 
     def _closing(self, kind: str, first: np.ndarray, second: np.ndarray) -> Callable:
-        equations = JOINT_KINDS[kind].space
+        options, equations = JOINT_KINDS[kind], JOINT_KINDS[kind].space
         assert equations is not None and equations.position is not None
         rows = equations.position
 
@@ -322,9 +336,10 @@ class Robot:
             # in the axes of the first end, in which the rows of the joint are written
             back = jnp.swapaxes(a[:, :3, :3], 1, 2)
             gap = jnp.einsum("nij,nj->ni", back, b[:, :3, 3] - a[:, :3, 3])
-            found = jax.vmap(lambda gap, turn: rows(RelativePose(gap, turn), {}))(
-                gap, back @ b[:, :3, :3]
-            )
+            own = p["loops"][kind].get("numbers", np.zeros((len(first), 0)))
+            found = jax.vmap(
+                lambda gap, turn, own: rows(RelativePose(gap, turn), options.named(own))
+            )(gap, back @ b[:, :3, :3], own)
             if "keep" in p["loops"][kind]:
                 found = projected_rows(p["loops"][kind]["keep"], found)
             return found.ravel()

@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from zwang.bodies import Branch, ball, prismatic
-from zwang.bodies.inertia import NOTHING, impossible
+from zwang.bodies.inertia import NO_BODY, NOTHING, impossible
 from zwang.bodies.tree.branching import GROUND, order
 from zwang.errors import ModelError
 from zwang.files.limits import limit
@@ -277,10 +277,7 @@ class _Reading:
         made = self.description
         made.leave_out("damping of joints with several coordinates", self.several)
         if self.strange:
-            made.notes.append(
-                "no body has such principal moments of inertia, which are taken as they stand: "
-                + "; ".join(self.strange)
-            )
+            made.notes.append(f"{NO_BODY}: {'; '.join(self.strange)}")
         roots = [link for link in self.links if link not in self.carriers]
         if len(roots) > 1:
             made.notes.append(

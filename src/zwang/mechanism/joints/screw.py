@@ -32,5 +32,6 @@ JOINT = JointKind(
     ),
     coordinate=SLIDE,
     symbol="pin",
+    formats={"sdf": ("screw",)},
     example={"pitch": 0.2},
 )

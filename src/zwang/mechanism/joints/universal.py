@@ -25,5 +25,5 @@ JOINT = JointKind(
         freedoms=(Freedom(FIRST, rotation_about(0)), Freedom(SECOND, rotation_about(1))),
     ),
     symbol="ball",
-    formats={"sdf": ("universal",)},
+    formats={"sdf": ("universal", "revolute2")},
 )

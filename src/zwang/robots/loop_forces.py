@@ -1,0 +1,109 @@
+"""Forces of a robot that no coordinate of its own has: dampers and springs of joints that close
+loops, and the weight that is taken off bodies.
+
+    s(q)                                    coordinates of closing joints, from relative poses
+    F = −Nᵀ Jᵀ D J N v,    J = ∂s/∂q        dampers
+    V = ½ Σ k (s − s₀)² + Σ_b m_b c_b·g     springs, and bodies without weight
+
+An angle is known between −π and π, from where the two frames coincide: a spring about a closing
+hinge acts up to half a turn from there, which the reader tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.bodies import BodyTree
+from zwang.bodies.body import entry
+from zwang.mechanism.registry import JOINT_KINDS
+from zwang.mechanism.relative_pose import RelativePose
+from zwang.robots.description import Description
+
+
+class LoopForces:
+    """The forces above.
+
+    Attributes:
+        params: `damping` D, `stiffness` k and `rest` s₀ of closing joints, shape (n,), and the
+            `first` and `second` frames of each, (n, 4, 4); {} where there are none.
+        weightless: indices of bodies without weight.
+    """
+
+    def __init__(self, description: Description, tree: BodyTree):
+        self.tree = tree
+        self.weightless = np.array(
+            [i for i, b in enumerate(tree.branches) if b.name in description.weightless], int
+        )
+        self._coordinates: list[Callable] = []
+        self._bodies: list[tuple[int, int]] = []
+        numbers: dict[str, list] = {}
+        for loop in description.loops.values():
+            equations = JOINT_KINDS[loop.kind].space
+            assert equations is not None
+            for freedom, force in zip(equations.freedoms, loop.forces, strict=False):
+                if not (force.damping or force.stiffness):
+                    continue
+                self._coordinates.append(_scaled(freedom.coordinate.value, force.scale))
+                ends = (loop.first, loop.second)
+                first, second = (self._body(name) for name, _ in ends)
+                self._bodies.append((first, second))
+                for key, value in (
+                    ("damping", force.damping),
+                    ("stiffness", force.stiffness),
+                    ("rest", force.rest),
+                    ("first", loop.first[1]),
+                    ("second", loop.second[1]),
+                ):
+                    numbers.setdefault(key, []).append(value)
+        self.params = {key: np.array(values) for key, values in numbers.items()}
+
+    def _body(self, name: str | None) -> int:
+        return len(self.tree.branches) if name is None else int(entry(self.tree._index, name))
+
+    @property
+    def damped(self) -> bool:
+        """Whether there are dampers."""
+        return bool(np.any(self.params.get("damping", 0.0)))
+
+    @property
+    def stored(self) -> bool:
+        """Whether there is energy beside that of weight and of the tree's own springs."""
+        return bool(len(self.weightless) or np.any(self.params.get("stiffness", 0.0)))
+
+    def values(self, q, p):
+        """s, shape (n,)."""
+        poses = jnp.concatenate([self.tree.poses(q, p), jnp.eye(4)[None]])
+        found = []
+        for i, (coordinate, (first, second)) in enumerate(
+            zip(self._coordinates, self._bodies, strict=True)
+        ):
+            a, b = poses[first] @ p["forces"]["first"][i], poses[second] @ p["forces"]["second"][i]
+            back = a[:3, :3].T
+            found.append(coordinate(RelativePose(back @ (b[:3, 3] - a[:3, 3]), back @ b[:3, :3])))
+        return jnp.stack(found)
+
+    def force(self, q, v, t, p):
+        """F, shape (nv,)."""
+        slope = jax.jacfwd(self.values)(q, p) @ self.tree.equations.velocity_map(q, t, p)
+        return -slope.T @ (p["forces"]["damping"] * (slope @ v))
+
+    def energy(self, q, t, p):
+        """V."""
+        made = 0.0
+        if self.params:
+            numbers = p["forces"]
+            made = 0.5 * jnp.sum(numbers["stiffness"] * (self.values(q, p) - numbers["rest"]) ** 2)
+        if len(self.weightless):
+            at = self.weightless
+            moved = self.tree.poses(q, p)[at] @ jnp.linalg.inv(p["frame"][at])
+            centers = jnp.einsum("nij,nj->ni", moved[:, :3, :3], p["center"][at]) + moved[:, :3, 3]
+            made = made + jnp.sum(p["mass"][at] * (centers @ p["gravity"]))
+        return made
+
+
+def _scaled(value: Callable, scale: float) -> Callable:
+    return value if scale == 1.0 else lambda pose: scale * value(pose)
