@@ -212,7 +212,6 @@ def _from_gallery(
         scene=example.scene,
         reactions=example.reactions,
         mechanism=example.mechanism,
-        warnings=tuple(f"{path.name}: {sentence}" for sentence in mechanism.notes),
     )
     return target, known, {key: text for key, text in given.items() if key not in known}
 
@@ -261,9 +260,10 @@ def _from_file(
         figures=example.figures,
         scene=example.scene,
         reactions=example.reactions,
-        warnings=tuple(f"{path.name}: {x}" for x in mechanism.compiled.loops.locked),
+        warnings=tuple(
+            f"{path.name}: {x}" for x in (*mechanism.compiled.loops.locked, *mechanism.notes)
+        ),
         mechanism=example.mechanism,
-        warnings=tuple(f"{path.name}: {sentence}" for sentence in mechanism.notes),
     )
     return target, known, {key: text for key, text in given.items() if key not in known}
 
