@@ -1,4 +1,4 @@
-"""What a compiled MJCF or URDF model has and a robot has not: listed by name, never dropped."""
+"""What a compiled MJCF model has and a robot has not: listed by name, never dropped."""
 
 from __future__ import annotations
 
