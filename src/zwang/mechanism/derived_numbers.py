@@ -169,7 +169,7 @@ class DerivedNumbers(AbstractParameterLayout):
                         f"{self._name}: {'.'.join((table, *where))} is a formula of the parameter "
                         f"{name!r}, and gains and limits of actuators, and the angle up to which "
                         "axes are parallel, are fixed once the mechanism is made; give the value "
-                        f"where its file is read, read(file, {name}=...) or --set {name}=..."
+                        f"where its file is read: read(file, {name}=...)."
                     )
 
 
