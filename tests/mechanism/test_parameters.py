@@ -54,7 +54,7 @@ def test_every_parameter_of_the_gallery_acts_as_in_the_file(name, coordinates):
         edited = in_coordinates(read(path, **{parameter: ONE_PERCENT * value}), coordinates)
         given = {"parameters": {**mechanism.parameters, parameter: ONE_PERCENT * value}}
         if parameter in fixed(mechanism):
-            with pytest.raises(ModelError, match=rf"gain is a formula of .*read\\(file, {parameter}="):
+            with pytest.raises(ModelError, match=rf"gain is a formula of .*{parameter}=..."):
                 mechanism.model.parameters(given)
             continue
         alike(mechanism.model.parameters(given), edited.model.params)
