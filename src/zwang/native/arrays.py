@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,6 @@ import numpy as np
 from zwang.native.builder import Buffer, Builder, Value, incoming
 from zwang.native.types import python_constant, register_type
 
-MOST_SCALARS = 6000
-"""Elements of an array that is held as scalars; a larger one lies in memory."""
 MOST_UNROLLED = 256
 """Elements of an array in memory that is read element by element; more are read in loops."""
 MOST_COPIED = 16
@@ -220,7 +218,3 @@ def take_axis(x: Memory, axis: int, start: Any, size: int, b: Builder, step: int
     shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
     strides = (*x.strides[:axis], x.strides[axis] * step, *x.strides[axis + 1 :])
     return dataclasses.replace(x, shape=shape, strides=strides, offset=offset)
-
-
-def indices(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    return np.ndindex(*shape)

@@ -92,19 +92,26 @@ class NativeFunction:
 
     def __call__(self, *arrays: Any) -> list[np.ndarray]:
         """The function's results as arrays of NumPy."""
-        given = [
-            np.ascontiguousarray(x, dtype) for x, dtype in zip(arrays, self._dtypes, strict=True)
-        ]
+        given = self._given(arrays)
         found = [np.empty(shape, dtype) for shape, dtype in self._results]
-        work = np.empty(self.stored.workspace + ALIGNMENT, np.uint8)
-        place = work.ctypes.data
+        work, place = self._room()
         pointers = self._pointers(*(x.ctypes.data for x in given))
         targets = self._targets(*(x.ctypes.data for x in found))
         # held until it returns: it may be replaced, and then goes with its memory
         code, begun = self._code, time.perf_counter()
-        code.call(pointers, targets, place + (-place) % ALIGNMENT)
+        code.call(pointers, targets, place)
         self._used(time.perf_counter() - begun)
         return found
+
+    def _given(self, arrays: Sequence[Any]) -> list[np.ndarray]:
+        """Arguments as the code reads them: row by row, and not copied where they are so."""
+        pairs = zip(arrays, self._dtypes, strict=True)
+        return [np.ascontiguousarray(x, dtype) for x, dtype in pairs]
+
+    def _room(self) -> tuple[np.ndarray, int]:
+        """The workspace of one call, to be held until it returns, and where it begins."""
+        work = np.empty(self.stored.workspace + ALIGNMENT, np.uint8)
+        return work, work.ctypes.data + (-work.ctypes.data) % ALIGNMENT
 
     def members(
         self, arrays: Sequence[Any], of_each: Sequence[bool], count: int, cores: int = 1
@@ -117,9 +124,7 @@ class NativeFunction:
             count: number of members.
             cores: how many threads take a part each.
         """
-        given = [
-            np.ascontiguousarray(x, dtype) for x, dtype in zip(arrays, self._dtypes, strict=True)
-        ]
+        given = self._given(arrays)
         found = [np.empty((count, *shape), dtype) for shape, dtype in self._results]
         steps = [x.strides[0] if each else 0 for x, each in zip(given, of_each, strict=True)]
         steps += [math.prod(shape) * dtype.itemsize for shape, dtype in self._results]
@@ -132,10 +137,9 @@ class NativeFunction:
                 for x, step in zip([*given, *found], steps, strict=True)
             ]
             inputs, results = places[: len(given)], places[len(given) :]
-            work = np.empty(self.stored.workspace + ALIGNMENT, np.uint8)
-            place = work.ctypes.data
+            work, place = self._room()
             given_at, found_at = self._pointers(*inputs), self._targets(*results)
-            aligned, lengths = place + (-place) % ALIGNMENT, (len(inputs), len(results))
+            aligned, lengths = place, (len(inputs), len(results))
             code.call_members(
                 given_at, found_at, aligned, strides.ctypes.data, *lengths, last - first
             )

@@ -71,15 +71,6 @@ def wrapped(dtype: Any, value: int) -> int:
     return value - (1 << bits) if signed else value
 
 
-def is_zero(value: Any) -> bool:
-    """Whether a constant is +0 or −0."""
-    return isinstance(value, float) and value == 0.0
-
-
-def is_negative_zero(value: Any) -> bool:
-    return isinstance(value, float) and value == 0.0 and math.copysign(1.0, value) < 0
-
-
 def rounded(t: str, x: float) -> float:
     """A constant as a register holds it."""
     return x if t == "double" else float(np.float32(x))

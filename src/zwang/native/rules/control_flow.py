@@ -77,6 +77,13 @@ def indexed(jaxpr: Any) -> set[int]:
     return found
 
 
+def placed(b: Builder, arrays: Sequence, dtypes: Sequence, needed: set[int]) -> list:
+    """Arrays that an inner program takes, those in memory that it indexes by unknown numbers."""
+    return [
+        memory(b, x, dtypes[i]) if i in needed and x.size > 1 else x for i, x in enumerate(arrays)
+    ]
+
+
 MOVES = {
     "reshape",
     "squeeze",
@@ -196,15 +203,9 @@ def while_loop(call: Call) -> list:
     second = call.inputs[of_condition : of_condition + of_body]
     start, dtypes = call.inputs[of_condition + of_body :], call.dtypes[of_condition + of_body :]
     found = indexed(body.jaxpr)
-    second = [
-        memory(b, x, call.dtypes[of_condition + i]) if i in found and x.size > 1 else x
-        for i, x in enumerate(second)
-    ]
+    second = placed(b, second, call.dtypes[of_condition:], found)
     in_condition = indexed(condition.jaxpr)
-    first = [
-        memory(b, x, call.dtypes[i]) if i in in_condition and x.size > 1 else x
-        for i, x in enumerate(first)
-    ]
+    first = placed(b, first, call.dtypes, in_condition)
     in_memory = {i - of_body for i in found if i >= of_body}
     in_memory |= {i - of_condition for i in in_condition if i >= of_condition}
     state = Carried(b, start, dtypes, in_memory)
@@ -272,10 +273,7 @@ def branch(call: Call) -> list:
         return inner(call, branches[k], inputs)
     t, outputs = register_type(call.dtypes[0]), call.outputs
     needed = set().union(*(indexed(x.jaxpr) for x in branches))
-    inputs = [
-        memory(b, x, call.dtypes[i + 1]) if i in needed and x.size > 1 else x
-        for i, x in enumerate(inputs)
-    ]
+    inputs = placed(b, inputs, call.dtypes[1:], needed)
     results = [
         np.empty(x.shape, object)
         if math.prod(x.shape) <= MOST_CARRIED
@@ -339,10 +337,7 @@ def scan(call: Call) -> list:
         return _turn_by_turn(call, program, length, reverse, constants, carried)
     b = call.builder
     needed = indexed(program.jaxpr)
-    consts = [
-        memory(b, x, call.dtypes[i]) if i in needed and x.size > 1 else x
-        for i, x in enumerate(call.inputs[:constants])
-    ]
+    consts = placed(b, call.inputs[:constants], call.dtypes, needed)
     start = call.inputs[constants : constants + carried]
     rows = [
         memory(b, x, dtype)

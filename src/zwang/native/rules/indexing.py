@@ -148,9 +148,7 @@ def gather(call: Call) -> Any:
     out = call.outputs[0]
     starts = call.scalars(1)
     batching = tuple(zip(d.operand_batching_dims, d.start_indices_batching_dims, strict=True))
-    windows = _Windows(
-        call, x.shape, starts, call.dtypes[1], d.start_index_map, sizes, _shifted(batching)
-    )
+    windows = _Windows(call, x.shape, starts, call.dtypes[1], d.start_index_map, sizes, batching)
     removed = {*d.collapsed_slice_dims, *d.operand_batching_dims}
     kept = [axis for axis in range(len(x.shape)) if axis not in removed]
     outer = [axis for axis in range(len(out.shape)) if axis not in d.offset_dims]
@@ -170,10 +168,6 @@ def gather(call: Call) -> Any:
             value = fill_value if inside is False else _element(b, x, call.dtypes[0], index)
             found[tuple(place)] = b.select(register_type(out.dtype), inside, value, fill_value)
     return found
-
-
-def _shifted(batching: tuple) -> tuple:
-    return batching
 
 
 def _fill_value(given: Any, dtype: Any) -> Any:

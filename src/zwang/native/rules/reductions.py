@@ -27,9 +27,6 @@ from zwang.native.rules.elementwise import extreme
 from zwang.native.types import FLOATS, is_signed, register_type, wrapped
 from zwang.native.walk import Call, rule
 
-MOST_PRODUCTS = 60_000
-"""Products of a matrix product that are written one by one, those with a zero apart."""
-
 
 def _sum(b: Builder, dtype: Any) -> Callable[[Any, Any], Any]:
     t = register_type(dtype)
