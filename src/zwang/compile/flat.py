@@ -140,10 +140,9 @@ class CompiledProgram:
         """The same in arrays of NumPy."""
         return self._result([np.asarray(x) for x in self.compiled(*arrays)])
 
-    def members(self, arrays: list, of_each: list[bool], cores: int) -> Any:
+    def members(self, arrays: list, of_each: list[bool], number: int, cores: int) -> Any:
         """Results of many members, with a leading axis of them, by native code."""
         assert isinstance(self.compiled, NativeFunction)
-        number = next(len(x) for x, each in zip(arrays, of_each, strict=True) if each)
         return self._result(self.compiled.members(arrays, of_each, number, cores))
 
     def _result(self, arrays: list) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import threading
 import time
 from collections.abc import Callable
 from typing import Any, ClassVar, ParamSpec, TypeVar, cast
@@ -33,7 +34,7 @@ from zwang.compile.options import compiler_options
 from zwang.compile.program_cache import cache
 from zwang.compile.recent import Recent
 from zwang.errors import ModelError
-from zwang.native import NativeFunction, NotNativeError, translated
+from zwang.native import NativeFunction, NotNativeError, lanes, translated
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -151,6 +152,12 @@ class BoundProgram:
         return self._program.on_host([*self._fixed, *arrays])
 
 
+SEVERAL_AT_ONCE = 60e-6
+"""Seconds of members, for each instruction, from which on code for several members at once is made:
+a third of the time that it takes.
+"""
+
+
 class Many:
     """A function of one member, compiled to be called for many.
 
@@ -177,12 +184,17 @@ class Many:
         self.seconds = 0.0 if self._native is None else self._native.seconds
         self.instructions = 0 if self._native is None else self._native.instructions
         self.engine = of_xla("") if self._native is None else self._native.engine
+        self._spent, self._wide, self._making = 0.0, None, threading.Lock()
 
     def _of_one(self, function: Callable, example: tuple) -> CompiledProgram | None:
         """The native code of one member, or None where it is not to be had."""
         leaves, of_each, tree = self._flattened(example)
         ones = [x[0] if each else x for x, each in zip(leaves, of_each, strict=True)]
-        found = self._found(FlatFunction(function, ones, tree), ones)
+        self._one = FlatFunction(function, ones, tree), ones
+        self._of_each = [
+            each for x, each in zip(leaves, of_each, strict=True) if eqx.is_array(x)
+        ]
+        found = self._found(*self._one)
         return found if found.is_native else None
 
     @classmethod
@@ -215,8 +227,29 @@ class Many:
             assert self._all is not None
             return jax.tree_util.tree_map(np.asarray, self._all(*arguments))
         leaves, of_each, _ = self._flattened(arguments)
-        arrays = [(x, e) for x, e in zip(leaves, of_each, strict=True) if eqx.is_array(x)]
-        return self._native.members([x for x, _ in arrays], [e for _, e in arrays], cores)
+        arrays = [x for x in leaves if eqx.is_array(x)]
+        number = next(len(x) for x, each in zip(arrays, self._of_each, strict=True) if each)
+        wide = self._several() if number >= lanes() else None
+        begun = time.perf_counter()
+        found = (wide or self._native).members(arrays, self._of_each, number, cores)
+        self._spent += (time.perf_counter() - begun) * min(cores, number)
+        return found
+
+    def _several(self) -> CompiledProgram | None:
+        """Code for several members at once, if it is at hand, or if members have taken so long that
+        it is worth while to make it; other threads go on meanwhile.
+        """
+        if self._wide is None and self._making.acquire(blocking=False):
+            worth = self._spent > SEVERAL_AT_ONCE * self.instructions
+            try:
+                if worth or self._spent == 0.0:
+                    self._wide = obtained(*self._one, make=worth, of_each=self._of_each)
+                    if worth:  # once
+                        return self._wide
+            except NotNativeError:
+                return None  # and the lock is kept: it is not tried again
+            self._making.release()
+        return self._wide
 
 
 def _along(axis: Any, x: Any) -> list[bool]:
@@ -226,30 +259,40 @@ def _along(axis: Any, x: Any) -> list[bool]:
     return [axis is not None] * len(jax.tree_util.tree_leaves(x))
 
 
-def obtained(flat: FlatFunction, leaves: list, *, make: bool = True) -> CompiledProgram | None:
-    """A program as it was kept, or else made, if it is to be."""
+def obtained(
+    flat: FlatFunction, leaves: list, *, make: bool = True, of_each: list[bool] | None = None
+) -> CompiledProgram | None:
+    """A program as it was kept, or else made, if it is to be.
+
+    Args:
+        of_each: for one that computes several members at once, which arrays they have each for
+            itself.
+    """
     cached = cache.current() if is_native_wanted() else None
-    key = None if cached is None else cached.key(flat, leaves)
+    key = None if cached is None else cached.key(flat, leaves, of_each)
     if cached is not None and key is not None and (ready := cached.known(key)) is not None:
         return ready
     if not make:
         return None
-    ready = _made(flat, [x for x in leaves if eqx.is_array(x)])
+    ready = _made(flat, [x for x in leaves if eqx.is_array(x)], of_each)
     if cached is not None and key is not None:
         cached.keep(key, flat, ready)
     return ready
 
 
-def _made(flat: FlatFunction, arrays: list) -> CompiledProgram:
+def _made(flat: FlatFunction, arrays: list, of_each: list[bool] | None) -> CompiledProgram:
     begun = time.perf_counter()
     if is_native_wanted():
         with native_trace():
             traced = jax.jit(flat).trace(*arrays)
         _refuse_kept_values(traced, arrays)
         try:
-            code = NativeFunction(translated(traced.jaxpr))
+            level = None if of_each is None else 1
+            code = NativeFunction(translated(traced.jaxpr, level, of_each))
             return CompiledProgram(code, flat.skeleton, time.perf_counter() - begun)
         except NotNativeError as reason:
+            if of_each is not None:
+                raise
             why = f"{flat.__name__}: {reason}"
             jax.monitoring.record_event(NOT_NATIVE, reason=why)
     else:

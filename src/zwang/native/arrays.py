@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from zwang.native.builder import Buffer, Builder, Value, incoming
+from zwang.native.builder import Buffer, Builder, Value, is_wide
 from zwang.native.types import python_constant, register_type
 
 MOST_UNROLLED = 256
@@ -102,10 +102,12 @@ def each(function: Callable, *arrays: Scalars) -> Scalars:
         return np.frompyfunc(function, len(arrays), 1)(*arrays)
 
 
-def new_memory(b: Builder, dtype: Any, shape: Sequence[int]) -> Memory:
-    """Memory of the workspace for an array."""
+def new_memory(
+    b: Builder, dtype: Any, shape: Sequence[int], layout: str = "interleaved"
+) -> Memory:
+    """Memory of the workspace for an array (`Builder.allocate`)."""
     shape, dtype = tuple(shape), np.dtype(dtype)
-    buffer = b.allocate(register_type(dtype), max(math.prod(shape), 1))
+    buffer = b.allocate(register_type(dtype), max(math.prod(shape), 1), layout)
     return Memory(buffer, dtype, shape, row_major(shape))
 
 
@@ -148,10 +150,12 @@ def memory(b: Builder, x: Scalars | Memory, dtype: Any) -> Memory:
         return Memory(buffer, np.dtype(dtype), x.shape, row_major(x.shape))
     if (known_here := b.remembered(("spilled", id(x)))) is not None:
         return known_here[0]
-    found = new_memory(b, dtype, x.shape)
+    differ = any(map(is_wide, x.reshape(-1)))
+    found = new_memory(b, dtype, x.shape, "interleaved" if differ else "common")
     fill(b, found, x)
     # the scalars go on being used, and stand for this place: nothing may write to it any more
-    found = dataclasses.replace(found, buffer=Buffer(found.buffer.base, False))
+    place = Buffer(found.buffer.base, False, found.buffer.interleaved)
+    found = dataclasses.replace(found, buffer=place)
     b.remember(("spilled", id(x)), (found, x))  # with the array, so that its identity stays its own
     return found
 
@@ -207,7 +211,7 @@ def counted(b: Builder, count: Any, body: Callable[[Value], None], first: Any = 
         body(i)
         following = b.shared("i64", "add", i, 1)
         going = b.shared("i1", "icmp slt", following, count, of="i64")
-    incoming(i, (first, before), (following, b.block))
+    b.incoming(i, (first, before), (following, b.block))
     b.branch(going, turn, after)
     b.begin(after)
 

@@ -5,6 +5,10 @@ Arithmetic with constants is folded, so that every zero in the structure of a ma
 itself; a sum with a product becomes a fused multiply-add here and nowhere later, so that every
 level of optimization and every number of lanes rounds alike.
 
+With several lanes, what differs between members is wide: a register holds the number of each. The
+others are one for all, as counters of loops and addresses are. Where members go different ways a
+mask says for which of them a way is gone, and only their memory is written to.
+
 Deviations from IEEE 754: a product with a constant zero is zero, also of inf and NaN; x + 0 is x,
 also of −0; x − x is zero.
 """
@@ -17,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from zwang.native.errors import NotNativeError
 from zwang.native.instructions import Block, Buffer, Value
 from zwang.native.types import FLOATS, constant_text, rounded, same, stored_type
 
@@ -29,16 +34,19 @@ class Builder:
 
     Args:
         fused: whether the processor has fused multiply-adds.
+        lanes: how many members the function is computed for at once.
 
     Attributes:
+        mask: lanes that the instructions are meant for; all of them where it is None.
         calls: declarations of the functions that are called, by name.
         routines: names of those that are called for what they write (`zwang.native.library`).
         workspace: bytes that the function needs beside its arguments and results.
         constants: arrays of constants, as definitions in LLVM's language.
     """
 
-    def __init__(self, fused: bool = True):
-        self.fused = fused
+    def __init__(self, fused: bool = True, lanes: int = 1):
+        self.fused, self.lanes = fused, lanes
+        self.mask: Value | None = None
         self.calls: dict[str, str] = {}
         self.routines: set[str] = set()
         self.constants: list[str] = []
@@ -74,6 +82,25 @@ class Builder:
         self.block.end = ("br", (condition, yes, no))
 
     @contextmanager
+    def masked(self, mask: Any) -> Iterator[None]:
+        """A region that is meant for some lanes alone (`active`)."""
+        before, self.mask = self.mask, mask
+        try:
+            yield
+        finally:
+            self.mask = before
+
+    def active(self, condition: Any) -> Any:
+        """The lanes, of those that are active here, for which a condition holds that is wide."""
+        return condition if self.mask is None else self.logic("and", self.mask, condition)
+
+    def any(self, condition: Any) -> Any:
+        """Whether a condition holds in any lane, as what a branch depends on."""
+        if not is_wide(condition):
+            return condition
+        return self._new("i1", "any", (condition,), wide=False)
+
+    @contextmanager
     def scope(self, *, repeated: bool = False) -> Iterator[None]:
         """A region whose values are unknown after it: one way of a branch, or the body of a loop,
         which is `repeated`.
@@ -100,10 +127,27 @@ class Builder:
 
     def emit(self, type_: str, operation: str, *operands: Any) -> Value:
         """An instruction that is not shared: it writes, or reads what may change."""
+        wide = self.lanes > 1 and any(map(is_wide, operands))
+        if wide and not operation.startswith("getelementptr"):  # which takes both
+            known = operation == "select"  # so does a choice, as to what it depends on
+            operands = (*operands[:known], *map(self.widened, operands[known:]))
+        return self._new(type_, operation, operands, wide)
+
+    def _new(
+        self, type_: str, operation: str, operands: tuple, wide: bool, block: Block | None = None
+    ) -> Value:
         self.count += 1
-        value = Value(self.count, type_, operation, operands)
-        self.block.instructions.append(value)
+        value = Value(self.count, type_, operation, operands, wide)
+        (self.block if block is None else block).instructions.append(value)
         return value
+
+    def widened(self, x: Any) -> Any:
+        """A value with a number for each lane; constants are written as that."""
+        if type(x) is not Value or x.wide:
+            return x
+        key = ("widened", x)
+        found = self.remembered(key)
+        return found or self.remember(key, self._new(x.type, "splat", (x,), wide=True))
 
     def shared(self, type_: str, operation: str, *operands: Any, of: str | None = None) -> Value:
         """An instruction whose result depends on its operands alone; an equal one is not repeated.
@@ -298,21 +342,52 @@ class Builder:
         types = ", ".join(["ptr"] * len(pointers))
         self.calls[name] = f'declare void @"{name}"({types})'
         self.routines.add(name)
-        self.emit("", f"do {name}", *pointers)
+        if not any(map(is_wide, pointers)):
+            self.emit("", f"do {name}", *pointers)
+            return
+        for lane in range(self.lanes):
+            of_lane = lambda x, k=lane: self._new(x.type, f"lane {k}", (x,), wide=False)
+            here, onward = self.new_block(), self.new_block()
+            self.jump(here) if self.mask is None else self.branch(of_lane(self.mask), here, onward)
+            self.begin(here)
+            given = (of_lane(x) if x.wide else x for x in pointers)
+            self._new("", f"do {name}", tuple(given), wide=False)
+            self.jump(onward)
+            self.begin(onward)
 
     # memory
 
-    def allocate(self, type_: str, count: int) -> Buffer:
-        """Memory of the workspace, whose content is not defined yet."""
+    def allocate(self, type_: str, count: int, layout: str = "interleaved") -> Buffer:
+        """Memory of the workspace, whose content is not defined yet.
+
+        Args:
+            layout: of the lanes: "interleaved", "apart" (one after the other, as routines take
+                it), or "common" (they have the same).
+        """
         size = {"double": 8, "float": 4, "i64": 8, "i32": 4, "i8": 1, "i1": 1}[type_] * count
-        offset = self.workspace
-        self.workspace = -(-(offset + size) // ALIGNMENT) * ALIGNMENT
-        base = self.pointers[2]
+        offset, number = self.workspace, 1 if layout == "common" else self.lanes
+        if layout == "apart":
+            size = -(-size // ALIGNMENT) * ALIGNMENT
+        self.workspace = -(-(offset + size * number) // ALIGNMENT) * ALIGNMENT
         # at the function's entry, where it is known to every block
+        wide = layout == "apart" and self.lanes > 1
+        place = self.steps(offset, size) if wide else offset
         self.count += 1
-        pointer = Value(self.count, "ptr", "getelementptr i8", (base, offset))
+        pointer = Value(
+            self.count, "ptr", "getelementptr i8", (self.pointers[2], place), wide
+        )
         self.entry.instructions.insert(0, pointer)
-        return Buffer(pointer, True)
+        interleaved = layout == "interleaved" and self.lanes > 1
+        return Buffer(pointer, True, interleaved, self.mask)
+
+    def steps(self, first: int, step: int) -> str:
+        """A constant with a whole number for each lane."""
+        return f"<{', '.join(f'i64 {first + k * step}' for k in range(self.lanes))}>"
+
+    def of_members(self, base: Value, step: int, mutable: bool) -> Buffer:
+        """Memory of all members, one after the other, whose distance is `step` [bytes]."""
+        operands = (base, self.steps(0, step))
+        return Buffer(self._new("ptr", "getelementptr i8", operands, wide=True), mutable)
 
     def literal(self, type_: str, values: Sequence[Any]) -> Buffer:
         """Memory that holds constants."""
@@ -337,7 +412,9 @@ class Builder:
         if (known := self.remembered(key)) is not None:
             return known
         stored = stored_type(type_)
-        value = self.emit(stored, "load", self.address(stored, buffer, index))
+        place = self.address(stored, buffer, index)
+        operation, wide = ("gather", True) if place.wide else ("load", buffer.interleaved)
+        value = self._new(stored, operation, (place,), wide)
         if type_ == "i1":
             value = self.cast("trunc", "i8", "i1", value)
         return self.remember(key, value)
@@ -347,7 +424,13 @@ class Builder:
         if type_ == "i1":
             known = type(value) is not Value
             value = int(value) if known else self.cast("zext", "i1", "i8", value)
-        self.emit("", f"store {stored}", value, self.address(stored, buffer, index))
+        place = self.address(stored, buffer, index)
+        wide = buffer.interleaved or place.wide
+        # what was allocated for these lanes alone may be written to for all of them
+        masked = wide and self.mask is not None and buffer.mask is not self.mask
+        operation = f"scatter {stored}" if place.wide else f"store {stored}{' masked' * masked}"
+        operands = self.widened(value) if wide else value, place, *([self.mask] if masked else [])
+        self._new(stored, operation, operands, wide)
         self.changed(buffer)
 
     def changed(self, buffer: Buffer) -> None:
@@ -357,15 +440,29 @@ class Builder:
     def address(self, stored: str, buffer: Buffer, index: Any) -> Value:
         if type(index) is not Value and index == 0:
             return buffer.base
-        return self.shared("ptr", f"getelementptr {stored}", buffer.base, index, of="i64")
+        element = f"[{self.lanes} x {stored}]" if buffer.interleaved else stored
+        if buffer.interleaved and is_wide(index):
+            lane = self.steps(0, 1)
+            return self.shared("ptr", f"getelementptr {element}", buffer.base, index, lane)
+        return self.shared("ptr", f"getelementptr {element}", buffer.base, index, of="i64")
 
-    def phi(self, type_: str) -> Value:
+    def phi(self, type_: str, wide: bool = False) -> Value:
         """A value that depends on where this block was entered from, given by `incoming`."""
         self.count += 1
-        value = Value(self.count, type_, "phi", ())
+        value = Value(self.count, type_, "phi", (), wide and self.lanes > 1)
         first = sum(1 for x in self.block.instructions if x.operation == "phi")
         self.block.instructions.insert(first, value)
         return value
+
+    def incoming(self, phi: Value, *ways: tuple[Any, Block]) -> None:
+        """Say what a `phi` is for each block that it may be entered from."""
+        if not phi.wide and any(is_wide(x) for x, _ in ways):
+            raise NotNativeError("a counter that members have each for itself")
+        one_for_all = lambda x: phi.wide and type(x) is Value and not x.wide
+        phi.operands = tuple(
+            (self._new(x.type, "splat", (x,), True, block) if one_for_all(x) else x, block)
+            for x, block in ways
+        )
 
 
 LONG_SUM = 8
@@ -374,9 +471,9 @@ of its terms.
 """
 
 
-def incoming(phi: Value, *ways: tuple[Any, Block]) -> None:
-    """Say what a `phi` is for each block that it may be entered from."""
-    phi.operands = ways
+def is_wide(x: Any) -> bool:
+    """Whether a value has a number for each lane."""
+    return type(x) is Value and x.wide
 
 
 def _both_products(a: Any, b: Any) -> bool:

@@ -22,7 +22,7 @@ from zwang.native.builder import ALIGNMENT, Buffer, Builder
 from zwang.native.errors import NotNativeError
 from zwang.native.machine import Code, optimized_apart
 from zwang.native.text import module_text
-from zwang.native.translate import has_fused, object_code
+from zwang.native.translate import has_fused, lanes, object_code
 from zwang.native.types import register_type
 from zwang.native.walk import emit
 
@@ -42,6 +42,7 @@ class Stored(NamedTuple):
         workspace: bytes that a call needs beside them.
         instructions: their number.
         routines: of LAPACK that it calls.
+        lanes: how many members a call computes.
     """
 
     binary: bytes
@@ -52,6 +53,7 @@ class Stored(NamedTuple):
     workspace: int
     instructions: int
     routines: tuple[str, ...]
+    lanes: int = 1
 
 
 class NativeFunction:
@@ -121,30 +123,40 @@ class NativeFunction:
         Args:
             arrays: the arguments; with a leading axis of members where they differ.
             of_each: which of them do.
-            count: number of members.
+            count: number of members, not less than there are lanes.
             cores: how many threads take a part each.
         """
         given = self._given(arrays)
         found = [np.empty((count, *shape), dtype) for shape, dtype in self._results]
         steps = [x.strides[0] if each else 0 for x, each in zip(given, of_each, strict=True)]
         steps += [math.prod(shape) * dtype.itemsize for shape, dtype in self._results]
-        strides = np.array(steps, np.int64)
+        lanes = self.stored.lanes
+        strides = np.array(steps, np.int64) * lanes
         code, begun = self._code, time.perf_counter()
+        arrays = [*given, *found]
 
         def part(first: int, last: int) -> None:
-            places = [
-                x.ctypes.data + first * step
-                for x, step in zip([*given, *found], steps, strict=True)
-            ]
-            inputs, results = places[: len(given)], places[len(given) :]
             work, place = self._room()
-            given_at, found_at = self._pointers(*inputs), self._targets(*results)
-            aligned, lengths = place, (len(inputs), len(results))
-            code.call_members(
-                given_at, found_at, aligned, strides.ctypes.data, *lengths, last - first
-            )
+            whole = (last - first) // lanes
+            turns = [(first, whole)] if first + whole * lanes == last else [
+                (first, whole), (last - lanes, 1)  # which computes some members once more
+            ]
+            for begin, groups in turns:
+                places = [x.ctypes.data + begin * n for x, n in zip(arrays, steps, strict=True)]
+                inputs, results = places[: len(given)], places[len(given) :]
+                code.call_members(
+                    self._pointers(*inputs),
+                    self._targets(*results),
+                    place,
+                    strides.ctypes.data,
+                    len(inputs),
+                    len(results),
+                    groups,
+                )
+            del work
 
-        bounds = np.linspace(0, count, max(1, min(cores, count)) + 1).astype(int).tolist()
+        threads_wanted = max(1, min(cores, count // lanes))
+        bounds = np.linspace(0, count, threads_wanted + 1).astype(int).tolist()
         threads = [
             threading.Thread(target=part, args=ends)
             for ends in zip(bounds[1:-1], bounds[2:], strict=True)
@@ -184,21 +196,25 @@ AT_ONCE = 600
 """Instructions of a function that is optimized before its first call."""
 
 
-def translated(program: ClosedJaxpr, level: int | None = None) -> Stored:
+def translated(
+    program: ClosedJaxpr, level: int | None = None, of_each: Sequence[bool] | None = None
+) -> Stored:
     """A traced function as machine code.
 
     Args:
         program: of arrays.
         level: 0 for code at once, 1 for fast code; by default 1 for up to `AT_ONCE` instructions.
+        of_each: for code that computes as many members at once as a register holds, which arguments
+            they have each for itself; its results are those of one lane to the bit.
 
     Raises:
         NotNativeError: if it has an operation, a type or a size that is not emitted.
     """
     if program.effects:
         raise NotNativeError(f"the effects {program.effects}")
-    builder = Builder(has_fused())
+    builder = Builder(has_fused(), 1 if of_each is None else lanes())
     with _without_collecting():
-        _emit_program(builder, program)
+        _emit_program(builder, program, of_each or [False] * len(program.in_avals))
         text, instructions = module_text(builder, ENTRY)
     level = int(instructions <= AT_ONCE) if level is None else level
     specify = lambda avals: tuple((tuple(x.shape), np.dtype(x.dtype).str) for x in avals)
@@ -211,6 +227,7 @@ def translated(program: ClosedJaxpr, level: int | None = None) -> Stored:
         builder.workspace,
         instructions,
         tuple(sorted(builder.routines)),
+        builder.lanes,
     )
 
 
@@ -226,22 +243,35 @@ def _without_collecting() -> Iterator[None]:
             gc.enable()
 
 
-def _emit_program(b: Builder, program: ClosedJaxpr) -> None:
-    """The whole function: arguments, the program, results."""
+def _emit_program(b: Builder, program: ClosedJaxpr, of_each: Sequence[bool]) -> None:
+    """The whole function: arguments, the program, results.
+
+    Args:
+        of_each: which arguments members have each for itself.
+    """
     arguments: list = []
     for k, x in enumerate(program.in_avals):
         register_type(x.dtype)
         pointer = b.shared("ptr", "getelementptr ptr", b.pointers[0], k, of="i64")
         base = b.shared("ptr", "load", pointer)
-        view = Memory(Buffer(base, False), np.dtype(x.dtype), x.shape, row_major(x.shape))
+        buffer = _of_lanes(b, base, x, False) if of_each[k] else Buffer(base, False)
+        view = Memory(buffer, np.dtype(x.dtype), x.shape, row_major(x.shape))
         arguments.append(view if view.size > MOST_LOADED else _loaded(b, view))
     found = emit(b, program, arguments)
     for k, (x, like) in enumerate(zip(found, program.out_avals, strict=True)):
         pointer = b.shared("ptr", "getelementptr ptr", b.pointers[1], k, of="i64")
         base = b.shared("ptr", "load", pointer)
-        target = Memory(Buffer(base, True), np.dtype(like.dtype), like.shape, row_major(like.shape))
+        buffer = _of_lanes(b, base, like, True)
+        target = Memory(buffer, np.dtype(like.dtype), like.shape, row_major(like.shape))
         if math.prod(like.shape):
             fill(b, target, x)
+
+
+def _of_lanes(b: Builder, base: Any, like: Any, mutable: bool) -> Buffer:
+    """Memory of an array that each member has for itself, one member behind the other."""
+    if b.lanes == 1:
+        return Buffer(base, mutable)
+    return b.of_members(base, math.prod(like.shape) * np.dtype(like.dtype).itemsize, mutable)
 
 
 def _loaded(b: Builder, view: Memory) -> Any:
@@ -250,7 +280,9 @@ def _loaded(b: Builder, view: Memory) -> Any:
     return found
 
 
-def function(f: Callable, *examples: Any, level: int | None = None) -> Callable:
+def function(
+    f: Callable, *examples: Any, level: int | None = None
+) -> Callable:
     """A function of arrays as native code.
 
     Args:

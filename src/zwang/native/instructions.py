@@ -12,12 +12,16 @@ class Value:
         type: of its register.
         operation: as LLVM names it, with what it needs beside its operands.
         operands: values, constants, and (for what is no operand) strings.
+        wide: whether it has a number for each lane; otherwise it is one for all of them.
     """
 
-    __slots__ = ("index", "operands", "operation", "type")
+    __slots__ = ("index", "operands", "operation", "type", "wide")
 
-    def __init__(self, index: int, type_: str, operation: str, operands: tuple):
+    def __init__(
+        self, index: int, type_: str, operation: str, operands: tuple, wide: bool = False
+    ):
         self.index, self.type, self.operation, self.operands = index, type_, operation, operands
+        self.wide = wide
 
     @property
     def name(self) -> str:
@@ -44,16 +48,20 @@ class Block:
 
 @dataclasses.dataclass(eq=False)
 class Buffer:
-    """A contiguous piece of memory.
+    """A contiguous piece of memory, or one for each lane if `base` is wide.
 
     Attributes:
         base: pointer to it, a value of type ptr.
         mutable: whether instructions may write to it.
+        interleaved: whether each element stands there once for each lane, side by side.
+        mask: lanes that were active when it was allocated.
         version: changes with each write, so that no load is shared across one.
         live: number of variables of the traced program that it holds and that are still used.
     """
 
     base: Value
     mutable: bool
+    interleaved: bool = False
+    mask: Value | None = None
     version: int = 0
     live: int = 0

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from zwang.native.builder import Block, Builder, Value
 from zwang.native.types import constant_text
 
-EFFECTS = ("store ", "do ")
+EFFECTS = ("store ", "scatter ", "do ")
 """Beginnings of operations that change memory."""
 
 
@@ -31,58 +32,159 @@ def used(b: Builder) -> set[Value]:
     return found
 
 
-def operand(type_: str, x: Any) -> str:
-    return x.name if type(x) is Value else x if isinstance(x, str) else constant_text(type_, x)
+class Writer:
+    """Instructions as LLVM writes them.
 
+    Args:
+        lanes: numbers of a wide register.
+    """
 
-def line(x: Value) -> str:
-    """An instruction as LLVM writes it."""
-    operation, t, given = x.operation, x.type, x.operands
-    name, _, rest = operation.partition(" ")
-    if name == "phi":
-        ways = ", ".join(f"[ {operand(t, v)}, %{block.left_from} ]" for v, block in given)
-        return f"{x.name} = phi {t} {ways}"
-    if name == "store":
-        return f"store {rest} {operand(rest, given[0])}, ptr {given[1].name}"
-    if name == "do":
+    def __init__(self, lanes: int = 1):
+        self.lanes = lanes
+
+    def type(self, type_: str, wide: bool) -> str:
+        return f"<{self.lanes} x {type_}>" if wide else type_
+
+    def operand(self, type_: str, x: Any, wide: bool = False) -> str:
+        if type(x) is Value:
+            return x.name
+        if isinstance(x, str):
+            return x
+        text = constant_text(type_, x)
+        return f"splat ({type_} {text})" if wide else text
+
+    def line(self, x: Value) -> str:
+        """An instruction, in one line or several."""
+        name, _, rest = x.operation.partition(" ")
+        if (own := getattr(self, f"_{name}", None)) is not None:
+            return own(x, rest, x.operands)
+        given, t = x.operands, self.type(x.type, x.wide)
+        first = self.operand(rest if len(given) == 1 else x.type, given[0], x.wide)
+        if len(given) == 1:  # a conversion
+            return f"{x.name} = {name} {self.type(rest, x.wide)} {first} to {t}"
+        return f"{x.name} = {name} {t} {first}, {self.operand(x.type, given[1], x.wide)}"
+
+    def _phi(self, x: Value, rest: str, given: Any) -> str:
+        ways = (f"[ {self.operand(x.type, v, x.wide)}, %{b.left_from} ]" for v, b in given)
+        return f"{x.name} = phi {self.type(x.type, x.wide)} {', '.join(ways)}"
+
+    def _store(self, x: Value, rest: str, given: Any) -> str:
+        stored, _, masked = rest.partition(" ")
+        value = f"{self.type(stored, x.wide)} {self.operand(stored, given[0], x.wide)}"
+        if not masked:
+            return f"store {value}, ptr {given[1].name}"
+        suffix = f"{self._suffix(stored)}.p0"
+        return (
+            f"call void @llvm.masked.store.{suffix}({value}, ptr align 1 {given[1].name}, "
+            f"{self._mask(given[2:])})"
+        )
+
+    def _scatter(self, x: Value, rest: str, given: Any) -> str:
+        value = f"{self.type(rest, True)} {self.operand(rest, given[0], True)}"
+        places = f"{self.type('ptr', True)} align 1 {given[1].name}"
+        name = f"@llvm.masked.scatter.{self._suffix(rest)}.{self._suffix('p0')}"
+        return f"call void {name}({value}, {places}, {self._mask(given[2:])})"
+
+    def _gather(self, x: Value, rest: str, given: Any) -> str:
+        t = self.type(x.type, True)
+        places = f"{self.type('ptr', True)} align 1 {given[0].name}"
+        name = f"@llvm.masked.gather.{self._suffix(x.type)}.{self._suffix('p0')}"
+        return f"{x.name} = call {t} {name}({places}, {self._mask(())}, {t} poison)"
+
+    def _mask(self, given: Any) -> str:
+        return f"{self.type('i1', True)} {given[0].name if given else 'splat (i1 true)'}"
+
+    def _suffix(self, stored: str) -> str:
+        short = {"double": "f64", "float": "f32"}.get(stored, stored)
+        return f"v{self.lanes}{short}"
+
+    def _do(self, x: Value, rest: str, given: Any) -> str:
         pointers = ", ".join(f"ptr {y.name}" for y in given)
         return f'call void @"{rest}"({pointers})'
-    if name == "load":
-        return f"{x.name} = load {t}, ptr {given[0].name}"
-    if name == "getelementptr":
-        place = operand("i64", given[1])
-        return f"{x.name} = getelementptr {rest}, ptr {given[0].name}, i64 {place}"
-    if name in ("fcmp", "icmp"):
+
+    def _load(self, x: Value, rest: str, given: Any) -> str:
+        return f"{x.name} = load {self.type(x.type, x.wide)}, ptr {given[0].name}"
+
+    def _getelementptr(self, x: Value, rest: str, given: Any) -> str:
+        base, indices = given[0], given[1:]
+        wide = [type(i) is str or (type(i) is Value and i.wide) for i in indices]
+        places = ", ".join(
+            f"{self.type('i64', w)} {self.operand('i64', i)}"
+            for i, w in zip(indices, wide, strict=True)
+        )
+        pointer = f"{self.type('ptr', base.wide)} {base.name}"
+        return f"{x.name} = getelementptr {rest}, {pointer}, {places}"
+
+    def _fcmp(self, x: Value, rest: str, given: Any) -> str:
         known = next(v.type for v in given if type(v) is Value)
-        first, second = (operand(known, y) for y in given)
-        return f"{x.name} = {operation} {known} {first}, {second}"
-    if name == "select":
+        first, second = (self.operand(known, y, x.wide) for y in given)
+        return f"{x.name} = {x.operation} {self.type(known, x.wide)} {first}, {second}"
+
+    _icmp = _fcmp
+
+    def _select(self, x: Value, rest: str, given: Any) -> str:
         condition, yes, no = given
-        return (
-            f"{x.name} = select i1 {operand('i1', condition)}, {t} {operand(t, yes)}, "
-            f"{t} {operand(t, no)}"
-        )
-    if name == "call":
-        types = x.type
+        t = self.type(x.type, x.wide)
+        yes, no = (self.operand(x.type, y, x.wide) for y in (yes, no))
+        which = self.type("i1", condition.wide)
+        return f"{x.name} = select {which} {condition.name}, {t} {yes}, {t} {no}"
+
+    def _call(self, x: Value, rest: str, given: Any) -> str:
+        types = [v.type if type(v) is Value else x.type for v in given]
+        pairs = list(zip(types, given, strict=True))
+        if x.wide and not rest.startswith("@llvm."):
+            return self._lane_by_lane(x, rest, pairs)
+        name = re.sub(r"\.([fi]\d+)", rf".v{self.lanes}\1", rest) if x.wide else rest
         arguments = ", ".join(
-            f"{v.type if type(v) is Value else types} {operand(types, v)}" for v in given
+            f"{self.type(t, x.wide)} {self.operand(t, v, x.wide)}" for t, v in pairs
         )
-        return f"{x.name} = call {t} {rest}({arguments})"
-    if name == "fneg":
-        return f"{x.name} = fneg {t} {given[0].name}"
-    if len(given) == 1:  # a conversion
-        return f"{x.name} = {name} {rest} {operand(rest, given[0])} to {t}"
-    return f"{x.name} = {name} {t} {operand(t, given[0])}, {operand(t, given[1])}"
+        return f"{x.name} = call {self.type(x.type, x.wide)} {name}({arguments})"
 
+    def _lane_by_lane(self, x: Value, name: str, pairs: list) -> str:
+        """A function of the library, which takes one number, called for each lane."""
+        lines, t, so_far = [], self.type(x.type, True), "poison"
+        for k in range(self.lanes):
+            arguments = []
+            for i, (type_, v) in enumerate(pairs):
+                one = self.operand(type_, v)
+                if type(v) is Value:
+                    one = f"{x.name}_{k}_{i}"
+                    lines.append(f"{one} = extractelement {self.type(type_, True)} {v.name}, i32 {k}")
+                arguments.append(f"{type_} {one}")
+            lines.append(f"{x.name}_{k} = call {x.type} {name}({', '.join(arguments)})")
+            after = x.name if k == self.lanes - 1 else f"{x.name}_{k}_"
+            lines.append(f"{after} = insertelement {t} {so_far}, {x.type} {x.name}_{k}, i32 {k}")
+            so_far = after
+        return "\n  ".join(lines)
 
-def end(block: Block) -> str:
-    if block.end is None:
-        return "ret void"
-    _, targets = block.end
-    if len(targets) == 1:
-        return f"br label %{targets[0].label}"
-    condition, yes, no = targets
-    return f"br i1 {operand('i1', condition)}, label %{yes.label}, label %{no.label}"
+    def _splat(self, x: Value, rest: str, given: Any) -> str:
+        t, one = self.type(x.type, True), given[0]
+        return (
+            f"{x.name}_0 = insertelement {t} poison, {x.type} {one.name}, i32 0\n  {x.name} = "
+            f"shufflevector {t} {x.name}_0, {t} poison, <{self.lanes} x i32> zeroinitializer"
+        )
+
+    def _any(self, x: Value, rest: str, given: Any) -> str:
+        name = f"@llvm.vector.reduce.or.{self._suffix('i1')}"
+        return f"{x.name} = call i1 {name}({self._mask(given)})"
+
+    def _lane(self, x: Value, rest: str, given: Any) -> str:
+        of = self.type(given[0].type, True)
+        return f"{x.name} = extractelement {of} {given[0].name}, i32 {rest}"
+
+    def _fneg(self, x: Value, rest: str, given: Any) -> str:
+        return f"{x.name} = fneg {self.type(x.type, x.wide)} {given[0].name}"
+
+    def end(self, block: Block) -> str:
+        """The way on from a block."""
+        if block.end is None:
+            return "ret void"
+        _, targets = block.end
+        if len(targets) == 1:
+            return f"br label %{targets[0].label}"
+        condition, yes, no = targets
+        which = self.operand("i1", condition)
+        return f"br i1 {which}, label %{yes.label}, label %{no.label}"
 
 
 LONGEST = 500
@@ -91,7 +193,7 @@ LONGEST = 500
 
 def module_text(b: Builder, name: str) -> tuple[str, int]:
     """The module of a function, and the number of its instructions."""
-    needed, lines = used(b), []
+    needed, lines, write = used(b), [], Writer(b.lanes)
     kept = {block: [x for x in block.instructions if x in needed] for block in b.blocks}
     for block in b.blocks:  # a block is left from its last part
         parts = max(len(kept[block]) - 1, 0) // LONGEST
@@ -102,11 +204,12 @@ def module_text(b: Builder, name: str) -> tuple[str, int]:
             if k and k % LONGEST == 0:
                 part = f"{block.label}_{k // LONGEST}"
                 lines += [f"  br label %{part}", f"{part}:"]
-            lines.append("  " + line(x))
-        lines.append("  " + end(block))
+            lines.append("  " + write.line(x))
+        lines.append("  " + write.end(block))
     head = f"define void @{name}(ptr noalias %in, ptr noalias %out, ptr noalias %work) #0 {{"
     parts = [*b.constants, head, *lines, "}", MEMBERS.replace("NAME", name)]
-    parts += sorted(set(b.calls.values()))
+    # functions of LLVM are known to it, whatever the number of their lanes
+    parts += sorted({x for name, x in b.calls.items() if not name.startswith("llvm.")})
     text = "\n".join([*parts, 'attributes #0 = { nounwind "no-builtins" }', ""])
     return text, sum(map(len, kept.values()))
 

@@ -30,6 +30,15 @@ def has_fused() -> bool:
     return bool(features.get("fma") or llvm.get_default_triple().startswith(("aarch64", "arm64")))
 
 
+@functools.cache
+def lanes() -> int:
+    """How many members code for several of them computes at once: two registers of this
+    processor's are full, or one of the widest.
+    """
+    host()
+    return 8 if llvm.get_host_cpu_features().get("avx512f") else 4
+
+
 def object_code(text: str, level: int) -> bytes:
     """An object file of a module.
 

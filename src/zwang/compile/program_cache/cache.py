@@ -47,13 +47,13 @@ class ProgramCache:
         self._modules = ModuleConstants()
         self._ready: Recent[CompiledProgram] = Recent()
 
-    def key(self, flat: FlatFunction, leaves: list) -> str | None:
+    def key(self, flat: FlatFunction, leaves: list, of_each: Any = None) -> str | None:
         """The name of a program; None if what it is made from cannot be known for certain."""
         try:
             found = content(flat, leaves)
             # without the axis names of an enclosing `vmap`: at the top level there is none
             thread = [x for x in trace_context() if type(x).__name__ != "AxisEnv"]
-            found.token(environment_key(), self._sources, repr(thread))
+            found.token(environment_key(), self._sources, repr(thread), repr(of_each))
             found.token(self._modules.digest(found.modules))
             return found.hexdigest()
         except Exception as reason:  # whatever a foreign object raises while it is looked through

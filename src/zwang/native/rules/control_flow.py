@@ -29,8 +29,9 @@ from zwang.native.arrays import (
     scalars,
     take_axis,
 )
-from zwang.native.builder import Builder, Value, incoming
+from zwang.native.builder import Builder, Value, is_wide
 from zwang.native.rules.calls import inner
+from zwang.native.rules.varying import varying_carry
 from zwang.native.types import register_type
 from zwang.native.walk import Call, emit_jaxpr, rule
 
@@ -122,10 +123,13 @@ class Carried:
     Args:
         start: the arrays before the first turn.
         in_memory: which of them are indexed by numbers that are not known.
+        wide: which of them may have another value in each lane.
     """
 
-    def __init__(self, b: Builder, start: Sequence, dtypes: Sequence, in_memory: set[int]):
-        self.b, self.dtypes = b, dtypes
+    def __init__(
+        self, b: Builder, start: Sequence, dtypes: Sequence, in_memory: set[int], wide: Sequence
+    ):
+        self.b, self.dtypes, self._wide = b, dtypes, wide
         self.slots: list[Any] = []
         self._start: list[Scalars] = []
         for i, (x, dtype) in enumerate(zip(start, dtypes, strict=True)):
@@ -142,14 +146,18 @@ class Carried:
     def begin(self, before: Any) -> list:
         """Phis at the head of the loop, entered from the block `before`."""
         self._before = before
-        for slot, dtype in zip(self.slots, self.dtypes, strict=True):
+        for slot, dtype, wide in zip(self.slots, self.dtypes, self._wide, strict=True):
             if isinstance(slot, np.ndarray):
-                flat = [self.b.phi(register_type(dtype)) for _ in range(slot.size)]
+                flat = [self.b.phi(register_type(dtype), wide) for _ in range(slot.size)]
                 slot.reshape(-1)[:] = flat
         return list(self.slots)
 
-    def turn(self, new: Sequence) -> None:
-        """The arrays after a turn, at the end of the loop's last block."""
+    def turn(self, new: Sequence, going: Any = None) -> None:
+        """The arrays after a turn, at the end of the loop's last block.
+
+        Args:
+            going: the lanes that have taken it, where others keep what they had.
+        """
         b = self.b
         # what is read from memory is read before any of it is written
         moved = [
@@ -167,7 +175,8 @@ class Carried:
             if end is not None:
                 rows = zip(slot.reshape(-1), first.reshape(-1), end.reshape(-1), strict=True)
                 for phi, before, after in rows:
-                    incoming(phi, (before, self._before), (after, b.block))
+                    kept = after if going is None else b.select(phi.type, going, after, phi)
+                    b.incoming(phi, (before, self._before), (kept, b.block))
 
 
 def _same_place(x: Any, slot: Memory) -> bool:
@@ -208,7 +217,8 @@ def while_loop(call: Call) -> list:
     first = placed(b, first, call.dtypes, in_condition)
     in_memory = {i - of_body for i in found if i >= of_body}
     in_memory |= {i - of_condition for i in in_condition if i >= of_condition}
-    state = Carried(b, start, dtypes, in_memory)
+    wide = varying_carry(b, call.params, [*first, *second], start)
+    state = Carried(b, start, dtypes, in_memory, wide)
 
     before, head, turn, after = b.block, b.new_block(), b.new_block(), b.new_block()
     b.jump(head)
@@ -219,9 +229,11 @@ def while_loop(call: Call) -> list:
         (going,) = emit_jaxpr(b, condition.jaxpr, condition.consts, [*first, *carry])
         going = scalars(b, going)
         anyone = functools.reduce(lambda x, y: b.logic("or", x, y), going.reshape(-1), False)
-        b.branch(anyone, turn, after)
+        # lanes whose loop has ended keep what they had while others go on
+        active = b.active(anyone) if is_wide(anyone) else None
+        b.branch(anyone if active is None else b.any(active), turn, after)
         b.begin(turn)
-        with b.scope():
+        with b.scope(), b.masked(b.mask if active is None else active):
             # members of a batch that have ended keep what they had
             ends = going.ndim > 0
             hold(carry, -1 + ends)
@@ -230,7 +242,7 @@ def while_loop(call: Call) -> list:
             if ends:
                 pairs = zip(results, carry, dtypes, strict=True)
                 results = [_of_those_that_go_on(b, going, *pair) for pair in pairs]
-            state.turn(results)
+            state.turn(results, active)
             b.jump(head)
     hold(carry, -1)
     b.begin(after)
@@ -280,6 +292,8 @@ def branch(call: Call) -> list:
         else new_memory(b, x.dtype, x.shape)
         for x in outputs
     ]
+    if is_wide(which):
+        return _branch_of_lanes(call, which, inputs, results)
     after, ends = b.new_block(), []
     for k, program in enumerate(branches):
         here, onward = b.new_block(), b.new_block()
@@ -312,7 +326,52 @@ def branch(call: Call) -> list:
     return results
 
 
-def _met(b: Builder, t: str, i: int, place: Scalars, ends: list) -> Scalars:
+def _branch_of_lanes(call: Call, which: Value, inputs: Sequence, results: list) -> list:
+    """Every way that a lane takes, one after the other; each is gone for its lanes alone."""
+    b, branches = call.builder, call.params["branches"]
+    t, last = register_type(call.dtypes[0]), len(branches) - 1
+    for k, program in enumerate(branches):
+        if t == "i1":
+            mine = which if k else b.logic("xor", which, True)
+        else:
+            at = ("sle", operator.le) if k == 0 else ("sge", operator.ge) if k == last else None
+            predicate, fold = at or ("eq", operator.eq)
+            mine = b.compare(predicate, t, which, k, fold)
+        active = b.active(mine)
+        before, here, after = b.block, b.new_block(), b.new_block()
+        b.branch(b.any(active), here, after)
+        b.begin(here)
+        with b.scope(), b.masked(active):
+            found = emit_jaxpr(b, program.jaxpr, program.consts, inputs)
+            for place, x in zip(results, found, strict=True):
+                if isinstance(place, Memory):
+                    fill(b, place, x)
+            chosen = [
+                _chosen(b, x.dtype, active, scalars(b, new), old) if k else scalars(b, new)
+                for x, new, old in zip(call.outputs, found, results, strict=True)
+                if isinstance(old, np.ndarray)
+            ]
+            b.jump(after)
+            end = b.block
+        b.begin(after)
+        given = iter(chosen)
+        for i, (old, like) in enumerate(zip(results, call.outputs, strict=True)):
+            if isinstance(old, np.ndarray):
+                without = old if k else np.full(old.shape, ANY[np.dtype(like.dtype).kind], object)
+                ways = [([without], before), ([next(given)], end)]
+                results[i] = _met(b, register_type(like.dtype), 0, np.empty_like(old), ways, True)
+    return results
+
+
+ANY = {"f": 0.0, "b": False, "i": 0, "u": 0}
+"""A number of each kind, for lanes that nobody reads."""
+
+
+def _chosen(b: Builder, dtype: Any, which: Value, yes: Scalars, no: Scalars) -> Scalars:
+    return each(lambda x, y: b.select(register_type(dtype), which, x, y), yes, no)
+
+
+def _met(b: Builder, t: str, i: int, place: Scalars, ends: list, wide: bool = False) -> Scalars:
     """Scalars after a branch: a phi where its ways differ."""
     flat = place.reshape(-1)
     ways = [(values[i].reshape(-1), block) for values, block in ends]
@@ -322,8 +381,8 @@ def _met(b: Builder, t: str, i: int, place: Scalars, ends: list) -> Scalars:
         if type(first) is Value and all(x is first for x, _ in options):
             flat[k] = first
             continue
-        flat[k] = phi = b.phi(t)
-        incoming(phi, *options)
+        flat[k] = phi = b.phi(t, wide or any(is_wide(x) for x, _ in options))
+        b.incoming(phi, *options)
     return flat.reshape(place.shape)
 
 
@@ -348,7 +407,8 @@ def scan(call: Call) -> list:
     columns = [new_memory(b, x.dtype, x.shape) for x in call.outputs[carried:]]
     in_memory = {i - constants for i in needed if constants <= i < constants + carried}
     dtypes = call.dtypes[constants : constants + carried]
-    state = Carried(b, start, dtypes, in_memory)
+    wide = varying_carry(b, call.params, consts, start, rows)
+    state = Carried(b, start, dtypes, in_memory, wide)
 
     before, turn, after = b.block, b.new_block(), b.new_block()
     b.jump(turn)
@@ -366,7 +426,7 @@ def scan(call: Call) -> list:
         state.turn(found[:carried])
         following = b.shared("i64", "add", counter, 1)
         going = b.shared("i1", "icmp slt", following, length, of="i64")
-        incoming(counter, (0, before), (following, b.block))
+        b.incoming(counter, (0, before), (following, b.block))
         end = b.block
         b.branch(going, turn, after)
         # the values after the last turn, and not before it

@@ -44,7 +44,7 @@ def copy_of(call: Call, i: int, where: tuple[int, ...]) -> Memory:
     """A matrix of an operand in memory of its own, as routines overwrite what they are given."""
     b, x = call.builder, call.inputs[i]
     shape = call.shapes[i][-2:]
-    target = new_memory(b, call.dtypes[i], shape)
+    target = _matrix(b, call.dtypes[i], shape)
     fill(b, target, part(x, where))
     return target
 
@@ -65,8 +65,12 @@ def _float64(call: Call) -> None:
         raise NotNativeError(f"{call.name} of {call.dtypes[0]}")
 
 
+def _matrix(b: Builder, dtype: Any, shape: Any) -> Memory:
+    return new_memory(b, dtype, shape, "apart")
+
+
 def _room(b: Builder, dtype: Any, count: int) -> Memory:
-    return new_memory(b, dtype, (max(count, 1),))
+    return _matrix(b, dtype, (max(count, 1),))
 
 
 def checked(b: Builder, info: Memory, values: np.ndarray) -> np.ndarray:
@@ -108,7 +112,7 @@ def singular_values(call: Call) -> list:
             return [np.empty(x.shape[len(where) :], object) for x in call.outputs]
         A = copy_of(call, 0, where)
         # the routine sees Aᵀ = V S Uᵀ
-        v, u = new_memory(b, DOUBLE, (columns[1], n)), new_memory(b, DOUBLE, (m, columns[0]))
+        v, u = _matrix(b, DOUBLE, (columns[1], n)), _matrix(b, DOUBLE, (m, columns[0]))
         size = 4 * k * k + 7 * k + max(m, n) + 64 * (m + n) + 64
         work, whole = _room(b, DOUBLE, size), _room(b, WHOLE, 8 * k)
         routine(
@@ -206,7 +210,7 @@ def orthogonal(call: Call) -> list:
 def _transposed_copy(call: Call, where: tuple, rows: int, columns: int) -> Memory:
     """A matrix column by column, with room for more columns."""
     b = call.builder
-    target = new_memory(b, DOUBLE, (rows, columns))
+    target = _matrix(b, DOUBLE, (rows, columns))
     m, n = call.shapes[0][-2:]
     head = Memory(target.buffer, DOUBLE, (m, n), (1, m))
     fill(b, head, part(call.inputs[0], where))
