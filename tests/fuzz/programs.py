@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from tests.native.lanes import assert_lanes_agree
 from zwang.native import function
 
 SHORT, LONG = (1, 2, 3, 5, 9), (70, 1100)
@@ -126,7 +127,7 @@ class Drawn:
 
 
 def case(random: np.random.Generator) -> None:
-    """One program with its arguments, at both levels of optimization."""
+    """One program with its arguments, at both levels of optimization, and in several lanes."""
     count = int(random.integers(1, 4))
     drawn = Drawn(random, count)
     lengths = [LONG if random.random() < LONG_SHARE else SHORT for _ in range(count)]
@@ -137,6 +138,7 @@ def case(random: np.random.Generator) -> None:
     if code.code.instructions <= MOST_OPTIMIZED:
         code.code.optimize()
         optimized = code(*arrays)
+        assert_lanes_agree(f, *arrays)
     for x, y, z in zip(plain, optimized, expected, strict=True):
         assert x.tobytes() == y.tobytes(), "levels of optimization differ"
         error = float(np.max(np.abs(x - np.asarray(z)), initial=0.0))

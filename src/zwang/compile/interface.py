@@ -191,9 +191,7 @@ class Many:
         leaves, of_each, tree = self._flattened(example)
         ones = [x[0] if each else x for x, each in zip(leaves, of_each, strict=True)]
         self._one = FlatFunction(function, ones, tree), ones
-        self._of_each = [
-            each for x, each in zip(leaves, of_each, strict=True) if eqx.is_array(x)
-        ]
+        self._of_each = [each for x, each in zip(leaves, of_each, strict=True) if eqx.is_array(x)]
         found = self._found(*self._one)
         return found if found.is_native else None
 

@@ -9,8 +9,10 @@
 | `rules/` | how each primitive of JAX is emitted, one file for each kind |
 | `arrays` | arrays of scalars in registers, or in memory |
 | `instructions` | values, basic blocks, memory |
-| `builder` | instructions: constants folded, equal expressions shared, basic blocks |
+| `arithmetic` | instructions with numbers: constants folded, products and sums fused |
+| `builder` | instructions: equal expressions shared, basic blocks, lanes, memory |
 | `functions` | functions of one and two numbers |
+| `trigonometry` | sine and cosine, within one unit in the last place, for all lanes at once |
 | `text` | the function in LLVM's language |
 | `translate` | its object code, by llvmlite |
 | `machine` | object code in this process; faster code from another one |

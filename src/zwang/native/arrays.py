@@ -102,9 +102,7 @@ def each(function: Callable, *arrays: Scalars) -> Scalars:
         return np.frompyfunc(function, len(arrays), 1)(*arrays)
 
 
-def new_memory(
-    b: Builder, dtype: Any, shape: Sequence[int], layout: str = "interleaved"
-) -> Memory:
+def new_memory(b: Builder, dtype: Any, shape: Sequence[int], layout: str = "interleaved") -> Memory:
     """Memory of the workspace for an array (`Builder.allocate`)."""
     shape, dtype = tuple(shape), np.dtype(dtype)
     buffer = b.allocate(register_type(dtype), max(math.prod(shape), 1), layout)

@@ -138,9 +138,14 @@ class NativeFunction:
         def part(first: int, last: int) -> None:
             work, place = self._room()
             whole = (last - first) // lanes
-            turns = [(first, whole)] if first + whole * lanes == last else [
-                (first, whole), (last - lanes, 1)  # which computes some members once more
-            ]
+            turns = (
+                [(first, whole)]
+                if first + whole * lanes == last
+                else [
+                    (first, whole),
+                    (last - lanes, 1),  # which computes some members once more
+                ]
+            )
             for begin, groups in turns:
                 places = [x.ctypes.data + begin * n for x, n in zip(arrays, steps, strict=True)]
                 inputs, results = places[: len(given)], places[len(given) :]
@@ -280,9 +285,7 @@ def _loaded(b: Builder, view: Memory) -> Any:
     return found
 
 
-def function(
-    f: Callable, *examples: Any, level: int | None = None
-) -> Callable:
+def function(f: Callable, *examples: Any, level: int | None = None) -> Callable:
     """A function of arrays as native code.
 
     Args:

@@ -17,9 +17,7 @@ class Value:
 
     __slots__ = ("index", "operands", "operation", "type", "wide")
 
-    def __init__(
-        self, index: int, type_: str, operation: str, operands: tuple, wide: bool = False
-    ):
+    def __init__(self, index: int, type_: str, operation: str, operands: tuple, wide: bool = False):
         self.index, self.type, self.operation, self.operands = index, type_, operation, operands
         self.wide = wide
 

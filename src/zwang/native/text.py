@@ -149,7 +149,9 @@ class Writer:
                 one = self.operand(type_, v)
                 if type(v) is Value:
                     one = f"{x.name}_{k}_{i}"
-                    lines.append(f"{one} = extractelement {self.type(type_, True)} {v.name}, i32 {k}")
+                    lines.append(
+                        f"{one} = extractelement {self.type(type_, True)} {v.name}, i32 {k}"
+                    )
                 arguments.append(f"{type_} {one}")
             lines.append(f"{x.name}_{k} = call {x.type} {name}({', '.join(arguments)})")
             after = x.name if k == self.lanes - 1 else f"{x.name}_{k}_"

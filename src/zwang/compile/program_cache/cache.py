@@ -47,7 +47,9 @@ class ProgramCache:
         self._modules = ModuleConstants()
         self._ready: Recent[CompiledProgram] = Recent()
 
-    def key(self, flat: FlatFunction, leaves: list, of_each: Any = None) -> str | None:
+    def key(
+        self, flat: FlatFunction, leaves: list, of_each: list[bool] | None = None
+    ) -> str | None:
         """The name of a program; None if what it is made from cannot be known for certain."""
         try:
             found = content(flat, leaves)

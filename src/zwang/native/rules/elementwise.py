@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from zwang.native import functions
+from zwang.native import functions, trigonometry
 from zwang.native.arrays import (
     Memory,
     assign,
@@ -390,7 +390,8 @@ def function(call: Call) -> Any:
     t, b = _type(call), call.builder
     if t not in FLOATS:
         raise NotNativeError(f"{call.name} of {call.dtypes[0]}")
-    emitted = functions.OF_FLOATS[call.name]
+    own = {"sin": trigonometry.sine, "cos": trigonometry.cosine}
+    emitted = own.get(call.name) or functions.OF_FLOATS[call.name]
     return elementwise(call, lambda *x: emitted(b, t, *x))
 
 

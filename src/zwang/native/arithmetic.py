@@ -1,0 +1,208 @@
+"""Arithmetic with values and constants: what is known is computed while the code is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from zwang.native.instructions import Value
+from zwang.native.types import FLOATS, rounded, same
+
+
+class Arithmetic:
+    """Operations of a builder on numbers (`Builder`), which shares equal instructions.
+
+    Attributes:
+        fused: whether the processor has fused multiply-adds.
+    """
+
+    fused: bool
+
+    def shared(self, type_: str, operation: str, *operands: Any, of: str | None = None) -> Value:
+        """An instruction whose result depends on its operands alone; an equal one is not repeated.
+
+        Args:
+            of: type of constants among the operands; by default the result's.
+        """
+        raise NotImplementedError
+
+    def intrinsic(self, t: str, name: str, *operands: Any) -> Any:
+        """A call of one of LLVM's own functions of numbers of one type."""
+        raise NotImplementedError
+
+    def add(self, t: str, a: Any, b: Any) -> Any:
+        ca, cb = type(a) is not Value, type(b) is not Value
+        if ca and cb:
+            return rounded(t, a + b)
+        if ca and a == 0:
+            return b
+        if cb and b == 0:
+            return a
+        if self.fused and not _both_products(a, b):
+            if not cb and b.operation == "fmul":
+                return self.multiply_add(t, b.operands[0], b.operands[1], a)
+            if not ca and a.operation == "fmul":
+                return self.multiply_add(t, a.operands[0], a.operands[1], b)
+        if not cb and b.operation == "fneg":
+            return self.shared(t, "fsub", a, b.operands[0])
+        return self.shared(t, "fadd", *_ordered(a, b))
+
+    def subtract(self, t: str, a: Any, b: Any) -> Any:
+        ca, cb = type(a) is not Value, type(b) is not Value
+        if ca and cb:
+            return rounded(t, a - b)
+        if cb and b == 0:
+            return a
+        if a is b:
+            return 0.0
+        if ca and a == 0:
+            return self.negative(t, b)
+        if self.fused and not _both_products(a, b):
+            if not cb and b.operation == "fmul":
+                x, y = b.operands
+                return self.multiply_add(t, self.negative(t, x), y, a)
+            if not ca and a.operation == "fmul":
+                return self.multiply_add(t, a.operands[0], a.operands[1], self.negative(t, b))
+        return self.shared(t, "fsub", a, b)
+
+    def multiply(self, t: str, a: Any, b: Any) -> Any:
+        ca, cb = type(a) is not Value, type(b) is not Value
+        if ca and cb:
+            return rounded(t, a * b)
+        if ca:
+            a, b, ca, cb = b, a, cb, ca
+        if cb:
+            if b == 0:
+                return 0.0
+            if b == 1:
+                return a
+            if b == -1:
+                return self.negative(t, a)
+        if a.operation == "fneg" and not cb and b.operation == "fneg":
+            return self.multiply(t, a.operands[0], b.operands[0])
+        return self.shared(t, "fmul", *_ordered(a, b))
+
+    def multiply_add(self, t: str, a: Any, b: Any, c: Any) -> Any:
+        """`a b + c`, rounded once where the processor can."""
+        known = type(a) is not Value or type(b) is not Value
+        if known or not self.fused or (type(c) is not Value and c == 0):
+            product = self.multiply(t, a, b)
+            plain = type(product) is not Value or product.operation != "fmul" or not self.fused
+            if plain or (type(c) is not Value and c == 0):
+                return self.add(t, product, c) if not self.fused or plain else product
+            a, b = product.operands
+        return self.intrinsic(t, "fma.f64" if t == "double" else "fma.f32", *_ordered(a, b), c)
+
+    def divide(self, t: str, a: Any, b: Any) -> Any:
+        ca, cb = type(a) is not Value, type(b) is not Value
+        if ca and cb:
+            with np.errstate(all="ignore"):
+                return rounded(t, float(np.float64(a) / np.float64(b)))
+        if ca and a == 0:
+            return 0.0
+        if cb and b == 1:
+            return a
+        return self.shared(t, "fdiv", a, b)
+
+    def negative(self, t: str, a: Any) -> Any:
+        if type(a) is not Value:
+            return -a
+        if a.operation == "fneg":
+            return a.operands[0]
+        return self.shared(t, "fneg", a)
+
+    def total(self, t: str, terms: Sequence[Any]) -> Any:
+        """The sum of some terms, added in order."""
+        terms = [x for x in terms if type(x) is Value or x != 0]
+        found: Any = 0.0
+        for x in terms:
+            found = self.add(t, found, x)
+        return found
+
+    def dot(self, t: str, a: Sequence[Any], b: Sequence[Any]) -> Any:
+        """`Σ aᵢ bᵢ`, in two chains where it is long."""
+        pairs = [
+            (x, y)
+            for x, y in zip(a, b, strict=True)
+            if (type(x) is Value or x != 0) and (type(y) is Value or y != 0)
+        ]
+        if len(pairs) > LONG_SUM:
+            half = len(pairs) // 2
+            return self.add(t, self._chain(t, pairs[:half]), self._chain(t, pairs[half:]))
+        return self._chain(t, pairs)
+
+    def _chain(self, t: str, pairs: Sequence[tuple]) -> Any:
+        if len(pairs) == 2:  # as written out, and for the same reason not fused
+            return self.add(t, *(self.multiply(t, *pair) for pair in pairs))
+        found: Any = 0.0
+        for x, y in pairs:
+            found = self.multiply_add(t, x, y, found)
+        return found
+
+    def integer(self, operation: str, t: str, a: Any, b: Any, fold) -> Any:
+        """An operation on two integers; `fold` computes it of constants."""
+        if type(a) is not Value and type(b) is not Value:
+            return fold(a, b)
+        if operation == "add" and type(b) is not Value and b == 0:
+            return a
+        if operation == "add" and type(a) is not Value and a == 0:
+            return b
+        if operation == "mul":
+            for x, y in ((a, b), (b, a)):
+                if type(x) is not Value and x == 0:
+                    return 0
+                if type(x) is not Value and x == 1:
+                    return y
+        return self.shared(t, operation, a, b)
+
+    def compare(self, predicate: str, t: str, a: Any, b: Any, fold) -> Any:
+        if type(a) is not Value and type(b) is not Value:
+            return bool(fold(a, b))
+        operation = ("fcmp " if t in FLOATS else "icmp ") + predicate
+        return self.shared("i1", operation, a, b, of=t)
+
+    def logic(self, operation: str, a: Any, b: Any) -> Any:
+        ca, cb = type(a) is not Value, type(b) is not Value
+        if ca and cb:
+            return {"and": a and b, "or": a or b, "xor": a != b}[operation]
+        if ca:
+            a, b = b, a
+            ca, cb = cb, ca
+        if cb and operation == "and":
+            return a if b else False
+        if cb and operation == "or":
+            return True if b else a
+        if cb and not b:
+            return a
+        return self.shared("i1", operation, a, b)
+
+    def select(self, t: str, condition: Any, yes: Any, no: Any) -> Any:
+        if type(condition) is not Value:
+            return yes if condition else no
+        if yes is no or (type(yes) is not Value and type(no) is not Value and same(yes, no)):
+            return yes
+        return self.shared(t, "select", condition, yes, no)
+
+
+LONG_SUM = 8
+"""Terms of a sum of products beyond which two chains are faster: a chain waits four cycles for each
+of its terms.
+"""
+
+
+def _both_products(a: Any, b: Any) -> bool:
+    """Whether two products are added: fused, the error of one would stay in the difference of equal
+    ones, which residuals of constraints are.
+    """
+    return all(type(x) is Value and x.operation == "fmul" for x in (a, b))
+
+
+def _ordered(a: Any, b: Any) -> tuple[Any, Any]:
+    """Operands that may be exchanged, in one order, so that equal expressions are found equal."""
+    if type(a) is not Value:
+        return b, a
+    if type(b) is not Value:
+        return a, b
+    return (a, b) if a.index <= b.index else (b, a)

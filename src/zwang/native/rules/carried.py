@@ -1,0 +1,109 @@
+"""What a loop carries from turn to turn, in registers or in memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from zwang.native.arrays import Memory, Scalars, fill, new_memory, scalars
+from zwang.native.builder import Builder, Value
+from zwang.native.types import register_type
+
+MOST_CARRIED = 64
+"""Elements of an array that a loop carries in registers."""
+
+
+class Carried:
+    """The state of a loop: for each array phis in registers, or memory.
+
+    Args:
+        start: the arrays before the first turn.
+        in_memory: which of them are indexed by numbers that are not known.
+        wide: which of them may have another value in each lane.
+    """
+
+    def __init__(
+        self, b: Builder, start: Sequence, dtypes: Sequence, in_memory: set[int], wide: Sequence
+    ):
+        self.b, self.dtypes, self._wide = b, dtypes, wide
+        self.slots: list[Any] = []
+        self._start: list[Scalars] = []
+        for i, (x, dtype) in enumerate(zip(start, dtypes, strict=True)):
+            size = math.prod(x.shape)
+            if (i in in_memory and size > 1) or size > MOST_CARRIED:
+                place = new_memory(b, dtype, x.shape)
+                fill(b, place, x)
+                self.slots.append(place)
+                self._start.append(np.empty(0, object))
+            else:
+                self.slots.append(np.empty(x.shape, object))
+                self._start.append(scalars(b, x))
+
+    def begin(self, before: Any) -> list:
+        """Phis at the head of the loop, entered from the block `before`."""
+        self._before = before
+        for slot, dtype, wide in zip(self.slots, self.dtypes, self._wide, strict=True):
+            if isinstance(slot, np.ndarray):
+                flat = [self.b.phi(register_type(dtype), wide) for _ in range(slot.size)]
+                slot.reshape(-1)[:] = flat
+        return list(self.slots)
+
+    def turn(self, new: Sequence, going: Any = None) -> None:
+        """The arrays after a turn, at the end of the loop's last block.
+
+        Args:
+            going: the lanes that have taken it, where others keep what they had.
+        """
+        b = self.b
+        # what is read from memory is read before any of it is written
+        moved = [
+            None if x is slot or not isinstance(slot, Memory) else _detached(b, x, self.slots)
+            for x, slot in zip(new, self.slots, strict=True)
+        ]
+        ends = [
+            scalars(b, x) if isinstance(slot, np.ndarray) else None
+            for x, slot in zip(new, self.slots, strict=True)
+        ]
+        for x, slot in zip(moved, self.slots, strict=True):
+            if x is not None and isinstance(slot, Memory) and not _same_place(x, slot):
+                fill(b, slot, x)
+        for slot, first, end in zip(self.slots, self._start, ends, strict=True):
+            if end is not None:
+                rows = zip(slot.reshape(-1), first.reshape(-1), end.reshape(-1), strict=True)
+                for phi, before, after in rows:
+                    kept = after if going is None else b.select(phi.type, going, after, phi)
+                    b.incoming(phi, (before, self._before), (kept, b.block))
+
+
+def _same_place(x: Any, slot: Memory) -> bool:
+    return (
+        isinstance(x, Memory)
+        and x.buffer is slot.buffer
+        and x.strides == slot.strides
+        and type(x.offset) is not Value
+        and x.offset == slot.offset
+    )
+
+
+def _detached(b: Builder, x: Any, slots: Sequence) -> Any:
+    """An array that writing to the loop's state does not change."""
+    if isinstance(x, np.ndarray):
+        return x
+    own = [s for s in slots if isinstance(s, Memory) and s.buffer is x.buffer]
+    if not own or any(_same_place(x, s) for s in own):
+        # its own place needs no copy; that of another array is changed before it is read
+        if not own or len([s for s in slots if isinstance(s, Memory)]) == 1:
+            return x
+    copy = new_memory(b, x.dtype, x.shape)
+    fill(b, copy, x)
+    return copy
+
+
+def hold(arrays: Sequence, by: int) -> None:
+    """Count the loop itself among those who need its memory, or no longer."""
+    for x in arrays:
+        if isinstance(x, Memory):
+            x.buffer.live += by
