@@ -26,19 +26,25 @@ def require_float64() -> None:
         )
 
 
-def vector(value, size: int, what: str, names: tuple[str, ...] = ()) -> jax.Array:
+def vector(
+    value, size: int, what: str, names: tuple[str, ...] = (), *, on_host: bool = False
+) -> Any:
     """`value` as a float64 vector of `size` entries.
+
+    Args:
+        on_host: whether it is wanted as an array of NumPy; it is not traced.
 
     Raises:
         ModelError: if it holds anything but real numbers, its shape differs or, where the value is
             known, an entry is not finite.
     """
     require_float64()
-    array = on_device(real_array(value, what, f"{size} numbers"))
+    given = real_array(value, what, f"{size} numbers")
+    array = np.asarray(given, np.float64) if on_host else on_device(given)
     if array.shape != (size,):
         listed = f" ({', '.join(names)})" if names and len(names) <= 12 else ""
         raise ModelError(f"{what} has shape {array.shape}, expected ({size},){listed}.")
-    if is_concrete(array) and not np.all(np.isfinite(array)):
+    if (on_host or is_concrete(array)) and not np.isfinite(array).all():
         bad = int(np.flatnonzero(~np.isfinite(array))[0])
         raise ModelError(f"{what}[{bad}] is {float(array[bad])}, expected a finite number.")
     return array

@@ -19,6 +19,7 @@ The rest of zwang uses the names below and `zwang.compile.hints`. Native code is
 """
 
 from zwang.compile.blocks import mapped as mapped
+from zwang.compile.compatibility import trace_state_clean as trace_state_clean
 from zwang.compile.engine import is_native as is_native
 from zwang.compile.events import LOADED as LOADED
 from zwang.compile.events import NOT_CACHED as NOT_CACHED
@@ -26,6 +27,7 @@ from zwang.compile.folder import cache_folder as cache_folder
 from zwang.compile.folder import processor as processor
 from zwang.compile.interface import BoundProgram as BoundProgram
 from zwang.compile.interface import Many as Many
+from zwang.compile.interface import called_again as called_again
 from zwang.compile.interface import model_program as model_program
 from zwang.compile.interface import prepared as prepared
 from zwang.compile.interface import program as program

@@ -136,9 +136,14 @@ class CompiledProgram:
     def __call__(self, arrays: list) -> Any:
         return self._result(self.compiled(*arrays))
 
-    def on_host(self, arrays: list) -> Any:
-        """The same in arrays of NumPy."""
-        return self._result([np.asarray(x) for x in self.compiled(*arrays)])
+    def bound(self, first: list) -> Callable[..., Any]:
+        """The function with its first arrays given, to be called many times; its results are arrays
+        of NumPy.
+        """
+        if isinstance(self.compiled, NativeFunction):
+            code = self.compiled.bound(first)
+            return lambda *rest: self._result(code(*rest))
+        return lambda *rest: self._result([np.asarray(x) for x in self.compiled(*first, *rest)])
 
     def members(self, arrays: list, of_each: list[bool], number: int, cores: int) -> Any:
         """Results of many members, with a leading axis of them, by native code."""

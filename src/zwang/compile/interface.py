@@ -18,6 +18,7 @@ import jax
 import numpy as np
 
 from zwang.arguments import flag, refuse
+from zwang.by_identity import ByIdentity
 from zwang.call import misfits_named
 from zwang.compile.compatibility import trace_context, trace_state_clean
 from zwang.compile.engine import is_native_wanted, native_trace
@@ -68,10 +69,8 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
         """The program for some arguments, and their arrays."""
         fixed = structure and is_native_wanted()
         leaves, tree = (with_structure if fixed else jax.tree_util.tree_flatten)(arguments)
-        native, arrays = is_native_wanted(), [x for x in leaves if eqx.is_array(x)]
-        # everything that the program depends on; settings of JAX that change a trace are in its
-        # context
-        key = cache.current(), native, trace_context(), tree, tuple(map(signature, leaves))
+        arrays = [x for x in leaves if eqx.is_array(x)]
+        key = _setting(), tree, tuple(map(signature, leaves))
         if (ready := compiled.get(key)) is None:
             ready = obtained(FlatFunction(function, leaves, tree), leaves, make=make)
             if ready is not None:
@@ -98,7 +97,23 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
         except (TypeError, NotCacheableError):
             return None
 
-    cast(Any, called).prepared = prepared
+    bound: ByIdentity[tuple[tuple, Callable[..., R]]] = ByIdentity()
+
+    def again(fixed: Any, *rest: Any) -> R:
+        if _is_debugging() or not trace_state_clean():
+            return called(fixed, *rest)
+        known = bound.get(fixed)
+        if known is None or known[0] != _setting():
+            try:
+                ready, arrays = found(((fixed, *rest), {}), True)
+                assert ready is not None
+                first = len(arrays) - len(jax.tree_util.tree_leaves(rest))
+                known = bound.keep(fixed, (_setting(), ready.bound(arrays[:first])))
+            except (TypeError, NotCacheableError):
+                return called(fixed, *rest)
+        return known[1](*jax.tree_util.tree_leaves(rest))
+
+    cast(Any, called).prepared, cast(Any, called).again = prepared, again
     return cast(Callable[P, R], called)
 
 
@@ -111,6 +126,16 @@ def prepared(compiled: Callable, *args: Any, make: bool) -> CompiledProgram | No
     been compiled now; nothing is executed.
     """
     return cast(Any, compiled).prepared(args, make)
+
+
+def called_again(compiled: Callable[..., R], fixed: Any, *rest: Any) -> R:
+    """The result of a `program` for a first argument that it is called with again and again: what
+    it is made of is looked at once, and its numbers at each call.
+
+    Args:
+        rest: pytrees of arrays, of the same shapes each time.
+    """
+    return cast(Any, compiled).again(fixed, *rest)
 
 
 class BoundProgram:
@@ -130,14 +155,13 @@ class BoundProgram:
     _ready: ClassVar[Recent[CompiledProgram]] = Recent()
 
     def __init__(self, function: Callable, fixed: tuple, example: tuple):
-        native = is_native_wanted()
-        leaves, tree = (with_structure if native else jax.tree_util.tree_flatten)(fixed)
+        self._setting = setting = _setting()
+        leaves, tree = (with_structure if setting[1] else jax.tree_util.tree_flatten)(fixed)
         given, whole = jax.tree_util.tree_flatten(((*fixed, *example), {}))
         leaves += given[len(leaves) :]
-        self._fixed = [x for x in leaves[: tree.num_leaves] if eqx.is_array(x)]
+        arrays = [x for x in leaves[: tree.num_leaves] if eqx.is_array(x)]
         try:
-            shapes = tuple(map(signature, leaves))
-            key = function, cache.current(), native, trace_context(), whole, shapes
+            key = function, setting, whole, tuple(map(signature, leaves))
             known = self._ready.get(key)
         except TypeError:  # something that cannot be hashed is compiled each time
             key = known = None
@@ -145,11 +169,23 @@ class BoundProgram:
             known = cast(CompiledProgram, obtained(FlatFunction(function, leaves, whole), leaves))
             if key is not None:
                 self._ready.put(key, known)
-        self._program, self.seconds = known, known.seconds
+        self._call, self.seconds = known.bound(arrays), known.seconds
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it would be made in the same way now."""
+        return self._setting == _setting()
 
     def __call__(self, *arrays: Any) -> Any:
         """The function's result, a pytree of arrays of NumPy."""
-        return self._program.on_host([*self._fixed, *arrays])
+        return self._call(*arrays)
+
+
+def _setting() -> tuple:
+    """What programs depend on beside what they are made from: settings of JAX that change a trace
+    are in its context.
+    """
+    return cache.current(), is_native_wanted(), trace_context()
 
 
 SEVERAL_AT_ONCE = 60e-6

@@ -16,7 +16,6 @@ class Labels(NamedTuple):
         velocities, velocity_units: names and units of the velocities.
         energy_unit: unit of energy, from which units of generalized forces follow.
         actuators, actuator_units: names and units of the controls.
-        note: what is to be said of these numbers, or "".
         singular_mass: whether directions without mass have no acceleration of their own.
     """
 
@@ -26,12 +25,11 @@ class Labels(NamedTuple):
     energy_unit: str
     actuators: tuple[str, ...] = ()
     actuator_units: tuple[str, ...] = ()
-    note: str = ""
     singular_mass: bool = False
 
 
-def labels_of(name: str, system: System, note: str = "", singular_mass: bool = False) -> Labels:
+def labels_of(name: str, system: System, singular_mass: bool = False) -> Labels:
     """The names and units of a system, under the name of its model."""
     velocities, units = tuple(system.velocities), tuple(system.velocity_units)
     unit = system.energy_unit
-    return Labels(name, velocities, units, unit, note=note, singular_mass=singular_mass)
+    return Labels(name, velocities, units, unit, singular_mass=singular_mass)

@@ -255,13 +255,13 @@ class Model(eqx.Module):
         """The model's parameters with those of `params` in place; every name must exist."""
         return merged_parameters(self.params, params, self.name)
 
-    def state(self, q, v, t=0.0) -> State:
-        """q, v, t as a checked `State`."""
-        s = self.system
+    def state(self, q, v, t=0.0, *, on_host: bool = False) -> State:
+        """q, v, t as a checked `State`; of NumPy's arrays `on_host`."""
+        s, time = self.system, number(t, "t", unit="s")
         return State(
-            vector(q, s.nq, "q", s.coordinates),
-            vector(v, s.nv, "v", s.velocities),
-            on_device(number(t, "t", unit="s")),
+            vector(q, s.nq, "q", s.coordinates, on_host=on_host),
+            vector(v, s.nv, "v", s.velocities, on_host=on_host),
+            np.asarray(time, np.float64) if on_host else on_device(time),
         )
 
 

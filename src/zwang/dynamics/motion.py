@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
+from collections.abc import Callable
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -16,8 +18,9 @@ from zwang.algebra.kernel import certified_acceleration
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.arguments import flag, instance
 from zwang.arrays import is_concrete
+from zwang.by_identity import ByIdentity
 from zwang.call import misfits_named
-from zwang.compile import model_program
+from zwang.compile import called_again, model_program, trace_state_clean
 from zwang.display import present
 from zwang.dynamics.consistency import vanishing_rows
 from zwang.dynamics.equation_of_motion import Dynamics, Scales, centripetal_terms
@@ -62,7 +65,7 @@ class Motion(eqx.Module):
             equilibrium of forces it is relative to the free acceleration.
         result: a `Result` code.
         labels: names and units, by which it prints itself; None where it was not asked for by
-            `zw.motion`. `labels.note` says so where no motion has this acceleration.
+            `zw.motion`.
     """
 
     acceleration: Float[Array, " nv"]
@@ -81,6 +84,14 @@ class Motion(eqx.Module):
     result: Int[Array, ""]
     labels: Labels | None = eqx.field(static=True, default=None)
 
+    @property
+    def note(self) -> str:
+        """What is to be said of an acceleration that no motion has; "" of others, and where it was
+        not asked for by `zw.motion`.
+        """
+        look = _LOOKS.get(self)
+        return "" if look is None or not is_concrete(self) else look(self)
+
     def __str__(self) -> str:
         """Accelerations and forces by name, with units."""
         return present("text_of_motion", self) if is_concrete(self) else eqx.tree_pformat(self)
@@ -89,6 +100,10 @@ class Motion(eqx.Module):
 
     def _repr_html_(self) -> str:
         return present("notebook_of_motion", self)
+
+
+_LOOKS: ByIdentity[Callable[[Motion], str]] = ByIdentity()
+"""How to find out what is to be said of an acceleration (`Motion.note`)."""
 
 
 @misfits_named
@@ -126,12 +141,12 @@ def motion(
     """
     instance(model, Model, "motion: model", "a zw.Model")
     dynamics = model.dynamics(params, pseudoinverse, formulation)
-    state = model.state(q, v, t)
-    answer = motion_of(dynamics, state)
+    state = model.state(q, v, t, on_host=trace_state_clean())
+    answer = called_again(motion_of, dynamics, state)
     # seen in the answer: looking at M before would be another program to compile
     if is_concrete(answer) and Result(int(answer.result)) is Result.SINGULAR_MASS:
         dynamics = dynamics if dynamics.singular_mass else augmented(model, dynamics)
-        answer = motion_of(dynamics, state)
+        answer = called_again(motion_of, dynamics, state)
     if flag(throw, "throw") and is_concrete(answer):
         if Result(int(answer.result)) is Result.INCONSISTENT:
             # b may be nothing but round-off, which only the constraints' curvature can say
@@ -144,10 +159,11 @@ def motion(
         if np.any(size <= NEARLY_GONE * np.max(size, initial=0.0)):
             refuse_vanishing(model, dynamics, evaluate(dynamics, state), state)
         raise_on_failure(answer, model)
-    note = _between_branches(dynamics, state, answer) if is_concrete((answer, state)) else ""
     named = copy.copy(answer)  # a constructor's checks take longer than all that is above
-    labels = labels_of(model.name, model.system, note, dynamics.singular_mass)
+    labels = labels_of(model.name, model.system, dynamics.singular_mass)
     object.__setattr__(named, "labels", labels)
+    # which takes longer than the motion itself, and is asked for by who reads it
+    _LOOKS.keep(named, functools.partial(_between_branches, dynamics, state))
     return named
 
 

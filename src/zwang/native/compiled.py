@@ -78,6 +78,10 @@ class NativeFunction:
         self.optimized: Callable[[Stored], None] | None = None
         self._dtypes = [np.dtype(name) for _, name in stored.arguments]
         self._results = [(shape, np.dtype(name)) for shape, name in stored.results]
+        self._places, self._bytes = [], 0
+        for shape, dtype in self._results:
+            self._places.append((shape, dtype, self._bytes))
+            self._bytes += -(-math.prod(shape) * dtype.itemsize // ALIGNMENT) * ALIGNMENT
         self._pointers = ctypes.c_void_p * max(len(stored.arguments), 1)
         self._targets = ctypes.c_void_p * max(len(stored.results), 1)
 
@@ -89,31 +93,52 @@ class NativeFunction:
     @property
     def memory(self) -> int:
         """Bytes that a call needs for results and in between."""
-        results = (math.prod(shape) * dtype.itemsize for shape, dtype in self._results)
-        return self.stored.workspace + sum(results)
+        return self.stored.workspace + self._bytes
 
     def __call__(self, *arrays: Any) -> list[np.ndarray]:
         """The function's results as arrays of NumPy."""
         given = self._given(arrays)
-        found = [np.empty(shape, dtype) for shape, dtype in self._results]
-        work, place = self._room()
-        pointers = self._pointers(*(x.ctypes.data for x in given))
-        targets = self._targets(*(x.ctypes.data for x in found))
+        return self._called([x.ctypes.data for x in given])
+
+    def bound(self, first: Sequence[Any]) -> Callable[..., list[np.ndarray]]:
+        """The function with its first arguments given; their numbers are read at each call.
+
+        Looking at arguments takes longer than the code, so that this is what a loop calls.
+        """
+        held = self._given([*first], self._dtypes[: len(first)])
+        places = [x.ctypes.data for x in held]
+        others = self._dtypes[len(first) :]
+
+        def called(*rest: Any) -> list[np.ndarray]:
+            given = self._given(rest, others)
+            return self._called(places + [x.ctypes.data for x in given])
+
+        called.held = held
+        return called
+
+    def _called(self, places: Sequence[int]) -> list[np.ndarray]:
+        """Results for arguments at some addresses, all of them in one piece of memory."""
+        block, work = np.empty(self._bytes, np.uint8), self._room()
+        begin = block.ctypes.data
+        found = [np.ndarray(shape, t, block, at) for shape, t, at in self._places]
+        pointers = self._pointers(*places)
+        targets = self._targets(*[begin + at for _, _, at in self._places])
         # held until it returns: it may be replaced, and then goes with its memory
         code, begun = self._code, time.perf_counter()
-        code.call(pointers, targets, place)
+        code.call(pointers, targets, work[1])
         self._used(time.perf_counter() - begun)
         return found
 
-    def _given(self, arrays: Sequence[Any]) -> list[np.ndarray]:
+    def _given(self, arrays: Sequence[Any], dtypes: Any = None) -> list[np.ndarray]:
         """Arguments as the code reads them: row by row, and not copied where they are so."""
-        pairs = zip(arrays, self._dtypes, strict=True)
+        pairs = zip(arrays, self._dtypes if dtypes is None else dtypes, strict=True)
         return [np.ascontiguousarray(x, dtype) for x, dtype in pairs]
 
     def _room(self) -> tuple[np.ndarray, int]:
         """The workspace of one call, to be held until it returns, and where it begins."""
         work = np.empty(self.stored.workspace + ALIGNMENT, np.uint8)
-        return work, work.ctypes.data + (-work.ctypes.data) % ALIGNMENT
+        place = work.ctypes.data
+        return work, place + -place % ALIGNMENT
 
     def members(
         self, arrays: Sequence[Any], of_each: Sequence[bool], count: int, cores: int = 1

@@ -105,8 +105,8 @@ def motion_table(motion: Any) -> NamedTable:
         f"rank {int(motion.rank)} of {np.size(motion.multipliers)} rows, relative residual "
         f"{float(motion.residual):.1e}{_accuracy(motion)}{_outcome(motion.result)}"
     )
-    if motion.labels and motion.labels.note:
-        note += f"\n  {motion.labels.note}"
+    if motion.note:
+        note += f"\n  {motion.note}"
     return NamedTable(f"{title}: motion" if title else "motion", ("velocity", *columns), rows, note)
 
 
