@@ -19,6 +19,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from zwang.compile.engine import is_native
 from zwang.compile.hints import with_batch_rule
+from zwang.record import Record
 
 SMALL = 32
 """Up to this many rows L⁻¹ is formed, row by row, and products are sums: measured beside LAPACK and
@@ -44,7 +45,7 @@ is that of a matrix that differs by a few 1e-16, so that a singular one shows an
 size; its last pivot may be as large as 1e-9."""
 
 
-class Cholesky(eqx.Module):
+class Cholesky(Record):
     """`M = L Lᵀ`. Reads the lower triangle of M only.
 
     Attributes:
@@ -97,7 +98,7 @@ class Cholesky(eqx.Module):
         return jnp.sum(jnp.log(self.pivots()))
 
 
-class Inverse(eqx.Module):
+class Inverse(Record):
     """`M⁻¹` for iterations that correct themselves: up to `SMALL` rows it is formed, which costs
     the round-off of its largest entries and halves the calls.
 

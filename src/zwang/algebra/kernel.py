@@ -18,7 +18,6 @@ round-off and is left out.
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
@@ -34,9 +33,10 @@ from zwang.algebra.judgement import (
 from zwang.algebra.mass_matrix import AbstractMass, DiagonalMass
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Pseudoinverse
 from zwang.algebra.pseudoinverse.certificate import SOLVED_ROUND_OFF, Certified
+from zwang.record import Record
 
 
-class WeightedPseudoinverse(eqx.Module):
+class WeightedPseudoinverse(Record):
     """`A⊕ = M^-1/2 (A M^-1/2)⁺`, shape (nv, m), factored once and applied to many residuals.
 
     Args:
@@ -187,7 +187,7 @@ def constrained_acceleration(
     )
 
 
-class CertifiedAcceleration(eqx.Module):
+class CertifiedAcceleration(Record):
     """`v̇ = a + A⊕ (b − A a)` with its certificate.
 
     Attributes:

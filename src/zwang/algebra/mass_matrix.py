@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import abc
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from zwang.algebra.cholesky import Cholesky
+from zwang.record import Record
 
 
-class AbstractMass(eqx.Module):
+class AbstractMass(Record):
     """A factored mass matrix `M = L Lᵀ`, with `W = L⁻ᵀ`."""
 
     @abc.abstractmethod

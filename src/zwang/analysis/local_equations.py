@@ -23,6 +23,7 @@ from zwang.compile import program as compiled
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
 from zwang.equations.system import System
+from zwang.record import Record
 
 TRAVEL_STEPS = 128
 """Runge-Kutta steps of a long way; of a turn by 2 rad they leave 1e-11."""
@@ -33,7 +34,7 @@ def once(function: Callable) -> Callable:
     return compiled(function)
 
 
-class Generator(eqx.Module):
+class Generator(Record):
     """A vector field `Ξ(q) = c + B q` on coordinates, with unit rate of time; several, if its
     arrays have a leading axis.
 

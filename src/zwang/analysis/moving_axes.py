@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from zwang.analysis.local_equations import Generator, as_velocity, velocity_map
 from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.record import Record
 
 if TYPE_CHECKING:
     from zwang.analysis.linearize import Linearization
@@ -28,7 +28,7 @@ NEAREST = 4
 for translations."""
 
 
-class MovingAxes(eqx.Module):
+class MovingAxes(Record):
     """Axes of one steady motion.
 
     Attributes:

@@ -98,10 +98,11 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
             return None
 
     bound: ByIdentity[tuple[tuple, Callable[..., R]]] = ByIdentity()
+    anew = cast(Callable[..., R], called)
 
     def again(fixed: Any, *rest: Any) -> R:
         if _is_debugging() or not trace_state_clean():
-            return called(fixed, *rest)
+            return anew(fixed, *rest)
         known = bound.get(fixed)
         if known is None or known[0] != _setting():
             try:
@@ -110,7 +111,7 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
                 first = len(arrays) - len(jax.tree_util.tree_leaves(rest))
                 known = bound.keep(fixed, (_setting(), ready.bound(arrays[:first])))
             except (TypeError, NotCacheableError):
-                return called(fixed, *rest)
+                return anew(fixed, *rest)
         return known[1](*jax.tree_util.tree_leaves(rest))
 
     cast(Any, called).prepared, cast(Any, called).again = prepared, again

@@ -18,9 +18,10 @@ from zwang.dynamics.equation_of_motion import Choice, Dynamics, Equation
 from zwang.dynamics.labels import Labels
 from zwang.equations.state import State
 from zwang.errors import ModelError
+from zwang.record import Record
 
 
-class Control(eqx.Module):
+class Control(Record):
     """The control at one instant; every member is an array, so it passes through `jit`, `vmap` and
     `grad`.
 
@@ -69,7 +70,7 @@ class Control(eqx.Module):
         return present("notebook_of_control", self)
 
 
-class AbstractControlLaw(eqx.Module):
+class AbstractControlLaw(Record):
     """A control u(q, v, t) and its actuators: `M v̇ = F + Q_c + B u`.
 
     A model that is given one is a closed loop. Gains and other numbers in it are arrays, so that
@@ -162,7 +163,7 @@ class AbstractControlLaw(eqx.Module):
         """
 
 
-class AbstractSampler(eqx.Module):
+class AbstractSampler(Record):
     """A controller that computes at instants and holds what it computed: its controller state is
     carried along with a run.
 
@@ -190,7 +191,7 @@ class AbstractSampler(eqx.Module):
         """The control law that applies u whatever the state."""
 
 
-class AbstractLoop(eqx.Module):
+class AbstractLoop(Record):
     """How a closed loop is run if it is not ideal: what stands between a control law and the system
     it acts on.
     """

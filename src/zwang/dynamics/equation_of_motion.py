@@ -23,9 +23,10 @@ from zwang.dynamics.matrix_structure import DENSE, AbstractStructure
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
 from zwang.equations.system import System
+from zwang.record import Record
 
 
-class Scales(eqx.Module):
+class Scales(Record):
     """What "small" means for one model, free of units; measured once at the start of a run
     (`zwang.dynamics.scales.measure`).
 
@@ -43,7 +44,7 @@ class Scales(eqx.Module):
     inverse_length: Float[Array, ""]
 
 
-class Equation(eqx.Module):
+class Equation(Record):
     """Everything that the kernel needs at one state.
 
     Attributes:
@@ -100,7 +101,7 @@ class Actuation(Protocol):
         raise NotImplementedError
 
 
-class Dynamics(eqx.Module):
+class Dynamics(Record):
     """One model, ready to be evaluated: the functions with their parameters and the method
     that computes A⊕.
 

@@ -6,7 +6,6 @@ import abc
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
@@ -16,9 +15,10 @@ from zwang.algebra.mass_matrix import AbstractMass
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
+from zwang.record import Record
 
 
-class AbstractStructure(eqx.Module):
+class AbstractStructure(Record):
     """What a constraint matrix is like, and the operators that belong to it.
 
     Attributes:

@@ -6,6 +6,7 @@ import abc
 import copy
 import dataclasses
 from collections.abc import Sequence
+from typing import Any, cast
 
 import equinox as eqx
 import jax
@@ -39,6 +40,7 @@ from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State
 from zwang.equations.system import System
 from zwang.errors import ModelError
+from zwang.record import Record
 from zwang.tracing import outcome, returned
 
 _DYNAMICS: ByIdentity[tuple[PyTree, Dynamics]] = ByIdentity()
@@ -60,7 +62,7 @@ class AbstractParameterLayout:
         """The model's parameters as its functions take them."""
 
 
-class Model(eqx.Module):
+class Model(Record):
     """A constrained system, passive or with the control that closes its loop.
 
     Args:
@@ -261,7 +263,7 @@ class Model(eqx.Module):
         return State(
             vector(q, s.nq, "q", s.coordinates, on_host=on_host),
             vector(v, s.nv, "v", s.velocities, on_host=on_host),
-            np.asarray(time, np.float64) if on_host else on_device(time),
+            on_device(time) if not on_host else cast(Any, np.asarray(time, np.float64)),
         )
 
 

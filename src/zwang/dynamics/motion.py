@@ -36,12 +36,13 @@ from zwang.dynamics.sparse_structure import MISSED
 from zwang.dynamics.tangent_cone import may_branch, tangent_cone
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
+from zwang.record import Record
 
 NEARLY_GONE = 1e-9
 """A row this much shorter than the longest one may vanish, which is then looked at closely."""
 
 
-class Motion(eqx.Module):
+class Motion(Record):
     """The motion of a model at one instant; every member is an array, so it passes through `jit`,
     `vmap` and `grad`.
 
@@ -143,20 +144,21 @@ def motion(
     dynamics = model.dynamics(params, pseudoinverse, formulation)
     state = model.state(q, v, t, on_host=trace_state_clean())
     answer = called_again(motion_of, dynamics, state)
+    known = is_concrete(answer)
     # seen in the answer: looking at M before would be another program to compile
-    if is_concrete(answer) and Result(int(answer.result)) is Result.SINGULAR_MASS:
+    if known and answer.result == Result.SINGULAR_MASS:
         dynamics = dynamics if dynamics.singular_mass else augmented(model, dynamics)
         answer = called_again(motion_of, dynamics, state)
-    if flag(throw, "throw") and is_concrete(answer):
-        if Result(int(answer.result)) is Result.INCONSISTENT:
+    if flag(throw, "throw") and known:
+        if answer.result == Result.INCONSISTENT:
             # b may be nothing but round-off, which only the constraints' curvature can say
             answer = motion_of(dynamics, state, judged_by=measure(dynamics.passive, state))
-        if Result(int(answer.result)) is Result.OUT_OF_RANGE:
+        if answer.result == Result.OUT_OF_RANGE:
             refuse_range(dynamics, evaluate(dynamics, state), state)
         A = answer.matrix
         size = np.abs(A.data).sum((0, 1)) if isinstance(A, SparseMatrix) else np.abs(A).sum(1)
         # before a contradiction, which such a row shows as
-        if np.any(size <= NEARLY_GONE * np.max(size, initial=0.0)):
+        if (size <= NEARLY_GONE * size.max(initial=0.0)).any():
             refuse_vanishing(model, dynamics, evaluate(dynamics, state), state)
         raise_on_failure(answer, model)
     named = copy.copy(answer)  # a constructor's checks take longer than all that is above

@@ -18,11 +18,12 @@ from zwang.dynamics.control_law import AbstractSampler
 from zwang.dynamics.drift import AbstractDrift
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
+from zwang.record import Record
 from zwang.stepping.manifold import Landing
 from zwang.stepping.tableau import Tableau
 
 
-class ConstrainedVectorField(eqx.Module):
+class ConstrainedVectorField(Record):
     """`ẏ = f(t, y)` with its constraint manifold (`zwang.stepping.manifold.ManifoldFlow`).
 
     Attributes:
@@ -203,7 +204,7 @@ class ConstrainedVectorField(eqx.Module):
         return solve
 
 
-class Events(eqx.Module):
+class Events(Record):
     """What a run looks out for, as one vector-valued function: stop conditions, then the conditions
     of switches.
 
@@ -244,7 +245,7 @@ class Events(eqx.Module):
         return jnp.stack([jnp.asarray(x, jnp.float64).reshape(()) for x in values])
 
 
-class SwitchCondition(eqx.Module):
+class SwitchCondition(Record):
     """One condition of a switch.
 
     Attributes:

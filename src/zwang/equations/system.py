@@ -24,6 +24,7 @@ from zwang.arguments import (
 from zwang.call import misfits_named
 from zwang.display import present
 from zwang.errors import ModelError
+from zwang.record import Record
 
 MOST_COORDINATES = 1_000_000
 """Coordinates of one system; a model is evaluated once with all of them when it is built."""
@@ -67,7 +68,7 @@ class AbstractVelocityMap(ABC):
         """`N dv`."""
 
 
-class System(eqx.Module):
+class System(Record):
     """A system without its constraints, written down as plain functions.
 
         M(q, t) v̇ = F(q, v, t),    q̇ = N(q) v

@@ -24,9 +24,10 @@ from zwang.hierarchy.level_selection import Rows, chosen_levels, owners, root_of
 from zwang.hierarchy.recursion import Weights, step
 from zwang.hierarchy.rough_levels import with_nonideal
 from zwang.hierarchy.tree_layout import assembly_of
+from zwang.record import Record
 
 
-class Enforced(eqx.Module):
+class Enforced(Record):
     """An instant with its constraints enforced up to one level; every member is an array, or the
     same for the level below.
 
@@ -181,7 +182,7 @@ class _Whole:
         )
 
 
-class _Instant(eqx.Module):
+class _Instant(Record):
     """Where and of what; the names make constraints by name possible in `impose`."""
 
     weights: Weights

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -18,6 +17,7 @@ from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.hierarchy.tree_layout import assembly_of
+from zwang.record import Record
 from zwang.suggestions import did_you_mean
 
 
@@ -44,7 +44,7 @@ def chosen_levels(model: Model, given) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(map(str, level)) for level in given)
 
 
-class Rows(eqx.Module):
+class Rows(Record):
     """Rows of some constraints at one state.
 
     Attributes:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -41,6 +40,7 @@ from zwang.errors import ModelError, Result
 from zwang.hierarchy.instances import Instances, merged, taken
 from zwang.hierarchy.replicated_constraint import ReplicatedConstraint
 from zwang.hierarchy.tree_layout import assembly_of
+from zwang.record import Record
 
 PASSES = 2
 """How often the joints' residual is corrected: a may exceed v̇ 10⁵ times, so that the first
@@ -185,7 +185,7 @@ def _module(model: Model, q, v, t, F, p):
     return a, jax.vmap(lambda y: weighted.tangent(mass.unweigh(y)), out_axes=1)(jnp.eye(len(F)))
 
 
-class _Pattern(eqx.Module):
+class _Pattern(Record):
     """Where `J T` has entries: all velocities of every module that a row touches.
 
     Attributes:

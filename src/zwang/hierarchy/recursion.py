@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
@@ -32,6 +31,7 @@ from zwang.algebra.kernel import row_lengths, row_scale
 from zwang.algebra.mass_matrix import AbstractMass
 from zwang.algebra.pseudoinverse import SVD, AbstractPseudoinverse, Pseudoinverse
 from zwang.algebra.pseudoinverse.base import MatrixFactor
+from zwang.record import Record
 
 DEPENDENT_ROW = 1e-8
 """A row of unit length of which no more than this is left beside the levels below depends on them;
@@ -39,7 +39,7 @@ as in `zwang.check`.
 """
 
 
-class Weights(eqx.Module):
+class Weights(Record):
     """The coordinates in which a level is enforced: weighted by the mass, or as they are where the
     mass may be singular.
     """
@@ -99,7 +99,7 @@ class Weights(eqx.Module):
         return jnp.where(inner.rank() == left, moved, jnp.nan)
 
 
-class Step(eqx.Module):
+class Step(Record):
     """What enforcing one level gives.
 
     Attributes:

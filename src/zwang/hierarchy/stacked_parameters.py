@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array
 
 from zwang.arrays import is_concrete
+from zwang.record import Record
 
 
 class Packing:
@@ -52,7 +53,7 @@ class Packing:
         return packed
 
 
-class StackedParameters(eqx.Module, Mapping):
+class StackedParameters(Record, Mapping):
     """Parameters by name, as functions take them."""
 
     arrays: tuple[Array, ...]

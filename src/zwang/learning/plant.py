@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -21,6 +20,7 @@ from zwang.dynamics.motion import contradiction
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
+from zwang.record import Record
 from zwang.servo.loop import Applied
 from zwang.simulation.differentiable import corrected
 from zwang.simulation.sample_times import LONGEST_RUN
@@ -29,7 +29,7 @@ from zwang.stepping import AbstractIntegrator, Tsit5
 from zwang.text import counted
 
 
-class HeldForce(eqx.Module):
+class HeldForce(Record):
     """`B u` with an input that is held, on top of what a servo applies.
 
     Attributes:

@@ -82,6 +82,7 @@ class NativeFunction:
         for shape, dtype in self._results:
             self._places.append((shape, dtype, self._bytes))
             self._bytes += -(-math.prod(shape) * dtype.itemsize // ALIGNMENT) * ALIGNMENT
+        self._offsets = np.array([at for _, _, at in self._places], np.int64)
         self._pointers = ctypes.c_void_p * max(len(stored.arguments), 1)
         self._targets = ctypes.c_void_p * max(len(stored.results), 1)
 
@@ -98,7 +99,7 @@ class NativeFunction:
     def __call__(self, *arrays: Any) -> list[np.ndarray]:
         """The function's results as arrays of NumPy."""
         given = self._given(arrays)
-        return self._called([x.ctypes.data for x in given])
+        return self._called(self._pointers(*(x.ctypes.data for x in given)))
 
     def bound(self, first: Sequence[Any]) -> Callable[..., list[np.ndarray]]:
         """The function with its first arguments given; their numbers are read at each call.
@@ -106,28 +107,27 @@ class NativeFunction:
         Looking at arguments takes longer than the code, so that this is what a loop calls.
         """
         held = self._given([*first], self._dtypes[: len(first)])
-        places = [x.ctypes.data for x in held]
-        others = self._dtypes[len(first) :]
+        n, others = len(held), self._dtypes[len(first) :]
+        template = self._pointers(*(x.ctypes.data for x in held))
 
         def called(*rest: Any) -> list[np.ndarray]:
             given = self._given(rest, others)
-            return self._called(places + [x.ctypes.data for x in given])
+            pointers = self._pointers.from_buffer_copy(template)
+            pointers[n:] = [x.ctypes.data for x in given]
+            return self._called(pointers)
 
         called.held = held
         return called
 
-    def _called(self, places: Sequence[int]) -> list[np.ndarray]:
+    def _called(self, pointers: ctypes.Array) -> list[np.ndarray]:
         """Results for arguments at some addresses, all of them in one piece of memory."""
         block, work = np.empty(self._bytes, np.uint8), self._room()
-        begin = block.ctypes.data
-        found = [np.ndarray(shape, t, block, at) for shape, t, at in self._places]
-        pointers = self._pointers(*places)
-        targets = self._targets(*[begin + at for _, _, at in self._places])
+        targets = self._offsets + block.ctypes.data
         # held until it returns: it may be replaced, and then goes with its memory
         code, begun = self._code, time.perf_counter()
-        code.call(pointers, targets, work[1])
+        code.call(pointers, targets.ctypes.data, work[1])
         self._used(time.perf_counter() - begun)
-        return found
+        return [np.ndarray(shape, dtype, block, at) for shape, dtype, at in self._places]
 
     def _given(self, arrays: Sequence[Any], dtypes: Any = None) -> list[np.ndarray]:
         """Arguments as the code reads them: row by row, and not copied where they are so."""

@@ -26,6 +26,7 @@ from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
 from zwang.errors import Result
+from zwang.record import Record
 from zwang.servo.lie_derivative import DifferentiatedConstraint, chain, differentiated
 from zwang.servo.limits import limited
 from zwang.servo.null_space import AUTHORITY_THRESHOLD, ReducedServoSystem
@@ -48,7 +49,7 @@ that is not linear.
 """
 
 
-class Controller(eqx.Module):
+class Controller(Record):
     """A servo bound to the dynamics of a passive model.
 
     Attributes:
@@ -256,7 +257,7 @@ class Controller(eqx.Module):
         return phi, psi
 
 
-class ServoProblem(eqx.Module):
+class ServoProblem(Record):
     """The servo problem at one state, the u that would be chosen without limits, and the authority
     over each row.
     """
@@ -266,7 +267,7 @@ class ServoProblem(eqx.Module):
     authority: Float[Array, " rows"]
 
 
-class ServoSolution(eqx.Module):
+class ServoSolution(Record):
     """What `Controller.choose` found: the passive equation, `A_s v̇ = b_s`, B, row scale, u, v̇,
     and the problem it solved.
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
@@ -14,12 +13,13 @@ from zwang.dynamics.control_law import Control
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AccelerationConstraint
 from zwang.errors import ModelError
+from zwang.record import Record
 from zwang.servo.control import control_of, controller, raise_on_failure
 from zwang.servo.null_space import AbstractNullSpace
 from zwang.servo.servo import Servo
 
 
-class Wanted(eqx.Module):
+class Wanted(Record):
     """One entry of a wanted acceleration as `A v̇ = b`; arrays, so that another acceleration
     compiles nothing.
     """

@@ -20,7 +20,6 @@ Reference: Stark and Parker (1995), Computational Statistics 10, 129-141; Noceda
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -32,6 +31,7 @@ from zwang.arguments import real_array
 from zwang.arrays import is_concrete
 from zwang.display import present
 from zwang.errors import ModelError
+from zwang.record import Record
 
 STRONGER = 1e-9
 """ε relative to ‖G‖²: how much less the null-space choice counts than the servo constraints while
@@ -53,7 +53,7 @@ off.
 """
 
 
-class Limits(eqx.Module):
+class Limits(Record):
     """Limits of the actuators; arrays, so that other limits compile nothing.
 
     Args:
@@ -170,7 +170,7 @@ def limited(
     return jnp.where(any_bound, jnp.clip(wanted + easy * x, lower, upper), wanted)
 
 
-class _Found(eqx.Module):
+class _Found(Record):
     """x, which entries are at a limit, and whether it is the minimum."""
 
     x: Float[Array, " nu"]

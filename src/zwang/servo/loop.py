@@ -26,6 +26,7 @@ from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError
+from zwang.record import Record
 from zwang.servo.controller import Controller, blank
 from zwang.servo.servo import Servo
 
@@ -204,7 +205,7 @@ class AbstractServoLaw(AbstractControlLaw):
         return blank(self.servo, passive)
 
 
-class Applied(eqx.Module):
+class Applied(Record):
     """A control whose servo did not choose it, at a state of the passive system."""
 
     eq: Equation
@@ -232,7 +233,7 @@ class Believing(AbstractServoLaw):
         return Controller(self.believed, self.servo).choose(self.believed.equation_at(s)).u
 
 
-class ControllerState(eqx.Module):
+class ControllerState(Record):
     """What a sampler remembers.
 
     Attributes:

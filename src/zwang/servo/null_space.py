@@ -38,6 +38,7 @@ from zwang.algebra.pseudoinverse.base import Pseudoinverse
 from zwang.arguments import real_array
 from zwang.display import present
 from zwang.equations.state import State
+from zwang.record import Record
 
 AUTHORITY_THRESHOLD = 1e-9
 """Servo rows that depend on each other to this relative accuracy count as dependent; also the
@@ -45,7 +46,7 @@ smallest cosine between a row and what an actuator can accelerate that counts as
 """
 
 
-class ReducedServoSystem(eqx.Module):
+class ReducedServoSystem(Record):
     """The servo problem `G u = r` at one state, its rows at unit length.
 
     Attributes:
@@ -64,7 +65,7 @@ class ReducedServoSystem(eqx.Module):
         return self.method.factor(self.G).rank()
 
 
-class AbstractNullSpace(eqx.Module):
+class AbstractNullSpace(Record):
     """A way to choose u among all that meet the servo constraints; the least-squares u where none
     does.
     """

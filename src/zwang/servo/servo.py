@@ -30,6 +30,7 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.constraint.units import residual_units
 from zwang.errors import ModelError
+from zwang.record import Record
 from zwang.servo.controller import Controller, blank
 from zwang.servo.gains import AbstractGain, as_gain, fit_rows, require_decay
 from zwang.servo.lie_derivative import NATURAL_DEGREE
@@ -293,7 +294,7 @@ class Servo(AbstractControlLaw):
         return blank(self, passive)
 
 
-class Constant(eqx.Module):
+class Constant(Record):
     """A matrix given as a function."""
 
     B: jax.Array

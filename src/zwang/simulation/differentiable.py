@@ -18,9 +18,10 @@ from zwang.dynamics.drift.base import (
 )
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
+from zwang.record import Record
 
 
-class Differentiable(eqx.Module):
+class Differentiable(Record):
     """Another treatment of drift, whose result has the derivative of what it converges to.
 
     A projection is an iteration, which is not differentiated: one more correction at the state

@@ -19,6 +19,7 @@ from zwang.dynamics.drift import Projection
 from zwang.dynamics.evaluation import BoundEvaluation, ModelEvaluation
 from zwang.dynamics.model import Model
 from zwang.errors import Result, SimulationError
+from zwang.record import Record
 from zwang.simulation.driver import RECENT_TURNS, RunDriver
 from zwang.simulation.listener import Listener
 from zwang.simulation.run_setup import RunRequest, set_up
@@ -35,7 +36,7 @@ LOOKED_BACK = 2
 """Last parts of a run that are looked back at: a chunk, and the state after a switch."""
 
 
-class AppliedForce(eqx.Module):
+class AppliedForce(Record):
     """F with a force from outside added, which is an array, so that another one compiles nothing.
 
     Attributes:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import equinox as eqx
-
 from zwang.arguments import function, label
+from zwang.record import Record
 
 
-class Stop(eqx.Module):
+class Stop(Record):
     """A condition that ends a run where a function crosses zero.
 
     Attributes:

@@ -36,6 +36,7 @@ from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
+from zwang.record import Record
 from zwang.simulation.conditions import check_condition
 from zwang.simulation.differentiable import differentiable, position_violation
 from zwang.simulation.placed_start import judged, measured, placed
@@ -85,7 +86,7 @@ OPTIONS = (
 ARGUMENTS = ("params", "gradient", *OPTIONS)
 
 
-class Trajectory(eqx.Module):
+class Trajectory(Record):
     """A motion at its sample times; NaN after the instant at which it stopped early.
 
     Attributes:

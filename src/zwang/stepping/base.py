@@ -6,10 +6,10 @@ import abc
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple, Protocol
 
-import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from zwang.record import Record
 from zwang.stepping.tableau import Tableau
 
 
@@ -90,7 +90,7 @@ class Step(NamedTuple):
     residual: Float[Array, ""]
 
 
-class AbstractIntegrator(eqx.Module):
+class AbstractIntegrator(Record):
     """A one-step method.
 
     Attributes:

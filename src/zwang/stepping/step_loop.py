@@ -11,13 +11,13 @@ controller that holds its last control, `Progress.controller_state`).
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from zwang.compile import model_program
 from zwang.errors import Result
+from zwang.record import Record
 from zwang.stepping.base import AbstractIntegrator
 from zwang.stepping.events import EventFunctions
 from zwang.stepping.manifold import ManifoldFlow
@@ -30,7 +30,7 @@ not count.
 """
 
 
-class History(eqx.Module):
+class History(Record):
     """The accepted steps of one chunk.
 
     `target` is the index of the sample that the step ended on, or −1; `applied` is what the flow

@@ -18,6 +18,7 @@ from jaxtyping import Array, Bool, Float, Int
 from zwang.algebra.elimination.gather import padded, scattered, taken
 from zwang.algebra.elimination.matrix import Layout
 from zwang.algebra.elimination.order import Blocks, Round, group_rows, order_of
+from zwang.record import Record
 
 
 class Cut(NamedTuple):
@@ -43,7 +44,7 @@ BY_CALLS = Cut(100, 2 ** np.arange(3, 12), 64)
 """Of more rows a turn is some thirty operations of 1 µs, against 0.3 µs for each node."""
 
 
-class Class(eqx.Module):
+class Class(Record):
     """Chunks of one shape, eliminated one after the other.
 
     Attributes:
@@ -67,7 +68,7 @@ class Class(eqx.Module):
         return chunks, degree, width
 
 
-class Elimination(eqx.Module):
+class Elimination(Record):
     """The whole elimination. Positions number the nodes in the order in which they go, chunk by
     chunk with padding, those of the dense rest last; S is one flat array of all blocks that come
     into being.
@@ -116,7 +117,7 @@ class Elimination(eqx.Module):
         return taken(x, self.place)
 
 
-class Plan(eqx.Module):
+class Plan(Record):
     """How `C Cᵀ` is summed and eliminated.
 
     Attributes:

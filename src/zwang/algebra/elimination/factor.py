@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -25,6 +24,7 @@ from zwang.algebra.cholesky import Cholesky
 from zwang.algebra.elimination.elimination import Class, Elimination, Plan
 from zwang.algebra.elimination.gather import scattered, taken
 from zwang.arithmetic import total
+from zwang.record import Record
 
 UNROLLED = 4
 """Up to this many chunks of a class the program holds each by itself: a turn of a loop copies what
@@ -33,7 +33,7 @@ of 80, 4 chunks, 306 against 380).
 """
 
 
-class Factor(eqx.Module):
+class Factor(Record):
     """A factored matrix `Q + μ I`.
 
     Attributes:

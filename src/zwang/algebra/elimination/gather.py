@@ -13,13 +13,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from zwang.record import Record
+
 WASTE = 4.0
 """Lists are padded to the longest one unless that makes them this many times longer; then they are
 added up by a scatter.
 """
 
 
-class Sums(eqx.Module):
+class Sums(Record):
     """`y[…, i] = Σ x[…, j]` over a list of j for each i.
 
     Args:

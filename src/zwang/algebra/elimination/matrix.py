@@ -12,9 +12,10 @@ from jaxtyping import Array, Float, Int
 
 from zwang.algebra.elimination.gather import Sums, taken
 from zwang.arithmetic import total
+from zwang.record import Record
 
 
-class Layout(eqx.Module):
+class Layout(Record):
     """Where the entries of a matrix are; columns come in blocks, those of the mass matrix.
 
     Columns of one color share no row, so that row i has one block of each color at most: entries
@@ -76,7 +77,7 @@ class Layout(eqx.Module):
         return self.matrix(jax.vmap(product)(self.tests()))
 
 
-class SparseMatrix(eqx.Module):
+class SparseMatrix(Record):
     """A matrix (m × nv) of which only the entries are kept, or some rows of one.
 
     It multiplies like an array: `A @ x`, `A.T @ y`, `A[rows]`, `len(A)`, `A.shape`.
@@ -136,7 +137,7 @@ class SparseMatrix(eqx.Module):
         return jax.vmap(lambda w: self @ w, out_axes=1)(jnp.eye(self.shape[1]))
 
 
-class Transposed(eqx.Module):
+class Transposed(Record):
     """Aᵀ."""
 
     matrix: SparseMatrix

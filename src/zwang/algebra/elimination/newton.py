@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -29,9 +28,10 @@ from zwang.algebra.elimination.gather import Sums, taken
 from zwang.algebra.elimination.matrix import Layout, SparseMatrix
 from zwang.algebra.pseudoinverse import Proximal
 from zwang.algebra.sparsity_pattern import colors
+from zwang.record import Record
 
 
-class NewtonPlan(eqx.Module):
+class NewtonPlan(Record):
     """Where K and H have entries, and the order in which H is eliminated; made on the host.
 
     Args:
@@ -120,7 +120,7 @@ class NewtonPlan(eqx.Module):
         return SparseNewton(K_, C, factor_entries(self.elimination, outer, diagonal), method)
 
 
-class SparseNewton(eqx.Module):
+class SparseNewton(Record):
     """`f ↦ u` at one state; NaN where H is not positive definite.
 
     Attributes:

@@ -36,6 +36,7 @@ from zwang.algebra.pseudoinverse.certificate import (
 )
 from zwang.algebra.pseudoinverse.proximal import LEAST_ROW
 from zwang.arithmetic import total
+from zwang.record import Record
 
 RANK_DAMPING = 1e-13
 """μ of the factor whose pivots decide the rank, rows at unit length: a row that depends on k others
@@ -59,7 +60,7 @@ PIVOT = 1e-9
 """
 
 
-class SparseWeighted(eqx.Module):
+class SparseWeighted(Record):
     """`A⊕`, factored once and applied to many residuals; see
     `zwang.algebra.kernel.WeightedPseudoinverse`.
 
@@ -174,7 +175,7 @@ def row_lengths(C: Float[Array, "colors k m"]) -> Float[Array, " m"]:
     return jnp.sqrt(sum(row**2 for row in C.reshape(-1, C.shape[2])))
 
 
-class _Sweeps(eqx.Module):
+class _Sweeps(Record):
     """Proximal sweeps for `C Cᵀ λ = r` on one factor of `C Cᵀ + μ I`, as in `Proximal`; rows in the
     order of elimination.
 

@@ -32,6 +32,7 @@ from zwang.algebra.pseudoinverse.certificate import (
     certified_direct,
     least_singular_value,
 )
+from zwang.record import Record
 
 VOLUME_DAMPING = 1e-10
 """μ of `AbstractFactor.log_det` for rows of unit length: that of `Proximal`, whose factor has it at
@@ -39,7 +40,7 @@ hand.
 """
 
 
-class AbstractFactor(eqx.Module):
+class AbstractFactor(Record):
     """A factored matrix C (m × n) that applies its Moore-Penrose inverse."""
 
     @abc.abstractmethod
@@ -100,7 +101,7 @@ class MatrixFactor(AbstractFactor):
         return self.pinv
 
 
-class AbstractPseudoinverse(eqx.Module):
+class AbstractPseudoinverse(Record):
     """A way to compute the Moore-Penrose inverse."""
 
     @abc.abstractmethod
@@ -128,7 +129,7 @@ class AbstractPseudoinverse(eqx.Module):
         return self
 
 
-class Pseudoinverse(eqx.Module):
+class Pseudoinverse(Record):
     """C⁺ of one matrix by one method, differentiable in C and in what it is applied to.
 
     Args:
@@ -182,7 +183,7 @@ class Pseudoinverse(eqx.Module):
         return self.factor.matrix()
 
 
-class _Transposed(eqx.Module):
+class _Transposed(Record):
     """`(C⁺)ᵀ` as a matrix."""
 
     factor: AbstractFactor
@@ -191,7 +192,7 @@ class _Transposed(eqx.Module):
         return self.factor.matrix().T
 
 
-class _Known(eqx.Module):
+class _Known(Record):
     """A result that is at hand, in the place of the function that would find it."""
 
     value: Array

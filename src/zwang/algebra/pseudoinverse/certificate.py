@@ -19,10 +19,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
+
+from zwang.record import Record
 
 SOLVED_ROUND_OFF = 16 * 2.220446049250313e-16
 """Round-off of a sum, relative to the sum of the sizes of its terms: 16 units in the last place, of
@@ -45,7 +46,7 @@ STAGNANT = 1e3
 that is left, and more would amplify it."""
 
 
-class Certified(eqx.Module):
+class Certified(Record):
     """A solution that says how good it is.
 
     Attributes:

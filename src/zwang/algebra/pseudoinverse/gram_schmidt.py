@@ -9,9 +9,10 @@ from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float, Int
 
 from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor
+from zwang.record import Record
 
 
-class Orthogonalized(eqx.Module):
+class Orthogonalized(Record):
     """`C = Q R`, k = min(m, n).
 
     Attributes:

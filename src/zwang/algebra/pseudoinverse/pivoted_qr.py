@@ -4,13 +4,14 @@ member itself.
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from zwang.record import Record
 
-class PivotedQR(eqx.Module):
+
+class PivotedQR(Record):
     """`C P = Q R` of a matrix C (m × n) of rank r, k = min(m, n).
 
     Attributes:

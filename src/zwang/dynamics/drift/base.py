@@ -14,6 +14,7 @@ from zwang.algebra.kernel import WeightedPseudoinverse
 from zwang.arithmetic import add, xp
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.equations.state import State
+from zwang.record import Record
 
 
 class ProjectedStep(NamedTuple):
@@ -38,7 +39,7 @@ class ProjectedStep(NamedTuple):
     log_det: Float[Array, ""]
 
 
-class Rate(eqx.Module):
+class Rate(Record):
     """The equation of motion at one state.
 
     Attributes:
@@ -57,7 +58,7 @@ class Rate(eqx.Module):
     equation: Equation
 
 
-class AbstractStabilization(eqx.Module):
+class AbstractStabilization(Record):
     """A term added to b."""
 
     @abc.abstractmethod
@@ -78,7 +79,7 @@ class AbstractStabilization(eqx.Module):
         return add(term, constraints.position_rows, -position_gain * phi)
 
 
-class AbstractDrift(eqx.Module):
+class AbstractDrift(Record):
     """How φ and ψ are kept from growing.
 
     Attributes:

@@ -10,9 +10,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Pseudoinverse
+from zwang.record import Record
 
 
-class AbstractFormulation(eqx.Module):
+class AbstractFormulation(Record):
     """An equation for the acceleration of a system `M v̇ = F + Aᵀλ` with constraints `A v̇ = b`.
 
     Attributes:

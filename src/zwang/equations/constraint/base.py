@@ -12,13 +12,14 @@ from jaxtyping import Array, Float
 
 from zwang.equations.system import System
 from zwang.errors import ModelError
+from zwang.record import Record
 from zwang.tracing import returned
 
 NONIDEAL = "(q, v, t, p, ideal_force) → c of shape (nv,)"
 """How `nonideal` of a constraint is called."""
 
 
-class AbstractConstraint(eqx.Module):
+class AbstractConstraint(Record):
     """One named group of constraint rows.
 
     Each kind answers with what it knows: a position residual φ (holonomic), a velocity residual ψ

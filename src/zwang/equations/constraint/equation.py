@@ -29,11 +29,12 @@ from zwang.display import present
 from zwang.equations.constraint.base import AbstractConstraint
 from zwang.equations.system import System
 from zwang.errors import ModelError
+from zwang.record import Record
 from zwang.tracing import first_line as first_line
 from zwang.tracing import outcome
 
 
-class Constraints(eqx.Module):
+class Constraints(Record):
     """All constraints of a model, in order, with their rows counted.
 
     Attributes:

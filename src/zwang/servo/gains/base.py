@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import abc
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Complex, Float
@@ -13,9 +12,10 @@ from zwang.arguments import real_array
 from zwang.arrays import is_concrete
 from zwang.display import present
 from zwang.errors import ModelError
+from zwang.record import Record
 
 
-class AbstractGain(eqx.Module):
+class AbstractGain(Record):
     """The coefficients of one servo constraint's error dynamics."""
 
     def __repr__(self) -> str:

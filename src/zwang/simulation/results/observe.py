@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -22,12 +21,13 @@ from zwang.dynamics.sparse_structure import MISSED
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
+from zwang.record import Record
 
 HOST_BLOCK = 2048
 """Samples that are evaluated on the host at once."""
 
 
-class Observation(eqx.Module):
+class Observation(Record):
     """One instant.
 
     Attributes:

@@ -1,0 +1,15 @@
+"""The base of zwang's data: frozen dataclasses that are pytrees."""
+
+from __future__ import annotations
+
+import equinox as eqx
+
+
+class Record(eqx.Module):
+    """A frozen dataclass that is a pytree.
+
+    Its methods are those of any Python object. Equinox makes a pytree of a method at each access,
+    which takes 70 µs and flattens the object, for users who pass methods through transformations.
+    """
+
+    __getattribute__ = object.__getattribute__
