@@ -33,6 +33,7 @@ from zwang.algebra.judgement import (
 from zwang.algebra.mass_matrix import AbstractMass, DiagonalMass
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Pseudoinverse
 from zwang.algebra.pseudoinverse.certificate import SOLVED_ROUND_OFF, Certified
+from zwang.compile.hints import traced_once
 from zwang.record import Record
 
 
@@ -69,7 +70,7 @@ class WeightedPseudoinverse(Record):
         """`A⊕ r`: the least change of acceleration (velocity, position) in the mass metric that `A
         · = r` asks for.
         """
-        return self.mass.unweigh(self.C.solve(self.scale * r))
+        return _corrected(self, r)
 
     def columns(self, R: Float[Array, "m k"]) -> Float[Array, "k nv"]:
         """`A⊕` of each column of R."""
@@ -126,6 +127,11 @@ class WeightedPseudoinverse(Record):
     def rank(self) -> Int[Array, ""]:
         """Rank of A by the method's threshold, on rows of unit length."""
         return self.C.rank()
+
+
+@traced_once
+def _corrected(weighted: WeightedPseudoinverse, r: Float[Array, " m"]) -> Float[Array, " nv"]:
+    return weighted.mass.unweigh(weighted.C.solve(weighted.scale * r))
 
 
 def in_units(found: Certified, weighted) -> Certified:

@@ -18,7 +18,7 @@ and not every method takes that (`Proximal` would lose ten digits).
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -149,11 +149,11 @@ class Pseudoinverse(Record):
 
     def solve(self, r: Float[Array, " m"]) -> Float[Array, " n"]:
         """`C⁺ r`, shape (n,)."""
-        return _apply(self.factor.solve, self.factor.matrix, self.C, r)
+        return _apply(self.factor, self.C, r)
 
     def solve_transpose(self, x: Float[Array, " n"]) -> Float[Array, " m"]:
         """`(C⁺)ᵀ x`, shape (m,)."""
-        return _apply(self.factor.solve_transpose, _Transposed(self.factor), self.C.T, x)
+        return _apply(_Transposed(self.factor), self.C.T, x)
 
     def certified(self, r: Float[Array, " m"], terms: Float[Array, " m"]) -> Certified:
         """`C⁺ r` and its multipliers, with their quality; `terms` is the size of what was summed to
@@ -161,8 +161,9 @@ class Pseudoinverse(Record):
         """
         fixed = jax.lax.stop_gradient
         found = self.factor.certified(fixed(self.C), fixed(r), fixed(terms))
-        x = _apply(_Known(found.solution), self.factor.matrix, self.C, r)
-        multipliers = _apply(_Known(found.multipliers), _Transposed(self.factor), self.C.T, x)
+        x = _apply(_Known(self.factor, found.solution), self.C, r)
+        transposed = _Known(_Transposed(self.factor), found.multipliers)
+        multipliers = _apply(transposed, self.C.T, x)
         return Certified(x, multipliers, found.quality, found.iterations)
 
     def least_singular_value(self) -> Float[Array, ""]:
@@ -184,34 +185,41 @@ class Pseudoinverse(Record):
 
 
 class _Transposed(Record):
-    """`(C⁺)ᵀ` as a matrix."""
+    """`(C⁺)ᵀ` in the place of C⁺."""
 
     factor: AbstractFactor
 
-    def __call__(self) -> Float[Array, "m n"]:
+    def solve(self, x: Array) -> Array:
+        return self.factor.solve_transpose(x)
+
+    def matrix(self) -> Float[Array, "m n"]:
         return self.factor.matrix().T
 
 
 class _Known(Record):
-    """A result that is at hand, in the place of the function that would find it."""
+    """C⁺ with a result that is at hand."""
 
+    factor: AbstractFactor | _Transposed
     value: Array
 
-    def __call__(self, r: Array) -> Array:
+    def solve(self, r: Array) -> Array:
         return self.value
+
+    def matrix(self) -> Array:
+        return self.factor.matrix()
 
 
 @eqx.filter_custom_jvp
-def _apply(solve: Callable, matrix: Callable, C: Array, r: Array) -> Array:
-    return solve(r)
+def _apply(inverse: Any, C: Array, r: Array) -> Array:
+    return inverse.solve(r)
 
 
 @_apply.def_jvp
 def _apply_jvp(primals, tangents):
-    solve, matrix, C, r = primals
-    _, _, dC, dr = tangents
-    x = _apply(solve, matrix, C, r)
-    P = _matrix(matrix, C)
+    inverse, C, r = primals
+    _, dC, dr = tangents
+    x = _apply(inverse, C, r)
+    P = _matrix(inverse, C)
     if dC is None:
         return x, jnp.zeros_like(x) if dr is None else P @ dr
     along = -dC @ x if dr is None else dr - dC @ x
@@ -221,18 +229,18 @@ def _apply_jvp(primals, tangents):
 
 
 @eqx.filter_custom_jvp
-def _matrix(matrix: Callable, C: Array) -> Array:
+def _matrix(inverse: Any, C: Array) -> Array:
     """C⁺ as a matrix with a derivative of its own, so that second and higher derivatives see that
     C⁺ depends on C.
     """
-    return matrix()
+    return inverse.matrix()
 
 
 @_matrix.def_jvp
 def _matrix_jvp(primals, tangents):
-    matrix, C = primals
+    inverse, C = primals
     _, dC = tangents
-    P = _matrix(matrix, C)
+    P = _matrix(inverse, C)
     if dC is None:
         return P, jnp.zeros_like(P)
     turned = dC.T @ (P.T @ P)
