@@ -11,7 +11,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from zwang import renamed as _renamed
 from zwang.version import __version__ as __version__
 
 _HOME = {
@@ -179,8 +178,6 @@ def _members():
 
     return {m.name: m for family in ALL_FAMILIES for m in family.members.values()}
 
-
-_renamed.install()
 
 if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.algebra.pseudoinverse import SVD as SVD

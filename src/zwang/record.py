@@ -1,4 +1,4 @@
-"""The base of zwang's data: frozen dataclasses that are pytrees."""
+"""The base of data in zwang: frozen dataclasses that are pytrees."""
 
 from __future__ import annotations
 

@@ -14,6 +14,8 @@ execute, the walks have become longer, not shorter.
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -82,3 +84,10 @@ def test_a_walk_opens_few_files(walk, most):
         assert named or not opened, f"nothing on the way names {name} of {path}"
         opened.append(path)
     assert len(set(opened)) <= most
+
+
+def test_importing_zwang_imports_only_its_version():
+    named = "sorted(x for x in sys.modules if x[:4] in ('jax', 'zwan'))"
+    program = f"import sys, zwang; print({named})"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.strip() == "['zwang', 'zwang.version']", done.stdout + done.stderr

@@ -4,7 +4,7 @@ import pytest
 
 from zwang.cli.failure import UserError
 from zwang.cli.timing import covered
-from zwang.cli.values import assignments, did_you_mean, like, number_or_list
+from zwang.cli.values import assignments, like, number_or_list
 
 
 @pytest.mark.parametrize(
@@ -54,10 +54,6 @@ def test_a_value_of_another_type_is_refused(text, default):
 
 def test_assignments_keep_equals_signs_in_the_value():
     assert assignments(["a=1", "label=x=y"]) == {"a": "1", "label": "x=y"}
-
-
-def test_no_suggestion_is_made_for_a_name_far_from_all():
-    assert did_you_mean("qwertz", ["length"]) == "."
 
 
 def test_time_is_counted_once_where_pieces_overlap():

@@ -13,8 +13,8 @@ from zwang.cli.failure import UserError
 from zwang.cli.progress import Bar
 from zwang.cli.target import made_folder
 from zwang.cli.terminal import complain, warn
-from zwang.cli.values import did_you_mean
 from zwang.papers.index import PAPERS
+from zwang.suggestions import did_you_mean
 
 CHANGED = 4
 """Exit code if a claim has another verdict than the expected one."""
@@ -45,10 +45,7 @@ def command(
     named).
     """
     if paper != "all" and paper not in PAPERS:
-        raise UserError(
-            f"there is no paper {paper!r}{did_you_mean(paper, PAPERS)} There are: "
-            f"{', '.join(PAPERS)}, all."
-        )
+        raise UserError(f"there is no paper {paper!r}{did_you_mean(paper, [*PAPERS, 'all'])}")
     names = list(PAPERS) if paper == "all" else [paper]
     made_folder(out)
     # Threads of OpenBLAS that wait for each other cost more than a 12 × 12 factorization; it reads

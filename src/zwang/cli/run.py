@@ -42,8 +42,9 @@ from zwang.cli.streaming import remember, resumed, streamed
 from zwang.cli.target import Target, load_target, locate, made_folder, results_folder
 from zwang.cli.terminal import complain, say, warn
 from zwang.cli.timing import WallTime
-from zwang.cli.values import assignments, did_you_mean, number_or_list
+from zwang.cli.values import assignments, number_or_list
 from zwang.families import FORMULATIONS, INTEGRATORS, PSEUDOINVERSES
+from zwang.suggestions import did_you_mean
 
 UNITS = {"duration": " s", "step": " s"}
 START = "start.svg"
@@ -349,8 +350,7 @@ def _known_coordinate(target: Target, name: str) -> str:
     coordinates = target.model.system.coordinates
     if name not in coordinates:
         raise UserError(
-            f"--phase {name}: {target.name} has no such "
-            f"coordinate{did_you_mean(name, coordinates)} It has: {', '.join(coordinates)}."
+            f"--phase {name}: {target.name} has no such coordinate{did_you_mean(name, coordinates)}"
         )
     return name
 

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from zwang.cli.failure import UserError
-from zwang.cli.values import did_you_mean, like, number_or_list
+from zwang.cli.values import like, number_or_list
 from zwang.errors import ModelError, OutputError
 from zwang.files import is_file, make_folder
 from zwang.files.reading import shown_path
 from zwang.provenance import Source, file_digest, remember
+from zwang.suggestions import did_you_mean
 
 ROBOTS = (".urdf", ".xml", ".mjcf", ".sdf")
 """Endings of robot files that `zwang.robots` reads. They are listed here too, because a misspelled
@@ -103,7 +104,7 @@ def locate(model: str) -> Path | None:
 
     if model not in ENTRIES:
         hint = f"`zwang list` shows all; a file's name ends in {', '.join(FILES)}"
-        raise UserError(f"unknown model {model!r:.100}{did_you_mean(model, ENTRIES)} {hint}")
+        raise UserError(f"unknown model {model!r:.100}{did_you_mean(model, ENTRIES)} {hint}.")
     return None
 
 
@@ -315,8 +316,7 @@ def _parameters(target: Target, given: Mapping[str, str], settings: Mapping) -> 
         except ModelError:
             known = dict.fromkeys([*settings, *known_names(target.model)])
             raise UserError(
-                f"unknown setting {name!r:.100} of {target.name}{did_you_mean(name, known)} "
-                f"{'It has: ' + ', '.join(known) if known else 'It has none'}."
+                f"unknown setting {name!r:.100} of {target.name}{did_you_mean(name, known)}"
             ) from None
         value = number_or_list(text, f"--set {name}")
         try:

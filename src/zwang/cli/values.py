@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from zwang.cli.failure import UserError
 
@@ -80,14 +79,6 @@ def like(text: str, default, what: str):
             raise UserError(f"{what} has {len(value)} numbers, expected {len(default)}.")
         return type(default)(value)
     return value
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`: did you mean 'x'?`, or nothing."""
-    if len(name) > 100:  # no slip of the finger, and difflib takes seconds
-        return "."
-    close = difflib.get_close_matches(name, list(known), n=2, cutoff=0.55)
-    return f": did you mean {' or '.join(map(repr, close))}?" if close else "."
 
 
 def _numeric(value) -> bool:

@@ -14,7 +14,3 @@
 
 A package called `motion` would hide the function `zw.motion`.
 """
-
-from zwang.renamed import moved_names
-
-__getattr__ = moved_names(__name__)

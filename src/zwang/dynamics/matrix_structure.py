@@ -49,7 +49,7 @@ class AbstractStructure(Record):
         row_length: Float[Array, " m"] | None,
         pattern: Callable[[], np.ndarray],
     ) -> Any:
-        """A⊕ (`zwang.algebra.constraint_operator`); `pattern()` says where A can have entries."""
+        """A⊕; `pattern()` says where A can have entries."""
 
     @abc.abstractmethod
     def missed(self, constraints: Constraints, s: State, p: PyTree) -> Float[Array, ""]:

@@ -12,7 +12,6 @@ every other gain. A plain number k stands for `Rate(k)`.
 One gain is one file of this folder; `zwang.families.GAINS` finds it there.
 """
 
-from zwang.families import GAINS
 from zwang.servo.gains.base import AbstractGain as AbstractGain
 from zwang.servo.gains.decay import as_gain as as_gain
 from zwang.servo.gains.decay import fit_rows as fit_rows
@@ -22,5 +21,3 @@ from zwang.servo.gains.poles import Poles as Poles
 from zwang.servo.gains.rate import Rate as Rate
 from zwang.servo.gains.robust import Robust as Robust
 from zwang.servo.gains.second_order import SecondOrder as SecondOrder
-
-ALL_GAINS = GAINS.classes()
