@@ -6,6 +6,8 @@ import atexit
 import ctypes
 import functools
 import itertools
+import mmap
+import os
 import subprocess
 import sys
 import threading
@@ -15,6 +17,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from zwang.errors import ModelError
 from zwang.native.library import address_of
 from zwang.native.translate import host
 
@@ -52,10 +55,33 @@ _numbers = itertools.count()
 
 @functools.cache
 def _linker() -> Any:
-    """What puts object code into the memory of this process."""
+    """What puts object code into the memory of this process.
+
+    Raises:
+        ModelError: if this process may not execute what it writes.
+    """
+    if not _may_execute():
+        raise ModelError(
+            "this process may not execute memory that it has written, which machine code needs, "
+            "that of JAX, too: run it without that restriction (MemoryDenyWriteExecute of systemd, "
+            "PR_SET_MDWE, a policy of SELinux)."
+        )
     target, cpu, features = host()
     machine = target.create_target_machine(cpu=cpu, features=features, opt=1, jit=True)
     return llvm.create_lljit_compiler(machine, use_jit_link=True)
+
+
+def _may_execute() -> bool:
+    """Whether memory that was written to may be made executable; LLVM ends the process if not."""
+    if os.name != "posix":
+        return True
+    page = mmap.mmap(-1, mmap.PAGESIZE)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(page))
+    protect = ctypes.CDLL(None).mprotect
+    protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    allowed = protect(start, mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_EXEC) == 0
+    protect(start, mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_WRITE)
+    return allowed
 
 
 SCRIPT = Path(__file__).with_name("translate.py")
