@@ -1,5 +1,6 @@
 """What every test shares: float64, one compile cache, patient hypothesis, a browser."""
 
+import ctypes
 import gc
 import os
 import shutil
@@ -96,21 +97,29 @@ def compiled(monkeypatch):
     return programs
 
 
-MAPPINGS = Path("/proc/self/maps")
-MOST_MAPPINGS = 30_000
+PROCESS = Path("/proc/self")
+MOST_MAPPINGS, MOST_MEMORY = 30_000, 1.2e9
 """Each compiled program holds about 14 memory mappings, of which Linux gives a process 65 530;
-beyond them JAX crashes.
+beyond them JAX crashes. Memory [bytes] is that of one worker.
 """
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _few_mappings():
+def _few_programs():
     """Forget compiled programs between modules before there are too many for one process."""
     yield
-    if MAPPINGS.exists() and MAPPINGS.read_bytes().count(b"\n") > MOST_MAPPINGS:
+    if not PROCESS.exists():
+        return
+    pages = int((PROCESS / "statm").read_text().split()[1])
+    memory = pages * os.sysconf("SC_PAGE_SIZE")
+    mappings = (PROCESS / "maps").read_bytes().count(b"\n")
+    if mappings > MOST_MAPPINGS or memory > MOST_MEMORY:
         Recent.forget()
         jax.clear_caches()
+        gc.unfreeze()
         gc.collect()
+        gc.freeze()
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 CHROMIUM = next(
