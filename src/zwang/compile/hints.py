@@ -17,6 +17,7 @@ from jax.custom_batching import custom_vmap
 
 from zwang.compile.compatibility import MissingNameError, buffered_while_loop, unvmap_any
 from zwang.compile.engine import is_native
+from zwang.compile.recent import Recent
 
 
 def with_batch_rule(leading: Callable) -> Callable[[Callable], Callable]:
@@ -49,13 +50,28 @@ def traced_once(function: Callable) -> Callable:
     Args:
         function: of pytrees, whose leaves that are no arrays can be hashed.
     """
-    inner = eqx.filter_jit(function)
+    known: Recent[Callable] = Recent(MOST_TRACES)
 
     @functools.wraps(function)
     def called(*args):
-        return inner(*args) if is_native() else function(*args)
+        if not is_native():
+            return function(*args)
+        leaves, tree = jax.tree_util.tree_flatten(args)
+        fixed = tuple(None if eqx.is_array(x) else x for x in leaves)
+        if (inner := known.get((tree, fixed))) is None:
+
+            def of_arrays(*arrays):
+                given = iter(arrays)
+                return function(*tree.unflatten(next(given) if x is None else x for x in fixed))
+
+            known.put((tree, fixed), inner := jax.jit(of_arrays))
+        return inner(*filter(eqx.is_array, leaves))
 
     return called
+
+
+MOST_TRACES = 64
+"""Models, or shapes of their arguments, whose trace of one function is at hand."""
 
 
 def over_rows(function: Callable) -> Callable:
