@@ -1,5 +1,5 @@
-"""Equations that are printed wrongly, each measured: on a rigid body made of particles, on Example 3,
-and on the arm with unequal links.
+"""Equations that are printed wrongly, each measured: on a rigid body made of particles, on Example
+3, and on the arm with unequal links.
 """
 
 from __future__ import annotations

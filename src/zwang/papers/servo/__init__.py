@@ -33,7 +33,7 @@ def reproduce(progress: Callable[[float, str], None]) -> Page:
     return Page(
         "servo",
         lead=(
-            "The equations hold once fourteen misprints are put right. Section III.B is right, too: "
+            "The equations hold once their misprints are put right. Section III.B is right, too: "
             "from a start on the constraint its second-order form loses nothing, and the "
             "stabilization that it names takes other errors away, which δ̈ = 0 keeps. Theorem 1 "
             "holds in one direction. The torques of the robots come out as printed when the "

@@ -1,5 +1,5 @@
-"""Equations that are printed wrongly, each measured at a state of the coordinated robots with unequal
-links, at two masses on a spring, or on numbers drawn at random where the equation is for any system.
+"""Equations that are printed wrongly, each measured at a state of the coordinated robots with
+unequal links, at two masses on a spring, or on random numbers where it is for any system.
 """
 
 from __future__ import annotations

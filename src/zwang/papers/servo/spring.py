@@ -1,5 +1,5 @@
-"""Two masses and a spring: the force keeps a start on the constraint there, and every other error as
-it is; Baumgarte's form takes errors away.
+"""Two masses and a spring: the force keeps a start on the constraint there, and every other error
+as it is; Baumgarte's form takes errors away.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def reproduced() -> Part:
     figure = curves(
         "spring",
         "Section IV: error of the distance",
-        "The force of eq. (47) from four starts, and with the stabilization of section III.B from the "
-        "worst of them.",
+        "The force of eq. (47) from four starts, and with the stabilization of section III.B from "
+        "the worst of them.",
         ("time [s]", "δ [m]"),
         {
             **{f"{name}, eq. (47)": (TIMES, d) for name, d in delta.items()},
