@@ -19,7 +19,7 @@ from zwang.papers.recursive.problems import ROWS, N, model
 SAME = 1e-10
 """Projectors of random matrices, whose condition is some thousands at most."""
 MATRICES = 100
-ORDERS = (2, 3, 4, 5)
+ORDERS = (2, 3)
 """Of the variables, k."""
 
 
