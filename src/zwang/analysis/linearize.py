@@ -57,8 +57,6 @@ EQUILIBRIUM_RATE = 1e-7
 """Largest q̇ and v̇, relative to the state's own rates, of an equilibrium."""
 STEADY = 1e-7
 """Largest part of (v, v̇) that no symmetry explains in a steady motion."""
-EIGENVALUE_MARGIN = 1e-7
-"""Real parts up to this times the largest eigenvalue count as zero."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -224,15 +222,6 @@ class Linearization(LinearSystem):
         return head + str(self.modes())
 
     __repr__ = __str__
-
-
-def is_stable(A: np.ndarray) -> bool:
-    """Whether no eigenvalue has a real part beyond `EIGENVALUE_MARGIN`."""
-    values = np.linalg.eigvals(A) if len(A) else np.zeros(0)
-    return bool(
-        np.max(values.real, initial=0.0)
-        <= EIGENVALUE_MARGIN * max(np.max(np.abs(values), initial=0.0), 1e-300)
-    )
 
 
 @host_only("linearize before, at the numbers of one state")
