@@ -175,7 +175,7 @@ def _lagrange() -> list[Claim]:
         Claim(
             "section 6.2, eq. (46), (48)",
             "our acceleration obeys Lagrange's equations with multipliers",
-            "A^Tλ is our F^c",
+            "Aᵀλ is our F^c",
             f"missed by {short(obeyed)}",
             compared(obeyed < EQUAL),
         ),
