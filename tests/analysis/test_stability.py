@@ -114,6 +114,54 @@ CUBE = one(lambda q, v, t: q**3)
         pytest.param(
             plane(lambda q, v, t: -q), [0.0, 0.0], True, "stable", id="equal, not coupled"
         ),
+        pytest.param(
+            # q̇ + q³/3 is constant: a push of q̇ comes to rest at the cube root of it
+            one(lambda q, v, t: -(q**2) * v),
+            [0.0],
+            None,
+            "a brake some way off",
+            id="a brake that vanishes",
+        ),
+        pytest.param(
+            # the drift slows down and goes on for ever
+            one(lambda q, v, t: -(v**3)),
+            [0.0],
+            False,
+            "neutral",
+            id="a brake of third order",
+        ),
+        pytest.param(
+            # the brake is on the other coordinate
+            plane(lambda q, v, t: jnp.stack([0 * q[0], -v[1]])),
+            [0.0, 0.0],
+            False,
+            "neutral",
+            id="free beside braked",
+        ),
+        pytest.param(
+            # trace −0.155, determinant 0.76: velocities decay though one of them is fed
+            plane(lambda q, v, t: jnp.stack([0.145 * v[0] + 0.9 * v[1], -0.9 * v[0] - 0.3 * v[1]])),
+            [0.0, 0.0],
+            True,
+            "neutral",
+            id="fed and braked, velocities decay",
+        ),
+        pytest.param(
+            # trace 0.2
+            plane(lambda q, v, t: jnp.stack([0.5 * v[0] + 0.9 * v[1], -0.9 * v[0] - 0.3 * v[1]])),
+            [0.0, 0.0],
+            False,
+            "unstable",
+            id="fed more than braked",
+        ),
+        pytest.param(
+            # q₁ drifts with the mean of q₀, which a magnetic field holds at its maximum
+            plane(lambda q, v, t: jnp.stack([0.5 * q[0] + 1.7 * v[1], -1.7 * v[0]])),
+            [0.0, 0.0],
+            None,
+            "multiple eigenvalue",
+            id="gyroscopic with a drift",
+        ),
     ],
 )
 def test_a_verdict_is_that_of_its_closed_form(model, guess, stable, says):

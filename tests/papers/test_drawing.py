@@ -6,7 +6,7 @@ import pytest
 from zwang.papers.claim import Claim, Grid, Page, Verdict
 from zwang.papers.drawing import curves, told_apart
 from zwang.papers.page import write_page
-from zwang.plots import Curve, Panel
+from zwang.plots import Curve, Panel, Picture
 
 T = np.linspace(0, 10, 101)
 
@@ -38,6 +38,7 @@ def test_a_line_that_follows_another_for_long_is_dashed_over_it():
 def test_paths_in_a_plane_are_left_as_they_are():
     path = {"a": (np.cos(T), np.sin(T)), "b": (np.cos(T), np.sin(T))}
     chart = curves("key", "title", "caption", ("x", "y"), path, path=True)
+    assert isinstance(chart.figure, Picture)
     assert [c.label for c in chart.figure.panels[0].curves] == ["a", "b"]
 
 

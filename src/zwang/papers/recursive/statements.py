@@ -85,13 +85,13 @@ def orthonormal(A: np.ndarray) -> np.ndarray:
 
 def _projectors() -> list[Claim]:
     random = np.random.default_rng(31)
-    onto = dict.fromkeys(("(i)", "(ii)", "(iii)", "(iv)"), 0.0)
+    onto: dict[str, float] = {}
     same, idempotent, oblique = 0.0, 0.0, np.inf
     for k in range(MATRICES):
         A = matrices(random, 2 + k % (N - 2))
         found = operators(random, A)
         for name, S in found.items():
-            onto[name] = max(onto[name], onto_kernel(S, A))
+            onto[name] = max(onto.get(name, 0.0), onto_kernel(S, A))
         Y = found["(ii)"]
         idempotent = max(idempotent, largest(Y @ Y - Y) / max(1.0, largest(Y)))
         oblique = min(oblique, largest(Y - Y.T))
@@ -165,7 +165,7 @@ def _covariance() -> Claim:
         blocks = [x @ x.T + 0.1 * np.eye(len(x)) for x in blocks]
         noise = {f"level {i}": R for i, R in enumerate(blocks, start=1)}
         top = enforce(one, np.zeros(N), np.zeros(N), params=p, clearance=noise)
-        R = scipy.linalg.block_diag(*blocks)
+        R = np.asarray(scipy.linalg.block_diag(*blocks))
         # the same at once: information of all rows together
         stiff = p["M"] + p["A"].T @ np.linalg.solve(R, p["A"])
         right = p["f"] + p["A"].T @ np.linalg.solve(R, p["b"])

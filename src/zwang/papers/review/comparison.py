@@ -93,7 +93,8 @@ def _newton_euler() -> list[Claim]:
     answer = motion(Model(system, [Holonomic(distances, name="rigid")]), r.ravel(), v.ravel())
     w = np.asarray(answer.acceleration).reshape(-1, 3)
     center = m @ r / m.sum()
-    x = Body(m.sum(), center, _inertia(m, r - center), *np.zeros((1, 3)), omega, np.zeros(3), v)
+    still = np.zeros(3)
+    x = Body(m.sum(), center, _inertia(m, r - center), still, omega, still, np.zeros(6))
     # eq. (37) is linear in a_P and α: its columns one by one
     rest = newton_euler(x, 1.0, turning=True)
     matrix = np.stack(

@@ -113,11 +113,13 @@ def _arm() -> tuple:
     """Plant, parameters with unequal links, D and C q̇ + G of the links, by Lagrange."""
     model = zwang.gallery.load("flexible-joint").model.passive
     system, p = model.system, {**model.params, **UNEQUAL}
+    assert system.potential is not None
+    potential = system.potential
 
     def lagrangian(q, v):
         both = jnp.concatenate([q, q])  # motors that turn with the links: the springs are not in it
         D = system.mass_matrix(both, 0.0, p)[:2, :2]
-        return 0.5 * v @ D @ v - system.potential(both, 0.0, p)
+        return 0.5 * v @ D @ v - potential(both, 0.0, p)
 
     momentum = jax.grad(lagrangian, 1)
     bias = jax.jacfwd(momentum)(ANGLES, RATES) @ RATES - jax.grad(lagrangian)(ANGLES, RATES)
