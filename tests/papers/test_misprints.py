@@ -87,7 +87,7 @@ def test_newton_and_euler_as_printed_miss_the_force_of_a_body_that_only_turns():
 
 @pytest.mark.errata
 def test_theorem_1_holds_in_one_direction():
-    """ERRATA: "only if" rank[C B̄] ≥ 1; a relation that the free motion obeys is kept by every u."""
+    """ERRATA: "only if" rank[C B̄] ≥ 1; every u keeps a relation that the free motion obeys."""
     assert [claim.changed for claim in controllable.reproduced().claims[:3]] == [False] * 3
     assert controllable.reproduced().claims[2].verdict is Verdict.CORRECTED
 

@@ -232,8 +232,8 @@ def _decays(A: np.ndarray, error: np.ndarray) -> bool:
 
 
 def _attracts(A: np.ndarray, error: np.ndarray, level: int) -> bool:
-    """Whether deviations return to a family of equilibria of so many dimensions, by negative real
-    parts of all eigenvalues but that many zeros.
+    """Whether deviations return to a family of equilibria with `level` dimensions: all eigenvalues
+    but as many zeros have negative real parts.
     """
     values, margin = _with_margins(A, error)
     return int(np.sum(np.real(values) >= -margin)) == level

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from zwang.gallery import Example
     from zwang.simulation.results import Run
 
-COINCIDE = 0.008
+LINE_WIDTH = 0.008
 """Distance of two lines, relative to the height of their panel, that is less than their width."""
-PART = 0.4
+HIDDEN_PART = 0.4
 """Share of a line that may lie over another before it is dashed."""
 LEAST_LOGARITHMIC = 1e-17
 """Smallest value on a logarithmic axis; exact zeros are drawn there."""
@@ -69,7 +69,7 @@ def told_apart(panel: Panel) -> Panel:
     """
     heights = [_heights(panel, curve) for curve in panel.curves]
     known = np.concatenate([h[np.isfinite(h)] for h in heights])
-    allowed = COINCIDE * float(np.ptp(known)) if len(known) else 0.0
+    allowed = LINE_WIDTH * float(np.ptp(known)) if len(known) else 0.0
     groups: list[list[int]] = []
     dashed = set()
     for i in range(len(heights)):
@@ -78,7 +78,7 @@ def told_apart(panel: Panel) -> Panel:
             groups[int(np.argmax(shares))].append(i)
             continue
         groups.append([i])
-        if max(shares, default=0) > PART:
+        if max(shares, default=0) > HIDDEN_PART:
             dashed.add(i)
     drawn = []
     for group in groups:

@@ -16,7 +16,7 @@ from zwang.papers.claim import Claim, compared
 from zwang.papers.misprint import largest, short
 from zwang.papers.recursive.problems import ROWS, N, model
 
-SAME = 1e-10
+SAME_PROJECTOR = 1e-10
 """Projectors of random matrices, whose condition is some thousands at most."""
 MATRICES = 100
 ORDERS = (2, 3)
@@ -116,7 +116,7 @@ def _projectors() -> list[Claim]:
             what,
             "that",
             f"off by {short(off)}",
-            compared(off < SAME),
+            compared(off < SAME_PROJECTOR),
             f"{MATRICES} matrices with a dependent row. {why}".strip(),
         )
         for number, (what, off, why) in texts.items()
@@ -139,7 +139,7 @@ def _composed() -> Claim:
         "S_r onto ker A_r and C onto ker(Ã S_r): S_r C is onto ker A_(r+1)",
         "that",
         f"off by {short(worst)}",
-        compared(worst < SAME),
+        compared(worst < SAME_PROJECTOR),
         f"{count} pairs: each of the four operators of Proposition 3.1 for S and for C, rows that "
         "depend on the level below among them. The proof shows A S C = 0; that all of the kernel "
         "is reached is measured here.",
@@ -180,7 +180,7 @@ def _covariance() -> Claim:
         "with a full covariance R of each level: mean and covariance of all rows at once",
         "K R K*, (H̃ P H̃* + R)⁻¹",
         f"differ by {short(worst)}",
-        compared(worst < SAME),
+        compared(worst < SAME_PROJECTOR),
         f"R of {sizes}; noise of different levels is independent in the recursion.",
     )
 
@@ -196,7 +196,7 @@ def _orders() -> Claim:
         "a circle in variables of order k: its k-th derivatives obey A q⟨k⟩ = b",
         "A_r q⟨k⟩ = b_r",
         ", ".join(f"k = {k}: {short(x)}" for k, x in zip(ORDERS, worst, strict=True)),
-        compared(max(worst) < SAME),
+        compared(max(worst) < SAME_PROJECTOR),
         "The derivatives are those of a given motion on the circle, divided by k!; the paper says "
         "that orders above two are possible and computes none.",
     )

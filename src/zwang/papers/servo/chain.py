@@ -50,8 +50,8 @@ def by_jacobians(theta: np.ndarray, *, own: bool = True, stray: bool = False) ->
 
 
 def servo_matrix(theta: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, ...]:
-    """B of eq. (70), A of (68), M of (A2), and b̄ of (32) for a free acceleration without the hinge,
-    for unequal links.
+    """B of eq. (70), A of (68), M of (A2), and b̄ of (32) for the chain without its hinge; unequal
+    links.
     """
     l, (s, c) = SPREAD["length"], (np.sin(theta), np.cos(theta))
     share = l * np.array([1, 1, 0.5, 0, 0])
