@@ -367,3 +367,18 @@ def test_ground_resonance_in_fixed_axes_is_that_in_turning_axes(speed):
         assert np.min(np.abs(fixed.eigenvalues - x)) < 1e-7
     assert fixed.stable == (np.max(turning.eigenvalues.real) < 1e-6)
     assert fixed.stable is (speed != 30.0)
+
+
+@pytest.mark.parametrize("above", [1e-4, 1e-3, 1e-2])
+def test_a_sleeping_top_near_its_limit_is_judged_right(above):
+    """(C ω)² = 4 A m g l (1 ± above): two eigenvalues near each other, which magnify what the
+    symmetry is off by.
+    """
+    from tests.laws.test_verdicts import TOP
+
+    across, along, spin = 0.75486959, 0.75967627, 2.50284338
+    for sign, stable in ((-1, True), (1, False)):
+        weight = (along * spin) ** 2 / (4 * across) * (1 + sign * above)
+        p = {"c": np.array([spin, across, along, weight])}
+        linear = zw.linearize(TOP, [1.0, 0, 0, 0], [0.0, 0.0, spin], params=p)
+        assert linear.stable is stable, (linear.verdict, linear.eigenvalues)

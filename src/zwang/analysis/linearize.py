@@ -127,11 +127,20 @@ class Linearization(LinearSystem):
     @property
     def along(self) -> Generator | None:
         """The symmetry that the state moves along; None at an equilibrium."""
+        return None if self.found is None else self.found.combined(self._steady_rates[0])
+
+    @property
+    def unexplained(self) -> float:
+        """The part of (v, v̇) that the symmetry leaves, relative: how well it is known."""
         if self.found is None:
-            return None
-        return self.found.combined(
-            self.found.rates(self.here.dynamics, self.here.state, self.here.w)[0]
-        )
+            return 0.0
+        own = np.concatenate([self.here.state.v, self.here.w])
+        return float(np.linalg.norm(self._steady_rates[1]) / max(np.linalg.norm(own), 1e-300))
+
+    @functools.cached_property
+    def _steady_rates(self) -> tuple[np.ndarray, np.ndarray]:
+        assert self.found is not None
+        return self.found.rates(self.here.dynamics, self.here.state, self.here.w)
 
     @functools.cached_property
     def symmetric_directions(self) -> np.ndarray:

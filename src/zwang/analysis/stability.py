@@ -256,7 +256,7 @@ def _coupled(S: np.ndarray, value: complex, rate: float) -> bool:
 
 
 def _round_off(linear: Linearization) -> np.ndarray:
-    """Round-off of each entry of A, by the terms that it is the sum of."""
+    """Round-off of each entry of A, by the terms that it is the sum of and the symmetry in them."""
     here, field = linear.here, linear.along
     d = here.varied(field)
     forces = ConstrainedState(
@@ -267,4 +267,4 @@ def _round_off(linear: Linearization) -> np.ndarray:
     turned = np.abs(here.all_rows.correct(d.rate)) + np.abs(free) @ (np.abs(free.T) @ terms)
     sizes = np.vstack([np.abs(d.kinematic), turned + np.abs(d.generator)])[:, : 2 * nv]
     entries = np.abs(linear.project) @ sizes @ np.abs(linear.basis)
-    return (TERM_ROUND_OFF + linear.defect) * entries
+    return (TERM_ROUND_OFF + linear.defect + linear.unexplained) * entries
