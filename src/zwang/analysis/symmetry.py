@@ -160,8 +160,8 @@ def _unpacked(dynamics: Dynamics, flat: np.ndarray) -> Generator:
 
 def _agreed(samples: Iterator[np.ndarray]) -> np.ndarray:
     """Orthonormal columns that rows of all samples take to zero, until further samples agree; none
-    if the samples end before. How many they are is told by one sample after the other, and what
-    they are by all of them together.
+    if the samples end before. One sample after the other decides how many they are, and all of
+    them together give them.
     """
     first = next(samples)
     kept, agreeing, every = _null(first), 0, [first]
