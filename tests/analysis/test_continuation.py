@@ -140,3 +140,35 @@ def test_a_branch_that_starts_at_an_end_of_its_range_or_before_it_comes_in(low):
     assert branch.values[-1] >= 2.0
     q = branch.q[1:, 0]
     np.testing.assert_allclose(q, branch.values[1:] * np.sin(q), atol=1e-8)
+
+
+def test_the_verdict_on_a_branch_is_that_on_its_points():
+    """Where eigenvalues alone see nothing: x⁴ grows less steep until it turns round at load 0."""
+    system = zw.System(
+        1, lambda q, t, p: jnp.ones(1), lambda q, v, t, p: -p["load"] * q**3, coordinates=("x",)
+    )
+    model = zw.Model(system, params={"load": 1.0}, name="flat")
+    branch = zw.continuation(model, [0.0], over="load", to=(-1.0, 1.0), step=0.5)
+    assert np.abs(branch.eigenvalues).max() < 1e-12
+    load = branch.values
+    assert np.any(load > 0.1) and np.any(load < -0.1)
+    np.testing.assert_array_equal(branch.stable[load > 0.1], True)
+    np.testing.assert_array_equal(branch.stable[load < -0.1], False)
+    assert branch.verdicts == tuple(point.verdict for point in branch.points)
+    assert [bool(x.stable) for x in branch.points] == list(branch.stable)
+
+
+def test_a_branch_of_open_verdicts_is_drawn_as_open():
+    """Gyroscopic forces hold a saddle to first order, and a brake makes the verdict open or false,
+    never "stable".
+    """
+    force = lambda q, v, t, p: jnp.stack(
+        [q[0] + p["spin"] * v[1] - 1e-3 * v[0] ** 3, q[1] - p["spin"] * v[0] - 1e-3 * v[1] ** 3]
+    )
+    system = zw.System(2, lambda q, t, p: jnp.ones(2), force)
+    model = zw.Model(system, params={"spin": 3.0}, name="saddle")
+    branch = zw.continuation(model, [0.0, 0.0], over="spin", to=(3.0, 4.0), step=0.5)
+    assert np.max(branch.eigenvalues.real) < 1e-9  # which the eigenvalues alone call stable
+    assert not branch.stable.any() and all(x.stable is None for x in branch.points)
+    assert all(x.startswith("open: gyroscopic") for x in branch.verdicts)
+    assert [c.label for c in branch.plot().panels[0].curves] == ["open"]

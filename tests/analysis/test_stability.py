@@ -114,6 +114,54 @@ CUBE = one(lambda q, v, t: q**3)
         pytest.param(
             plane(lambda q, v, t: -q), [0.0, 0.0], True, "stable", id="equal, not coupled"
         ),
+        pytest.param(
+            # q̇ + q³/3 is constant: a push of q̇ comes to rest at the cube root of it
+            one(lambda q, v, t: -(q**2) * v),
+            [0.0],
+            None,
+            "a brake some way off",
+            id="a brake that vanishes",
+        ),
+        pytest.param(
+            # the drift slows down and goes on for ever
+            one(lambda q, v, t: -(v**3)),
+            [0.0],
+            False,
+            "neutral",
+            id="a brake of third order",
+        ),
+        pytest.param(
+            # the brake is on the other coordinate
+            plane(lambda q, v, t: jnp.stack([0 * q[0], -v[1]])),
+            [0.0, 0.0],
+            False,
+            "neutral",
+            id="free beside braked",
+        ),
+        pytest.param(
+            # trace −0.155, determinant 0.76: velocities decay though one of them is fed
+            plane(lambda q, v, t: jnp.stack([0.145 * v[0] + 0.9 * v[1], -0.9 * v[0] - 0.3 * v[1]])),
+            [0.0, 0.0],
+            True,
+            "neutral",
+            id="fed and braked, velocities decay",
+        ),
+        pytest.param(
+            # trace 0.2
+            plane(lambda q, v, t: jnp.stack([0.5 * v[0] + 0.9 * v[1], -0.9 * v[0] - 0.3 * v[1]])),
+            [0.0, 0.0],
+            False,
+            "unstable",
+            id="fed more than braked",
+        ),
+        pytest.param(
+            # q₁ drifts with the mean of q₀, which a magnetic field holds at its maximum
+            plane(lambda q, v, t: jnp.stack([0.5 * q[0] + 1.7 * v[1], -1.7 * v[0]])),
+            [0.0, 0.0],
+            None,
+            "multiple eigenvalue",
+            id="gyroscopic with a drift",
+        ),
     ],
 )
 def test_a_verdict_is_that_of_its_closed_form(model, guess, stable, says):
@@ -319,3 +367,18 @@ def test_ground_resonance_in_fixed_axes_is_that_in_turning_axes(speed):
         assert np.min(np.abs(fixed.eigenvalues - x)) < 1e-7
     assert fixed.stable == (np.max(turning.eigenvalues.real) < 1e-6)
     assert fixed.stable is (speed != 30.0)
+
+
+@pytest.mark.parametrize("above", [1e-4, 1e-3, 1e-2])
+def test_a_sleeping_top_near_its_limit_is_judged_right(above):
+    """(C ω)² = 4 A m g l (1 ± above): two eigenvalues near each other, which magnify what the
+    symmetry is off by.
+    """
+    from tests.laws.test_verdicts import TOP
+
+    across, along, spin = 0.75486959, 0.75967627, 2.50284338
+    for sign, stable in ((-1, True), (1, False)):
+        weight = (along * spin) ** 2 / (4 * across) * (1 + sign * above)
+        p = {"c": np.array([spin, across, along, weight])}
+        linear = zw.linearize(TOP, [1.0, 0, 0, 0], [0.0, 0.0, spin], params=p)
+        assert linear.stable is stable, (linear.verdict, linear.eigenvalues)

@@ -26,6 +26,7 @@
 | `continuation.py`, `branch.py` | `continuation`: equilibria followed in a parameter |
 | `eigenvalue_events.py` | folds, branch points and Hopf points on the way |
 | `linearize.py` | `linearize`: minimal linear equations about a state |
+| `stability.py`, `aside.py` | the verdict on a state; forces some way off it |
 | `time_varying.py` | the same along a trajectory |
 | `linear_system.py`, `modes.py` | poles, zeros, controllability; modes |
 | `implicit.py` | results that equations define, as functions of parameters |

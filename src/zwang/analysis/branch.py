@@ -9,7 +9,7 @@ import numpy as np
 from zwang.analysis.balance_problem import Point, Problem
 from zwang.analysis.constrained_state import ConstrainedState, solve
 from zwang.analysis.linear_system import ordered
-from zwang.analysis.linearize import generator_of_deviations, is_stable
+from zwang.analysis.linearize import generator_of_deviations
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError
 
@@ -27,7 +27,7 @@ class Place:
         point, value: the point and the parameter there.
         tangent: unit tangent in (y, γ, s), in the metric of the branch.
         length: of the step that led here.
-        eigenvalues, stable: of the linearization, symmetries left out.
+        eigenvalues: of the linearization, symmetries left out.
     """
 
     point: Point
@@ -35,7 +35,6 @@ class Place:
     tangent: np.ndarray
     length: float
     eigenvalues: np.ndarray
-    stable: bool
 
     @property
     def tangent_value(self) -> float:
@@ -74,7 +73,7 @@ class Branch:
             sign = 1.0 if high - value >= value - low else -1.0
             tangent = (np.zeros(len(at.q)), sign)
         branch = Branch(problem, scale, step, 0, 1.0, tangent)
-        rate = float(np.max(np.abs(branch.linear(at)[0]), initial=1e-300))
+        rate = float(np.max(np.abs(branch.linear(at)), initial=1e-300))
         return dataclasses.replace(branch, rate=rate)
 
     def knowing(self, places: list[Place]) -> Branch:
@@ -95,14 +94,14 @@ class Branch:
         return np.repeat(self.scale, [ny, k, n])
 
     def place(self, at: Point, before: np.ndarray | None = None, length: float = 0.0) -> Place:
-        eigenvalues, stable = self.linear(at)
+        eigenvalues = self.linear(at)
         if before is None:
             dq, ds = self.first
             y = at.Y.T @ at.metric @ np.linalg.pinv(at.local.N) @ np.asarray(dq)
             before = np.concatenate([y, np.zeros(len(at.gamma)), [float(ds)]])
             before = before / self.sizes(at)
         tangent = self.tangent(at, before)
-        return Place(at, float(at.mu[-1]), tangent, length, eigenvalues, stable)
+        return Place(at, float(at.mu[-1]), tangent, length, eigenvalues)
 
     def rows(self, at: Point) -> np.ndarray:
         """Derivative of the residual in scaled unknowns, with the rows that keep the place along
@@ -193,8 +192,8 @@ class Branch:
         before = _carried(start, at, place.tangent * sizes) / self.sizes(at)
         return self.place(at, before, length)
 
-    def linear(self, at: Point) -> tuple[np.ndarray, bool]:
-        """Eigenvalues of the linearization, without symmetries, and the verdict."""
+    def linear(self, at: Point) -> np.ndarray:
+        """Eigenvalues of the linearization, without symmetries."""
         here = self.state(at)
         field = None
         if self.problem.symmetric is not None:
@@ -209,7 +208,7 @@ class Branch:
             # along symmetries eigenvalues are zero by themselves and would hide those that pass
             # through it
             A = U[:, rank:].T @ A @ U[:, rank:]
-        return ordered(np.linalg.eigvals(A)), is_stable(A)
+        return ordered(np.linalg.eigvals(A))
 
     def state(self, at: Point) -> ConstrainedState:
         """The point as a state with its acceleration."""

@@ -14,6 +14,7 @@ Reference: Allgower and Georg (2003), Introduction to Numerical Continuation Met
 from __future__ import annotations
 
 import dataclasses
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -85,7 +86,6 @@ class Continuation:
         model, over: the model and the name of the parameter or velocity.
         points: an `Equilibrium` each, in the order in which they were found.
         values: the parameter at each.
-        stable: whether each is stable, by its eigenvalues.
         eigenvalues: of the linearization at each, symmetries left out, shape (points, n).
         special: folds, branch points, Hopf points and double eigenvalues, in order.
         problem: the equations of the branch.
@@ -95,7 +95,6 @@ class Continuation:
     over: str
     points: tuple[Equilibrium, ...]
     values: np.ndarray
-    stable: np.ndarray
     eigenvalues: np.ndarray
     special: tuple[SpecialPoint, ...]
     problem: Problem = dataclasses.field(repr=False)
@@ -111,6 +110,18 @@ class Continuation:
     @property
     def hopf_points(self) -> tuple[SpecialPoint, ...]:
         return tuple(x for x in self.special if x.kind == "Hopf point")
+
+    @functools.cached_property
+    def verdicts(self) -> tuple[str, ...]:
+        """What is said of each point, as `Equilibrium.verdict`: "stable", "unstable", or what is
+        left open.
+        """
+        return tuple(point.verdict for point in self.points)
+
+    @property
+    def stable(self) -> np.ndarray:
+        """Whether each point is judged stable, shape (points,); `verdicts` says what is open."""
+        return np.array([bool(point.stable) for point in self.points])
 
     @property
     def q(self) -> np.ndarray:
@@ -150,6 +161,7 @@ class Continuation:
             "q": (("point", "coordinate"), self.q),
             "v": (("point", "velocity"), self.v),
             "stable": ("point", self.stable),
+            "verdict": ("point", np.array(self.verdicts, dtype=str)),
             "eigenvalues_real": (("point", "eigenvalue"), np.real(self.eigenvalues)),
             "eigenvalues_imaginary": (("point", "eigenvalue"), np.imag(self.eigenvalues)),
             "special_value": ("special", np.array([x.value for x in self.special])),
@@ -259,7 +271,6 @@ def continuation(
         over,
         tuple(made),
         np.array([x.value for x in places]),
-        np.array([x.stable for x in places]),
         np.array([x.eigenvalues for x in places]),
         tuple(special),
         problem,

@@ -57,8 +57,6 @@ EQUILIBRIUM_RATE = 1e-7
 """Largest q̇ and v̇, relative to the state's own rates, of an equilibrium."""
 STEADY = 1e-7
 """Largest part of (v, v̇) that no symmetry explains in a steady motion."""
-EIGENVALUE_MARGIN = 1e-7
-"""Real parts up to this times the largest eigenvalue count as zero."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -129,11 +127,20 @@ class Linearization(LinearSystem):
     @property
     def along(self) -> Generator | None:
         """The symmetry that the state moves along; None at an equilibrium."""
+        return None if self.found is None else self.found.combined(self._steady_rates[0])
+
+    @property
+    def unexplained(self) -> float:
+        """The part of (v, v̇) that the symmetry leaves, relative: how well it is known."""
         if self.found is None:
-            return None
-        return self.found.combined(
-            self.found.rates(self.here.dynamics, self.here.state, self.here.w)[0]
-        )
+            return 0.0
+        own = np.concatenate([self.here.state.v, self.here.w])
+        return float(np.linalg.norm(self._steady_rates[1]) / max(np.linalg.norm(own), 1e-300))
+
+    @functools.cached_property
+    def _steady_rates(self) -> tuple[np.ndarray, np.ndarray]:
+        assert self.found is not None
+        return self.found.rates(self.here.dynamics, self.here.state, self.here.w)
 
     @functools.cached_property
     def symmetric_directions(self) -> np.ndarray:
@@ -224,15 +231,6 @@ class Linearization(LinearSystem):
         return head + str(self.modes())
 
     __repr__ = __str__
-
-
-def is_stable(A: np.ndarray) -> bool:
-    """Whether no eigenvalue has a real part beyond `EIGENVALUE_MARGIN`."""
-    values = np.linalg.eigvals(A) if len(A) else np.zeros(0)
-    return bool(
-        np.max(values.real, initial=0.0)
-        <= EIGENVALUE_MARGIN * max(np.max(np.abs(values), initial=0.0), 1e-300)
-    )
 
 
 @host_only("linearize before, at the numbers of one state")

@@ -32,8 +32,18 @@ def eigenvalue_picture(values: Sequence[np.ndarray], labels: Sequence[str], titl
     )
 
 
+PARTS = (
+    ("stable", True, {"color": "#0072b2"}),
+    ("unstable", False, {"color": "#d55e00", "dash": (5.2, 2.0)}),
+    ("open", None, {"color": "#6e7781", "dash": (1.2, 2.0)}),
+)
+"""Parts of a branch by verdict, and their lines."""
+
+
 def branch_picture(branch: Continuation, coordinates: Sequence[str]) -> Picture:
-    """Coordinates over the parameter: stable parts drawn through, unstable ones dashed."""
+    """Coordinates over the parameter: stable parts drawn through, unstable ones dashed, parts whose
+    verdict is open dotted.
+    """
     system = branch.model.system
     names = list(system.coordinates)
     chosen = [names.index(x) for x in coordinates]
@@ -46,12 +56,10 @@ def branch_picture(branch: Continuation, coordinates: Sequence[str]) -> Picture:
         # a segment belongs to the part of its first point
         on = lambda kept, q=q: np.where(kept | np.roll(kept, 1), q, np.nan)
         curves = []
-        if np.any(branch.stable):
-            curves.append(Curve(branch.values, on(branch.stable), "stable", color="#0072b2"))
-        if not np.all(branch.stable):
-            unstable = on(~branch.stable)
-            style = {"color": "#d55e00", "dash": (5.2, 2.0)}
-            curves.append(Curve(branch.values, unstable, "unstable", **style))
+        for name, verdict, style in PARTS:
+            kept = np.array([point.stable is verdict for point in branch.points])
+            if np.any(kept):
+                curves.append(Curve(branch.values, on(kept), name, **style))
         if branch.special:
             at = [x.value for x in branch.special], [x.q[i] for x in branch.special]
             curves.append(Curve(*at, width=0.0, marker="s", color="#8250df"))

@@ -5,6 +5,7 @@ their round-off. On the imaginary axis
 
 - an equilibrium whose potential has a strict minimum there is stable if no force feeds energy in
   (Lagrange and Dirichlet), the potential being followed beyond its Hessian where that vanishes;
+- a family of equilibria to which all else returns is stable, whatever feeds energy in meanwhile;
 - a multiple eigenvalue with fewer eigenvectors lets deviations grow with time;
 - everything else, as gyroscopic stability or a steady motion, is judged by the linear equations.
 """
@@ -13,13 +14,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
 
-from zwang.analysis.constrained_state import ConstrainedState, on_constraints, solve
-from zwang.analysis.local_equations import moved, time_derivatives
-from zwang.equations.state import State
+from zwang.analysis.aside import (
+    DISTANCES_ASIDE,
+    SLOPE_ASIDE,
+    aside,
+    beyond,
+    curvature_aside,
+    power,
+    resistance,
+)
+from zwang.analysis.constrained_state import ConstrainedState
 
 if TYPE_CHECKING:
     from zwang.analysis.linearize import Linearization
@@ -39,13 +46,8 @@ SYMMETRIC_STIFFNESS = 1e-7
 VANISHING_STIFFNESS = 1e-7
 """Least eigenvalue of the Hessian, relative to what it is aside, that decides; a position is known
 to the cube root of round-off where it vanishes."""
-DISTANCES_ASIDE = (0.1, 0.03, 0.01)
-"""Distances from an equilibrium, relative to the size of its coordinates, at which the potential is
-followed where its Hessian vanishes."""
-SLOPE_ASIDE = 1e-9
-"""Least slope of the potential aside, relative to the forces there, that counts."""
-RAYS_PER_DIMENSION = 24
-"""Random directions, per dimension, in which the potential is followed."""
+SLOW_AND_FAST = (1e-5, 1e-4)
+"""Speeds at which a brake that is linear in the velocity has one coefficient."""
 FED_POWER = 1e-9
 """Least power, relative to that of the forces, that counts as fed in."""
 FREQUENCY_FLOOR = 1e-12
@@ -100,7 +102,7 @@ def _by_potential(linear: Linearization, A, K, error) -> Verdict:
     seen = np.abs(curvature) > allowed
     for i in range(n):  # beside the curvature in the same direction, some way off
         if abs(curvature[i]) <= 1e-3 * np.max(np.abs(curvature)) or n == 1:
-            seen[i] &= abs(curvature[i]) > VANISHING_STIFFNESS * _curvature_aside(here, V[:, i])
+            seen[i] &= abs(curvature[i]) > VANISHING_STIFFNESS * curvature_aside(here, V[:, i])
     A = A.copy()
     A[n:, :n] = -(V[:, seen] * curvature[seen]) @ V[:, seen].T
     # velocities per unit of the largest rate, so that they have the size of positions
@@ -114,13 +116,17 @@ def _by_potential(linear: Linearization, A, K, error) -> Verdict:
         and _decays(A, error)
     ):
         return linearly
-    fed = _power(here)
+    lowest = "flat" if seen.all() else beyond(here, V[:, ~seen], V[:, seen], curvature[seen])
+    if lowest == "level" and _attracts(A, error, n - int(np.sum(seen))):
+        return _free(linear, stays=True)
+    fed = power(here)
     if np.min(curvature[seen], initial=1.0) < 0:
+        if linearly.stable is None:
+            return linearly
         # gyroscopic forces hold what the potential does not, until something dissipates
         still = linearly.stable and max(abs(fed[0]), abs(fed[1])) <= FED_POWER
         words = "open: gyroscopic forces hold it to first order, and other forces do work"
         return linearly if still else Verdict(None, words)
-    lowest = "flat" if seen.all() else _beyond(here, V[:, ~seen], V[:, seen], curvature[seen])
     if lowest == "falls":
         words = "open: the potential falls in a direction without stiffness"
         gyroscopic = np.linalg.norm(A[n:, n:] - A[n:, n:].T) > COUPLED_EIGENVECTORS * _rate(A)
@@ -131,6 +137,8 @@ def _by_potential(linear: Linearization, A, K, error) -> Verdict:
         )
     if seen.all() or lowest == "rises":
         return STABLE
+    if not linearly.stable and _braked_aside(linear, V[:, ~seen]):
+        return Verdict(None, "open: nothing brings it back, and a brake some way off may stop it")
     return _free(linear, bool(linearly.stable))
 
 
@@ -155,12 +163,31 @@ def _push_aside(linear: Linearization) -> list[bool]:
     rank = int(np.sum(sigma > COUPLED_EIGENVECTORS * _rate(A)))
     flat = []
     for u in Vt[rank:]:
-        there = _aside(linear.here, linear.here.tangent.Y @ u, DISTANCES_ASIDE[1])
+        there = aside(linear.here, linear.here.tangent.Y @ u, DISTANCES_ASIDE[1])
         size = 1.0 if there is None else np.linalg.norm(there.local.F) + np.linalg.norm(there.w)
         flat.append(
             there is None or np.max(np.abs(there.w), initial=0) <= SLOPE_ASIDE * (size + 1e-30)
         )
     return flat
+
+
+def _braked_aside(linear: Linearization, free: np.ndarray) -> bool:
+    """Whether a brake that vanishes here acts some way off, on motions along directions that no
+    force resists here: one that is linear in the velocity, as others do not stop a drift.
+    """
+    n, here = len(free), linear.here
+    resisted = linear.A[n:, n:] @ free
+    _, sigma, Vt = np.linalg.svd(resisted, full_matrices=True)
+    rank = int(np.sum(sigma > COUPLED_EIGENVECTORS * _rate(linear.A)))
+    for u in (free @ Vt[rank:].T).T:
+        for along in (here.tangent.Y @ u, -here.tangent.Y @ u):
+            there = aside(here, along, DISTANCES_ASIDE[0])
+            if there is None:
+                continue
+            small, large = (resistance(here, there, along, x) for x in SLOW_AND_FAST)
+            if small < 0 and abs(small) > 0.5 * abs(large):
+                return True
+    return False
 
 
 def _rate(A: np.ndarray) -> float:
@@ -204,6 +231,14 @@ def _decays(A: np.ndarray, error: np.ndarray) -> bool:
     return bool(np.all(np.real(values) < -margin))
 
 
+def _attracts(A: np.ndarray, error: np.ndarray, level: int) -> bool:
+    """Whether deviations return to a family of equilibria with `level` dimensions: all eigenvalues
+    but as many zeros have negative real parts.
+    """
+    values, margin = _with_margins(A, error)
+    return int(np.sum(np.real(values) >= -margin)) == level
+
+
 def _time_scaled(A: np.ndarray, rate: float) -> np.ndarray:
     """A with velocities per unit of `rate`, by a similarity that balances rows and columns."""
     balanced, _ = scipy.linalg.matrix_balance(A, permute=False)
@@ -221,7 +256,7 @@ def _coupled(S: np.ndarray, value: complex, rate: float) -> bool:
 
 
 def _round_off(linear: Linearization) -> np.ndarray:
-    """Round-off of each entry of A, by the terms that it is the sum of."""
+    """Round-off of each entry of A, by the terms that it is the sum of and the symmetry in them."""
     here, field = linear.here, linear.along
     d = here.varied(field)
     forces = ConstrainedState(
@@ -232,99 +267,4 @@ def _round_off(linear: Linearization) -> np.ndarray:
     turned = np.abs(here.all_rows.correct(d.rate)) + np.abs(free) @ (np.abs(free.T) @ terms)
     sizes = np.vstack([np.abs(d.kinematic), turned + np.abs(d.generator)])[:, : 2 * nv]
     entries = np.abs(linear.project) @ sizes @ np.abs(linear.basis)
-    return (TERM_ROUND_OFF + linear.defect) * entries
-
-
-# --- the potential beyond its Hessian
-
-
-def _aside(here: ConstrainedState, along: np.ndarray, distance: float) -> ConstrainedState | None:
-    """The state at rest some way off, back on the constraints."""
-    s = here.state
-    reach = distance * (1 + np.max(np.abs(s.q), initial=0.0))
-    along = along * reach / max(np.max(np.abs(here.local.N @ along), initial=0.0), 1e-300)
-    return _still(here, along)
-
-
-def _still(here: ConstrainedState, along: np.ndarray) -> ConstrainedState | None:
-    s = here.state
-    q = moved(here.dynamics, s.q, jnp.asarray(along), s.t)
-    there = on_constraints(here.dynamics, q, np.zeros(len(along)), float(s.t))
-    return None if there is None else solve(here.dynamics, there)
-
-
-def _curvature_aside(here: ConstrainedState, u: np.ndarray) -> float:
-    """The largest slope of the force along a direction, some way off on either side."""
-    Y, found = here.tangent.Y, 0.0
-    for sign in (1.0, -1.0):
-        for part in DISTANCES_ASIDE[:1]:
-            along = sign * Y @ u
-            there = _aside(here, along, part)
-            if there is None:
-                continue
-            reach = part * (1 + np.max(np.abs(here.state.q), initial=0.0))
-            reach /= max(np.max(np.abs(here.local.N @ along), initial=0.0), 1e-300)
-            found = max(found, abs(float(along @ (there.metric @ there.w))) / reach)
-    return found
-
-
-def _beyond(here: ConstrainedState, free, held, curvature) -> str:
-    """How the potential goes on along directions without stiffness: "rises" in all of them, "falls"
-    in one, or is "flat" in one.
-    """
-    k, random = free.shape[1], np.random.default_rng(1892)
-    rays = (
-        [np.eye(k)] if k == 1 else [np.eye(k), random.standard_normal((RAYS_PER_DIMENSION * k, k))]
-    )
-    kinds = set()
-    for u in np.vstack(rays):
-        for sign in (1.0, -1.0):
-            kinds.add(_along_valley(here, sign * free @ (u / np.linalg.norm(u)), held, curvature))
-    return next((x for x in ("falls", "flat") if x in kinds), "rises")
-
-
-def _along_valley(here: ConstrainedState, u, held, curvature) -> str:
-    """How the potential goes on in one direction, all others with stiffness being at balance."""
-    Y, signs = here.tangent.Y, []
-    for part in DISTANCES_ASIDE:
-        reach = part * (1 + np.max(np.abs(here.state.q), initial=0.0))
-        reach /= max(np.max(np.abs(here.local.N @ (Y @ u))), 1e-300)
-        rest, there = np.zeros(held.shape[1]), None
-        for _ in range(8):
-            there = _still(here, Y @ (reach * u + held @ rest))
-            if there is None:
-                break
-            rest = rest + (held.T @ (Y.T @ (there.metric @ there.w))) / curvature
-        if there is None:
-            continue
-        push = float(u @ (Y.T @ (there.metric @ there.w)))
-        size = np.sqrt(abs(there.local.F @ np.linalg.solve(there.metric, there.local.F)))
-        signs.append(
-            0 if abs(push) <= SLOPE_ASIDE * size or abs(push) < 1e-300 else int(np.sign(push))
-        )
-    if not signs or not any(signs):
-        return "flat"
-    nearest = next(x for x in reversed(signs) if x)
-    return "falls" if nearest > 0 else "rises"
-
-
-def _power(here: ConstrainedState) -> tuple[float, float]:
-    """Least and greatest power of forces in small random motions nearby, relative to the power of
-    single forces: dE/dt = vᵀ (F(q, v) − F(q, 0)) + ½ vᵀ Ṁ v.
-    """
-    random, found = np.random.default_rng(1788), [0.0]
-    T, s = here.tangent, here.state
-    for distance in (1e-3, 1e-2):
-        for _ in range(6):
-            there = _aside(here, T.Y @ random.standard_normal(T.Y.shape[1]), distance)
-            if there is None:
-                continue
-            v = there.all_rows.basis @ random.standard_normal(T.W.shape[1])
-            v *= distance * (1 + np.max(np.abs(s.q))) / max(np.max(np.abs(v)), 1e-300)
-            moving = solve(here.dynamics, State(there.state.q, jnp.asarray(v), s.t))
-            M_rate = time_derivatives(here.dynamics, moving.state, jnp.asarray(moving.w))[0]
-            by_mass = 0.5 * v @ np.asarray(M_rate) @ v
-            power = v @ (moving.local.F - there.local.F) + by_mass
-            size = np.abs(v) @ (np.abs(moving.local.F) + np.abs(there.local.F)) + abs(by_mass)
-            found.append(float(power / size) if size else 0.0)
-    return min(found), max(found)
+    return (TERM_ROUND_OFF + linear.defect + linear.unexplained) * entries

@@ -160,18 +160,22 @@ def _unpacked(dynamics: Dynamics, flat: np.ndarray) -> Generator:
 
 def _agreed(samples: Iterator[np.ndarray]) -> np.ndarray:
     """Orthonormal columns that rows of all samples take to zero, until further samples agree; none
-    if the samples end before.
+    if the samples end before. One sample after the other decides how many they are, and all of
+    them together give them.
     """
     first = next(samples)
-    kept, agreeing = _null(first), 0
+    kept, agreeing, every = _null(first), 0, [first]
     for i, rows in enumerate(itertools.islice(samples, MOST_TRIED_STATES), 1):
         if not kept.shape[1]:
             return kept
         left = _null(rows @ kept)
         agreeing = agreeing + 1 if left.shape[1] == kept.shape[1] else 0
         kept = kept @ left
+        every.append(rows)
         if agreeing >= AGREEING_SAMPLES and i >= LEAST_SAMPLES - 1:
-            return kept
+            # what one sample nearly keeps, and others do not, has turned the columns of the first
+            R = np.linalg.qr(np.vstack(every), mode="r")
+            return np.linalg.svd(R)[2][len(kept) - kept.shape[1] :].T
     return np.zeros((first.shape[1], 0))
 
 

@@ -13,6 +13,7 @@ every claim.
 |---|---|
 | `index.py` | the list of papers; imports nothing slow |
 | `claim.py` | a claim with its verdict, and a page of them |
+| `misprint.py` | an equation as printed and corrected, both measured |
 | `drawing.py` | figures of lines, and those of gallery members |
 | `page.py` | a page as HTML (`paper.html`), by the skeleton that run reports have |
 

@@ -30,6 +30,8 @@ class Claim:
         why: the correction, or the reason with its measurement; empty where nothing needs saying.
         expected: the verdict that is known to be right; another one means that something has
             changed.
+        fitted: the choice that was fitted to this printed value, so that the value is no test of
+            it; empty if none was.
     """
 
     place: str
@@ -39,6 +41,7 @@ class Claim:
     verdict: Verdict
     why: str = ""
     expected: Verdict = Verdict.REPRODUCED
+    fitted: str = ""
 
     @property
     def changed(self) -> bool:
@@ -51,7 +54,7 @@ class Grid:
 
     Attributes:
         title: the paper's number, and what it shows.
-        headings: of the columns; `rows`: a text for each.
+        headings: of the columns; `rows`: a text for each; spaces at its beginning stay.
         note: what to read from it, and choices made here.
     """
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from zwang.output.report.figures import Chart
 from zwang.plots import Curve, Panel, Picture
-from zwang.plots.data import WIDTH
+from zwang.plots.data import DASHED, WIDTH
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from zwang.gallery import Example
     from zwang.simulation.results import Run
 
+LINE_WIDTH = 0.008
+"""Distance of two lines, relative to the height of their panel, that is less than their width."""
+HIDDEN_PART = 0.4
+"""Share of a line that may lie over another before it is dashed."""
 LEAST_LOGARITHMIC = 1e-17
 """Smallest value on a logarithmic axis; exact zeros are drawn there."""
 
@@ -52,9 +56,60 @@ def curves(
         for label, (x, y) in lines.items()
     ]
     panel = Panel(drawn, axes[1], logarithmic=logarithmic)
+    panel = panel if path else told_apart(panel)
     return Chart(
         key, title, caption, Picture([panel], axes[0], height=3.8 if path else 2.8, equal=path), {}
     )
+
+
+def told_apart(panel: Panel) -> Panel:
+    """A panel in which no curve hides another: those that coincide are drawn once, the longest of
+    them with all their names, and one that follows others for long is dashed; each over ascending
+    x.
+    """
+    heights = [_heights(panel, curve) for curve in panel.curves]
+    known = np.concatenate([h[np.isfinite(h)] for h in heights])
+    allowed = LINE_WIDTH * float(np.ptp(known)) if len(known) else 0.0
+    groups: list[list[int]] = []
+    dashed = set()
+    for i in range(len(heights)):
+        shares = [_together(panel.curves, heights, (i, group[0]), allowed) for group in groups]
+        if max(shares, default=0) == 1:
+            groups[int(np.argmax(shares))].append(i)
+            continue
+        groups.append([i])
+        if max(shares, default=0) > HIDDEN_PART:
+            dashed.add(i)
+    drawn = []
+    for group in groups:
+        long = max(group, key=lambda i: np.sum(np.isfinite(heights[i]) * panel.curves[i].x))
+        names = "; ".join(panel.curves[i].label for i in group if panel.curves[i].label)
+        dash = DASHED if group[0] in dashed else panel.curves[long].dash
+        drawn.append(dataclasses.replace(panel.curves[long], label=names, dash=dash))
+    return dataclasses.replace(panel, curves=drawn)
+
+
+def _heights(panel: Panel, curve: Curve) -> np.ndarray:
+    """Where a curve's points are on the axis that goes up; NaN where they are not shown."""
+    y = np.array(curve.y, float)
+    if panel.limits[0] is not None:
+        y[y < panel.limits[0]] = np.nan
+    if panel.logarithmic:
+        y = np.log(np.where(y > 0, y, np.nan))
+    return y
+
+
+def _together(curves, heights, pair: tuple[int, int], allowed: float) -> float:
+    """The share of the x that two curves have in common in which one is drawn over the other."""
+    (i, j), known = pair, [np.isfinite(h) for h in heights]
+    a, b = curves[i].x[known[i]], curves[j].x[known[j]]
+    if not len(a) or not len(b):
+        return 0.0
+    x = a[(a >= b.min()) & (a <= b.max())]
+    if not len(x):
+        return 0.0
+    up = [np.interp(x, curves[k].x[known[k]], heights[k][known[k]]) for k in pair]
+    return float(np.mean(np.abs(up[0] - up[1]) <= allowed))
 
 
 def across_the_page(picture: Picture | Figure) -> Picture | Figure:

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from zwang.files import write_text
 from zwang.output.report import inline_svg, render
-from zwang.papers.claim import Page, Verdict
+from zwang.papers.claim import Grid, Page, Verdict
 from zwang.papers.index import PAPERS
 
 TEMPLATE = Path(__file__).parent / "paper.html"
@@ -45,6 +45,13 @@ def write_page(page: Page, path: Path, *, seconds: float) -> None:
     write_text(path, text)
 
 
-def _numeric(text: str) -> bool:
-    """Whether a cell is a number (with its unit), to be set to the right."""
-    return bool(re.match(r"[−-]?[\d.]|–$", text))
+def _numeric(grid: Grid) -> list[bool]:
+    """Which columns hold numbers (with their units) and dashes only, to be set to the right; the
+    first one names the rows.
+    """
+    columns = zip(*grid.rows, strict=True)
+    held = [[cell for cell in column if cell not in ("", "–")] for column in columns]
+    return [
+        i > 0 and bool(cells) and all(re.match(r"[−-]?[\d.]", cell) for cell in cells)
+        for i, cells in enumerate(held)
+    ]

@@ -13,32 +13,49 @@ from zwang.dynamics.formulation import (
 SHAPES = ((2, 3), (15, 18), (19, 28))
 
 
-@pytest.mark.parametrize(
-    ("formulation", "printed"),
-    [
-        (UdwadiaKalaba, (573, 129024, 421568)),
-        (Campbell, (399, 119853, 288211)),
-        (CampbellSingular, (1227, 274158, 968772)),
-    ],
-)
-def test_sums_are_those_of_table_6(formulation, printed):
-    assert tuple(formulation().flops(m, n) for m, n in SHAPES) == printed
+def product(m, n, p):
+    """The paper's rule for the product of an (m, n) and an (n, p) matrix."""
+    return 2 * m * n * p
 
 
-@pytest.mark.parametrize(
-    ("formulation", "table_1"),
-    [
-        (UdwadiaKalaba, lambda m, n: 12 * m * n**2 + 4 * m**2 * n + 9 * n**3 + 6 * n**2 + 4 * n),
-        (Campbell, lambda m, n: 8 * n**2 * m + 21 * m**3 + 2 * m**2 * n + 6 * n**2 + 3 * n),
-        (
-            CampbellSingular,
-            lambda m, n: 4 * m**2 * n + 12 * m * n**2 + 34 * n**3 + 3 * n + 4 * n**2,
-        ),
-    ],
-)
-def test_sums_are_those_of_table_1(formulation, table_1):
-    for m, n in SHAPES:
-        assert formulation().flops(m, n) == table_1(m, n)
+@pytest.mark.errata
+def test_the_rows_of_equation_31_for_matrices_that_are_not_square():
+    """ERRATA: Table 2 counts two products with m rows and a difference of m numbers as if m were n;
+    with its counts the sum is that of Tables 1 and 6.
+    """
+    printed = (573, 129024, 421568)
+    for (m, n), table_6 in zip(SHAPES, printed, strict=True):
+        rows = UdwadiaKalaba().operations(m, n)
+        assert rows["A a"] == product(m, n, 1) and rows["b − A a"] == m
+        assert rows["M^-1/2 D⁺ (b − A a)"] == product(n, m, 1)
+        as_printed = sum(rows.values()) + 2 * (2 * n * n - 2 * m * n) + n - m
+        assert as_printed == table_6
+        assert table_6 == 12 * m * n**2 + 4 * m**2 * n + 9 * n**3 + 6 * n**2 + 4 * n
+
+
+@pytest.mark.errata
+def test_the_rows_of_equation_35_for_matrices_that_are_not_square():
+    """ERRATA: Table 3 counts `H γ` as if m were n."""
+    printed = (399, 119853, 288211)
+    for (m, n), table_6 in zip(SHAPES, printed, strict=True):
+        rows = Campbell().operations(m, n)
+        assert rows["H b"] == product(n, m, 1)
+        assert sum(rows.values()) + 2 * n * n - 2 * m * n == table_6
+        assert table_6 == 8 * n**2 * m + 21 * m**3 + 2 * m**2 * n + 6 * n**2 + 3 * n
+
+
+@pytest.mark.errata
+def test_the_rows_of_equation_41_with_the_product_that_was_left_out():
+    """ERRATA: Table 4 has I + M where eq. (41) has I − Q M, no row for Q M, and counts the product
+    with γ as if m were n.
+    """
+    printed = (1227, 274158, 968772)
+    for (m, n), table_6 in zip(SHAPES, printed, strict=True):
+        rows = CampbellSingular().operations(m, n)
+        assert rows["Q M"] == product(n, n, n)
+        assert rows["(I − Q M) A⁺ b"] == product(n, m, 1)
+        assert sum(rows.values()) - 2 * n**3 + 2 * n * n - 2 * m * n == table_6
+        assert table_6 == 4 * m**2 * n + 12 * m * n**2 + 34 * n**3 + 3 * n + 4 * n**2
 
 
 @pytest.mark.errata
@@ -57,21 +74,6 @@ def test_udwadia_phohomsiri_is_printed_without_the_last_term_of_its_second_pseud
         )
         assert table_1 == wrong
         assert UdwadiaPhohomsiri().flops(m, n) == sum_of_table_5 == wrong + 9 * n**3
-
-
-@pytest.mark.errata
-def test_the_table_of_equation_41_leaves_out_a_product():
-    # Table 4 prints [I] + [M], n flops, where eq. (41) has I − Q M; Q M takes 2 n³ more, which
-    # Table 6 does not count.
-    operations = CampbellSingular().operations(15, 18)
-    assert operations["I − Q M"] == 18
-    assert not any(count == 2 * 18**3 for count in operations.values())
-
-
-@pytest.mark.errata
-def test_the_table_of_equation_31_counts_a_product_for_square_matrices_only():
-    # Table 2 prints 2 n² for A a, which takes 2 m n.
-    assert UdwadiaKalaba().operations(15, 18)["A a"] == 2 * 18**2 != 2 * 15 * 18
 
 
 @pytest.mark.parametrize("formulation", ALL_FORMULATIONS, ids=lambda member: member.__name__)

@@ -37,7 +37,9 @@ class Campbell(AbstractFormulation):
         return a + weighted.T @ Q.solve(b - A @ a)
 
     def operations(self, m, n):
-        """Table 3; where it prints Q in `Aᵀ Q` and H, Q⁺ is meant."""
+        """The rows of Table 3. Where it prints Q in `Aᵀ Q` and H, Q⁺ is meant; it counts `H b` as
+        if m were n.
+        """
         return {
             "M⁻¹": n,
             "M⁻¹Aᵀ": 2 * n * n * m,
@@ -49,6 +51,6 @@ class Campbell(AbstractFormulation):
             "I − H A": n,
             "M⁻¹F": 2 * n * n,
             "(I − H A) M⁻¹F": 2 * n * n,
-            "H b": 2 * n * n,
+            "H b": 2 * m * n,
             "v̇": n,
         }

@@ -45,8 +45,8 @@ class CampbellSingular(AbstractFormulation):
         return x + Pseudoinverse(pseudoinverse, projected).solve(E @ (F - M @ x))
 
     def operations(self, m, n):
-        """Table 4. It prints I + M where eq. (41) has I − Q M, and leaves out the product Q M, 2n³:
-        Table 6 does, too.
+        """The rows of Table 4. It prints I + M where eq. (41) has I − Q M, leaves out the product
+        Q M, and counts the last product with b as if m were n.
         """
         return {
             "A⁺": SVD().flops(m, n),
@@ -54,9 +54,10 @@ class CampbellSingular(AbstractFormulation):
             "E = I − A⁺A": n,
             "E M E": 4 * n**3,
             "Q = (E M E)⁺": SVD().flops(n, n),
+            "Q M": 2 * n**3,
             "I − Q M": n,
             "(I − Q M) A⁺": 2 * n * n * m,
             "Q F": 2 * n * n,
-            "(I − Q M) A⁺ b": 2 * n * n,
+            "(I − Q M) A⁺ b": 2 * m * n,
             "v̇": n,
         }

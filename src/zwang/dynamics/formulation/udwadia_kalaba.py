@@ -31,18 +31,16 @@ class UdwadiaKalaba(AbstractFormulation):
         return a + mass.unweigh(D.solve(b - A @ a))
 
     def operations(self, m, n):
-        """Table 2. It counts `A a` as 2n²; the product takes 2mn. Table 6 is the sum of the printed
-        rows.
-        """
+        """The rows of Table 2, of which three are printed as if m were n."""
         return {
             "M⁻¹": n,
             "M^-1/2": n,
             "D = A M^-1/2": 2 * n * n * m,
             "D⁺": SVD().flops(m, n),
             "a = M⁻¹F": 2 * n * n,
-            "A a": 2 * n * n,
-            "b − A a": n,
+            "A a": 2 * m * n,
+            "b − A a": m,
             "M^-1/2 D⁺": 2 * n * n * m,
-            "M^-1/2 D⁺ (b − A a)": 2 * n * n,
+            "M^-1/2 D⁺ (b − A a)": 2 * m * n,
             "v̇": n,
         }

@@ -34,8 +34,8 @@ class UdwadiaPhohomsiri(AbstractFormulation):
         return M_bar.solve(jnp.concatenate([E @ F, b]))
 
     def operations(self, m, n):
-        """Table 5. Its sum has 20n³; Tables 1 and 6 print 11n³, without the 9n³ of the second
-        pseudoinverse.
+        """The rows of Table 5. Their sum has 20n³; Tables 1 and 6 print 11n³, without the 9n³ of
+        the second pseudoinverse.
         """
         return {
             "A⁺": SVD().flops(m, n),

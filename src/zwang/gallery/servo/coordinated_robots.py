@@ -128,7 +128,7 @@ def build(
         ),
         figures={
             **_paper_figures(),
-            "Robots": Linkage(lambda q: _bars(q, length), until=np.pi / frequency),
+            "Robots": Linkage(lambda q: bars(q, length), until=np.pi / frequency),
         },
         exact=lambda t: dict(zip(_coordinates(), angles(np.asarray(t)), strict=True)),
     )
@@ -196,7 +196,7 @@ def _paper_figures() -> dict:
     return {**angles, **torques}
 
 
-def _bars(q: np.ndarray, length: float) -> np.ndarray:
+def bars(q: np.ndarray, length: float) -> np.ndarray:
     """Ends of the five links, shape (5, 2, 2)."""
     joints = np.vstack(
         [np.zeros(2), length * np.cumsum(np.stack([np.cos(q), np.sin(q)], axis=1), axis=0)]

@@ -23,9 +23,10 @@ from zwang.gallery.drawing import one
 from zwang.output.report.figures import Chart
 from zwang.output.report.tables import Table
 from zwang.papers.claim import Claim, compared
-from zwang.papers.drawing import across_the_page
+from zwang.papers.drawing import across_the_page, told_apart
 from zwang.papers.pseudoinverse.linkage import DURATION, METHODS, Outcome, linkage, matrices
-from zwang.papers.pseudoinverse.tables import TOLERANCES, Runs
+from zwang.papers.pseudoinverse.printed import TOLERANCES
+from zwang.papers.pseudoinverse.tables import Runs
 from zwang.plots import Curve, Picture, joined
 from zwang.plots.data import MUTED, PALETTE
 from zwang.simulation.results.plot import lines
@@ -142,14 +143,14 @@ def _figure_2(runs: Runs, stabilized: bool) -> Chart:
         every = [runs[name, stabilized, tolerance] for name in METHODS]
         t = np.linspace(0, DURATION, 400)
         values = np.stack([_on(t, run.t, run.violation) for run in every], axis=1)
-        panel = lines(
-            t, values, [] if panels else list(METHODS), "ΣΨ² [m²]", logarithmic=True, span=12
-        )
+        panel = lines(t, values, list(METHODS), "ΣΨ² [m²]", logarithmic=True, span=12)
+        panel = told_apart(panel)
         panels.append(dataclasses.replace(panel, heading=f"TOL {tolerance:.0e}"))
     part = "b" if stabilized else "a"
     what = "with Baumgarte, α = 1000, β = 100" if stabilized else "without stabilization"
     caption = (
-        f"Sum of squares of the position residuals {what}. Lines end where a run was given up."
+        f"Sum of squares of the position residuals {what}. Lines end where a run was given up; "
+        "those that coincide are drawn once, the longest of them."
     )
     return Chart(
         f"figure2{part}",

@@ -5,6 +5,7 @@ filter.
 |---|---|
 | `problems.py` | random problems in three levels, and the same by other roads |
 | `claims.py` | equations (3.4)-(4.18) and corollaries on them |
+| `statements.py` | Proposition 3.1, Theorem 3.2, order k, a full R |
 | `mechanism.py` | Figures 1-4: the 3RRR mechanism level by level |
 """
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from zwang.papers.claim import Page
-from zwang.papers.recursive import claims, mechanism
+from zwang.papers.recursive import claims, mechanism, statements
 from zwang.papers.recursive.problems import PROBLEMS, ROWS, N
 
 
@@ -23,7 +24,9 @@ def reproduce(progress: Callable[[float, str], None]) -> Page:
     """
     progress(0.0, "recursion and corollaries")
     made, charts = claims.claims()
-    progress(0.6, "the 3RRR mechanism")
+    progress(0.5, "Proposition 3.1, Theorem 3.2")
+    stated = statements.claims()
+    progress(0.7, "the 3RRR mechanism")
     more, grids, drawn = mechanism.claims()
     return Page(
         "recursive",
@@ -45,7 +48,7 @@ def reproduce(progress: Callable[[float, str], None]) -> Page:
             "bars 0.25 m and 0.35 m, platform radius 0.1 m, no gravity, torques 0.03 sin 4t, "
             "0.02 cos 3t and −0.025 sin 5t N m.",
         ),
-        claims=[*made, *more],
+        claims=[*stated, *made, *more],
         grids=grids,
         charts=[*charts, *drawn],
     )

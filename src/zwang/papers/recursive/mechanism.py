@@ -107,9 +107,7 @@ def _grids(found, top, across_x: int) -> list[Grid]:
             ("level", "rows", "rank", "free", "constraints"),
             rows,
         ),
-        Grid(
-            "Figure 4: the tree of modules", ("module",), [(line.strip(),) for line in found.tree]
-        ),
+        Grid("Figure 4: the tree of modules", ("module",), [(line,) for line in found.tree]),
         Grid(
             "Section 4: the start, level by level",
             ("level", "force added [N, N m]", "platform ẍ [m/s²]"),

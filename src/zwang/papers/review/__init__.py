@@ -3,6 +3,8 @@
 | file | what |
 |---|---|
 | `basics.py` | kinds of constraints, Lemma 1, Examples 2-4; Propositions 1-5 |
+| `comparison.py` | section 6: Newton and Euler, Lagrange, Kane |
+| `misprints.py` | equations that are printed wrongly, measured |
 | `spiral.py` | the particle on a logarithmic spiral, eq. (51)-(59), Figures 2-5 |
 | `gathering.py` | the swarm of five robots, eq. (60)-(65), Figures 7 and 8 |
 | `arm.py` | the flexible-joint arm, eq. (66)-(72), Figures 10 and 11 |
@@ -13,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from zwang.papers.claim import Page, gathered
-from zwang.papers.review import arm, basics, gathering, spiral
+from zwang.papers.review import arm, basics, comparison, gathering, misprints, spiral
 
 
 def reproduce(progress: Callable[[float, str], None]) -> Page:
@@ -21,6 +23,8 @@ def reproduce(progress: Callable[[float, str], None]) -> Page:
     found = gathered(
         {
             "constraints and pseudoinverse": basics.reproduced,
+            "other methods": comparison.reproduced,
+            "misprints": misprints.reproduced,
             "log-spiral": spiral.reproduced,
             "swarm": gathering.reproduced,
             "flexible-joint": arm.reproduced,
@@ -30,7 +34,9 @@ def reproduce(progress: Callable[[float, str], None]) -> Page:
     return Page(
         "review",
         lead=(
-            "The equation and its examples come out. The errors of the spiral are those of the "
+            "The equation and its examples come out, and so do the comparisons of section 6 once "
+            "eq. (37) and (40) are put right; that multipliers have no closed form does not hold. "
+            "The errors of the spiral are those of the "
             "integrator alone. The printed law of the swarm keeps its error for ever, and the "
             "printed control of the arm makes it unstable where it is applied to the motors; "
             "both do what the figures show after one more term or one more derivative."

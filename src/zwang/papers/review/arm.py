@@ -180,7 +180,7 @@ def _readings(beta: dict) -> list[Claim]:
     for name in FALLS:
         # β̇ = −β/P in closed form, from 0.9 at the start
         off = max(float(abs(beta[name, g] - 0.9 * np.exp(-g * TIMES)).max()) for g in GAINS)
-        correction = f"{WORDS[name]}; rad/s for the printed m/s, K q₁ for q₁."
+        correction = f"{WORDS[name]}; rad/s for the printed m/s."
         made.append(
             Claim(
                 "Figure 10",

@@ -30,6 +30,8 @@ SETTINGS = {
 }
 """Integrations of eq. (57), which is not stabilized."""
 PROJECTED = "zwang's default, rtol 1e-10"
+VERY_SMALL = 0.01
+"""Share of the start that shows as nothing in a figure."""
 CLOSED_FORM = 1e-12
 """Round-off of values up to 30."""
 
@@ -110,16 +112,16 @@ def _errors(histories: dict[str, History]) -> list[Claim]:
     )
     last = float(histories[PROJECTED].y[-1, 0])
     at_20 = float(np.interp(20.0, histories[PROJECTED].t, histories[PROJECTED].y[:, 0]))
-    correction = "r = exp(3 − t/10): small beside e³ only, and 1 at the end."
     made.append(
         Claim(
             "Figure 3",
             "r settles to a very small magnitude after t ≥ 20",
             "very small",
             f"{at_20:.2f} m at 20 s, {last:.2f} m at 30 s",
-            compared(abs(last - 1) < CLOSED_FORM, correction),
-            correction,
-            Verdict.CORRECTED,
+            compared(at_20 < VERY_SMALL * np.exp(3.0)),
+            "Eq. (53) itself says r = exp(3 − t/10): an eighth of the start at 20 s, and a "
+            "twentieth at the end.",
+            Verdict.NOT,
         )
     )
     return made

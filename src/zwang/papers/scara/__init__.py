@@ -58,10 +58,10 @@ def reproduce(progress: Callable[[float, str], None]) -> Page:
             "costs torque; projection removes it before the first step."
         ),
         choices=(
-            "The start: angles on the path, 30.75°, −54.90°, 24.15°, and the printed speeds. "
-            "The printed angles, 30°, 55°, 24°, are not on the path with any rounding; with the "
-            "sign of q₂ reversed they are, to 6 mm and 1°.",
-            "20 s, when the error in z reaches the printed 0.01 m.",
+            "The start: angles on the path, 30.75°, −54.90°, 24.15°, fitted to the path "
+            "itself, and the printed speeds. The printed angles, 30°, 55°, 24°, are not on the "
+            "path with any rounding; with the sign of q₂ reversed they are, to 6 mm and 1°.",
+            "The end of the runs, 20 s: fitted to the printed error of 0.01 m in z.",
             "g = 9.81 m/s².",
             "zwang runs by Dopri8 at rtol 1e−11; runs at ode45's defaults by SciPy's RK45: the "
             "same pair, another step control.",

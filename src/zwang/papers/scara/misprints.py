@@ -7,45 +7,16 @@ closed form (34), its slope, or the Jacobian `g⁻¹ ġ`.
 
 from __future__ import annotations
 
-import dataclasses
-
 import jax
 import numpy as np
 import scipy.linalg
 
 from zwang.bodies.screws import adjoint, bracket, exponential
+from zwang.papers.misprint import Misprint, largest
 from zwang.papers.scara import robot
 
 Q, V = np.array([0.3, -0.8, 0.5, 0.1]), np.array([0.7, -0.4, 0.2, 0.3])
 """Any state will do; in this one no angle is special."""
-AGREED, WRONG = 1e-12, 1e-2
-"""Largest error of an equation that is right: round-off; and the least one of a misprint, relative
-to entries of order one.
-"""
-
-
-@dataclasses.dataclass(frozen=True)
-class Misprint:
-    """An equation.
-
-    Attributes:
-        place: its number.
-        what: what it gives.
-        printed, correction: the part that matters, and what it should be.
-        error_printed, error_right: largest deviation from the truth of either.
-    """
-
-    place: str
-    what: str
-    printed: str
-    correction: str
-    error_printed: float
-    error_right: float
-
-    @property
-    def shown(self) -> bool:
-        """Whether the correction is right and the printed form is wrong."""
-        return self.error_right < AGREED and not self.error_printed < WRONG
 
 
 class Screws:
@@ -170,48 +141,48 @@ def misprints() -> list[Misprint]:
             "the equation of motion keeps A q̈ = b",
             "M^(−1/2) B⁺(…)",
             "M^(1/2) B⁺(…)",
-            _largest(A @ found["(8) printed"] - b),
-            _largest(A @ found["(8)"] - b),
+            largest(A @ found["(8) printed"] - b),
+            largest(A @ found["(8)"] - b),
         ),
         Misprint(
             "(17)",
             "body Jacobian of the last link",
             "ξ_j† with e^(ξ̂₁q₁) … e^(ξ̂ᵢqᵢ)",
             "the product begins at joint j",
-            _largest(by["(17) printed"] - jacobian),
-            _largest(by["(17)"] - jacobian),
+            largest(by["(17) printed"] - jacobian),
+            largest(by["(17)"] - jacobian),
         ),
         Misprint(
             "(24)",
             "the same by A_ij",
             "Ad⁻¹ of g(q)",
             "Ad⁻¹ of g(0)",
-            _largest(by["(24) printed"] - jacobian),
-            _largest(by["(24)"] - jacobian),
+            largest(by["(24) printed"] - jacobian),
+            largest(by["(24)"] - jacobian),
         ),
         Misprint(
             "(26)",
             "reflected inertia, by the M of (27) that it gives",
             "Adᵀ of g(q), Ad⁻¹ of g(q)",
             "both of g⁻¹(0)",
-            _largest(screws.mass_matrix(reflected) - M),
-            _largest(screws.mass_matrix(screws.reflected()) - M),
+            largest(screws.mass_matrix(reflected) - M),
+            largest(screws.mass_matrix(screws.reflected()) - M),
         ),
         Misprint(
             "after (30)",
             "∂M/∂q",
             "first bracket [A_li ξᵢ, ξ_k]",
             "[A_ki ξᵢ, ξ_k]",
-            _largest(screws.mass_slopes(as_printed=True) - slopes),
-            _largest(screws.mass_slopes(as_printed=False) - slopes),
+            largest(screws.mass_slopes(as_printed=True) - slopes),
+            largest(screws.mass_slopes(as_printed=False) - slopes),
         ),
         Misprint(
             "(43)",
             "rotation of the tool",
             "c₁₂₄",
             "c₁₂₃; q₄ is a length",
-            _largest(printed_rotation - tool),
-            _largest(rotation - tool),
+            largest(printed_rotation - tool),
+            largest(rotation - tool),
         ),
     ]
 
@@ -219,7 +190,3 @@ def misprints() -> list[Misprint]:
 def _rotation(angle: float) -> np.ndarray:
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-
-
-def _largest(x) -> float:
-    return float(np.max(np.abs(x)))

@@ -5,6 +5,9 @@ actuators.
 |---|---|
 | `friction.py` | nonideal constraints (12), (13) on a rough incline and two rough rings |
 | `spring.py` | two masses and a spring, eq. (36)-(47) |
+| `controllable.py` | Theorem 1, and the misprints as claims |
+| `misprints.py` | equations that are printed wrongly, measured |
+| `chain.py` | the robots' equations as printed, in NumPy |
 | `robots.py` | the coordinated robots, eq. (48)-(71), (A1)-(A4), Figures 3-14 |
 """
 
@@ -13,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from zwang.papers.claim import Page, gathered
-from zwang.papers.servo import friction, robots, spring
+from zwang.papers.servo import controllable, friction, robots, spring
 
 
 def reproduce(progress: Callable[[float, str], None]) -> Page:
@@ -21,6 +24,7 @@ def reproduce(progress: Callable[[float, str], None]) -> Page:
     found = gathered(
         {
             "nonideal constraints": friction.reproduced,
+            "Theorem 1 and misprints": controllable.reproduced,
             "two-mass-spring": spring.reproduced,
             "coordinated-robots": robots.reproduced,
         },
@@ -29,9 +33,11 @@ def reproduce(progress: Callable[[float, str], None]) -> Page:
     return Page(
         "servo",
         lead=(
-            "The equations hold, but for misprints. The printed force of the spring system "
-            "keeps every error of its start, and the torques of the robots come out as printed "
-            "when the hinge's force in eq. (71) is the one that really acts."
+            "The equations hold once their misprints are put right. Section III.B is right, too: "
+            "from a start on the constraint its second-order form loses nothing, and the "
+            "stabilization that it names takes other errors away, which δ̈ = 0 keeps. Theorem 1 "
+            "holds in one direction. The torques of the robots come out as printed when the "
+            "hinge's force in eq. (71) is the one that really acts."
         ),
         choices=(
             "Masses, stiffness and lengths of the spring system; slopes, rings and friction "

@@ -8,8 +8,14 @@ import numpy as np
 
 import zwang.gallery
 from zwang.gallery import Example
+from zwang.gallery.drawing import one
+from zwang.gallery.servo.coordinated_robots import bars
+from zwang.output.report.figures import Chart
 from zwang.papers.claim import Claim, Grid, Part, Verdict, compared
-from zwang.papers.drawing import figures_of
+from zwang.papers.drawing import across_the_page, figures_of
+from zwang.papers.servo.chain import SPREAD, appendix, by_jacobians
+from zwang.plots import joined
+from zwang.plots.data import PALETTE
 from zwang.simulation.results import Run
 
 RANGES = {
@@ -24,13 +30,6 @@ RANGES = {
 READ = 0.5
 """Error [N m] of a number read from a figure whose axis has ticks a few N m apart."""
 ROBOTS_AGREE = 1e-8
-SPREAD = {
-    "mass": np.array([0.7, 1.1, 1.6, 0.9, 1.3]),
-    "inertia": np.array([0.5, 0.8, 1.2, 1.7, 0.6]),
-    "length": 0.7,
-    "gravity": 9.8,
-}
-"""Unequal links, so that every coefficient of the appendix counts."""
 
 
 def reproduced() -> Part:
@@ -40,28 +39,28 @@ def reproduced() -> Part:
     least = zwang.gallery.load("coordinated-robots", choice="least")
     shortest = least.run()
     wanted = {title: title for title in example.figures if title.startswith("Figure")}
-    figures = figures_of(
-        example,
-        run,
-        "coordinated-robots",
-        {"Robots": "Figure 3: the robots and their object", **wanted},
-    )
+    wanted["Robots"] = "Beyond the paper: the robots lift their object"
+    figures = [_figure_3(run), *figures_of(example, run, "coordinated-robots", wanted)]
     claims = [*_appendix(example), *_motion(example, run), *_ranges(run), _reacts(run)]
     return Part(claims, [_table(run, shortest)], figures)
 
 
-def appendix(theta, rate, m, inertia, l, g) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """M, C and G as the paper prints them, eq. (A2)-(A4), for links of one length."""
-    after = np.cumsum(m[::-1])[::-1] - m
-    coupled = lambda i, j: m[max(i, j)] / 2 + after[max(i, j)]
-    M, C = np.zeros((5, 5)), np.zeros((5, 5))
-    for i in range(5):
-        M[i, i] = (m[i] / 4 + after[i]) * l**2 + inertia[i]
-        for j in range(5):
-            if i != j:
-                M[i, j] = coupled(i, j) * l**2 * np.cos(theta[i] - theta[j])
-                C[i, j] = coupled(i, j) * l**2 * np.sin(theta[i] - theta[j]) * rate[j]
-    return M, C, (m / 2 + after) * g * l * np.cos(theta)
+def _figure_3(run: Run) -> Chart:
+    """The configuration at the start, and nothing else."""
+    ends = bars(run.q[0], 1.0)
+    drawn = [
+        joined(ends, color=PALETTE[0], width=2.4),
+        joined([ends.reshape(-1, 2)], color=PALETTE[1], width=0, marker="o"),
+    ]
+    picture = one(drawn, "x [m]", "y [m]", equal=True)
+    angles = ", ".join(f"{round(x)}" for x in np.degrees(run.q[0])).replace("-", "−")
+    return Chart(
+        "figure3",
+        "Figure 3: the initial configuration",
+        f"Angles {angles} degrees; the object is in the middle, on the level of both bases.",
+        across_the_page(picture),
+        {},
+    )
 
 
 def _appendix(example: Example) -> list[Claim]:
@@ -70,13 +69,13 @@ def _appendix(example: Example) -> list[Claim]:
         theta, rate, SPREAD["mass"], SPREAD["inertia"], SPREAD["length"], SPREAD["gravity"]
     )
     system = example.model.passive.system
-    by_jacobians = _from_jacobians(theta)
+    from_links = by_jacobians(theta)
     errors = {
         "eq. (A2)": (
             "M",
             max(
                 np.abs(system.mass_matrix(theta, 0.0, SPREAD) - M).max(),
-                np.abs(by_jacobians - M).max(),
+                np.abs(from_links - M).max(),
             ),
         ),
         "eq. (A3), (A4)": (
@@ -91,25 +90,10 @@ def _appendix(example: Example) -> list[Claim]:
             "closed forms",
             f"differ by {float(error):.0e} from our own{' and from Σ JᵀmJ' if what == 'M' else ''}",
             compared(bool(error < 1e-12)),
-            "Unequal links. Misprints around them: (58) has no sign, (59) q for q̇, (64) two first "
-            "derivatives among second ones, (A1) a stray “= J”."
-            if what == "M"
-            else "",
+            "Unequal links.",
         )
         for place, (what, error) in errors.items()
     ]
-
-
-def _from_jacobians(theta: np.ndarray) -> np.ndarray:
-    """`Σ m_k J_kᵀ J_k + I_k ωᵀω` of eq. (51), with the Jacobian of each link's center."""
-    M = np.diag(SPREAD["inertia"]).astype(float)
-    for k in range(5):
-        lever = SPREAD["length"] * np.where(
-            np.arange(5) < k, 1.0, np.where(np.arange(5) == k, 0.5, 0.0)
-        )
-        J = np.stack([-lever * np.sin(theta), lever * np.cos(theta)])
-        M += SPREAD["mass"][k] * J.T @ J
-    return M
 
 
 def _motion(example: Example, run: Run) -> list[Claim]:
