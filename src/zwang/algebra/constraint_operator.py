@@ -1,10 +1,9 @@
-"""What every A⊕ answers, wherever it is computed.
+"""What every A⊕ answers, of rows of either kind.
 
-| home | class | file |
+| rows | class | file |
 |---|---|---|
-| a compiled program, dense rows | `WeightedPseudoinverse` | `kernel.py` |
-| a compiled program, rows with few entries | `SparseWeighted` | `operator/sparse.py` |
-| the host, NumPy and LAPACK | `HostOperator` | `operator/host.py` |
+| dense | `WeightedPseudoinverse` | `kernel.py` |
+| with few entries | `SparseWeighted` | `operator/sparse.py` |
 """
 
 from __future__ import annotations

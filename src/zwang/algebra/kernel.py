@@ -224,10 +224,16 @@ def certified_acceleration(
         centripetal: size of the terms inside b, shape (m,), where they are known.
     """
     A, terms, free = weighted.A, jnp.abs(b) + centripetal, weighted.mass.solve(force)
-    first = weighted.certified(b - A @ free, terms + abs(A) @ jnp.abs(free))
-    acceleration = free + first.solution
-    second = weighted.certified(b - A @ acceleration, terms + abs(A) @ jnp.abs(acceleration))
-    acceleration = acceleration + second.solution
+
+    def corrected(found: tuple) -> tuple:
+        acceleration, multipliers = found
+        size = terms + abs(A) @ jnp.abs(acceleration)
+        more = weighted.certified(b - A @ acceleration, size)
+        return acceleration + more.solution, multipliers + more.multipliers
+
+    # a loop, as code for each of both would be twice as long
+    begun = free, jnp.zeros_like(terms)
+    acceleration, multipliers = jax.lax.fori_loop(0, 2, lambda _, x: corrected(x), begun)
     left = A @ acceleration - b
     unit = weighted.units()
     residual = relative_residual(
@@ -239,7 +245,6 @@ def certified_acceleration(
     sigma = weighted.least_singular_value()
     reach = jnp.where(sigma > 0, error / jnp.where(sigma > 0, sigma, 1.0), 0.0)
     accuracy = relative_error(jnp, reach, size(acceleration), size(free))
-    multipliers = first.multipliers + second.multipliers
     # an estimate that nobody differentiates, and a norm has no derivative at zero
     by_mass = jax.lax.stop_gradient(mass_error(force, weighted, free, acceleration, multipliers))
     return CertifiedAcceleration(

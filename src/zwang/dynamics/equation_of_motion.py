@@ -17,7 +17,6 @@ from zwang.algebra.kernel import WeightedPseudoinverse, constrained_acceleration
 from zwang.algebra.mass_matrix import AbstractMass, DenseMass, factor_mass
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.algebra.reaction import Reaction, acting_reaction
-from zwang.arithmetic import xp
 from zwang.dynamics import functions
 from zwang.dynamics.matrix_structure import DENSE, AbstractStructure
 from zwang.equations.constraint import Constraints
@@ -212,7 +211,7 @@ class Dynamics(eqx.Module):
             return mass
         # on A v̇ = b the added AᵀDA v̇ equals the AᵀDb that `equation` adds to F: the same motion
         M = mass.dense()
-        augmented = M + A.T @ (augmentation(M, A)[:, None] * A)
+        augmented = M + A.T @ (augmentation(jnp, M, A)[:, None] * A)
         return DenseMass(augmented)
 
     def row_lengths(self, mass: AbstractMass, A: Float[Array, "m nv"]) -> Float[Array, " m"]:
@@ -255,7 +254,7 @@ class Dynamics(eqx.Module):
         if self.singular_mass:
             M = functions.mass_matrix(self.system, s.q, s.v, s.t, self.p)
             M = jnp.asarray(factor_mass(M).dense())
-            force = force + A.T @ (augmentation(M, A) * b)
+            force = force + A.T @ (augmentation(jnp, M, A) * b)
         eq = Equation(s, mass, weighted, b, force, given, applied)
         if self.law is None:
             return eq
@@ -393,7 +392,7 @@ def centripetal_terms(
     return scales.row_length * scales.curvature * (v @ weighted.mass.apply(v))
 
 
-def augmentation(M: Float[Array, "nv nv"], A: Float[Array, "m nv"]) -> Float[Array, " m"]:
+def augmentation(xp: Any, M: Float[Array, "nv nv"], A: Float[Array, "m nv"]) -> Float[Array, " m"]:
     """D in `M + AᵀDA`: each row weighs as much as the masses that it moves, over massive columns
     first, then over all; and at least `LEAST_WEIGHT` of the largest mass, which a row that acts on
     massless coordinates alone would not get from them (`|e|² = 1` of a quaternion at rest), and at

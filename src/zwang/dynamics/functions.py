@@ -35,13 +35,13 @@ def rhs(constraints: Constraints, q, v, t, p):
 
 
 @traced_once
-def matrix(structure: AbstractStructure, constraints: Constraints, s: State, p):
-    return structure.matrix(constraints, s, p)
-
-
-@traced_once
 def linearized(structure: AbstractStructure, constraints: Constraints, s: State, p):
     return structure.linearized(constraints, s, p)
+
+
+def matrix(structure: AbstractStructure, constraints: Constraints, s: State, p):
+    # A alone would be another trace, which takes longer than to leave φ and ψ out of the code
+    return linearized(structure, constraints, s, p)[0]
 
 
 @traced_once

@@ -13,10 +13,9 @@ from zwang.algebra.judgement import OFF_MANIFOLD, UNCERTAIN
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.arguments import host_only, instance
 from zwang.dynamics.consistency import Verdict, judge
-from zwang.dynamics.drift.metric import dense_mass, mass_blocks, rows_of
+from zwang.dynamics.drift.metric import augmented_mass, dense_mass, mass_blocks, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate
-from zwang.dynamics.host import augmented_mass
 from zwang.dynamics.matrix_structure import DENSE
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import augmented, contradiction, refuse_vanishing, row_name

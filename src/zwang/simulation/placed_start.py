@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from zwang.algebra.judgement import ABSENT
-from zwang.arithmetic import without_derivative
+from zwang.arrays import without_derivative
 from zwang.compile.hints import for_any_member, over_rows
 from zwang.dynamics.consistency import SECOND_ORDER
 from zwang.dynamics.drift import Projection

@@ -23,8 +23,7 @@ from jaxtyping import Array, Float
 
 from zwang.algebra.cholesky import Cholesky
 from zwang.algebra.elimination.elimination import Class, Elimination, Plan
-from zwang.algebra.elimination.gather import scattered, taken
-from zwang.arithmetic import total
+from zwang.algebra.elimination.gather import scattered, taken, total
 
 UNROLLED = 4
 """Up to this many chunks of a class the program holds each by itself: a turn of a loop copies what

@@ -23,7 +23,7 @@ from jaxtyping import Array, Float, Int
 
 from zwang.algebra.elimination.elimination import Plan
 from zwang.algebra.elimination.factor import Factor, factor
-from zwang.algebra.elimination.gather import scattered, taken
+from zwang.algebra.elimination.gather import scattered, taken, total
 from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.judgement import units_of
 from zwang.algebra.kernel import divisor, in_units, row_scale
@@ -35,7 +35,6 @@ from zwang.algebra.pseudoinverse.certificate import (
     least_singular_value,
 )
 from zwang.algebra.pseudoinverse.proximal import LEAST_ROW
-from zwang.arithmetic import total
 
 RANK_DAMPING = 1e-13
 """μ of the factor whose pivots decide the rank, rows at unit length: a row that depends on k others

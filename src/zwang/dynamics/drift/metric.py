@@ -8,7 +8,6 @@ import abc
 import dataclasses
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from zwang.algebra.elimination.matrix import SparseMatrix
@@ -123,6 +122,17 @@ def rows_of(A) -> Any:
     )
 
 
+def dense_rows(A) -> np.ndarray:
+    """A as an array, also where it is known by its entries."""
+    return np.asarray(A.todense() if isinstance(A, SparseMatrix) else A)
+
+
+def augmented_mass(M: np.ndarray, A: np.ndarray) -> np.ndarray:
+    """`M + AᵀDA` (`zwang.dynamics.equation_of_motion.augmentation`)."""
+    M = dense_mass(M)
+    return M + A.T @ (augmentation(np, M, A)[:, None] * A)
+
+
 def metric_of(dynamics, M, A) -> AbstractMetric:
     """The metric of a mass matrix as the model gives it; of `M + AᵀDA` if it may be singular."""
     if isinstance(A, SparseMatrix):
@@ -141,11 +151,8 @@ def metric_of(dynamics, M, A) -> AbstractMetric:
         # of arrays it makes a sparse matrix or a sparse array, by its version
         whole = lambda parts: block_diag([coo_array(x) for x in parts], format="csr")
         return SparseMetric(whole(roots), whole(blocks))
-    M = dense_mass(np.asarray(M))
-    if dynamics.singular_mass:
-        M = M + np.asarray(A).T @ (
-            np.asarray(augmentation(jnp.asarray(M), jnp.asarray(A)))[:, None] * np.asarray(A)
-        )
+    M, A = np.asarray(M), np.asarray(A)
+    M = augmented_mass(M, A) if dynamics.singular_mass else dense_mass(M)
     try:
         return DenseMetric(np.linalg.inv(np.linalg.cholesky(M)).T, M)
     except np.linalg.LinAlgError:
