@@ -12,8 +12,7 @@ and everything else is one line:
     v   ← v − A⊕ ψ,   q ← q ⊖ A⊕ φ        velocity and position projection
 
 Rows are divided by a length before C⁺ is taken, so that neither units nor row factors decide what
-counts as small; a row shorter than `zwang.algebra.judgement.ABSENT` times the longest one is
-round-off and is left out.
+counts as small; a row that is round-off (`zwang.algebra.judgement.ABSENT`) is left out.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ class WeightedPseudoinverse(eqx.Module):
     ):
         self.mass, self.A = mass, A
         C = mass.weigh(A)
-        self.scale = row_scale(divisor(row_length, row_lengths(C)))
+        self.scale = row_scale(divisor(row_length, row_lengths(C)), row_length)
         self.C = Pseudoinverse(method, self.scale[:, None] * C)
 
     def correct(self, r: Float[Array, " m"]) -> Float[Array, " nv"]:
@@ -152,9 +151,11 @@ def divisor(typical: Float[Array, " m"] | None, present: Float[Array, " m"]) -> 
     return judgement.held_length(jnp, typical, jax.lax.stop_gradient(present))
 
 
-def row_scale(length: Float[Array, " m"]) -> Float[Array, " m"]:
-    """1/length, and 0 for a row that is round-off (`ABSENT`)."""
-    return judgement.row_scale(jnp, length)
+def row_scale(
+    length: Float[Array, " m"], typical: Float[Array, " m"] | None = None
+) -> Float[Array, " m"]:
+    """1/length, and 0 for a row that is round-off (`zwang.algebra.judgement.row_scale`)."""
+    return judgement.row_scale(jnp, length, typical)
 
 
 def constrained_acceleration(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -20,6 +21,7 @@ from zwang.call import misfits_named
 from zwang.compile import model_program
 from zwang.display import present
 from zwang.dynamics.consistency import vanishing_rows
+from zwang.dynamics.drift.metric import metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales, centripetal_terms
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate
 from zwang.dynamics.formulation.base import AbstractFormulation
@@ -27,15 +29,16 @@ from zwang.dynamics.labels import Labels, labels_of
 from zwang.dynamics.leaving import leaves_no_branch
 from zwang.dynamics.matrix_structure import DENSE
 from zwang.dynamics.model import Model
-from zwang.dynamics.number_range import out_of_range, refuse_range, row_sizes
+from zwang.dynamics.number_range import of_typical_length, out_of_range, refuse_range, row_sizes
 from zwang.dynamics.scales import measure
 from zwang.dynamics.sparse_structure import MISSED
 from zwang.dynamics.tangent_cone import may_branch, tangent_cone
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
 
-NEARLY_GONE = 1e-9
-"""A row this much shorter than the longest one may vanish, which is then looked at closely."""
+NEARLY_GONE = 1e-6
+"""A row this much shorter than the longest one may vanish, or be short by its units, which is then
+looked at closely if rank is lost; in the metric of M⁻¹ it may be shorter by the square of that."""
 
 
 class Motion(eqx.Module):
@@ -141,14 +144,26 @@ def motion(
         A = answer.matrix
         size = np.abs(A.data).sum((0, 1)) if isinstance(A, SparseMatrix) else np.abs(A).sum(1)
         # before a contradiction, which such a row shows as
-        if np.any(size <= NEARLY_GONE * np.max(size, initial=0.0)):
-            refuse_vanishing(model, dynamics, evaluate(dynamics, state), state)
+        lost = int(answer.rank) < dynamics.constraints.m
+        if lost and np.any(size <= NEARLY_GONE * np.max(size, initial=0.0)):
+            at = evaluate(dynamics, state)
+            refuse_vanishing(model, dynamics, at, state)
+            answer = motion_of(with_short_rows(dynamics, at, state), state)
         raise_on_failure(answer, model)
     note = _between_branches(dynamics, state, answer) if is_concrete((answer, state)) else ""
     named = copy.copy(answer)  # a constructor's checks take longer than all that is above
     labels = labels_of(model.name, model.system, note, dynamics.singular_mass)
     object.__setattr__(named, "labels", labels)
     return named
+
+
+def with_short_rows(dynamics: Dynamics, at: ModelEvaluation, state: State) -> Dynamics:
+    """The dynamics of one state, with rows that are shorter than others by their units alone."""
+    A = rows_of(at.A)
+    length = metric_of(dynamics, at.M, at.A).lengths(A)
+    kept: Any = of_typical_length(dynamics, state, A, length)
+    none: Any = np.zeros(())
+    return dataclasses.replace(dynamics, scales=Scales(kept, none, none))
 
 
 def _between_branches(dynamics: Dynamics, state: State, answer: Motion) -> str:

@@ -83,7 +83,7 @@ def place(dynamics: Dynamics, state: State, scales: Scales | None = None) -> Pla
     assert scales is not None
     length, inverse_length = np.asarray(scales.row_length), float(scales.inverse_length)
     holonomic, moving = dynamics.constraints.position_rows, dynamics.constraints.velocity_rows
-    unit = 1 / row_units(np, length)  # a row that is absent counts by the longest one
+    unit = 1 / row_units(np, length, length)  # a row that is absent counts by the longest one
 
     def distance(at: ModelEvaluation) -> float:
         return float(np.linalg.norm(np.asarray(at.phi) / unit[holonomic]))
@@ -110,7 +110,8 @@ def place(dynamics: Dynamics, state: State, scales: Scales | None = None) -> Pla
     for _ in range(NEWTON if len(holonomic) else 0):
         near, last = violation(at) <= CONVERGED, size
         metric = metric_of(dynamics, at.M, at.A)
-        step = metric.correct(rows_of(at.A)[holonomic], length[holonomic], np.asarray(at.phi))
+        held = length[holonomic]
+        step = metric.correct(rows_of(at.A)[holonomic], held, at.phi, held)
         for halving in range(
             1 if near else HALVINGS
         ):  # near the constraints a full step fails by round-off only
@@ -124,7 +125,7 @@ def place(dynamics: Dynamics, state: State, scales: Scales | None = None) -> Pla
     # the first step solves ψ linear in v; more are for what is not
     for _ in range(POLISH if len(moving) else 0):
         metric = metric_of(dynamics, at.M, at.A)
-        dv = metric.correct(rows_of(at.A)[moving], length[moving], np.asarray(at.psi))
+        dv = metric.correct(rows_of(at.A)[moving], length[moving], at.psi, length[moving])
         v = np.asarray(v) - dv
         at = evaluate(dynamics, State(q, v, state.t))
         if not np.max(np.abs(dv), initial=0.0) > 1e-14 * float(np.max(np.abs(v), initial=0.0)):

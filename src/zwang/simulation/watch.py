@@ -187,7 +187,8 @@ def blocked(
     # what cannot be met is looked for just after the state, which itself is still all right
     scales = dynamics.scales
     assert scales is not None
-    unit = row_units(np, np.asarray(scales.row_length))
+    typical = np.asarray(scales.row_length)
+    unit = row_units(np, typical, typical)
     led = evaluate(dynamics, host_state(there, v, t + ahead)).phi
     if found.violation_after > CONVERGED:
         does, rows, left = "keeps phi", c.position_rows, at.phi

@@ -85,7 +85,7 @@ class SparseWeighted(eqx.Module):
         length = row_lengths(C)
         # C has a row for every constraint, but only those of `A.rows` are constraints of the caller
         length = length if A.rows is None else length[A.rows]
-        self.scale = row_scale(divisor(row_length, length))
+        self.scale = row_scale(divisor(row_length, length), row_length)
         self.C = SparseMatrix(C * A.everywhere(self.scale), A.layout, A.rows)
         self.sweeps = _Sweeps.of(plan, jax.lax.stop_gradient(self.C), method)
 

@@ -46,20 +46,25 @@ class AbstractMetric(abc.ABC):
     def _least(self, C, r: np.ndarray) -> np.ndarray:
         """`C⁺ r`."""
 
-    def unit_rows(self, A, length: np.ndarray):
-        """Rows of A in the metric of M⁻¹ divided by `length`, zero where they are round-off."""
-        C, scale = A @ self.W, row_scale(np, length)
+    def unit_rows(self, A, length: np.ndarray, typical: np.ndarray | None = None):
+        """Rows of A in the metric of M⁻¹ divided by `length`, zero where they are round-off
+        (`zwang.algebra.judgement.row_scale`).
+        """
+        C, scale = A @ self.W, row_scale(np, length, typical)
         return C.multiply(scale[:, None]).tocsr() if hasattr(C, "multiply") else scale[:, None] * C
 
-    def correct(self, A, length: np.ndarray, residual: np.ndarray) -> np.ndarray:
+    def correct(
+        self, A, length: np.ndarray, residual, typical: np.ndarray | None = None
+    ) -> np.ndarray:
         """`A⊕ residual` with rows divided by `length`; zero for rows that are round-off."""
-        n = self.W.shape[0]
+        n, residual = self.W.shape[0], np.asarray(residual)
         if not A.shape[0]:
             return np.zeros(n)
         # LAPACK would raise; as in a compiled program, NaN must come out where NaN went in
         if not all(np.all(np.isfinite(_values(x))) for x in (A, self.W, residual, length)):
             return np.full(n, np.nan)
-        return self.W @ self._least(self.unit_rows(A, length), row_scale(np, length) * residual)
+        scale = row_scale(np, length, typical)
+        return self.W @ self._least(self.unit_rows(A, length, typical), scale * residual)
 
     def solve(self, F: np.ndarray) -> np.ndarray:
         """`M⁻¹ F`."""

@@ -166,7 +166,7 @@ def _between(flow: ConstrainedVectorField, usual, most, t, y, applied):
         if dynamics.structure.sparse:
             scaled = dataclasses.replace(scales, row_length=length)
             return dataclasses.replace(dynamics, scales=scaled).weighted(mass, A).C.data
-        return row_scale(length)[:, None] * mass.weigh(A)
+        return row_scale(length, scales.row_length)[:, None] * mass.weigh(A)
 
     state = held.state(t, y)
     most = most if held.drift.projects else jnp.zeros_like(most)

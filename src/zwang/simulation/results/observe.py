@@ -66,7 +66,7 @@ def observe(flow: ConstrainedVectorField, s: State, stage: Float[Array, " nv"]) 
     psi = jnp.zeros(c.m).at[c.velocity_rows].set(dynamics.velocity_residual(s))
     scales = dynamics.scales
     assert scales is not None
-    dynamics = dataclasses.replace(dynamics, scales=None)  # forces by the rows' own lengths
+    dynamics = dynamics.by_own_lengths(s)  # for forces
     stabilization = flow.drift.term(dynamics, s)
     law = dynamics.law
     control = None
@@ -91,7 +91,7 @@ def observe(flow: ConstrainedVectorField, s: State, stage: Float[Array, " nv"]) 
         motion,
         phi,
         psi,
-        phi * row_scale(scales.row_length) * scales.inverse_length,
+        phi * row_scale(scales.row_length, scales.row_length) * scales.inverse_length,
         kinetic,
         potential,
         moving @ force + drift,
