@@ -66,18 +66,25 @@ def held_length(xp: Any, typical, present):
     return xp.maximum(typical, present / OUTGROWN)
 
 
+def typical_units(xp: Any, typical):
+    """`row_units` of typical lengths, 0 of rows that are round-off."""
+    longest = xp.max(typical, initial=0.0)
+    longest = xp.where(longest > 0, longest, 1.0)
+    return 1 / xp.where(typical > 0, typical, longest)
+
+
 def row_scale(xp: Any, length, typical=None):
     """1/length, and 0 for a row that is round-off (`ABSENT`).
 
     Args:
         xp: NumPy or jax.numpy.
         length: of the rows, shape (m,).
-        typical: their typical lengths, if these are known, 0 of rows that are round-off: a row of
-            ordinary length in its own units counts beside rows of any length.
+        typical: their typical lengths, if these are known, 0 of rows that are round-off: any other
+            row counts, however short it is.
     """
     present = length > ABSENT * xp.max(length, initial=0.0)
     if typical is not None:
-        present = present | ((typical > 0) & (length > ABSENT * typical))
+        present = present | (typical > 0)
     return xp.where(present, 1 / xp.where(present, length, 1.0), 0.0)
 
 

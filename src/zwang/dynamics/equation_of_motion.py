@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from zwang.algebra.judgement import row_units
+from zwang.algebra.judgement import ABSENT, typical_units
 from zwang.algebra.kernel import WeightedPseudoinverse, constrained_acceleration, row_scale
 from zwang.algebra.mass_matrix import AbstractMass, DenseMass, factor_mass
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
@@ -181,8 +181,8 @@ class Dynamics(eqx.Module):
     def distance(self, phi: Float[Array, " holonomic"]) -> Float[Array, ""]:
         """Size of a position residual in the mass metric, ‖φ / row length‖."""
         assert self.scales is not None
-        typical = self.scales.row_length
-        unit = row_units(jnp, typical, typical)  # a row that is absent must stay at zero, too
+        # a row that is absent must stay at zero, too
+        unit = typical_units(jnp, self.scales.row_length)
         scaled = unit[self.constraints.position_rows] * phi
         return jnp.sqrt(jnp.sum(scaled**2))
 
@@ -225,7 +225,8 @@ class Dynamics(eqx.Module):
         assert self.scales is not None
         A = self.matrix(s)
         length = self.row_lengths(self.mass(s, A), A)
-        present = row_scale(length, self.scales.row_length) > 0
+        typical = self.scales.row_length
+        present = (row_scale(length) > 0) | ((typical > 0) & (length > ABSENT * typical))
         own = dataclasses.replace(self.scales, row_length=jnp.where(present, length, 0.0))
         return dataclasses.replace(self, scales=own)
 
@@ -405,7 +406,7 @@ def centripetal_terms(
     return scales.row_length * scales.curvature * (v @ weighted.mass.apply(v))
 
 
-def augmentation(xp: Any, M: Float[Array, "nv nv"], A: Float[Array, "m nv"]) -> Float[Array, " m"]:
+def augmentation(xp: Any, M: Any, A: Any) -> Any:
     """D in `M + AᵀDA`: each row weighs as much as the masses that it moves, over massive columns
     first, then over all; and at least `LEAST_WEIGHT` of the largest mass that it acts on (of all,
     if it acts on massless coordinates alone, as `|e|² = 1` of a quaternion at rest), and at most

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.algebra.judgement import row_units
+from zwang.algebra.judgement import typical_units
 from zwang.arrays import on_device
 from zwang.display import present
 from zwang.dynamics.drift.base import renormalized
@@ -83,7 +83,7 @@ def place(dynamics: Dynamics, state: State, scales: Scales | None = None) -> Pla
     assert scales is not None
     length, inverse_length = np.asarray(scales.row_length), float(scales.inverse_length)
     holonomic, moving = dynamics.constraints.position_rows, dynamics.constraints.velocity_rows
-    unit = 1 / row_units(np, length, length)  # a row that is absent counts by the longest one
+    unit = 1 / typical_units(np, length)  # a row that is absent counts by the longest one
 
     def distance(at: ModelEvaluation) -> float:
         return float(np.linalg.norm(np.asarray(at.phi) / unit[holonomic]))
