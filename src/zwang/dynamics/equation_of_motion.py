@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from zwang.algebra.judgement import ABSENT, typical_units
+from zwang.algebra.judgement import typical_units
 from zwang.algebra.kernel import WeightedPseudoinverse, constrained_acceleration, row_scale
 from zwang.algebra.mass_matrix import AbstractMass, DenseMass, factor_mass
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
@@ -225,8 +225,7 @@ class Dynamics(eqx.Module):
         assert self.scales is not None
         A = self.matrix(s)
         length = self.row_lengths(self.mass(s, A), A)
-        typical = self.scales.row_length
-        present = (row_scale(length) > 0) | ((typical > 0) & (length > ABSENT * typical))
+        present = row_scale(length, self.scales.row_length) > 0
         own = dataclasses.replace(self.scales, row_length=jnp.where(present, length, 0.0))
         return dataclasses.replace(self, scales=own)
 

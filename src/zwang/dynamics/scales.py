@@ -35,8 +35,8 @@ its own length the round-off of φ would be an error of the size of the mechanis
 
 
 def measure(dynamics: Dynamics, s: State, span: float = 0.0) -> Scales:
-    """Scales of a motion that starts at a state (`_measured`), rows that are round-off told from
-    those that are short by their units.
+    """Scales of a motion that starts at a state (`_measured`), with a length of 0 for rows that are
+    round-off and not short by their units alone.
     """
     found = _measured(dynamics, s, span)
     A, length = rows_of(evaluate(dynamics, s).A), np.asarray(found.row_length)

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from zwang.algebra.judgement import ABSENT
+from zwang.algebra.judgement import ABSENT, row_scale
 from zwang.arrays import without_derivative
 from zwang.compile.hints import for_any_member, over_rows
 from zwang.dynamics.consistency import SECOND_ORDER
@@ -188,8 +188,7 @@ def judged(dynamics: Dynamics, s: State) -> tuple[Bool[Array, ""], Bool[Array, "
     A = dynamics.matrix(s)
     mass = dynamics.mass(s, A)
     length, typical = dynamics.row_lengths(mass, A), dynamics.scales.row_length
-    short = ~(length > ABSENT * jnp.max(length))
-    gone = (short & ~((typical > 0) & (length > ABSENT * typical)))[c.velocity_rows]
+    gone = ~(row_scale(jnp, length, typical) > 0)[c.velocity_rows]
     square = lambda x: jnp.abs(x @ mass.apply(x))
     free = mass.solve(jnp.asarray(dynamics.system.force(s.q, s.v, s.t, dynamics.p)))
     pushed = jnp.sqrt(square(free))
