@@ -2,9 +2,10 @@
 the same cores.
 
 512 members of `five-bar` and of `3rrr`, 2 s each from starts a little apart: with error control,
-by the code that computes several members at once and by that of one; `five-bar` then with a step of fixed length in double and in single precision. All cores; what one
-core does follows from processor seconds, which other programs on the machine disturb less. Medians
-of calls in turn. On a graphics processor, if JAX has one, the same.
+by the code that computes several members at once and by that of one; `five-bar` then with a step of
+fixed length in double and in single precision. All cores; what one core does follows from processor
+seconds, which other programs on the machine disturb less. Medians of calls in turn. On a graphics
+processor, if JAX has one, the same.
 """
 
 from __future__ import annotations

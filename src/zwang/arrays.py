@@ -61,6 +61,12 @@ def on_device(value) -> jax.Array:
     )
 
 
+def without_derivative(tree: Any) -> Any:
+    """The same numbers, which a derivative takes as constants."""
+    constant = lambda x: jax.lax.stop_gradient(x) if isinstance(x, jax.Array) else x
+    return jax.tree_util.tree_map(constant, tree)
+
+
 def is_concrete(tree) -> bool:
     """Whether every array in `tree` has a value now, i.e. is not being traced."""
     return not any(isinstance(leaf, Tracer) for leaf in jax.tree_util.tree_leaves(tree))

@@ -40,7 +40,6 @@ SIMULATE = (
     ("dynamics/drift/projection.py", "Projection"),
     ("simulation/results/record.py", "Run"),
     ("simulation/results/observe.py", "observe"),
-    ("simulation/results/host_samples.py", "observe_on_host"),
     ("simulation/results/dataset.py", "variables_of"),
 )
 """From `zw.simulate` to `run.dataset`."""

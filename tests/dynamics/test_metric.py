@@ -163,7 +163,7 @@ def test_a_massless_row_whose_zeros_are_round_off_weighs_no_more_than_the_masses
     """A row that acts on a massless velocity alone may have 1e-16 where it acts on a mass."""
     M, round_off = np.diag([1.0, 2.0, 0.0]), 1e-16
     A = np.array([[round_off, 0.0, 1.0], [1.0, 1.0, 0.5]])
-    weight = np.asarray(augmentation(jnp.asarray(M), jnp.asarray(A)))
+    weight = np.asarray(augmentation(jnp, jnp.asarray(M), jnp.asarray(A)))
     assert np.all(weight * np.sum(A**2, axis=1) <= 2.0)
     assert np.linalg.cond(M + A.T @ (weight[:, None] * A)) < 1e4
 

@@ -27,9 +27,11 @@ GROUPS = {
         (
             "algebra.pseudoinverse.certificate",
             "algebra.pseudoinverse.proximal",
-            "algebra.operator.host",
         ),
-        ("tests/algebra/test_host_operator.py", "tests/algebra/pseudoinverse/test_certificate.py"),
+        (
+            "tests/algebra/test_constraint_operator.py",
+            "tests/algebra/pseudoinverse/test_certificate.py",
+        ),
     ),
     "drift": Group(
         ("dynamics.drift.metric", "dynamics.drift.projection", "dynamics.drift.baumgarte"),

@@ -35,8 +35,8 @@ FLOOR = 1e-3
 row reaches the others through the factor."""
 ABSENT = 1e-13
 """Rows shorter than this times the longest row (both in the metric of M⁻¹) count as absent: they
-are the round-off of a row that vanishes identically, 1e-16 of its terms. Row factors from 1e-6 to
-1e6 stay above it."""
+are the round-off of a row that vanishes identically, 1e-16 of its terms. A row
+that is as short by its units alone is recognized where scales are measured."""
 
 OUTGROWN = 2.0
 """Most times its typical length that a row may have in a factorization: one that has grown longer
@@ -52,13 +52,11 @@ NOTABLE_ERROR = 1e-8
 """An acceleration with a larger relative error has fewer digits than a run asks for by default."""
 
 
-def row_units(xp: Any, length):
-    """What each row is multiplied by before rows are compared: 1/length, and 1/(longest) of a row
-    that is absent (`ABSENT`), so that its residual still counts; 1 where all rows vanish.
+def row_units(xp: Any, length, typical=None):
+    """What each row is multiplied by before rows are compared: `row_scale`, and 1/(longest) of a
+    row that is absent, so that its residual still counts; 1 where all rows vanish.
     """
-    longest = xp.max(length, initial=0.0)
-    longest = xp.where(longest > 0, longest, 1.0)
-    return 1 / xp.where(length > ABSENT * longest, length, longest)
+    return units_of(xp, row_scale(xp, length, typical))
 
 
 def held_length(xp: Any, typical, present):
@@ -68,16 +66,33 @@ def held_length(xp: Any, typical, present):
     return xp.maximum(typical, present / OUTGROWN)
 
 
-def row_scale(xp: Any, length):
-    """1/length, and 0 for a row that is round-off (`ABSENT`)."""
+def typical_units(xp: Any, typical):
+    """`row_units` of typical lengths, 0 of rows that are round-off."""
+    longest = xp.max(typical, initial=0.0)
+    longest = xp.where(longest > 0, longest, 1.0)
+    return 1 / xp.where(typical > 0, typical, longest)
+
+
+def row_scale(xp: Any, length, typical=None):
+    """1/length, and 0 for a row that is round-off (`ABSENT`).
+
+    Args:
+        xp: NumPy or jax.numpy.
+        length: of the rows, shape (m,).
+        typical: their typical lengths, if these are known, 0 of rows that are round-off: a row that
+            is not far below its own counts, however short it is.
+    """
     present = length > ABSENT * xp.max(length, initial=0.0)
+    if typical is not None:
+        present = present | ((typical > 0) & (length > ABSENT * typical))
     return xp.where(present, 1 / xp.where(present, length, 1.0), 0.0)
 
 
 def units_of(xp: Any, scale):
     """`row_units` of rows whose scale is known: 1/length, and 0 of a row that is absent."""
     present = scale > 0
-    return row_units(xp, xp.where(present, 1 / xp.where(present, scale, 1.0), 0.0))
+    longest = xp.max(xp.where(present, 1 / xp.where(present, scale, 1.0), 0.0), initial=0.0)
+    return xp.where(present, scale, 1 / xp.where(longest > 0, longest, 1.0))
 
 
 def relative_residual(xp: Any, residual, terms, unit):

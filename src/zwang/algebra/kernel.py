@@ -12,8 +12,7 @@ and everything else is one line:
     v   ← v − A⊕ ψ,   q ← q ⊖ A⊕ φ        velocity and position projection
 
 Rows are divided by a length before C⁺ is taken, so that neither units nor row factors decide what
-counts as small; a row shorter than `zwang.algebra.judgement.ABSENT` times the longest one is
-round-off and is left out.
+counts as small; a row that is round-off (`zwang.algebra.judgement.ABSENT`) is left out.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ class WeightedPseudoinverse(Record):
     ):
         self.mass, self.A = mass, A
         C = mass.weigh(A)
-        self.scale = row_scale(divisor(row_length, row_lengths(C)))
+        self.scale = row_scale(divisor(row_length, row_lengths(C)), row_length)
         self.C = Pseudoinverse(method, self.scale[:, None] * C)
 
     def correct(self, r: Float[Array, " m"]) -> Float[Array, " nv"]:
@@ -158,9 +157,11 @@ def divisor(typical: Float[Array, " m"] | None, present: Float[Array, " m"]) -> 
     return judgement.held_length(jnp, typical, jax.lax.stop_gradient(present))
 
 
-def row_scale(length: Float[Array, " m"]) -> Float[Array, " m"]:
-    """1/length, and 0 for a row that is round-off (`ABSENT`)."""
-    return judgement.row_scale(jnp, length)
+def row_scale(
+    length: Float[Array, " m"], typical: Float[Array, " m"] | None = None
+) -> Float[Array, " m"]:
+    """1/length, and 0 for a row that is round-off (`zwang.algebra.judgement.row_scale`)."""
+    return judgement.row_scale(jnp, length, typical)
 
 
 def constrained_acceleration(
@@ -230,10 +231,16 @@ def certified_acceleration(
         centripetal: size of the terms inside b, shape (m,), where they are known.
     """
     A, terms, free = weighted.A, jnp.abs(b) + centripetal, weighted.mass.solve(force)
-    first = weighted.certified(b - A @ free, terms + abs(A) @ jnp.abs(free))
-    acceleration = free + first.solution
-    second = weighted.certified(b - A @ acceleration, terms + abs(A) @ jnp.abs(acceleration))
-    acceleration = acceleration + second.solution
+
+    def corrected(found: tuple) -> tuple:
+        acceleration, multipliers = found
+        size = terms + abs(A) @ jnp.abs(acceleration)
+        more = weighted.certified(b - A @ acceleration, size)
+        return acceleration + more.solution, multipliers + more.multipliers
+
+    # a loop, as code for each of both would be twice as long
+    begun = free, jnp.zeros_like(terms)
+    acceleration, multipliers = jax.lax.fori_loop(0, 2, lambda _, x: corrected(x), begun)
     left = A @ acceleration - b
     unit = weighted.units()
     residual = relative_residual(
@@ -245,7 +252,6 @@ def certified_acceleration(
     sigma = weighted.least_singular_value()
     reach = jnp.where(sigma > 0, error / jnp.where(sigma > 0, sigma, 1.0), 0.0)
     accuracy = relative_error(jnp, reach, size(acceleration), size(free))
-    multipliers = first.multipliers + second.multipliers
     # an estimate that nobody differentiates, and a norm has no derivative at zero
     by_mass = jax.lax.stop_gradient(mass_error(force, weighted, free, acceleration, multipliers))
     return CertifiedAcceleration(

@@ -42,13 +42,12 @@ from zwang.dynamics.initial_conditions import (
     with_mass,
 )
 from zwang.dynamics.model import Model
-from zwang.dynamics.motion import row_name
+from zwang.dynamics.motion import motion_of, row_name
 from zwang.equations.constraint import Holonomic
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.hierarchy.describe import LevelReport, level_reports, tree_lines
 from zwang.mechanism.mechanism import Mechanism
-from zwang.simulation.results.host_samples import Metric, Samples, motion_at
 
 INTEGRABLE = "holonomic, given by velocities"
 """Kind of a velocity constraint that can be integrated, after "scleronomic" or "rheonomic"."""
@@ -284,23 +283,8 @@ def _diagnose(
 
 def _accuracy(dynamics: Dynamics, start: Start) -> float:
     """Estimate of the relative error of v̇ where the start was placed."""
-    c, at, state = dynamics.constraints, start.there, start.placement.state
-    # M + AᵀDA where M is singular; the AᵀDb beside F is a constraint force like any other
-    M = metric_of(dynamics, at.M, at.A).M if dynamics.singular_mass else np.asarray(at.M)
-    given = at.phi, at.psi, at.A, at.b, M, at.F, at.actuator_force
-    samples = Samples(*(np.asarray(x)[None] for x in given), rate=None)
-    phi, psi = np.zeros((1, c.m)), np.zeros((1, c.m))
-    phi[:, c.position_rows], psi[:, c.velocity_rows] = at.phi, at.psi
-    found = motion_at(
-        dataclasses.replace(dynamics.passive, scales=start.scales),
-        samples,
-        Metric(M[None]),
-        np.asarray(state.q)[None],
-        np.asarray(state.v)[None],
-        phi,
-        psi,
-    )
-    return float(found.accuracy[0])
+    state, applied = start.placement.state, start.there.actuator_force
+    return float(motion_of(dynamics.passive, state, 0.0, applied, start.scales).accuracy)
 
 
 def _rank_of(C: np.ndarray) -> int:

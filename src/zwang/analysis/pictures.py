@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,7 +32,7 @@ def eigenvalue_picture(values: Sequence[np.ndarray], labels: Sequence[str], titl
     )
 
 
-PARTS = (
+PARTS: tuple[tuple[str, bool | None, dict[str, Any]], ...] = (
     ("stable", True, {"color": "#0072b2"}),
     ("unstable", False, {"color": "#d55e00", "dash": (5.2, 2.0)}),
     ("open", None, {"color": "#6e7781", "dash": (1.2, 2.0)}),

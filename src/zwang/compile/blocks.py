@@ -8,16 +8,14 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
-from zwang.compile.interface import Many
+from zwang.compile.engine import NATIVE, is_native_wanted
+from zwang.compile.interface import Many, model_program
 
 BLOCK = 64
 """Instants per call."""
-MOST_ON_HOST = 20_000
-"""Instants that are evaluated one by one on the host, half a millisecond each, where that is
-possible; for more, a program over blocks is worth its compiling.
-"""
 
 
 def in_blocks(program: Callable, *instants: np.ndarray):
@@ -50,5 +48,26 @@ def mapped(function: Callable, fixed: tuple, *instants: np.ndarray) -> Any:
         instants: arrays with a leading axis of at least one instant, its other arguments.
     """
     given = tuple(np.asarray(x, float) for x in instants)
-    axes = (None,) * len(fixed) + (0,) * len(given)
-    return Many(function, axes, (*fixed, *given))(*fixed, *given)
+    many = made_for(function, fixed, *given)
+    if many is not None:
+        return many(*fixed, *given)
+    # by XLA one after the other, as side by side they would take the memory of all of them
+    return in_blocks(lambda *x: _one_by_one(function, fixed, x), *given)
+
+
+def made_for(function: Callable, fixed: tuple, *instants: np.ndarray) -> Many | None:
+    """The native program of `mapped` for instants of the shapes of these; None where native code
+    is not to be had.
+    """
+    if not is_native_wanted():
+        return None
+    axes = (None,) * len(fixed) + (0,) * len(instants)
+    many = Many(function, axes, (*fixed, *instants))
+    return many if many.engine == NATIVE else None
+
+
+@model_program
+def _one_by_one(function: Callable, fixed: tuple, instants: tuple) -> Any:
+    return jax.lax.map(
+        lambda x: function(*fixed, *x), jax.tree_util.tree_map(jnp.asarray, instants)
+    )

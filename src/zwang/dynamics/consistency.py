@@ -15,7 +15,7 @@ from zwang.arrays import on_device
 from zwang.dynamics.drift.metric import RANK_THRESHOLD, AbstractMetric, metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate
-from zwang.dynamics.number_range import factor_of
+from zwang.dynamics.number_range import acts
 from zwang.equations.state import State
 
 NEARLY_PARALLEL = 1e-3
@@ -89,25 +89,32 @@ def judge(
     metric = metric_of(dynamics, at.M, at.A)
     A, b, free = rows_of(at.A), np.asarray(at.b) + stabilization, metric.solve(np.asarray(at.F))
     length = metric.lengths(A)
-    acceleration = free + metric.correct(A, length, b - A @ free)
-    acceleration += metric.correct(A, length, b - A @ acceleration)  # a may be far larger than v̇
+    typical = np.asarray(scales.row_length)
+    acceleration = free + metric.correct(A, length, b - A @ free, typical)
+    # a may be far larger than v̇
+    acceleration += metric.correct(A, length, b - A @ acceleration, typical)
     miss = A @ acceleration - b
     # beside the terms that it is the sum of: rods in free fall have b = A a, and beside their
     # difference any round-off is large
     terms = np.abs(b) + abs(A) @ (np.abs(free) + np.abs(acceleration))
     turning = float(scales.curvature) * metric.speed(np.asarray(state.v)) ** 2
     terms = terms + np.asarray(scales.row_length) * turning
-    residual = float(relative_residual(np, miss, terms, row_units(np, length)))
+    residual = float(relative_residual(np, miss, terms, row_units(np, length, typical)))
     return Verdict(
-        miss, residual, CONSISTENT + OFF_MANIFOLD * violation, singular_values(metric, A, length)
+        miss,
+        residual,
+        CONSISTENT + OFF_MANIFOLD * violation,
+        singular_values(metric, A, length, typical),
     )
 
 
-def singular_values(metric: AbstractMetric, A, length: np.ndarray) -> np.ndarray:
+def singular_values(
+    metric: AbstractMetric, A, length: np.ndarray, typical: np.ndarray | None = None
+) -> np.ndarray:
     """Of the rows at unit length in the metric of M⁻¹, largest first."""
     if not 0 < len(length) <= DENSE_ROWS:
         return np.zeros(0)
-    C = metric.unit_rows(A, length)
+    C = metric.unit_rows(A, length, typical)
     C = C.toarray() if hasattr(C, "toarray") else C
     return np.linalg.svd(C, compute_uv=False) if np.all(np.isfinite(C)) else np.zeros(0)
 
@@ -134,10 +141,8 @@ def vanishing_rows(dynamics: Dynamics, at: ModelEvaluation, state: State) -> dic
     found = {i: why for i in moving if (why := _depends_on_nothing(dynamics, state, int(i)))}
     # what depends on no direction of motion, and is zero all the same, is kept without a force
     moving = [i for i in moving if np.any(c.pattern[i])]
-    found |= {
-        i: why for i in moving if i not in found and (why := _short(dynamics, state, A, int(i)))
-    }
-    second = [i for i in moving if i not in found]
+    # a row that is short by its units alone does not vanish
+    second = [i for i in moving if i not in found and not acts(dynamics, state, A, int(i))]
     found |= _of_one_sign(dynamics, state, metric, A, length, second) if second else {}
     return {int(i): why for i, why in sorted(found.items())}
 
@@ -170,18 +175,6 @@ def _depends_on_nothing(dynamics: Dynamics, state: State, row: int) -> str | Non
     return (
         "psi depends on no velocity, so no force can keep it at zero; a relation between "
         "coordinates is a zw.Holonomic"
-    )
-
-
-def _short(dynamics: Dynamics, state: State, A, row: int) -> str | None:
-    """Why a row that is there, but far shorter than others, is taken for their round-off."""
-    gradient = A[[row]].toarray()[0] if hasattr(A, "toarray") else A[row]
-    factor = factor_of(dynamics, state, row, gradient)
-    if factor is None:
-        return None
-    return (
-        f"its gradient ({np.max(np.abs(gradient)):.1e}) is lost in the round-off of longer rows; "
-        f"multiply it by a factor such as {factor:.0e}"
     )
 
 

@@ -12,12 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from zwang.algebra.judgement import row_units
-from zwang.algebra.kernel import WeightedPseudoinverse, constrained_acceleration
+from zwang.algebra.judgement import typical_units
+from zwang.algebra.kernel import WeightedPseudoinverse, constrained_acceleration, row_scale
 from zwang.algebra.mass_matrix import AbstractMass, DenseMass, factor_mass
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.algebra.reaction import Reaction, acting_reaction
-from zwang.arithmetic import xp
 from zwang.dynamics import functions
 from zwang.dynamics.matrix_structure import DENSE, AbstractStructure
 from zwang.equations.constraint import Constraints
@@ -31,7 +30,8 @@ class Scales(Record):
     (`zwang.dynamics.scales.measure`).
 
     Attributes:
-        row_length: typical length of each row in the metric of M⁻¹, shape (m,).
+        row_length: typical length of each row in the metric of M⁻¹, shape (m,); 0 of a row that is
+            nothing but round-off.
         curvature: typical curvature of the constraints, 1/length in the mass metric
             [1/(m √kg) …]; 0 if all of them are linear. A state that is off by φ has false singular
             values of the size `φ / row_length · curvature`.
@@ -182,7 +182,8 @@ class Dynamics(Record):
     def distance(self, phi: Float[Array, " holonomic"]) -> Float[Array, ""]:
         """Size of a position residual in the mass metric, ‖φ / row length‖."""
         assert self.scales is not None
-        unit = row_units(jnp, self.scales.row_length)  # a row that is absent must stay at zero, too
+        # a row that is absent must stay at zero, too
+        unit = typical_units(jnp, self.scales.row_length)
         scaled = unit[self.constraints.position_rows] * phi
         return jnp.sqrt(jnp.sum(scaled**2))
 
@@ -213,12 +214,21 @@ class Dynamics(Record):
             return mass
         # on A v̇ = b the added AᵀDA v̇ equals the AᵀDb that `equation` adds to F: the same motion
         M = mass.dense()
-        augmented = M + A.T @ (augmentation(M, A)[:, None] * A)
+        augmented = M + A.T @ (augmentation(jnp, M, A)[:, None] * A)
         return DenseMass(augmented)
 
     def row_lengths(self, mass: AbstractMass, A: Float[Array, "m nv"]) -> Float[Array, " m"]:
         """Length of each row in the metric of M⁻¹."""
         return self.structure.row_lengths(mass, A)
+
+    def by_own_lengths(self, s: State) -> Dynamics:
+        """The dynamics with rows divided by their lengths at a state in place of typical ones."""
+        assert self.scales is not None
+        A = self.matrix(s)
+        length = self.row_lengths(self.mass(s, A), A)
+        present = row_scale(length, self.scales.row_length) > 0
+        own = dataclasses.replace(self.scales, row_length=jnp.where(present, length, 0.0))
+        return dataclasses.replace(self, scales=own)
 
     def weighted(
         self,
@@ -256,7 +266,7 @@ class Dynamics(Record):
         if self.singular_mass:
             M = functions.mass_matrix(self.system, s.q, s.v, s.t, self.p)
             M = jnp.asarray(factor_mass(M).dense())
-            force = force + A.T @ (augmentation(M, A) * b)
+            force = force + A.T @ (augmentation(jnp, M, A) * b)
         eq = Equation(s, mass, weighted, b, force, given, applied)
         if self.law is None:
             return eq
@@ -377,6 +387,8 @@ class Dynamics(Record):
         return self.structure.missed(self.constraints, s, self.p)
 
 
+MASSLESS = 1e-14
+"""A coordinate with this part of the largest entry of M's diagonal has no mass."""
 LEAST_WEIGHT = 1e-3
 """Least weight of a row in `M + AᵀDA`, relative to the largest mass: any positive weight gives the
 same motion, and one that is off by a thousand costs three digits of M⁻¹, which the second
@@ -394,20 +406,23 @@ def centripetal_terms(
     return scales.row_length * scales.curvature * (v @ weighted.mass.apply(v))
 
 
-def augmentation(M: Float[Array, "nv nv"], A: Float[Array, "m nv"]) -> Float[Array, " m"]:
+def augmentation(xp: Any, M: Any, A: Any) -> Any:
     """D in `M + AᵀDA`: each row weighs as much as the masses that it moves, over massive columns
-    first, then over all; and at least `LEAST_WEIGHT` of the largest mass, which a row that acts on
-    massless coordinates alone would not get from them (`|e|² = 1` of a quaternion at rest), and at
-    most that mass, which such a row would exceed by far if its zeros are round-off.
+    first, then over all; and at least `LEAST_WEIGHT` of the largest mass that it acts on (of all,
+    if it acts on massless coordinates alone, as `|e|² = 1` of a quaternion at rest), and at most
+    that mass, which such a row would exceed by far if its zeros are round-off.
     """
     scale = xp.diag(M)
     D = xp.zeros(len(A))
     size = xp.sum(A**2, axis=1)
-    largest = xp.where(size > 0, xp.max(scale) / xp.where(size > 0, size, 1.0), 0.0)
+    # of its own columns, as masses and moments of inertia are counted in other units
+    own = xp.max(xp.where(A != 0, scale, 0.0), axis=1, initial=0.0)
+    largest = xp.where(own > MASSLESS * xp.max(scale), own, xp.max(scale))
+    largest = xp.where(size > 0, largest / xp.where(size > 0, size, 1.0), 0.0)
     # the first turn gives the massless columns that rows act on a scale, by which the second weighs
     # every row
     for _ in range(2):
-        massive = scale > 1e-14 * xp.max(scale)
+        massive = scale > MASSLESS * xp.max(scale)
         mobility = xp.sum(xp.where(massive, A**2 / xp.where(massive, scale, 1.0), 0.0), axis=1)
         D = xp.where(mobility > 0, 1 / xp.where(mobility > 0, mobility, 1.0), 0.0)
         D = xp.clip(D, LEAST_WEIGHT * largest, largest)

@@ -168,17 +168,9 @@ class BoundEvaluation:
     def _whole(self) -> BoundProgram:
         return BoundProgram(untreated, self._fixed, self._example)
 
-    @cached_property
-    def _rate(self) -> BoundProgram:
-        return BoundProgram(rate_at, self._fixed, self._example)
-
     def untreated(self, t: Any, y: Any) -> Untreated:
         """The rate and the model's functions at one state as it is, off its constraints or not."""
         return self._whole(np.float64(t), y)
-
-    def rate(self, t: Any, y: Any) -> np.ndarray:
-        """ẏ as a stage of a run computes it."""
-        return self._rate(np.float64(t), y)
 
     def at(self, t: Any, y: Any) -> ModelEvaluation:
         """The model's functions at one state."""

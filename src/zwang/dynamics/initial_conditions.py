@@ -13,14 +13,13 @@ from zwang.algebra.judgement import OFF_MANIFOLD, UNCERTAIN
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.arguments import host_only, instance
 from zwang.dynamics.consistency import Verdict, judge
-from zwang.dynamics.drift.metric import dense_mass, mass_blocks, rows_of
+from zwang.dynamics.drift.metric import augmented_mass, dense_mass, mass_blocks, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate
-from zwang.dynamics.host import augmented_mass
 from zwang.dynamics.matrix_structure import DENSE
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import augmented, contradiction, refuse_vanishing, row_name
-from zwang.dynamics.number_range import refuse_range
+from zwang.dynamics.number_range import acts, refuse_range
 from zwang.dynamics.placement import CONVERGED, Placement, place
 from zwang.dynamics.scales import ALL_BUT_LOST, measure
 from zwang.equations.constraint import AbstractConstraint, Constraints
@@ -203,7 +202,9 @@ def checked_start(
     refuse_vanishing(model, dynamics, start.there, start.placement.state)
     before, speed = start.placement.violation_before, start.placement.velocity_violation_before
     off, stuck = max(before, speed) > tolerance, not start.placement.converged
-    if (off or (stuck and tolerance < np.inf)) and (near := lost_in_round_off(model, start.at)):
+    if (off or (stuck and tolerance < np.inf)) and (
+        near := lost_in_round_off(model, dynamics, start)
+    ):
         raise ModelError(
             f"{model.name}: the start is so close to a singular configuration that round-off "
             f"decides whether it meets its constraints ({near}; relative violation "
@@ -389,18 +390,21 @@ def _is_positive(blocks: np.ndarray) -> bool:
     return bool(np.all(value[:, 0] > 1e-14 * value[:, -1]))
 
 
-def lost_in_round_off(model: Model, at: ModelEvaluation) -> str:
-    """A row that is all but lost at a state off whose constraints there is no more than round-off,
-    in words; empty if there is none.
+def lost_in_round_off(model: Model, dynamics: Dynamics, start: Start) -> str:
+    """A row that is all but lost, not by its units, at a state off whose constraints there is no
+    more than round-off, in words; empty if there is none.
     """
+    at = start.at
     residuals = np.concatenate([np.asarray(at.phi), np.asarray(at.psi)])
     rows = rows_of(at.A)
     size = np.asarray(abs(rows).max(axis=1)).ravel() if len(residuals) else np.zeros(0)
     gone = np.flatnonzero((size > 0) & (size < ALL_BUT_LOST * np.max(size, initial=0.0)))
     if np.max(np.abs(residuals), initial=0.0) > NO_RESIDUAL or not len(gone):
         return ""
-    row = gone[np.argmin(size[gone])]
-    return f"constraint {row_name(model, int(row))} has a gradient of {size[row]:.0e} there"
+    row = int(gone[np.argmin(size[gone])])
+    if acts(dynamics, start.given, rows, row):
+        return ""
+    return f"constraint {row_name(model, row)} has a gradient of {size[row]:.0e} there"
 
 
 def worst_violation(model: Model, state: State, params: PyTree) -> str:

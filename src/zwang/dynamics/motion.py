@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -23,6 +24,7 @@ from zwang.call import misfits_named
 from zwang.compile import called_again, model_program, trace_state_clean
 from zwang.display import present
 from zwang.dynamics.consistency import vanishing_rows
+from zwang.dynamics.drift.metric import metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales, centripetal_terms
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate
 from zwang.dynamics.formulation.base import AbstractFormulation
@@ -30,7 +32,7 @@ from zwang.dynamics.labels import Labels, labels_of
 from zwang.dynamics.leaving import leaves_no_branch
 from zwang.dynamics.matrix_structure import DENSE
 from zwang.dynamics.model import Model
-from zwang.dynamics.number_range import out_of_range, refuse_range, row_sizes
+from zwang.dynamics.number_range import of_typical_length, out_of_range, refuse_range, row_sizes
 from zwang.dynamics.scales import measure
 from zwang.dynamics.sparse_structure import MISSED
 from zwang.dynamics.tangent_cone import may_branch, tangent_cone
@@ -38,8 +40,9 @@ from zwang.equations.state import State
 from zwang.errors import ModelError, Result
 from zwang.record import Record
 
-NEARLY_GONE = 1e-9
-"""A row this much shorter than the longest one may vanish, which is then looked at closely."""
+NEARLY_GONE = 1e-6
+"""A row this much shorter than the longest one may vanish, or be short by its units, which is then
+looked at closely if rank is lost; in the metric of M⁻¹ it may be shorter by the square of that."""
 
 
 class Motion(Record):
@@ -158,8 +161,11 @@ def motion(
         A = answer.matrix
         size = np.abs(A.data).sum((0, 1)) if isinstance(A, SparseMatrix) else np.abs(A).sum(1)
         # before a contradiction, which such a row shows as
-        if (size <= NEARLY_GONE * size.max(initial=0.0)).any():
-            refuse_vanishing(model, dynamics, evaluate(dynamics, state), state)
+        short = (size <= NEARLY_GONE * size.max(initial=0.0)).any()
+        if short and int(answer.rank) < dynamics.constraints.m:
+            at = evaluate(dynamics, state)
+            refuse_vanishing(model, dynamics, at, state)
+            answer = motion_of(with_short_rows(dynamics, at, state), state)
         raise_on_failure(answer, model)
     named = copy.copy(answer)  # a constructor's checks take longer than all that is above
     labels = labels_of(model.name, model.system, dynamics.singular_mass)
@@ -167,6 +173,15 @@ def motion(
     # which takes longer than the motion itself, and is asked for by who reads it
     _LOOKS.keep(named, functools.partial(_between_branches, dynamics, state))
     return named
+
+
+def with_short_rows(dynamics: Dynamics, at: ModelEvaluation, state: State) -> Dynamics:
+    """The dynamics of one state, with rows that are shorter than others by their units alone."""
+    A = rows_of(at.A)
+    length = metric_of(dynamics, at.M, at.A).lengths(A)
+    kept: Any = of_typical_length(dynamics, state, A, length)
+    none: Any = np.zeros(())
+    return dataclasses.replace(dynamics, scales=Scales(kept, none, none))
 
 
 def _between_branches(dynamics: Dynamics, state: State, answer: Motion) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from zwang.algebra.judgement import ABSENT
 from zwang.dynamics.drift.metric import mass_blocks, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate
@@ -17,8 +18,9 @@ from zwang.errors import ModelError
 LEAST_SIZE, LARGEST_SIZE = 1e-100, 1e100
 """Masses, rows (in the metric of M⁻¹) and sizes that an analysis is given are refused beyond these:
 half of float64's exponents are left for their squares and for what they are multiplied by."""
-ACTING = 0.1
-"""A row acts where its gradient gives the change of its residual to this part."""
+ACTING, PROBED = 0.1, (1e-4, 1e-7, 1e-10)
+"""A row acts where its gradient gives the change of its residual to the first part, along steps of
+one of the sizes: small beside a mechanism in meters, in micrometers or of micrometers in meters."""
 
 
 def row_sizes(xp: Any, A, diagonal):
@@ -83,18 +85,18 @@ def beyond_range(dynamics: Dynamics, at: ModelEvaluation, state: State) -> str:
 
 
 def probes(nv: int) -> np.ndarray:
-    """Small steps along which a residual is compared with its gradient, shape (3, nv)."""
-    return 1e-4 * np.random.default_rng(1687).standard_normal((3, nv))
+    """Small steps along which a residual is compared with its gradient, shape (sizes, 3, nv)."""
+    return np.reshape(PROBED, (-1, 1, 1)) * np.random.default_rng(1687).standard_normal((3, nv))
 
 
-def factor_of(dynamics: Dynamics, state: State, row: int, gradient: np.ndarray) -> float | None:
-    """The factor that makes a row which counts as absent one of ordinary length; None if it is
-    not short by a factor: its gradient vanishes here, or is round-off, and does not give the
-    change of its residual.
+def acts(dynamics: Dynamics, state: State, A, row: int) -> bool:
+    """Whether a row that is far shorter than others is one like any other in units of its own: its
+    gradient gives the change of its residual, which one that vanishes here, or is round-off, does
+    not.
     """
-    largest = float(np.max(np.abs(gradient), initial=0.0))
-    if not largest > 0:
-        return None
+    gradient = A[[row]].toarray()[0] if hasattr(A, "toarray") else np.asarray(A)[row]
+    if not np.max(np.abs(gradient), initial=0.0) > 0:
+        return False
     c = dynamics.constraints
     position = row in set(c.position_rows.tolist())
     place = list(c.position_rows if position else c.velocity_rows).index(row)
@@ -107,8 +109,17 @@ def factor_of(dynamics: Dynamics, state: State, row: int, gradient: np.ndarray) 
         return float(np.asarray(evaluate(dynamics, moved).psi)[place])
 
     still = residual(np.zeros(dynamics.system.nv))
-    for step in probes(dynamics.system.nv):
+
+    def given(step) -> bool:
         change, expected = residual(step) - still, float(gradient @ step)
-        if not abs(change - expected) < ACTING * abs(expected):
-            return None
-    return 10.0 ** -round(np.log10(largest))
+        return abs(change - expected) < ACTING * abs(expected)
+
+    return any(all(map(given, steps)) for steps in probes(dynamics.system.nv))
+
+
+def of_typical_length(dynamics: Dynamics, state: State, A, length: np.ndarray) -> np.ndarray:
+    """Lengths of rows (m,), and 0 of those that are round-off and not short by their units."""
+    longest = np.max(length, initial=0.0)
+    short = np.flatnonzero((length > 0) & ~(length > ABSENT * longest))
+    gone = [i for i in short if not acts(dynamics, state, A, int(i))]
+    return np.where(np.isin(np.arange(len(length)), gone), 0.0, length)

@@ -7,14 +7,19 @@ the model's functions: its loops would cost more to compile than they take.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
-from zwang.algebra.judgement import row_units
+from zwang.algebra.judgement import typical_units
 from zwang.arrays import on_device
 from zwang.display import present
+from zwang.dynamics.drift.base import renormalized
 from zwang.dynamics.drift.metric import metric_of, rows_of
+from zwang.dynamics.drift.projection import VELOCITY_ROUND_OFF
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.equations.state import State, host_state
@@ -78,7 +83,7 @@ def place(dynamics: Dynamics, state: State, scales: Scales | None = None) -> Pla
     assert scales is not None
     length, inverse_length = np.asarray(scales.row_length), float(scales.inverse_length)
     holonomic, moving = dynamics.constraints.position_rows, dynamics.constraints.velocity_rows
-    unit = 1 / row_units(np, length)  # a row that is absent counts by the longest one
+    unit = 1 / typical_units(np, length)  # a row that is absent counts by the longest one
 
     def distance(at: ModelEvaluation) -> float:
         return float(np.linalg.norm(np.asarray(at.phi) / unit[holonomic]))
@@ -105,7 +110,8 @@ def place(dynamics: Dynamics, state: State, scales: Scales | None = None) -> Pla
     for _ in range(NEWTON if len(holonomic) else 0):
         near, last = violation(at) <= CONVERGED, size
         metric = metric_of(dynamics, at.M, at.A)
-        step = metric.correct(rows_of(at.A)[holonomic], length[holonomic], np.asarray(at.phi))
+        held = length[holonomic]
+        step = metric.correct(rows_of(at.A)[holonomic], held, at.phi, held)
         for halving in range(
             1 if near else HALVINGS
         ):  # near the constraints a full step fails by round-off only
@@ -119,7 +125,7 @@ def place(dynamics: Dynamics, state: State, scales: Scales | None = None) -> Pla
     # the first step solves ψ linear in v; more are for what is not
     for _ in range(POLISH if len(moving) else 0):
         metric = metric_of(dynamics, at.M, at.A)
-        dv = metric.correct(rows_of(at.A)[moving], length[moving], np.asarray(at.psi))
+        dv = metric.correct(rows_of(at.A)[moving], length[moving], at.psi, length[moving])
         v = np.asarray(v) - dv
         at = evaluate(dynamics, State(q, v, state.t))
         if not np.max(np.abs(dv), initial=0.0) > 1e-14 * float(np.max(np.abs(v), initial=0.0)):
@@ -146,6 +152,71 @@ def place(dynamics: Dynamics, state: State, scales: Scales | None = None) -> Pla
         slip_after,
         after <= max(CONVERGED, round_off) and slip_after <= VELOCITY_CONVERGED,
     )
+
+
+class _Correction(NamedTuple):
+    """One turn of `on_constraints`; `before` and `slip` are the residuals of the turn before,
+    `settled` whether no further step of q is worthwhile."""
+
+    turn: Any
+    q: Any
+    last_q: Any
+    v: Any
+    before: Any
+    slip: Any
+    settled: Any
+    done: Any
+    seen: Any
+
+
+def on_constraints(dynamics: Dynamics, s: State, target, most, look: Callable) -> tuple[State, Any]:
+    """A state near the constraints brought onto them, `q ← q ⊖ A⊕φ` and `v ← v − A⊕ψ` until both
+    residuals are round-off, and what is seen there, inside a program.
+
+    Args:
+        dynamics: the equation of motion, with its scales measured.
+        s: the state.
+        target: violation that counts as round-off [dimensionless].
+        most: most corrections, a traced integer; with 0 the state is taken as it is.
+        look: `(A, mass)` → arrays.
+    """
+    c = dynamics.constraints
+
+    def seen(s: State) -> tuple:
+        A, phi, psi = dynamics.linearized(s)
+        mass = dynamics.mass(s, A)
+        return A, phi, psi, mass, look(A, mass)
+
+    def correct(x: _Correction) -> _Correction:
+        at = State(x.q, x.v, s.t)
+        # evaluated here alone, so that the model's functions are in the program once
+        A, phi, psi, mass, found = seen(at)
+        moving = dynamics.weighted(mass, A, c.velocity_rows)
+        held = moving
+        if len(c.position_rows) < len(c.velocity_rows):
+            held = dynamics.weighted(mass, A, c.position_rows)
+        size, slip = dynamics.violation(phi), jnp.linalg.norm(moving.units() * psi)
+        speed = jnp.sqrt(jnp.abs(x.v @ mass.apply(x.v)))
+        # round-off falls by chance, and what has become worse is taken back
+        worse = ~x.settled & (size > x.before)
+        settled = x.settled | (size <= target) | (size > STALLED * x.before)
+        tangent = slip <= VELOCITY_ROUND_OFF * speed
+        tangent = tangent | (x.settled & (slip > STALLED * x.slip))
+        done = (settled & ~worse & tangent) | (x.turn >= most) | ~jnp.isfinite(size)
+        q = jnp.where(settled | done, x.q, dynamics.move(at, -held.correct(phi)))
+        q = jnp.where(worse & ~done, x.last_q, q)
+        v = jnp.where(done, x.v, x.v - moving.correct(psi))
+        return _Correction(x.turn + 1, q, x.q, v, size, slip, settled, done, found)
+
+    begun = renormalized(dynamics, s)
+    nothing = jax.tree_util.tree_map(
+        lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(lambda: seen(begun)[-1])
+    )
+    far, no = jnp.asarray(jnp.inf), jnp.asarray(False)
+    turn = jnp.zeros((), jnp.asarray(most).dtype)
+    start = _Correction(turn, begun.q, begun.q, s.v, far, far, no, no, nothing)
+    end = jax.lax.while_loop(lambda x: ~x.done, correct, start)
+    return State(end.q, end.v, s.t), end.seen
 
 
 def _distance(x, y) -> float:

@@ -6,11 +6,14 @@ the model's functions, or inside a program (`zwang.simulation.placed_start`).
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from zwang.dynamics.drift.metric import metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import evaluate, moved
+from zwang.dynamics.number_range import of_typical_length
 from zwang.equations.state import State
 
 UNTYPICAL = 30.0
@@ -32,6 +35,15 @@ its own length the round-off of φ would be an error of the size of the mechanis
 
 
 def measure(dynamics: Dynamics, s: State, span: float = 0.0) -> Scales:
+    """Scales of a motion that starts at a state (`_measured`), with a length of 0 for rows that are
+    round-off and not short by their units alone.
+    """
+    found = _measured(dynamics, s, span)
+    A, length = rows_of(evaluate(dynamics, s).A), np.asarray(found.row_length)
+    return dataclasses.replace(found, row_length=of_typical_length(dynamics, s, A, length))
+
+
+def _measured(dynamics: Dynamics, s: State, span: float) -> Scales:
     """Typical row lengths and curvature near a state, from A and from the quadratic form of each
     row's Hessian.
 

@@ -179,11 +179,9 @@ class ConstrainedVectorField(Record):
         change = jax.linearize(lambda q, v: dynamics.applied_force(State(q, v, t)), s.q, s.v)[1]
         X = lambda w: change(step**2 * along(w), step * w)
         if dynamics.structure.newton_plan is not None:
-            scale = row_scale(
-                dynamics.row_lengths(mass, A)
-                if dynamics.scales is None
-                else dynamics.scales.row_length
-            )
+            typical = None if dynamics.scales is None else dynamics.scales.row_length
+            length = dynamics.row_lengths(mass, A) if typical is None else typical
+            scale = row_scale(length, typical)
             K = lambda w: mass.apply(w) - X(w)
             method: Any = dynamics.pseudoinverse  # that of `zw.Sparse`
             constrained = dynamics.structure.newton_plan.factored(

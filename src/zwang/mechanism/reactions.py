@@ -27,8 +27,8 @@ from zwang.arithmetic import on_host, xp
 from zwang.bodies.rotation import rotation_matrix
 from zwang.compile import BoundProgram
 from zwang.display import present
+from zwang.dynamics.drift.metric import dense_rows
 from zwang.dynamics.evaluation import evaluate
-from zwang.dynamics.host import dense
 from zwang.dynamics.motion import Motion
 from zwang.equations.state import host_state
 from zwang.mechanism.field_types import PartError
@@ -249,7 +249,7 @@ def _at_bodies(
     # the program that assembled the mechanism in the coordinates of its bodies
     dynamics = m.model.dynamics().standing
     at = [evaluate(dynamics, host_state(*x)) for x in zip(Q, V, t, strict=True)]
-    A, M, F = (np.stack(x) for x in zip(*((dense(x.A), x.M, x.F) for x in at), strict=True))
+    A, M, F = (np.stack(x) for x in zip(*((dense_rows(x.A), x.M, x.F) for x in at), strict=True))
     rows, own = m.model.constraints.row_slices, mechanism.model.constraints.row_slices
     made = {
         name: np.einsum("krn,kr->kn", A[:, rows[name]], multipliers[:, own[name]]) for name in own

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from zwang.arithmetic import without_derivative
+from zwang.arrays import without_derivative
 from zwang.dynamics.drift import AbstractDrift
 from zwang.dynamics.drift.base import (
     AbstractStabilization,

@@ -14,10 +14,9 @@ import numpy as np
 
 from zwang.algebra.judgement import row_units
 from zwang.arrays import on_device
-from zwang.dynamics.drift.metric import dense_mass, metric_of, rows_of
+from zwang.dynamics.drift.metric import dense_mass, dense_rows, metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
-from zwang.dynamics.host import dense
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import host_state
@@ -89,7 +88,7 @@ def jumps_of(
         end = part.y[i] - moved[i]
         if not _leaps(dynamics, times[i : i + 2], np.stack([y[i], end])):
             continue
-        A = dense(at.A)
+        A = dense_rows(at.A)
         _, loss, multipliers = impact(metric_of(dynamics, at.M, at.A), A, arriving, v[i])
         part_of = {name: np.linalg.norm(A[s].T @ multipliers[s]) for name, s in slices.items()}
         name = max(part_of, key=lambda name: part_of[name])

@@ -14,8 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from zwang.algebra.judgement import ABSENT
-from zwang.arithmetic import without_derivative
+from zwang.algebra.judgement import ABSENT, row_scale
+from zwang.arrays import without_derivative
 from zwang.compile.hints import for_any_member, over_rows
 from zwang.dynamics.consistency import SECOND_ORDER
 from zwang.dynamics.drift import Projection
@@ -131,6 +131,9 @@ def measured(dynamics: Dynamics, s: State, span: Float[Array, ""]) -> Measured:
         reach = jax.lax.map(reached, places)
         taken = here.far & are_typical(jnp, nearby, scales, places.length, reach)
         scales = jax.tree_util.tree_map(lambda x, y: jnp.where(taken, x, y), nearby, scales)
+        scales = dataclasses.replace(
+            scales, row_length=_of_typical_length(dynamics, s, here.A, scales.row_length)
+        )
     return Measured(scales, here.mass.is_positive(), beyond)
 
 
@@ -170,10 +173,9 @@ def _speed(mass, w: Float[Array, " nv"]) -> Float[Array, ""]:
 
 def judged(dynamics: Dynamics, s: State) -> tuple[Bool[Array, ""], Bool[Array, ""]]:
     """Whether a row that vanishes at a start is a squared constraint or an isolated point: its
-    second-order form has one sign on what the other rows allow; or one like any other, lost in the
-    round-off of longer rows (`zwang.dynamics.consistency`). And
-    whether the start is at rest with an acceleration that no motion has (`zwang.dynamics.leaving`);
-    with a control law or a drive at work that is not looked for.
+    second-order form has one sign on what the other rows allow (`zwang.dynamics.consistency`).
+    And whether the start is at rest with an acceleration that no motion has
+    (`zwang.dynamics.leaving`); with a control law or a drive at work that is not looked for.
 
     The form is looked at on the planes of `TANGENT` directions, which decides where the others
     leave two directions of motion or fewer. A form that has one sign on every plane and yet two
@@ -185,8 +187,8 @@ def judged(dynamics: Dynamics, s: State) -> tuple[Bool[Array, ""], Bool[Array, "
     assert dynamics.scales is not None
     A = dynamics.matrix(s)
     mass = dynamics.mass(s, A)
-    length = dynamics.row_lengths(mass, A)
-    gone = ~(length > ABSENT * jnp.max(length))[c.velocity_rows]
+    length, typical = dynamics.row_lengths(mass, A), dynamics.scales.row_length
+    gone = ~(row_scale(jnp, length, typical) > 0)[c.velocity_rows]
     square = lambda x: jnp.abs(x @ mass.apply(x))
     free = mass.solve(jnp.asarray(dynamics.system.force(s.q, s.v, s.t, dynamics.p)))
     pushed = jnp.sqrt(square(free))
@@ -218,24 +220,32 @@ def judged(dynamics: Dynamics, s: State) -> tuple[Bool[Array, ""], Bool[Array, "
         left = (weighted.units() * (r - A @ weighted.correct(r)))[c.velocity_rows]
         beside = FORM_VANISHES * jnp.max(weighted.units()[c.velocity_rows] * typical)
         between = slow & ~driven & (jnp.max(jnp.abs(left)) > beside)
-        return jnp.any(gone & (_acts(dynamics, s, A) | present & ~two_signs & ~saddle)), between
+        return jnp.any(gone & present & ~two_signs & ~saddle), between
 
     # of a batch it is computed only if any member has such a row, or is at rest
     return jax.lax.cond(for_any_member(jnp.any(gone) | slow), looked_at, lambda: (no, no))
 
 
-def _acts(dynamics: Dynamics, s: State, A) -> Bool[Array, " rows"]:
-    """Which rows of ψ have a gradient that gives the change of their residual, as
-    `zwang.dynamics.number_range.factor_of` tells it from one that is round-off.
+def _of_typical_length(dynamics: Dynamics, s: State, A, length) -> Float[Array, " m"]:
+    """`zwang.dynamics.number_range.of_typical_length` inside a program."""
+    short = (length > 0) & ~(length > ABSENT * jnp.max(length))
+    keep = lambda: jnp.where(short & ~_acts(dynamics, s, A), 0.0, length)
+    return jax.lax.cond(for_any_member(jnp.any(short)), keep, lambda: length)
+
+
+def _acts(dynamics: Dynamics, s: State, A) -> Bool[Array, " m"]:
+    """Which rows have a gradient that gives the change of their residual
+    (`zwang.dynamics.number_range.acts`).
     """
     c = dynamics.constraints
     steps = jnp.asarray(probes(dynamics.system.nv))
+    sizes, flat = len(steps), steps.reshape(-1, dynamics.system.nv)
     moved = over_rows(lambda d: dynamics.position_residual(State(dynamics.move(s, d), s.v, s.t)))
     pushed = over_rows(lambda d: dynamics.velocity_residual(State(s.q, s.v + d, s.t)))
-    change = jnp.zeros((len(steps), c.m))
-    change = change.at[:, c.velocity_rows].set(pushed(steps) - dynamics.velocity_residual(s))
+    change = jnp.zeros((len(flat), c.m))
+    change = change.at[:, c.velocity_rows].set(pushed(flat) - dynamics.velocity_residual(s))
     # ψ of a position row is linear in v even where its gradient is round-off
-    change = change.at[:, c.position_rows].set(moved(steps) - dynamics.position_residual(s))
-    expected = jax.vmap(lambda d: A @ d)(steps)
-    acts = jnp.all(abs(change - expected) < ACTING * abs(expected), axis=0)
-    return acts[c.velocity_rows]
+    change = change.at[:, c.position_rows].set(moved(flat) - dynamics.position_residual(s))
+    expected = over_rows(lambda d: A @ d)(flat)
+    given = abs(change - expected) < ACTING * abs(expected)
+    return jnp.any(jnp.all(given.reshape(sizes, -1, c.m), axis=1), axis=0)

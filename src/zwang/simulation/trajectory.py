@@ -24,8 +24,7 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.arguments import choice, count, instance, items, known, number, strategy
-from zwang.arithmetic import without_derivative
-from zwang.arrays import is_concrete
+from zwang.arrays import is_concrete, without_derivative
 from zwang.call import misfits_named
 from zwang.compile import model_program
 from zwang.compile.hints import over_rows, set_row, while_loop

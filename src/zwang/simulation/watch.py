@@ -11,7 +11,7 @@ import dataclasses
 
 import numpy as np
 
-from zwang.algebra.judgement import row_units
+from zwang.algebra.judgement import typical_units
 from zwang.algebra.pseudoinverse import CompleteOrthogonal, Proximal
 from zwang.arrays import on_device
 from zwang.dynamics.consistency import Verdict, judge, vanishing_rows
@@ -187,7 +187,7 @@ def blocked(
     # what cannot be met is looked for just after the state, which itself is still all right
     scales = dynamics.scales
     assert scales is not None
-    unit = row_units(np, np.asarray(scales.row_length))
+    unit = typical_units(np, np.asarray(scales.row_length))
     led = evaluate(dynamics, host_state(there, v, t + ahead)).phi
     if found.violation_after > CONVERGED:
         does, rows, left = "keeps phi", c.position_rows, at.phi

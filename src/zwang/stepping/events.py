@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from zwang.arithmetic import while_loop, without_derivative, xp
+from zwang.arrays import without_derivative
 
 EVENT_BAND = 1e-9
 """A rising event that has taken effect must fall below this before it can take effect again,
@@ -56,27 +58,27 @@ def crossed_events(
     beginning.
     """
     if not len(events.rising):
-        nothing = xp.zeros(0)
-        return Crossed(nothing, nothing, nothing > 0, xp.asarray(1.0))
+        nothing = jnp.zeros(0)
+        return Crossed(nothing, nothing, nothing > 0, jnp.asarray(1.0))
     at = lambda t, y: without_derivative(events(flow, controller_state, t, y))
     values = at(*end)
-    largest = xp.maximum(largest_before, xp.abs(values))
+    largest = jnp.maximum(largest_before, jnp.abs(values))
     # a step may end on zero itself, from which no later one would cross it
-    met = (before != 0) & (xp.sign(values) * xp.sign(before) <= 0)
-    crossed = xp.where(events.rising, (before <= 0) & (values > 0), met)
-    inside = xp.asarray(1.0)
+    met = (before != 0) & (jnp.sign(values) * jnp.sign(before) <= 0)
+    crossed = jnp.where(events.rising, (before <= 0) & (values > 0), met)
+    inside = jnp.asarray(1.0)
     if not np.all(events.rising):
         path = _path(flow, start, end)
         within, inside = _between(events.rising, lambda s: at(*path(s)), before, values)
         crossed = crossed | within
-    values = xp.where(xp.isinf(before) & (values > -EVENT_BAND * largest), xp.inf, values)
+    values = jnp.where(jnp.isinf(before) & (values > -EVENT_BAND * largest), jnp.inf, values)
     # where the line through both ends is zero, and a little before it, so that the approach stays
     # on this side
-    beyond = crossed & (xp.sign(values) * xp.sign(before) <= 0)
-    change = xp.where(beyond, before - values, 1.0)
-    secant = xp.min(xp.where(beyond, before / change, 1.0), initial=1.0)
-    secant = xp.minimum(secant, inside)
-    return Crossed(values, largest, crossed, xp.clip(secant * (1 - 1e-3), 1e-3, 0.8))
+    beyond = crossed & (jnp.sign(values) * jnp.sign(before) <= 0)
+    change = jnp.where(beyond, before - values, 1.0)
+    secant = jnp.min(jnp.where(beyond, before / change, 1.0), initial=1.0)
+    secant = jnp.minimum(secant, inside)
+    return Crossed(values, largest, crossed, jnp.clip(secant * (1 - 1e-3), 1e-3, 0.8))
 
 
 def _path(flow, start, end):
@@ -91,7 +93,7 @@ def _path(flow, start, end):
             return t0 + s * h, y0 + s * (y1 - y0)
         r = 1 - s
         q = r * r * ((1 + 2 * s) * q0 + s * h * v0) + s * s * ((1 + 2 * r) * q1 - r * h * v1)
-        return t0 + s * h, xp.concatenate([q, r * v0 + s * v1])
+        return t0 + s * h, jnp.concatenate([q, r * v0 + s * v1])
 
     return between
 
@@ -103,10 +105,10 @@ def _between(rising: np.ndarray, state, before, after):
     for if at both ends it has one sign and its size falls into the step; the least size is then
     found by golden sections. What has no such slopes (a narrow peak on a plain) is missed.
     """
-    sign = xp.sign(before)
-    into = (sign * state(INSIDE) < xp.abs(before)) & (sign * state(1 - INSIDE) < sign * after)
-    into = into & (sign * after > 0) & ~rising & xp.isfinite(before)
-    found, where = [], xp.asarray(1.0)
+    sign = jnp.sign(before)
+    into = (sign * state(INSIDE) < jnp.abs(before)) & (sign * state(1 - INSIDE) < sign * after)
+    into = into & (sign * after > 0) & ~rising & jnp.isfinite(before)
+    found, where = [], jnp.asarray(1.0)
     for i in range(len(rising)):
         if rising[i]:
             found.append(into[i] & False)
@@ -122,16 +124,16 @@ def _between(rising: np.ndarray, state, before, after):
             first, second = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
             left, right = size(first), size(second)
             earlier = left < right
-            low, high = xp.where(earlier, low, first), xp.where(earlier, second, high)
-            best, spot = xp.minimum(left, right), xp.where(earlier, first, second)
-            place = xp.where(best < least, spot, place)
-            return low, high, xp.minimum(best, least), place, k + 1
+            low, high = jnp.where(earlier, low, first), jnp.where(earlier, second, high)
+            best, spot = jnp.minimum(left, right), jnp.where(earlier, first, second)
+            place = jnp.where(best < least, spot, place)
+            return low, high, jnp.minimum(best, least), place, k + 1
 
-        zero, one, taken = xp.asarray(0.0), xp.asarray(1.0), xp.where(into[i], 0, LOOKS)
-        begun = zero, one, xp.abs(before[i]), one, taken
-        _, _, least, place, _ = while_loop(unfinished, look, begun)
+        zero, one, taken = jnp.asarray(0.0), jnp.asarray(1.0), jnp.where(into[i], 0, LOOKS)
+        begun = zero, one, jnp.abs(before[i]), one, taken
+        _, _, least, place, _ = jax.lax.while_loop(unfinished, look, begun)
         within = into[i] & (least <= 0)
         found.append(within)
-        share = xp.abs(before[i]) / xp.where(within, xp.abs(before[i]) - least, 1.0)
-        where = xp.minimum(where, xp.where(within, place * share, 1.0))
-    return xp.stack(found), where
+        share = jnp.abs(before[i]) / jnp.where(within, jnp.abs(before[i]) - least, 1.0)
+        where = jnp.minimum(where, jnp.where(within, place * share, 1.0))
+    return jnp.stack(found), where

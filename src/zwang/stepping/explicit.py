@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import abc
 
-from zwang.arithmetic import xp
+import jax.numpy as jnp
+
 from zwang.stepping.base import AbstractIntegrator, Step
 from zwang.stepping.tableau import Tableau
 
@@ -26,10 +27,10 @@ class AbstractExplicit(AbstractIntegrator):
     def step(self, flow, t, y, h, weight):
         method = self.tableau
         rates, residual = flow.stages(method, t, y, h)
-        end, error = end_of(method, y, h, rates), h * (rates @ xp.asarray(method.weights[1]))
-        return Step(end, error, xp.asarray(True), residual)
+        end, error = end_of(method, y, h, rates), h * (rates @ jnp.asarray(method.weights[1]))
+        return Step(end, error, jnp.asarray(True), residual)
 
 
 def end_of(method: Tableau, y, h, rates):
     """Where a step ends, of the rates at its stages."""
-    return y + h * (rates @ xp.asarray(method.weights[0]))
+    return y + h * (rates @ jnp.asarray(method.weights[0]))

@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple, cast
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
-from zwang.arithmetic import choose, without_derivative, xp
+from zwang.arrays import without_derivative
 from zwang.errors import Result
 from zwang.stepping.base import AbstractIntegrator, Step
 from zwang.stepping.events import Crossed, EventFunctions, crossed_events
@@ -120,12 +121,12 @@ def attempt(
     # a change at the very instant of the state belongs to the step that begins there
     due = flow.next_sample_time(p.controller_state) <= p.t
     controller_state = flow.update_sample(due, p.t, p.y, p.controller_state)
-    target = xp.minimum(sample, flow.next_sample_time(controller_state))
+    target = jnp.minimum(sample, flow.next_sample_time(controller_state))
     h, t, hit = _aimed(p, target, tolerances)
 
     applied = flow.held_input(controller_state)
     held = flow.with_input(applied)
-    weight = tolerances.atol + tolerances.rtol * xp.abs(without_derivative(p.y))
+    weight = tolerances.atol + tolerances.rtol * jnp.abs(without_derivative(p.y))
     step = integrator.step(held, p.t, p.y, h, weight)
     landing = held.project_step(t, step.y, without_derivative(step.error))
 
@@ -138,12 +139,12 @@ def attempt(
     stuck = decided.refused & ((h_next <= _resolution(p, tolerances)) | _is_fixed(tolerances))
     result = _result(p, stuck, step, judged, decided, limit)
 
-    keep = lambda new, old: choose(decided.kept, new, old)
+    keep = lambda new, old: jnp.where(decided.kept, new, old)
     progress = Progress(
         t=keep(t, p.t),
         y=keep(landing.y, p.y),
         h=h_next,
-        ratio=keep(xp.maximum(judged.ratio, LEAST_RATIO), p.ratio),
+        ratio=keep(jnp.maximum(judged.ratio, LEAST_RATIO), p.ratio),
         ceiling=ceiling,
         events=keep(found.values, p.events),
         largest=keep(found.largest, p.largest),
@@ -151,8 +152,8 @@ def attempt(
         rejected=p.rejected + decided.refused,
         # a product keeps the type: of another one the compiled loop is another program
         refused=(p.refused + 1) * decided.refused,
-        result=xp.asarray(result, p.result.dtype),
-        fired=choose(decided.at_event, found.crossed, p.fired),
+        result=jnp.asarray(result, p.result.dtype),
+        fired=jnp.where(decided.at_event, found.crossed, p.fired),
         controller_state=controller_state,
     )
     on_sample = decided.kept & hit & (target == sample)
@@ -169,9 +170,9 @@ def _aimed(p: Progress, target, tolerances: Tolerances) -> tuple:
     A step that would end within a billionth of its length before the target is lengthened, so that
     no sliver is left.
     """
-    wanted = xp.minimum(xp.minimum(p.h, tolerances.longest), p.ceiling)
+    wanted = jnp.minimum(jnp.minimum(p.h, tolerances.longest), p.ceiling)
     hit = p.t + wanted * (1 + 1e-9) >= target
-    return choose(hit, target - p.t, wanted), choose(hit, target, p.t + wanted), hit
+    return jnp.where(hit, target - p.t, wanted), jnp.where(hit, target, p.t + wanted), hit
 
 
 class _Judged(NamedTuple):
@@ -198,11 +199,11 @@ def _judged(
 ) -> _Judged:
     before, after, error = without_derivative((p.y, landing.y, landing.error))
     ratio = error_ratio(error, before, after, tolerances.rtol, tolerances.atol)
-    finite = xp.all(xp.isfinite(after)) & xp.isfinite(ratio) & step.solved & landing.converged
+    finite = jnp.all(jnp.isfinite(after)) & jnp.isfinite(ratio) & step.solved & landing.converged
     # velocities may be moved far: at an impact, and where a row is about to vanish
     moved = flow.split(after - without_derivative(step.y))[0]
-    allowed = flow.split(tolerances.atol + tolerances.rtol * xp.abs(after))[0]
-    near = xp.all(xp.abs(moved) <= FARTHEST * allowed)
+    allowed = flow.split(tolerances.atol + tolerances.rtol * jnp.abs(after))[0]
+    near = jnp.all(jnp.abs(moved) <= FARTHEST * allowed)
     return _Judged(
         ratio,
         finite,
@@ -225,7 +226,7 @@ class _Decided(NamedTuple):
 
 def _decided(p: Progress, h, judged: _Judged, found: Crossed, tolerances: Tolerances) -> _Decided:
     # a step that is refused anyway says nothing about events: its end may be far off
-    crossed = xp.any(found.crossed)
+    crossed = jnp.any(found.crossed)
     good = judged.acceptable & judged.close & ~judged.contradicted
     at_event = crossed & good & (h <= 10 * _resolution(p, tolerances))
     kept = good & (~crossed | at_event)
@@ -243,35 +244,35 @@ def _ahead(order: int, p, h, hit, judged: _Judged, found: Crossed, decided: _Dec
     kept, approach = decided.kept, decided.approach
     limits = tolerances.growth
     growth = step_growth(order, judged.ratio, p.ratio, judged.acceptable, judged.close, limits)
-    h_next = choose(approach, h * found.secant + resolution, h * growth)
-    h_next = choose(hit & kept, xp.maximum(p.h, h * growth), h_next)
-    h_next = choose(fixed & kept, p.h, h_next)
+    h_next = jnp.where(approach, h * found.secant + resolution, h * growth)
+    h_next = jnp.where(hit & kept, jnp.maximum(p.h, h * growth), h_next)
+    h_next = jnp.where(fixed & kept, p.h, h_next)
     # an event lies within the step that was tried last, less what has been stepped since
-    ceiling = choose(approach, h, choose(kept, p.ceiling - h, p.ceiling))
-    ceiling = choose(ceiling <= resolution, choose(approach, h, 10 * resolution), ceiling)
+    ceiling = jnp.where(approach, h, jnp.where(kept, p.ceiling - h, p.ceiling))
+    ceiling = jnp.where(ceiling <= resolution, jnp.where(approach, h, 10 * resolution), ceiling)
     return without_derivative((h_next, ceiling))
 
 
 def _result(p: Progress, stuck, step: Step, judged: _Judged, decided: _Decided, limit):
     """Whether the run goes on, and otherwise why not."""
-    result = choose(decided.at_event, Result.STOPPED, Result.SUCCESS)
-    result = choose(stuck, _reason(judged.finite, judged.acceptable, step.solved, p.y), result)
-    result = choose(judged.contradicted, Result.INCONSISTENT, result)
+    result = jnp.where(decided.at_event, Result.STOPPED, Result.SUCCESS)
+    result = jnp.where(stuck, _reason(judged.finite, judged.acceptable, step.solved, p.y), result)
+    result = jnp.where(judged.contradicted, Result.INCONSISTENT, result)
     spent = (p.accepted + p.rejected + 1 >= limit) & (result == Result.SUCCESS)
-    return choose(spent, Result.TOO_MANY_STEPS, result)
+    return jnp.where(spent, Result.TOO_MANY_STEPS, result)
 
 
 def _reason(finite, kept, solved, y):
     """Why no smaller step can be tried."""
-    reason = choose(
-        finite, choose(kept, Result.STEP_TOO_SMALL, Result.NOT_CONVERGED), Result.NON_FINITE
+    reason = jnp.where(
+        finite, jnp.where(kept, Result.STEP_TOO_SMALL, Result.NOT_CONVERGED), Result.NON_FINITE
     )
-    return choose(solved | ~xp.all(xp.isfinite(y)), reason, Result.STEP_TOO_SMALL)
+    return jnp.where(solved | ~jnp.all(jnp.isfinite(y)), reason, Result.STEP_TOO_SMALL)
 
 
 def _resolution(p: Progress, tolerances: Tolerances):
     """The shortest step that time can resolve here."""
-    return SMALLEST * (xp.abs(p.t) + tolerances.duration)
+    return SMALLEST * (jnp.abs(p.t) + tolerances.duration)
 
 
 def _is_fixed(tolerances: Tolerances):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from zwang.arithmetic import choose, xp
 from zwang.stepping.manifold import Landing
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0
@@ -57,13 +57,13 @@ def error_ratio(error, before, after, rtol, atol) -> Float[Array, ""]:
     """Root mean square of the entries' errors, each over the one it may have; a step is close
     enough up to 1.
     """
-    weight = atol + rtol * xp.maximum(xp.abs(after), xp.abs(before))
-    return xp.sqrt(xp.mean((error / weight) ** 2)) + 1e-30
+    weight = atol + rtol * jnp.maximum(jnp.abs(after), jnp.abs(before))
+    return jnp.sqrt(jnp.mean((error / weight) ** 2)) + 1e-30
 
 
 def acceptable(landing: Landing, tolerances: Tolerances) -> Bool[Array, ""]:
     """Whether what a step leaves of φ and ψ is small enough to go on from."""
-    slow = landing.slip <= xp.maximum(tolerances.accept, LEAST_SLIP)
+    slow = landing.slip <= jnp.maximum(tolerances.accept, LEAST_SLIP)
     at_rest = landing.creep * tolerances.duration <= LEAST_CREEP
     return (landing.violation <= tolerances.accept) & (slow | at_rest)
 
@@ -74,5 +74,7 @@ def step_growth(order: int, ratio, before, kept, close, limits=(SHRINK, GROW)) -
     """
     low, high = limits
     # the error before acts as well, which keeps the step from swinging at the bounds of stability
-    growth = xp.clip(SAFETY * ratio ** (-0.7 / order) * before ** (0.4 / order), low, high)
-    return choose(kept, choose(close, growth, xp.minimum(growth, 1.0)), xp.minimum(0.25, high))
+    growth = jnp.clip(SAFETY * ratio ** (-0.7 / order) * before ** (0.4 / order), low, high)
+    return jnp.where(
+        kept, jnp.where(close, growth, jnp.minimum(growth, 1.0)), jnp.minimum(0.25, high)
+    )

@@ -1,13 +1,10 @@
-"""A run of very many samples is looked at by compiled programs, one of few on the host: the same
-numbers, and no more memory than they need.
-"""
+"""Samples and states between steps, by native code and one after the other by XLA."""
 
 import jax
 import numpy as np
 import pytest
 
 import zwang as zw
-from zwang.simulation.results import host_samples, interpolate, observe
 
 
 @pytest.fixture(scope="module")
@@ -15,48 +12,42 @@ def example():
     return zw.gallery.load("pendulum", angle=80.0)
 
 
-def test_samples_and_states_between_steps_are_the_same_compiled_and_on_the_host(
-    example, monkeypatch
-):
+def test_samples_and_states_between_steps_are_the_same_by_either_engine(example, monkeypatch):
     """Round-off of a few operations on numbers of the size of 30."""
-    few = example.run(duration=2.0, samples=41)
     between = np.linspace(0.013, 1.987, 30)
-    on_host, states = few.observation, few.at(between)
-    monkeypatch.setattr(observe, "MOST_ON_HOST", 0)
-    monkeypatch.setattr(interpolate, "MOST_ON_HOST", 0)
-    many = example.run(duration=2.0, samples=41)
-    for a, b in zip(many.at(between), states, strict=True):
+    one = example.run(duration=2.0, samples=41)
+    native, states = one.observation, one.at(between)
+    monkeypatch.setenv("ZWANG_ENGINE", "xla")
+    other = example.run(duration=2.0, samples=41)
+    for a, b in zip(other.at(between), states, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-13)
-    both = (jax.tree_util.tree_leaves(x) for x in (many.observation, on_host))
+    both = (jax.tree_util.tree_leaves(x) for x in (other.observation, native))
     for a, b in zip(*both, strict=True):
         assert a.shape == b.shape and a.dtype == b.dtype
         np.testing.assert_allclose(a, b, atol=1e-12)
 
 
-def test_what_was_compiled_between_steps_takes_as_many_instants_as_pay(example, monkeypatch):
+@pytest.mark.parametrize("name", ["five-bar", "knife-edge"])
+def test_states_between_steps_are_on_the_constraints(name):
+    run = zw.gallery.load(name).run(duration=1.0, samples=11, rtol=1e-6)
+    times = np.linspace(0.013, 0.987, 17)
+    q, v = run.at(times)
+    near = run.near(times)[0]
+    c, p = run.model.constraints, run.flow.dynamics.p
+    for x, w, t in zip(q, v, times, strict=True):
+        assert np.max(np.abs(c.position_residual(x, t, p)), initial=0.0) < 1e-14
+        assert np.max(np.abs(c.velocity_residual(x, w, t, p)), initial=0.0) < 1e-13
+    assert np.max(np.abs(q - near)) < 1e-4
+    few = run.at(times[:3])
+    for a, b in zip((q, v), few, strict=True):
+        np.testing.assert_array_equal(a[:3], b)
+
+
+def test_what_was_compiled_between_steps_is_not_compiled_again(example, monkeypatch):
+    from zwang.compile import interface
+
     run, between = example.run(duration=2.0, samples=41), np.linspace(0.013, 1.987, 30)
     run.compile_between()
-    taken, host = [], interpolate.Interpolant._projected_on_host
-    monkeypatch.setattr(
-        interpolate.Interpolant,
-        "_projected_on_host",
-        lambda self, times, *x: taken.append(len(times)) or host(self, times, *x),
-    )
-    many, few = run.at(between), run.at(between[:3])
-    assert taken == [3]
-    for a, b in zip(many, few, strict=True):
-        np.testing.assert_allclose(a[:3], b, atol=1e-13)
-
-
-def test_samples_on_the_host_are_evaluated_a_part_at_a_time(example, monkeypatch):
-    run = example.run(duration=1.0, samples=21)
-    sizes, whole = [], run.observation
-    plain = host_samples.observe_on_host
-    monkeypatch.setattr(observe, "HOST_BLOCK", 8)
-    monkeypatch.setattr(
-        host_samples, "observe_on_host", lambda *x: sizes.append(len(x[1])) or plain(*x)
-    )
-    parts = observe.observe_all(run.flow, run.t, run.q, run.v, run.steps.applied[run.saved])
-    assert sizes == [8, 8, 5]
-    for a, b in zip(*map(jax.tree_util.tree_leaves, (parts, whole)), strict=True):
-        np.testing.assert_array_equal(a, b)
+    run.near(between)
+    monkeypatch.setattr(interface, "_made", lambda *x: pytest.fail("it was made again"))
+    assert len(run.at(between)[0]) == 30

@@ -22,8 +22,7 @@ from jaxtyping import Array, Float
 
 from zwang.algebra.cholesky import Cholesky
 from zwang.algebra.elimination.elimination import Class, Elimination, Plan
-from zwang.algebra.elimination.gather import scattered, taken
-from zwang.arithmetic import total
+from zwang.algebra.elimination.gather import scattered, taken, total
 from zwang.record import Record
 
 UNROLLED = 4

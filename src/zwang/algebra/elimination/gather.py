@@ -7,6 +7,10 @@ else, so that what is scattered is computed once.
 
 from __future__ import annotations
 
+import functools
+import operator
+from collections.abc import Iterable
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -102,3 +106,10 @@ def padded(target: np.ndarray, source: np.ndarray, targets: int, fill: int) -> n
     lists = np.full((int(count.max(initial=0)), targets), fill, np.int32)
     lists[np.arange(len(order)) - np.repeat(first, count), target[order]] = source[order]
     return lists
+
+
+def total(parts: Iterable[Array]) -> Array:
+    """The sum of at least one array, in order. Unlike `sum` it does not start from the number 0,
+    so that it has the type of its parts.
+    """
+    return functools.reduce(operator.add, parts)

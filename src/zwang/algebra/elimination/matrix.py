@@ -10,8 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from zwang.algebra.elimination.gather import Sums, taken
-from zwang.arithmetic import total
+from zwang.algebra.elimination.gather import Sums, taken, total
 from zwang.record import Record
 
 

@@ -23,7 +23,7 @@ from jaxtyping import Array, Float, Int
 
 from zwang.algebra.elimination.elimination import Plan
 from zwang.algebra.elimination.factor import Factor, factor
-from zwang.algebra.elimination.gather import scattered, taken
+from zwang.algebra.elimination.gather import scattered, taken, total
 from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.judgement import units_of
 from zwang.algebra.kernel import divisor, in_units, row_scale
@@ -35,7 +35,6 @@ from zwang.algebra.pseudoinverse.certificate import (
     least_singular_value,
 )
 from zwang.algebra.pseudoinverse.proximal import LEAST_ROW
-from zwang.arithmetic import total
 from zwang.record import Record
 
 RANK_DAMPING = 1e-13
@@ -87,7 +86,7 @@ class SparseWeighted(Record):
         length = row_lengths(C)
         # C has a row for every constraint, but only those of `A.rows` are constraints of the caller
         length = length if A.rows is None else length[A.rows]
-        self.scale = row_scale(divisor(row_length, length))
+        self.scale = row_scale(divisor(row_length, length), row_length)
         self.C = SparseMatrix(C * A.everywhere(self.scale), A.layout, A.rows)
         self.sweeps = _Sweeps.of(plan, jax.lax.stop_gradient(self.C), method)
 

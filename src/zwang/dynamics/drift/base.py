@@ -8,10 +8,10 @@ import abc
 from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
+import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from zwang.algebra.kernel import WeightedPseudoinverse
-from zwang.arithmetic import add, xp
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.equations.state import State
 from zwang.record import Record
@@ -75,8 +75,8 @@ class AbstractStabilization(Record):
     def term_of(self, constraints, phi, psi) -> Float[Array, " m"]:
         """The same where the residuals are known."""
         velocity_gain, position_gain = self.gains()
-        term = add(xp.zeros(constraints.m), constraints.velocity_rows, -velocity_gain * psi)
-        return add(term, constraints.position_rows, -position_gain * phi)
+        term = jnp.zeros(constraints.m).at[constraints.velocity_rows].add(-velocity_gain * psi)
+        return term.at[constraints.position_rows].add(-position_gain * phi)
 
 
 class AbstractDrift(Record):
@@ -144,11 +144,11 @@ def corrections(
     """
     c, n = dynamics.constraints, len(velocity)
     if len(c.position_rows) == len(c.velocity_rows):
-        change = moving.columns(xp.stack([*velocity, *position], axis=1))
+        change = moving.columns(jnp.stack([*velocity, *position], axis=1))
         return list(change[:n]), list(change[n:])
     # rolling rows hold no coordinate: with them φ would be corrected along allowed motions only
     held = dynamics.weighted(moving.mass, A, c.position_rows)
     return [
-        list(weighted.columns(xp.stack(residuals, axis=1)))
+        list(weighted.columns(jnp.stack(residuals, axis=1)))
         for weighted, residuals in ((moving, velocity), (held, position))
     ]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from zwang.arithmetic import xp
 from zwang.call import misfits_named
 from zwang.dynamics.drift.base import (
     AbstractDrift,
@@ -79,9 +78,9 @@ class Stabilized(AbstractDrift):
             state,
             error,
             size,
-            xp.zeros(()),  # the velocity is left as it was integrated
-            xp.zeros(()),
-            xp.asarray(True),
+            jnp.zeros(()),  # the velocity is left as it was integrated
+            jnp.zeros(()),
+            jnp.asarray(True),
             dynamics.weighted(dynamics.mass(state, A), A).log_det(),
         )
 

@@ -8,7 +8,6 @@ import abc
 import dataclasses
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from zwang.algebra.elimination.matrix import SparseMatrix
@@ -47,20 +46,25 @@ class AbstractMetric(abc.ABC):
     def _least(self, C, r: np.ndarray) -> np.ndarray:
         """`C⁺ r`."""
 
-    def unit_rows(self, A, length: np.ndarray):
-        """Rows of A in the metric of M⁻¹ divided by `length`, zero where they are round-off."""
-        C, scale = A @ self.W, row_scale(np, length)
+    def unit_rows(self, A, length: np.ndarray, typical: np.ndarray | None = None):
+        """Rows of A in the metric of M⁻¹ divided by `length`, zero where they are round-off
+        (`zwang.algebra.judgement.row_scale`).
+        """
+        C, scale = A @ self.W, row_scale(np, length, typical)
         return C.multiply(scale[:, None]).tocsr() if hasattr(C, "multiply") else scale[:, None] * C
 
-    def correct(self, A, length: np.ndarray, residual: np.ndarray) -> np.ndarray:
+    def correct(
+        self, A, length: np.ndarray, residual, typical: np.ndarray | None = None
+    ) -> np.ndarray:
         """`A⊕ residual` with rows divided by `length`; zero for rows that are round-off."""
-        n = self.W.shape[0]
+        n, residual = self.W.shape[0], np.asarray(residual)
         if not A.shape[0]:
             return np.zeros(n)
         # LAPACK would raise; as in a compiled program, NaN must come out where NaN went in
         if not all(np.all(np.isfinite(_values(x))) for x in (A, self.W, residual, length)):
             return np.full(n, np.nan)
-        return self.W @ self._least(self.unit_rows(A, length), row_scale(np, length) * residual)
+        scale = row_scale(np, length, typical)
+        return self.W @ self._least(self.unit_rows(A, length, typical), scale * residual)
 
     def solve(self, F: np.ndarray) -> np.ndarray:
         """`M⁻¹ F`."""
@@ -123,6 +127,17 @@ def rows_of(A) -> Any:
     )
 
 
+def dense_rows(A) -> np.ndarray:
+    """A as an array, also where it is known by its entries."""
+    return np.asarray(A.todense() if isinstance(A, SparseMatrix) else A)
+
+
+def augmented_mass(M: np.ndarray, A: np.ndarray) -> np.ndarray:
+    """`M + AᵀDA` (`zwang.dynamics.equation_of_motion.augmentation`)."""
+    M = dense_mass(M)
+    return M + A.T @ (augmentation(np, M, A)[:, None] * A)
+
+
 def metric_of(dynamics, M, A) -> AbstractMetric:
     """The metric of a mass matrix as the model gives it; of `M + AᵀDA` if it may be singular."""
     if isinstance(A, SparseMatrix):
@@ -141,11 +156,8 @@ def metric_of(dynamics, M, A) -> AbstractMetric:
         # of arrays it makes a sparse matrix or a sparse array, by its version
         whole = lambda parts: block_diag([coo_array(x) for x in parts], format="csr")
         return SparseMetric(whole(roots), whole(blocks))
-    M = dense_mass(np.asarray(M))
-    if dynamics.singular_mass:
-        M = M + np.asarray(A).T @ (
-            np.asarray(augmentation(jnp.asarray(M), jnp.asarray(A)))[:, None] * np.asarray(A)
-        )
+    M, A = np.asarray(M), np.asarray(A)
+    M = augmented_mass(M, A) if dynamics.singular_mass else dense_mass(M)
     try:
         return DenseMetric(np.linalg.inv(np.linalg.cholesky(M)).T, M)
     except np.linalg.LinAlgError:

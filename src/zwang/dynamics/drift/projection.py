@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 
-from zwang.arithmetic import choose, while_loop, xp
 from zwang.dynamics.drift.base import (
     AbstractDrift,
     AbstractStabilization,
@@ -83,7 +83,7 @@ class Projection(AbstractDrift):
             (dv, forbidden_v), (dq, *forbidden_q) = corrections(
                 dynamics, moving, A, [psi, moving.A @ error_v], [phi, *held]
             )
-            q = choose(before > target, dynamics.move(state, -dq), state.q)
+            q = jnp.where(before > target, dynamics.move(state, -dq), state.q)
 
             # the move has turned A by the angle `before`, which leaves that much of ψ; the same
             # factor takes it, but for its square
@@ -94,40 +94,42 @@ class Projection(AbstractDrift):
             # what damping near a rank drop leaves, and the square of the move
             # a row that is absent, which no correction reaches, counts by the longest one's length
             unit = moving.units()
-            slip = xp.linalg.norm(unit * (psi - moving.A @ dv))
-            square = before * xp.linalg.norm(moving.scale * psi)
-            speed = xp.sqrt(xp.abs(state.v @ moving.mass.apply(state.v)))
+            slip = jnp.linalg.norm(unit * (psi - moving.A @ dv))
+            square = before * jnp.linalg.norm(moving.scale * psi)
+            speed = jnp.sqrt(jnp.abs(state.v @ moving.mass.apply(state.v)))
             tangent = slip + square <= VELOCITY_ROUND_OFF * speed
             # beside the velocities that ψ is made of, those of its drives included
-            imposed = xp.linalg.norm(unit * (psi - moving.A @ moved.v))
-            beside = xp.maximum(speed + imposed, slip)
+            imposed = jnp.linalg.norm(unit * (psi - moving.A @ moved.v))
+            beside = jnp.maximum(speed + imposed, slip)
             creep = slip * dynamics.inverse_length
-            slip = slip / xp.where(slip > 0, beside, 1.0)
+            slip = slip / jnp.where(slip > 0, beside, 1.0)
 
             stagnant = ((i >= 1) & (size > 0.5 * before)) | (
                 (before**2 <= target) & (size <= NEAR * target)
             )
             done = (stagnant | ~(size > target)) & tangent & (i + 1 >= least)
-            done = done | (i + 1 >= self.iterations) | ~xp.isfinite(size)
+            done = done | (i + 1 >= self.iterations) | ~jnp.isfinite(size)
             worse = done & (size > before)
-            state = State(choose(worse, state.q, q), choose(worse, moved.v, moved.v - dv), state.t)
+            state = State(
+                jnp.where(worse, state.q, q), jnp.where(worse, moved.v, moved.v - dv), state.t
+            )
             error = error_q - sum(forbidden_q), error_v - forbidden_v
-            size = choose(worse, before, size)
+            size = jnp.where(worse, before, size)
             return state, error, size, slip, creep, i + 1, moving.log_det(), done
 
         start = (
             renormalized(dynamics, state),
             error,
-            xp.asarray(xp.inf),
-            xp.zeros(()),
-            xp.zeros(()),
+            jnp.asarray(jnp.inf),
+            jnp.zeros(()),
+            jnp.zeros(()),
             0,
-            xp.zeros(()),
-            xp.asarray(False),
+            jnp.zeros(()),
+            jnp.asarray(False),
         )
-        state, error, size, slip, creep, _, log_det, _ = while_loop(
+        state, error, size, slip, creep, _, log_det, _ = jax.lax.while_loop(
             lambda carry: ~carry[-1], correct, start
         )
         # without a length no violation is known to be small
-        creep = xp.where(dynamics.inverse_length > 0, creep, xp.inf)
-        return ProjectedStep(state, error, size, slip, creep, xp.isfinite(size), log_det)
+        creep = jnp.where(dynamics.inverse_length > 0, creep, jnp.inf)
+        return ProjectedStep(state, error, size, slip, creep, jnp.isfinite(size), log_det)

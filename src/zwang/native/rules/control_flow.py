@@ -36,10 +36,10 @@ from zwang.native.rules.varying import varying_carry
 from zwang.native.types import register_type
 from zwang.native.walk import Call, emit_jaxpr, rule
 
-MOST_UNROLLED_TURNS = 4
-"""Turns of a `scan` that are written one after the other, whatever their size."""
-MOST_UNROLLED_OPERATIONS = 400
-"""Operations of a short `scan` that is written turn by turn, those of all turns."""
+MOST_UNROLLED_TURNS, MOST_UNROLLED_OPERATIONS = 4, 400
+"""A `scan` is written turn by turn if the operations of all turns are no more than this number, or
+than `ALLOWED_OF_FEW` times it where there are few turns."""
+ALLOWED_OF_FEW = 4
 INDEXED = {
     "dynamic_slice",
     "dynamic_update_slice",
@@ -298,7 +298,8 @@ def scan(call: Call) -> list:
     program, length, reverse = p["jaxpr"], p["length"], p["reverse"]
     constants, carried = p["num_consts"], p["num_carry"]
     operations = length * _operations(program.jaxpr)
-    if length <= MOST_UNROLLED_TURNS or operations <= MOST_UNROLLED_OPERATIONS:
+    few = length <= MOST_UNROLLED_TURNS
+    if length == 1 or operations <= MOST_UNROLLED_OPERATIONS * (ALLOWED_OF_FEW if few else 1):
         return _turn_by_turn(call, program, length, reverse, constants, carried)
     b = call.builder
     needed = indexed(program.jaxpr)

@@ -1,6 +1,4 @@
-"""Everything that is known at one instant of a run, as arrays; evaluated for blocks of instants of
-one fixed size.
-"""
+"""Everything that is known at one instant of a run, as arrays."""
 
 from __future__ import annotations
 
@@ -13,8 +11,7 @@ from jaxtyping import Array, Float
 
 from zwang.algebra.judgement import relative_error
 from zwang.algebra.kernel import row_scale
-from zwang.compile import model_program
-from zwang.compile.blocks import MOST_ON_HOST, in_blocks
+from zwang.compile.blocks import mapped
 from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.motion import Motion, motion_of
 from zwang.dynamics.sparse_structure import MISSED
@@ -22,9 +19,6 @@ from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
 from zwang.record import Record
-
-HOST_BLOCK = 2048
-"""Samples that are evaluated on the host at once."""
 
 
 class Observation(Record):
@@ -56,9 +50,15 @@ class Observation(Record):
     control: Control | None
 
 
-def observe(flow: ConstrainedVectorField, s: State) -> Observation:
+def observe(flow: ConstrainedVectorField, s: State, stage: Float[Array, " nv"]) -> Observation:
     """Evaluate one instant of a run, with the forces that acted in it: a stabilization's term is
     part of them.
+
+    Args:
+        flow, s: the motion and its state.
+        stage: v̇ as a stage of the run computes it there. The motion's accuracy is that of the
+            stages that led to it, which are solved by the method of the run, the sample itself to
+            round-off.
     """
     dynamics = flow.dynamics
     c, system, p = dynamics.constraints, dynamics.system, dynamics.p
@@ -66,7 +66,7 @@ def observe(flow: ConstrainedVectorField, s: State) -> Observation:
     psi = jnp.zeros(c.m).at[c.velocity_rows].set(dynamics.velocity_residual(s))
     scales = dynamics.scales
     assert scales is not None
-    dynamics = dataclasses.replace(dynamics, scales=None)  # forces by the rows' own lengths
+    dynamics = dynamics.by_own_lengths(s)  # for forces
     stabilization = flow.drift.term(dynamics, s)
     law = dynamics.law
     control = None
@@ -75,7 +75,12 @@ def observe(flow: ConstrainedVectorField, s: State) -> Observation:
         control = law.control(dynamics.passive, s, stabilization)
     actuators = 0.0 if control is None else control.actuator_force
     motion = motion_of(dynamics.passive, s, stabilization, actuators, scales)
-    motion = with_accuracy_of_stages(flow, s, motion, stabilization, actuators)
+    if c.m:
+        mass = dynamics.mass(s, dynamics.matrix(s))
+        size = lambda w: jnp.sqrt(jnp.abs(w @ mass.apply(w)))
+        sizes = size(motion.acceleration), size(motion.free_acceleration)
+        apart = relative_error(jnp, size(stage - motion.acceleration), *sizes)
+        motion = dataclasses.replace(motion, accuracy=jnp.maximum(motion.accuracy, apart))
     kinetic, potential = system.energy(s.q, s.v, s.t, p)
     along = (system.rate(s.q, s.v, s.t, p), jnp.ones_like(s.t))
     drift = jax.jvp(lambda q, t: sum(system.energy(q, s.v, t, p)), (s.q, s.t), along)[1]
@@ -86,7 +91,7 @@ def observe(flow: ConstrainedVectorField, s: State) -> Observation:
         motion,
         phi,
         psi,
-        phi * row_scale(scales.row_length) * scales.inverse_length,
+        phi * row_scale(scales.row_length, scales.row_length) * scales.inverse_length,
         kinetic,
         potential,
         moving @ force + drift,
@@ -97,56 +102,27 @@ def observe(flow: ConstrainedVectorField, s: State) -> Observation:
     )
 
 
-def with_accuracy_of_stages(
-    flow: ConstrainedVectorField, s: State, motion: Motion, stabilization, actuators
-) -> Motion:
-    """The motion of a sample, whose accuracy is that of the stages that led to it: these are solved
-    by the method of the run, the sample itself to round-off.
-    """
-    dynamics = flow.dynamics.passive
-    if not dynamics.constraints.m:
-        return motion
-    eq = dynamics.equation_at(s, stabilization)
-    eq = dataclasses.replace(eq, force=eq.force + actuators)
-    size = lambda w: jnp.sqrt(jnp.abs(w @ eq.mass.apply(w)))
-    apart = size(dynamics.acceleration(eq) - motion.acceleration)
-    of_stages = relative_error(
-        jnp, apart, size(motion.acceleration), size(motion.free_acceleration)
-    )
-    return dataclasses.replace(motion, accuracy=jnp.maximum(motion.accuracy, of_stages))
+def rate_of_stage(flow: ConstrainedVectorField, t, y, applied) -> Float[Array, " n"]:
+    """ẏ as a stage of the run computes it, with what a sampler held."""
+    return flow.with_input(applied).rate(t, y)
 
 
-@model_program
-def _observe_block(
-    flow: ConstrainedVectorField, block: State, applied: Float[Array, "block nu"]
-) -> Observation:
-    return jax.lax.map(
-        lambda x: observe(flow.with_input(x[1]), x[0]),
-        jax.tree_util.tree_map(jnp.asarray, (block, applied)),
-    )
+def _observed(flow: ConstrainedVectorField, q, v, t, applied, stage) -> Observation:
+    return observe(flow.with_input(applied), State(q, v, t), stage)
 
 
 def observe_all(
     flow: ConstrainedVectorField, t: np.ndarray, q: np.ndarray, v: np.ndarray, applied: np.ndarray
 ) -> Observation:
-    """Evaluate many instants, with what a sampler held there; every leaf gets a leading time axis
-    and lives on the host.
+    """Evaluate many instants, with what a sampler held there; every leaf gets a leading time
+    axis.
     """
-    from zwang.simulation.results.host_samples import observe_on_host, observes
-
-    if observes(flow) and 0 < len(t) <= MOST_ON_HOST:
-        # in parts, as what is known between model and result takes 20 kB for each sample
-        cuts = [slice(i, i + HOST_BLOCK) for i in range(0, len(t), HOST_BLOCK)]
-        parts = [observe_on_host(flow, t[c], q[c], v[c], applied[c]) for c in cuts]
-        return jax.tree_util.tree_map(lambda *x: np.concatenate(x), *parts)
-    return in_blocks(lambda q, v, t, u: _observe_block(flow, State(q, v, t), u), q, v, t, applied)
+    rates = mapped(rate_of_stage, (flow,), t, np.concatenate([q, v], axis=1), applied)
+    return mapped(_observed, (flow,), q, v, t, applied, rates[:, q.shape[1] :])
 
 
-@model_program
-def _missed_block(
-    flow: ConstrainedVectorField, t: Float[Array, " block"], y: Float[Array, "block n"]
-) -> Float[Array, " block"]:
-    return jax.lax.map(lambda x: flow.missed(*x), (jnp.asarray(t), jnp.asarray(y)))
+def _missed(flow: ConstrainedVectorField, t, y) -> Float[Array, ""]:
+    return flow.missed(t, y)
 
 
 def refuse_missed(flow: ConstrainedVectorField, t: np.ndarray, y: np.ndarray) -> None:
@@ -155,8 +131,6 @@ def refuse_missed(flow: ConstrainedVectorField, t: np.ndarray, y: np.ndarray) ->
     """
     if not flow.dynamics.structure.sparse or not len(t):
         return
-    bad = ~(in_blocks(lambda t, y: _missed_block(flow, t, y), t, y) <= MISSED) & np.all(
-        np.isfinite(y), axis=1
-    )
+    bad = ~(mapped(_missed, (flow,), t, y) <= MISSED) & np.all(np.isfinite(y), axis=1)
     if np.any(bad):
         raise ModelError(f"at t = {t[bad][0]:.6g} s {Result.OUTSIDE_STRUCTURE.sentence}.")
