@@ -66,7 +66,9 @@ CASES = [("connect", "oblique", False, off) for off in (0.0, 1e-13, 1e-5)]
 CASES += [("weld", "quarter", False, 1e-10)]
 PLACES = [("upright", False), ("quarter", False), ("oblique", False), ("oblique", True)]
 FORMS = [(closing, *place) for closing in ("connect", "weld", "sites") for place in PLACES]
-ALL = [(*form, off) for form in FORMS for off in (0.0, 1e-13, 1e-7)]
+ALL = [(*form, off) for form in FORMS for off in (0.0, 1e-13, 1e-7, 1e-5)]
+DECADES = (0.0, *(10.0**n for n in range(-16, -1)))
+"""Angles [rad] from nothing to what no file means by accident."""
 
 
 def check(tmp_path, closing: str, turn: str, free: bool, off: float) -> None:
@@ -114,7 +116,7 @@ def test_a_file_can_be_taken_at_its_word(tmp_path):
         zw.robot(path, parallel=-1e-6)
 
 
-SDF = """<sdf version="1.7"><model name="linkage"><static>true</static>
+SDF = """<sdf version="1.7"><model name="linkage">{base}
 <link name="crank"><pose>{crank}</pose></link><link name="coupler"><pose>{coupler}</pose></link>
 <link name="rocker"><pose>{rocker}</pose></link>
 {A}{B}{D}<joint name="C" type="{kind}"><pose>{at}</pose><parent>rocker</parent>
@@ -122,8 +124,8 @@ SDF = """<sdf version="1.7"><model name="linkage"><static>true</static>
 ROWS = {"ball": 2, "revolute": 2, "universal": 3, "fixed": 3}
 
 
-def sdf(kind: str, turn: str, off: float) -> str:
-    """The same linkage in SDF; hinges are along y of the turned model."""
+def sdf(kind: str, turn: str, off: float, free: bool = False) -> str:
+    """The same linkage in SDF, on the ground or a base; hinges are along y of the turned model."""
     R = Rotation.from_quat(np.roll(TURNS[turn], -1))
     pose = lambda x: words(np.hstack([R.apply(x), R.as_euler("xyz")]))
     axis = lambda name, x: (
@@ -140,13 +142,17 @@ def sdf(kind: str, turn: str, off: float) -> str:
         "revolute": axis("axis", [0, 1, 0]),
         "universal": axis("axis", [1, 0, 0]) + axis("axis2", [0, 0, 1]),
     }
+    below = "base" if free else "world"
     return SDF.format(
+        base=f'<link name="base"><pose>{pose([0, 0, 0])}</pose></link>'
+        if free
+        else "<static>true</static>",
         crank=pose([0, 0, 0]),
         coupler=pose([0.3, 0, 1]),
         rocker=pose([2, 0, 0]),
-        A=hinge("A", "world", "crank"),
+        A=hinge("A", below, "crank"),
         B=hinge("B", "crank", "coupler"),
-        D=hinge("D", "world", "rocker", (off, 1.0, 0.0)),
+        D=hinge("D", below, "rocker", (off, 1.0, 0.0)),
         at="2 0 0 0 0 0",
         kind=kind,
         axes=axes.get(kind, ""),
@@ -167,3 +173,52 @@ def test_every_joint_that_closes_a_plane_loop_in_an_sdf_leaves_its_freedom(
     )
     assert np.linalg.matrix_rank(slope, tol=1e-4) == np.linalg.matrix_rank(slope, tol=1e-9)
     assert np.linalg.matrix_rank(slope, tol=1e-4) == ROWS[kind]
+
+
+def decision(robot) -> tuple[int, bool]:
+    """How many rows of the loop are kept, and whether it is said to be locked."""
+    keep = [x.keep for x in robot._rows.found.values()]
+    rows = sum(len(x.phi(robot.tree.home, 0.0, robot.params)) for x in robot.constraints)
+    return int(np.linalg.matrix_rank(keep[0])) if keep else rows, bool(robot.warnings)
+
+
+FREE = [("upright", True), *PLACES]
+KEPT = {"connect": 2, "sites": 2, "weld": 3, **ROWS}
+WHOLE = {"connect": 3, "sites": 3, "weld": 6, "ball": 3, "revolute": 5, "universal": 4, "fixed": 6}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("turn, free", FREE)
+@pytest.mark.parametrize(
+    "form", [x if x == "ball" else pytest.param(x, marks=pytest.mark.slow) for x in KEPT]
+)
+def test_a_loop_is_decided_alike_for_axes_off_by_anything_in_every_form(tmp_path, form, turn, free):
+    for off in DECADES:
+        text = sdf(form, turn, off, free) if form in ROWS else mjcf(off, turn, free, form)
+        robot = zw.robot(saved(tmp_path, text, "a.sdf" if form in ROWS else "a.xml"))
+        # an axis off by 1e-4 is not what a file of five digits means
+        locked = off > 5e-5
+        assert decision(robot) == ((WHOLE if locked else KEPT)[form], locked), off
+
+
+def by_hand_of_sdf(folder, turn: str) -> np.ndarray:
+    """`by_hand` of the same linkage with the masses and the gravity of the SDF file."""
+    text = mjcf(0.0, turn, False, "connect")
+    text = text.replace(MASS, '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>')
+    text = text.replace("<worldbody>", '<option gravity="0 0 -9.8"/><worldbody>', 1)
+    return by_hand(saved(folder, text, "twin.xml"), False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("turn", TURNS)
+@pytest.mark.parametrize("kind", ["ball", "revolute"])
+def test_a_linkage_of_an_sdf_moves_as_that_of_mujoco_does(tmp_path, kind, turn):
+    exact = by_hand_of_sdf(tmp_path, turn)
+    assert np.abs(exact).max() > 0.1
+    for off in (0.0, 1e-13, 1e-7, 1e-5):
+        robot = zw.robot(saved(tmp_path, sdf(kind, turn, off), "linkage.sdf"))
+        np.testing.assert_array_equal(robot.description.gravity, [0, 0, -9.8])
+        start = robot.start_state
+        found = zw.motion(robot.model, start.q, start.v)
+        assert int(found.rank) == 2
+        np.testing.assert_allclose(found.acceleration, exact, atol=1e-10 + 30 * off)
