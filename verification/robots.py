@@ -290,10 +290,11 @@ def in_a_process(path: Path) -> dict:
 def _line(case: str, found: dict) -> Line:
     what = "M, forces, accelerations"
     none = (SUITE, case, what, "", "", math.nan, ALLOWED)
-    if "failed" in found or "refused" in found:
-        return Line(*none, FAILED, found.get("failed", found.get("refused", "")), COMMAND)
-    if "left out" in found:
-        return Line(*none, NOT_MODELED, found["left out"], COMMAND)
+    if "failed" in found:
+        return Line(*none, FAILED, found["failed"], COMMAND)
+    if why := found.get("left out", found.get("refused")):
+        # without the folder, which is the reader's own
+        return Line(*none, NOT_MODELED, re.sub(r"\S*/", "", why), COMMAND)
     worst = max(found[x] for x in ("M", "F", "acceleration") if x in found)
     verdict = judged(worst, ALLOWED)
     if found.get("rank") != found.get("rank of ours"):

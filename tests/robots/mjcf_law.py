@@ -32,6 +32,7 @@ ACTUATORS = (
 ).split()
 
 RULES = {
+    "mujoco/compiler/discardvisual": ACTS,
     "*/name": OTHER,
     "*/user": OTHER,
     "mujoco/default/class": OTHER,
@@ -47,6 +48,7 @@ RULES = {
     "*/class": ACTS,
     "*/childclass": ACTS,
     "mujoco/model": OTHER,
+    "*sensor/plugin/config*": PLUGIN,
     "*sensor*": OTHER,
     "*visual*": OTHER,
     "*/camera/*": OTHER,

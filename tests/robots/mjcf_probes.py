@@ -4,10 +4,12 @@
 """
 
 import copy
+import struct
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
+from zlib import compress, crc32
 
 from .mjcf_values import POOL, known
 
@@ -27,7 +29,7 @@ WORLD = """<mujoco model="m"><compiler angle="radian"/>
 <site name="g0" pos="0 0 1"/><camera name="eye0"/>
 <body name="a" pos="0.1 0 0"><inertial mass="1" pos="0.1 0 0.2" quat="0.8 0.6 0 0"
 diaginertia="0.2 0.3 0.25"/><joint name="j" axis="0 1 0"/><site name="s" pos="0.1 0 0.2"/>
-<geom name="ga" size="0.2" contype="0" conaffinity="0"/>
+<geom name="ga" size="0.2 0.2 0.3" contype="0" conaffinity="0"/>
 <body name="b" pos="0.5 0 0.3"><joint name="k" type="slide" axis="1 0 0"/>
 <geom name="g" type="box" size="0.1 0.2 0.3" contype="0" conaffinity="0"/>
 <site name="t" pos="0 0.1 0"/></body></body>
@@ -51,8 +53,8 @@ TORUS = (
     "</mesh></asset>"
 )
 SOFT = (
-    '<body name="on"><flexcomp name="soft" type="grid" count="3 3 1" spacing=".1 .1 .1" mass="1" dim="2" '
-    'radius=".01" pos="0 0 3"><edge equality="true"/>{}</flexcomp></body>'
+    '<body name="on"><flexcomp name="soft" type="grid" count="3 3 1" spacing=".1 .1 .1" '
+    'mass="1" dim="2" radius=".01" pos="0 0 3"><edge equality="true"/>{}</flexcomp></body>'
 )
 FLEX = (
     '<worldbody><body name="p1"><joint type="slide"/><geom size=".1" mass="1"/></body>'
@@ -67,8 +69,9 @@ SKIN = (
     "</skin></{0}>"
 )
 SPATIAL = (
-    '<worldbody><geom name="wrapped" size=".2" contype="0" conaffinity="0"/></worldbody><tendon><spatial name="S" stiffness="1"><site site="s"/><geom geom="ge" sidesite="g0"/><site site="u"/>'
-    '<pulley divisor="2"/><site site="t"/><site site="u"/></spatial></tendon>'
+    '<worldbody><geom name="wrapped" size=".2" contype="0" conaffinity="0"/></worldbody><tendon>'
+    '<spatial name="S" stiffness="1"><site site="s"/><geom geom="ge" sidesite="g0"/>'
+    '<site site="u"/><pulley divisor="2"/><site site="t"/><site site="u"/></spatial></tendon>'
 )
 ACTUATORS = {
     "adhesion": 'body="c" ctrlrange="0 1"',
@@ -105,9 +108,10 @@ SENSORS = {
 }
 """Attributes that sensors of these kinds need; others observe a body."""
 LIMITED = (
-    '<worldbody><camera name="eye1"/><body name="lim" pos="0 6 0"><joint name="lim" range="-1 1"/><geom size="0.1" '
-    'contype="0" conaffinity="0"/></body></worldbody><tendon><fixed name="lim" range="-1 1">'
-    '<joint joint="lim" coef="1"/></fixed></tendon>'
+    '<worldbody><camera name="eye1"/><body name="lim" pos="0 6 0">'
+    '<joint name="lim" range="-1 1"/><geom size="0.1" contype="0" conaffinity="0"/></body>'
+    '</worldbody><tendon><fixed name="lim" range="-1 1"><joint joint="lim" coef="1"/></fixed>'
+    "</tendon>"
 )
 
 
@@ -127,7 +131,7 @@ FORCES = (
     'joint="h"/></actuator>'
 )
 """Something for every flag to disable."""
-TOUCHING = own(SOLID + '<geom name="own 2" size=".2" pos=".1 0 0" group="3"/>')
+TOUCHING = own(SOLID + '<geom name="own 2" size=".2 .3 .2" pos=".1 0 0" group="3"/>')
 """A body with contacts."""
 NEEDED = {
     "option*": FORCES,
@@ -262,6 +266,18 @@ def files() -> dict[str, str]:
         "part.xml": part,
         "part2.xml": part.replace("0.3", "0.4"),
     }
+
+
+def picture() -> bytes:
+    """A gray PNG file of 4 × 4 pixels, all of them different."""
+    rows = b"".join(bytes([0, *range(40 * i, 40 * i + 4)]) for i in range(4))
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", 4, 4, 8, 0, 0, 0, 0)
+    parts = chunk(b"IHDR", header) + chunk(b"IDAT", compress(rows)) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + parts
 
 
 def base(element: str) -> tuple[Element, Element]:

@@ -222,3 +222,40 @@ def test_a_linkage_of_an_sdf_moves_as_that_of_mujoco_does(tmp_path, kind, turn):
         found = zw.motion(robot.model, start.q, start.v)
         assert int(found.rank) == 2
         np.testing.assert_allclose(found.acceleration, exact, atol=1e-10 + 30 * off)
+
+
+def arms_of(turn: float) -> str:
+    """Two arms of a URDF in a vertical plane, turned about the vertical."""
+    link = lambda name: (
+        f'<link name="{name}"><inertial><origin xyz="0.5 0 0"/><mass value="1"/>'
+        '<inertia ixx="0.01" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+    )
+    hinge = lambda name, parent, child, at, rpy="0 0 0": (
+        f'<joint name="{name}" type="continuous"><parent link="{parent}"/><child link="{child}"/>'
+        f'<origin xyz="{words(at)}" rpy="{rpy}"/><axis xyz="0 1 0"/></joint>'
+    )
+    right, turned = 1.5 * np.array([np.cos(turn), np.sin(turn), 0.0]), f"0 0 {turn!r}"
+    joints = hinge("ja", "base", "a", [0, 0, 0], turned) + hinge("jc", "a", "c", [1, 0, 0])
+    joints += hinge("jb", "base", "b", right, turned)
+    links = "".join(map(link, "abc"))
+    return f'<robot name="arms"><link name="base"/>{links}{joints}</robot>'
+
+
+@pytest.mark.parametrize("turn", [np.pi / 2, pytest.param(-np.pi / 2, marks=pytest.mark.slow)])
+def test_a_gap_across_the_plane_of_a_linkage_may_be_round_off(tmp_path, turn):
+    """The loop of a URDF is a user's: a row whose gradient is cos(π/2) is not there."""
+    found = []
+    for angle in (0.0, turn):
+        arms = zw.robot(saved(tmp_path, arms_of(float(angle)), "arms.urdf"))
+        end = np.array([1.0, 0.0, 0.0])
+
+        def gap(q, t, p, arms=arms, end=end):
+            return arms.tree.point(q, "c", end, p) - arms.tree.point(q, "b", end, p)
+
+        closed = arms.driven(constraints=[zw.Holonomic(gap, name="pin")])
+        at = zw.consistent_state(closed, q=[-0.7, 0.6, -2.2], v=[0.0, 0.0, 0.0]).state
+        motion = zw.motion(closed, at.q, at.v)
+        assert int(motion.rank) == 2
+        found.append(np.asarray(motion.acceleration))
+    assert np.abs(found[0]).max() > 1.0
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-9)

@@ -36,6 +36,12 @@ NO_ZERO = 1e-3
 """Part of its second derivative that a residual has at an extremum if it passes through no zero."""
 SECOND_ORDER = 1e-9
 """Eigenvalues of a second-order form below this part of the row's Hessian are zero."""
+ROUND_OFF_OF_KIN = 1e-14
+"""A row below this part of another one of its constraint is the round-off of that one's terms: the
+gap of two points across the plane in which they move."""
+FORM_ROUND_OFF = 1e-12
+"""Second-order forms below this part of those of other rows are their round-off: such a gap
+has none of its own."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -176,6 +182,9 @@ def _depends_on_nothing(dynamics: Dynamics, state: State, row: int) -> str | Non
 def _short(dynamics: Dynamics, state: State, A, row: int) -> str | None:
     """Why a row that is there, but far shorter than others, is taken for their round-off."""
     gradient = A[[row]].toarray()[0] if hasattr(A, "toarray") else A[row]
+    kin = next(x for x in dynamics.constraints.row_slices.values() if x.start <= row < x.stop)
+    if np.max(np.abs(gradient)) <= ROUND_OFF_OF_KIN * abs(A[kin]).max():
+        return None
     factor = factor_of(dynamics, state, row, gradient)
     if factor is None:
         return None
@@ -210,12 +219,15 @@ def _of_one_sign(
     def values(w):
         """−wᵀHw and more that is not even in w, of b for φ and of ψ itself around v."""
         at = lambda v: evaluate(dynamics, State(state.q, on_device(v), state.t))
-        b = np.asarray(at(w).b)[rows]
+        b = np.asarray(at(w).b)
+        loudest.append(np.max(np.abs(b), initial=0.0))
+        b = b[rows]
         return b if np.all(moves) else np.where(moves, b, -np.asarray(at(state.v + w).psi)[place])
 
     def form(w):
         return -(0.5 * (values(w) + values(-w)) - still)
 
+    loudest: list[float] = []
     still = values(np.zeros(len(tangent)))
     single = np.stack([form(w) for w in tangent.T])
     H = np.zeros((count, count, len(rows)))
@@ -230,7 +242,7 @@ def _of_one_sign(
     found = {}
     for k, row in enumerate(rows):
         value = np.linalg.eigvalsh(H[:, :, k])
-        small = SECOND_ORDER * max(scale[k], 1e-300)
+        small = max(SECOND_ORDER * scale[k], FORM_ROUND_OFF * max(loudest), 1e-300)
         if np.max(np.abs(value)) <= small or (value[0] < -small and value[-1] > small):
             continue
         isolated = np.min(np.abs(value)) > small
