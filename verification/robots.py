@@ -90,7 +90,7 @@ def a_state(robot: Robot):
 
 
 def accelerations(M, F, J, right) -> tuple[np.ndarray, int]:
-    """v̇ of M v̇ = F + Jᵀ λ, J v̇ = right, with rows that repeat others left out, and their rank."""
+    """v̇ of M v̇ = F + Jᵀ λ, J v̇ = right, without rows that repeat others, and their rank."""
     W = np.linalg.inv(np.linalg.cholesky(M)).T
     free = W @ (W.T @ F)
     C = J @ W
@@ -222,7 +222,7 @@ def beside_pinocchio(path: Path, robot: Robot) -> dict:
     F -= robot.params["damping"] * v
     M += np.diag(np.asarray(robot.params["armature"]))
     followed = [
-        (joint.get("name"), mimic.get("joint"), float(mimic.get("multiplier", 1.0)))
+        (joint.get("name", ""), mimic.get("joint", ""), float(mimic.get("multiplier", 1.0)))
         for joint in ElementTree.parse(path).getroot().iter("joint")
         if (mimic := joint.find("mimic")) is not None
     ]

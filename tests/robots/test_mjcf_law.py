@@ -25,7 +25,8 @@ from zwang.robots.mujoco_reader import _Reading  # noqa: E402
 
 NO_PART = re.compile(
     r"n?names?(_map)?|nnames_map|name_.*|(stat|vis)\..*|signature|key_time|site_(size|type|dataid)|"
-    r"n?(sensor|mat|tex|cam|light|skin|numeric|text|tuple|user|mesh|oct|bvh|paths).*|nbuffer|narena|"
+    r"n?(sensor|mat|tex|cam|light|skin|numeric|text|tuple|user|mesh|oct|bvh|paths).*|nbuffer|"
+    r"narena|"
     r".*(_user|_rgba|_matid|_group|_bvh(adr|num)|pathadr|historyadr|sameframe|texcoord.*)|nhistory|"
     r"nconmax|njmax|geom_(castshadow|aabb|rbound)|tendon_width|flex_flatskin|opt\.disableflags|"
     r"actuator_(ctrlspec|cranklength|lengthrange)|n(tex|skin|tuple|bvh).*"

@@ -39,7 +39,7 @@ SECOND_ORDER = 1e-9
 ROUND_OFF_OF_KIN = 1e-14
 """A row below this part of another one of its constraint is the round-off of that one's terms: the
 gap of two points across the plane in which they move."""
-FORM_ROUND_OFF = 1e-12
+FORM_OF_KIN = 1e-12
 """Second-order forms below this part of those of other rows are their round-off: such a gap
 has none of its own."""
 
@@ -242,7 +242,7 @@ def _of_one_sign(
     found = {}
     for k, row in enumerate(rows):
         value = np.linalg.eigvalsh(H[:, :, k])
-        small = max(SECOND_ORDER * scale[k], FORM_ROUND_OFF * max(loudest), 1e-300)
+        small = max(SECOND_ORDER * scale[k], FORM_OF_KIN * max(loudest), 1e-300)
         if np.max(np.abs(value)) <= small or (value[0] < -small and value[-1] > small):
             continue
         isolated = np.min(np.abs(value)) > small
