@@ -24,6 +24,7 @@ TITLES = {
     "iftomm": "IFToMM library of computational benchmark problems",
     "siconos": "Siconos: examples of mechanics with impacts",
     "ivp": "Test Set for IVP Solvers",
+    "robots": "Robot files beside MuJoCo and Pinocchio",
     "exact": "Closed forms",
     "analyses": "Analyses",
     **{name: f"Paper: {paper.citation}" for name, paper in PAPERS.items()},

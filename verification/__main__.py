@@ -16,9 +16,10 @@ SUITES = {
     "exact": "own",
     "ivp": "ivp",
     "analyses": "analyses",
+    "robots": "robots",
     **dict.fromkeys(PAPERS, "own"),
 }
-NEED_DATA = ("chrono", "modelica", "iftomm", "siconos")
+NEED_DATA = ("chrono", "modelica", "iftomm", "siconos", "robots")
 
 
 def main() -> None:

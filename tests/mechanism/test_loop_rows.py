@@ -22,7 +22,7 @@ from zwang.mechanism.loop_rows import (
 )
 from zwang.mechanism.registry import JOINT_KINDS
 
-OFF = (0.0, 1e-16, 1e-14, 1e-13, 1e-12, 1e-10, 1e-8, 1e-6, 1e-5)
+OFF = (0.0, *(10.0**n for n in range(-16, -4)))
 """Angles [rad] within the round-off of files."""
 TOO_MUCH = (1e-4, 1e-3, 1e-2)
 X, Y, Z = np.eye(3)

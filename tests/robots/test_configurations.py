@@ -177,6 +177,18 @@ def test_a_missing_mesh_matters_only_where_it_gives_mass(tmp_path, inertial, rig
     )
 
 
+def test_a_missing_mesh_of_a_body_that_is_fixed_is_listed(tmp_path):
+    pytest.importorskip("mujoco", reason="the extra `robots` is not installed")
+    path = tmp_path / "fixed.xml"
+    path.write_text(
+        '<mujoco><asset><mesh name="m" file="none.stl"/></asset><worldbody><body name="stand">'
+        '<geom type="mesh" mesh="m"/><body><joint name="j"/><geom size="0.1" pos="0.1 0 0"/></body>'
+        "</body></worldbody></mujoco>"
+    )
+    made = zw.robot(path)
+    assert made.tree.joints == ("j",) and any("none.stl" in x for x in made.unsupported)
+
+
 def test_what_mujoco_says_is_said_to_be_its_own(tmp_path):
     pytest.importorskip("mujoco", reason="the extra `robots` is not installed")
     (tmp_path / "a.xml").write_text("<mujoco><worldbody><bodi/></worldbody></mujoco>")

@@ -66,7 +66,9 @@ CASES = [("connect", "oblique", False, off) for off in (0.0, 1e-13, 1e-5)]
 CASES += [("weld", "quarter", False, 1e-10)]
 PLACES = [("upright", False), ("quarter", False), ("oblique", False), ("oblique", True)]
 FORMS = [(closing, *place) for closing in ("connect", "weld", "sites") for place in PLACES]
-ALL = [(*form, off) for form in FORMS for off in (0.0, 1e-13, 1e-7)]
+ALL = [(*form, off) for form in FORMS for off in (0.0, 1e-13, 1e-7, 1e-5)]
+DECADES = (0.0, *(10.0**n for n in range(-16, -1)))
+"""Angles [rad] from nothing to what no file means by accident."""
 
 
 def check(tmp_path, closing: str, turn: str, free: bool, off: float) -> None:
@@ -114,7 +116,7 @@ def test_a_file_can_be_taken_at_its_word(tmp_path):
         zw.robot(path, parallel=-1e-6)
 
 
-SDF = """<sdf version="1.7"><model name="linkage"><static>true</static>
+SDF = """<sdf version="1.7"><model name="linkage">{base}
 <link name="crank"><pose>{crank}</pose></link><link name="coupler"><pose>{coupler}</pose></link>
 <link name="rocker"><pose>{rocker}</pose></link>
 {A}{B}{D}<joint name="C" type="{kind}"><pose>{at}</pose><parent>rocker</parent>
@@ -122,8 +124,8 @@ SDF = """<sdf version="1.7"><model name="linkage"><static>true</static>
 ROWS = {"ball": 2, "revolute": 2, "universal": 3, "fixed": 3}
 
 
-def sdf(kind: str, turn: str, off: float) -> str:
-    """The same linkage in SDF; hinges are along y of the turned model."""
+def sdf(kind: str, turn: str, off: float, free: bool = False) -> str:
+    """The same linkage in SDF, on the ground or a base; hinges are along y of the turned model."""
     R = Rotation.from_quat(np.roll(TURNS[turn], -1))
     pose = lambda x: words(np.hstack([R.apply(x), R.as_euler("xyz")]))
     axis = lambda name, x: (
@@ -140,13 +142,17 @@ def sdf(kind: str, turn: str, off: float) -> str:
         "revolute": axis("axis", [0, 1, 0]),
         "universal": axis("axis", [1, 0, 0]) + axis("axis2", [0, 0, 1]),
     }
+    below = "base" if free else "world"
     return SDF.format(
+        base=f'<link name="base"><pose>{pose([0, 0, 0])}</pose></link>'
+        if free
+        else "<static>true</static>",
         crank=pose([0, 0, 0]),
         coupler=pose([0.3, 0, 1]),
         rocker=pose([2, 0, 0]),
-        A=hinge("A", "world", "crank"),
+        A=hinge("A", below, "crank"),
         B=hinge("B", "crank", "coupler"),
-        D=hinge("D", "world", "rocker", (off, 1.0, 0.0)),
+        D=hinge("D", below, "rocker", (off, 1.0, 0.0)),
         at="2 0 0 0 0 0",
         kind=kind,
         axes=axes.get(kind, ""),
@@ -167,3 +173,89 @@ def test_every_joint_that_closes_a_plane_loop_in_an_sdf_leaves_its_freedom(
     )
     assert np.linalg.matrix_rank(slope, tol=1e-4) == np.linalg.matrix_rank(slope, tol=1e-9)
     assert np.linalg.matrix_rank(slope, tol=1e-4) == ROWS[kind]
+
+
+def decision(robot) -> tuple[int, bool]:
+    """How many rows of the loop are kept, and whether it is said to be locked."""
+    keep = [x.keep for x in robot._rows.found.values()]
+    rows = sum(len(x.phi(robot.tree.home, 0.0, robot.params)) for x in robot.constraints)
+    return int(np.linalg.matrix_rank(keep[0])) if keep else rows, bool(robot.warnings)
+
+
+FREE = [("upright", True), *PLACES]
+KEPT = {"connect": 2, "sites": 2, "weld": 3, **ROWS}
+WHOLE = {"connect": 3, "sites": 3, "weld": 6, "ball": 3, "revolute": 5, "universal": 4, "fixed": 6}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("turn, free", FREE)
+@pytest.mark.parametrize(
+    "form", [x if x == "ball" else pytest.param(x, marks=pytest.mark.slow) for x in KEPT]
+)
+def test_a_loop_is_decided_alike_for_axes_off_by_anything_in_every_form(tmp_path, form, turn, free):
+    for off in DECADES:
+        text = sdf(form, turn, off, free) if form in ROWS else mjcf(off, turn, free, form)
+        robot = zw.robot(saved(tmp_path, text, "a.sdf" if form in ROWS else "a.xml"))
+        # an axis off by 1e-4 is not what a file of five digits means
+        locked = off > 5e-5
+        assert decision(robot) == ((WHOLE if locked else KEPT)[form], locked), off
+
+
+def by_hand_of_sdf(folder, turn: str) -> np.ndarray:
+    """`by_hand` of the same linkage with the masses and the gravity of the SDF file."""
+    text = mjcf(0.0, turn, False, "connect")
+    text = text.replace(MASS, '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>')
+    text = text.replace("<worldbody>", '<option gravity="0 0 -9.8"/><worldbody>', 1)
+    return by_hand(saved(folder, text, "twin.xml"), False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("turn", TURNS)
+@pytest.mark.parametrize("kind", ["ball", "revolute"])
+def test_a_linkage_of_an_sdf_moves_as_that_of_mujoco_does(tmp_path, kind, turn):
+    exact = by_hand_of_sdf(tmp_path, turn)
+    assert np.abs(exact).max() > 0.1
+    for off in (0.0, 1e-13, 1e-7, 1e-5):
+        robot = zw.robot(saved(tmp_path, sdf(kind, turn, off), "linkage.sdf"))
+        np.testing.assert_array_equal(robot.description.gravity, [0, 0, -9.8])
+        start = robot.start_state
+        found = zw.motion(robot.model, start.q, start.v)
+        assert int(found.rank) == 2
+        np.testing.assert_allclose(found.acceleration, exact, atol=1e-10 + 30 * off)
+
+
+def arms_of(turn: float) -> str:
+    """Two arms of a URDF in a vertical plane, turned about the vertical."""
+    link = lambda name: (
+        f'<link name="{name}"><inertial><origin xyz="0.5 0 0"/><mass value="1"/>'
+        '<inertia ixx="0.01" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+    )
+    hinge = lambda name, parent, child, at, rpy="0 0 0": (
+        f'<joint name="{name}" type="continuous"><parent link="{parent}"/><child link="{child}"/>'
+        f'<origin xyz="{words(at)}" rpy="{rpy}"/><axis xyz="0 1 0"/></joint>'
+    )
+    right, turned = 1.5 * np.array([np.cos(turn), np.sin(turn), 0.0]), f"0 0 {turn!r}"
+    joints = hinge("ja", "base", "a", [0, 0, 0], turned) + hinge("jc", "a", "c", [1, 0, 0])
+    joints += hinge("jb", "base", "b", right, turned)
+    links = "".join(map(link, "abc"))
+    return f'<robot name="arms"><link name="base"/>{links}{joints}</robot>'
+
+
+@pytest.mark.parametrize("turn", [np.pi / 2, pytest.param(-np.pi / 2, marks=pytest.mark.slow)])
+def test_a_gap_across_the_plane_of_a_linkage_may_be_round_off(tmp_path, turn):
+    """The loop of a URDF is a user's: a row whose gradient is cos(π/2) is not there."""
+    found = []
+    for angle in (0.0, turn):
+        arms = zw.robot(saved(tmp_path, arms_of(float(angle)), "arms.urdf"))
+        end = np.array([1.0, 0.0, 0.0])
+
+        def gap(q, t, p, arms=arms, end=end):
+            return arms.tree.point(q, "c", end, p) - arms.tree.point(q, "b", end, p)
+
+        closed = arms.driven(constraints=[zw.Holonomic(gap, name="pin")])
+        at = zw.consistent_state(closed, q=[-0.7, 0.6, -2.2], v=[0.0, 0.0, 0.0]).state
+        motion = zw.motion(closed, at.q, at.v)
+        assert int(motion.rank) == 2
+        found.append(np.asarray(motion.acceleration))
+    assert np.abs(found[0]).max() > 1.0
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-9)

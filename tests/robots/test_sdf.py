@@ -394,6 +394,20 @@ def test_a_link_that_makes_no_sense_is_refused(tmp_path, inside, says):
 
 
 @pytest.mark.parametrize(
+    "twice, part",
+    [
+        ("<mesh><uri>a.stl</uri><uri>b.stl</uri></mesh>", "mesh/uri"),
+        ("<polyline/><polyline/>", "polyline"),
+        ("<box><size>1 1 1</size><size>2 2 2</size></box>", "box/size"),
+    ],
+)
+def test_a_part_of_a_picture_that_stands_twice_refuses_no_robot(tmp_path, twice, part):
+    link = f'<link name="a"><visual name="v"><geometry>{twice}</geometry></visual></link>'
+    told = " ".join(described(tmp_path, model(link, HINGE)).unsupported)
+    assert f"a second link/visual/geometry/{part}" in told
+
+
+@pytest.mark.parametrize(
     "moments, told",
     [
         ((1, 1, 5), True),

@@ -16,6 +16,28 @@ def name_of(mj: Any, model: Any, kind: str, i: int, default: str) -> str:
     )
 
 
+def disabled(mj: Any, m: Any, *flags: str) -> bool:
+    """Whether the file disables any of some parts of MuJoCo's computation."""
+    bits = [getattr(mj.mjtDisableBit, f"mjDSBL_{flag}") for flag in flags]
+    return any(int(m.opt.disableflags) & int(bit) for bit in bits)
+
+
+def actuators(m: Any) -> list[tuple[slice, slice]]:
+    """Places of each actuator's controls and of its forces, of which it has one before MuJoCo 4."""
+    if not hasattr(m, "nactuator"):
+        return [(slice(i, i + 1), slice(i, i + 1)) for i in range(m.nu)]
+    return [
+        (slice(a, a + n), slice(b, b + k))
+        for a, n, b, k in zip(
+            m.actuator_ctrladr,
+            m.actuator_ctrlnum,
+            m.actuator_outadr,
+            m.actuator_outnum,
+            strict=True,
+        )
+    ]
+
+
 def list_left_out(mj: Any, m: Any, bodies: list[str], joints: list[str], made: Description) -> None:
     """List what has no counterpart, by the names of what has it.
 
@@ -32,11 +54,8 @@ def list_left_out(mj: Any, m: Any, bodies: list[str], joints: list[str], made: D
     def of(kind: str, count: int) -> list[str]:
         return [name_of(mj, m, kind.upper(), i, kind) for i in range(count)]
 
-    dofs, tendons, actuators = (
-        [joints[j] for j in m.dof_jntid],
-        of("tendon", m.ntendon),
-        of("actuator", m.nu),
-    )
+    dofs, tendons = [joints[j] for j in m.dof_jntid], of("tendon", m.ntendon)
+    motors = of("actuator", len(actuators(m)))
     made.leave_out(
         "contacts of bodies",
         [
@@ -74,9 +93,11 @@ def list_left_out(mj: Any, m: Any, bodies: list[str], joints: list[str], made: D
     )
     made.leave_out(
         "inertia and damping of actuators",
-        named(actuators, m.actuator_armature) + named(actuators, m.actuator_damping),
+        named(motors, m.actuator_armature)
+        + named(motors, m.actuator_damping)
+        + named(motors, m.actuator_dampingpoly),
     )
-    made.leave_out("delays of actuators", named(actuators, m.actuator_delay))
+    made.leave_out("delays of actuators", named(motors, m.actuator_delay))
     made.leave_out("compensation of gravity", named(bodies, m.body_gravcomp))
     made.leave_out("bodies moved from outside (mocap)", named(bodies, m.body_mocapid >= 0))
     made.leave_out(
@@ -84,7 +105,7 @@ def list_left_out(mj: Any, m: Any, bodies: list[str], joints: list[str], made: D
         ["density or viscosity"] if m.opt.density or m.opt.viscosity else [],
     )
     made.leave_out("deformable bodies", of("flex", m.nflex))
-    made.leave_out("plugins", [f"{m.nplugin} of them"] if m.nplugin else [])
+    made.leave_out("plugins", of("plugin", m.nplugin))
     keys = of("key", m.nkey)
     made.leave_out(
         "velocities, controls and forces of configurations",

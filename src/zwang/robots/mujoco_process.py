@@ -28,16 +28,14 @@ def main(path: str, result: str, floating: str, *limits: str) -> str | None:
     mujoco: Any = importlib.import_module("mujoco")
 
     try:
-        spec = mujoco.MjSpec.from_file(path)
-        spec.compiler.fusestatic = False
-        number = len(spec.bodies)
-        if number > bodies:
-            return f"has {number} bodies, expected at most {bodies}."
-        if floating == "floating" and (wrong := _free(spec)):
+        spec, wrong = _read(mujoco, path, floating, bodies)
+        if wrong:
             return wrong
         try:
             model = spec.compile()
         except ValueError:
+            # read anew, as bodies of a spec that failed to compile raise its error again
+            spec, _ = _read(mujoco, path, floating, bodies)
             lost, wrong = _drop_missing(mujoco, spec, path)
             if wrong:
                 return wrong
@@ -60,6 +58,15 @@ def main(path: str, result: str, floating: str, *limits: str) -> str | None:
             return f"MuJoCo ends without a reason; most probably, {too_much}"
         return f"{_said(error)}: {too_much}" if "llocate memory" in str(error) else _said(error)
     return None
+
+
+def _read(mujoco: Any, path: str, floating: str, most: int) -> tuple[Any, str | None]:
+    """A file as an `MjSpec`, and what is wrong with it."""
+    spec = mujoco.MjSpec.from_file(path)
+    spec.compiler.fusestatic = False
+    if (number := len(spec.bodies)) > most:
+        return spec, f"has {number} bodies, expected at most {most}."
+    return spec, _free(spec) if floating == "floating" else None
 
 
 def _said(error: Exception) -> str:

@@ -24,6 +24,7 @@ from zwang.files.reading import shown_path
 from zwang.mechanism.registry import by_format
 from zwang.robots.copies import refuse_many_copies
 from zwang.robots.description import Coupling, Description, Loop, unique
+from zwang.robots.mujoco_actuators import add_actuators, disabled
 from zwang.robots.mujoco_omissions import list_left_out, name_of
 from zwang.robots.pictures import add_shapes
 from zwang.robots.text import of_quaternion
@@ -146,7 +147,7 @@ class _Reading:
         self._joint_numbers()
         self._keyframes()
         self._equalities()
-        self._actuators()
+        add_actuators(mujoco, model, self.joints, self._fixed_tendon, self.description)
         add_shapes(mujoco, model, self.bodies, self.description, path)
         list_left_out(mujoco, model, self.bodies, self.joints, self.description)
 
@@ -157,9 +158,7 @@ class _Reading:
         return self.mj.mjtJoint(self.model.jnt_type[joint]).name.removeprefix("mjJNT_")
 
     def _off(self, *flags: str) -> bool:
-        """Whether the file disables any of some parts of MuJoCo's computation."""
-        bits = [getattr(self.mj.mjtDisableBit, f"mjDSBL_{flag}") for flag in flags]
-        return any(int(self.model.opt.disableflags) & int(bit) for bit in bits)
+        return disabled(self.mj, self.model, *flags)
 
     def _on(self, body: int) -> str | None:
         return None if body == 0 else self.bodies[body]
@@ -327,66 +326,3 @@ class _Reading:
         if any(m.wrap_type[w] != self.mj.mjtWrap.mjWRAP_JOINT for w in wraps):
             return None
         return {self.joints[m.wrap_objid[w]]: float(m.wrap_prm[w]) for w in wraps}
-
-    # --- actuators
-
-    def _actuators(self) -> None:
-        m, made = self.model, self.description
-        other, laws, dynamics, limited, asleep = [], [], [], [], []
-        for i in range(m.nu):
-            name = unique(self._name("ACTUATOR", i, "actuator"), made.actuators)
-            group = int(m.actuator_group[i])
-            if self._off("ACTUATION") or (int(m.opt.disableactuator) >> group) & 1:
-                asleep.append(name)
-                continue
-            column = self._column(i)
-            if column is None:
-                other.append(name)
-                continue
-            # the force of the actuator is the control here; laws that make a force from a signal
-            # are listed as left out
-            made.actuators[name] = column
-            gain = self.mj.mjtGain(m.actuator_gaintype[i]).name.removeprefix("mjGAIN_")
-            bias = self.mj.mjtBias(m.actuator_biastype[i]).name.removeprefix("mjBIAS_")
-            if (
-                gain != "FIXED"
-                or m.actuator_gainprm[i, 0] != 1.0
-                or (bias != "NONE" and np.any(m.actuator_biasprm[i]))
-            ):
-                laws.append(name)
-            if self.mj.mjtDyn(m.actuator_dyntype[i]).name != "mjDYN_NONE":
-                dynamics.append(name)
-            if m.actuator_forcelimited[i] or m.actuator_ctrllimited[i]:
-                limited.append(name)
-        made.leave_out("actuators that are switched off", asleep)
-        made.leave_out("actuators that pull at neither a joint nor a tendon of joints", other)
-        made.leave_out(
-            "control laws of actuators (gain and bias; a control here is the actuator's force)",
-            laws,
-        )
-        made.leave_out("internal dynamics of actuators", dynamics)
-        made.leave_out("ranges of actuators", limited)
-
-    def _column(self, i: int) -> dict[str, np.ndarray] | None:
-        m, (target, _), gear = self.model, self.model.actuator_trnid[i], self.model.actuator_gear[i]
-        kind = self.mj.mjtTrn(m.actuator_trntype[i]).name.removeprefix("mjTRN_")
-        if kind == "TENDON":
-            weights = self._fixed_tendon(target)
-            return (
-                None
-                if weights is None
-                else {j: np.array([w * gear[0]]) for j, w in weights.items()}
-            )
-        if kind not in ("JOINT", "JOINTINPARENT"):
-            return None
-        name, joint = self.joints[target], self._kind(target)
-        if joint in ("HINGE", "SLIDE"):
-            return {name: gear[:1].copy()}
-        if kind == "JOINTINPARENT":
-            return None  # its axes move against the velocities: no constant column
-        if joint == "BALL":
-            return {name: gear[:3].copy()}
-        return {
-            **{f"{name}.{c}": gear[k : k + 1].copy() for k, c in enumerate("xyz")},
-            name: gear[3:6].copy(),
-        }

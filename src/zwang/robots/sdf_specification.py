@@ -331,6 +331,9 @@ def _listed(
         if rule is not None and version > rule.until:
             rule = None
         if rule is not None and not rule.many and child.tag in seen:
+            if key.startswith("link/visual/"):  # a picture refuses no robot
+                yield PART, f"a second {key}", name
+                continue
             where = f"{path} {owner!r}" if owner else path
             raise ModelError(f"{shown}: {where} has two elements {child.tag}, expected one.")
         seen.add(child.tag)
