@@ -34,6 +34,10 @@ CHAINS = {
     "a slide along the hinges": ([*PLANE, prismatic(Z)], [0, 0, 0]),
     "slides": ([prismatic(X), prismatic(Y + Z), prismatic(Z)], [0, 0, 0]),
     "slides in a plane": ([prismatic(X), prismatic(X + Z)], [0, 0, 0]),
+    "hinges of one axis": ([revolute(Z), revolute(Z, [0, 0, 0.3])], [0, 0, 0]),
+    "a hinge and a slide along it": ([revolute(Z), prismatic(Z)], [0, 0, 0]),
+    "screws of one pitch": ([revolute(Z) + [0, 0, 0.1, 0, 0, 0]] * 2, [0, 0, 0]),
+    "screws of two pitches": ([revolute(Z) + [0, 0, 0.1, 0, 0, 0], revolute(Z)], [0, 0, 0]),
     "hinges through a point": (SPHERE, [0, 0, 0]),
     "a ball and hinges through it": ([ball(), *SPHERE[:2]], [0, 0, 0]),
 }
@@ -43,11 +47,16 @@ DROPPED = {
     "a slide along the hinges": dict(spherical=0, revolute=2, fixed=2, universal=0, cylindrical=2),
     "slides": dict(spherical=0, revolute=2, fixed=3, universal=1, cylindrical=2),
     "slides in a plane": dict(spherical=1, revolute=3, fixed=4, universal=2, cylindrical=3),
+    "hinges of one axis": dict(spherical=3, revolute=5, fixed=5, cylindrical=4),
+    "a hinge and a slide along it": dict(spherical=2, revolute=4, fixed=4, cylindrical=4),
+    "screws of one pitch": dict(spherical=2, revolute=4, fixed=5, cylindrical=4),
+    "screws of two pitches": dict(spherical=2, revolute=4, fixed=4, cylindrical=4),
     "hinges through a point": dict(spherical=1, revolute=3, fixed=3),
     "a ball and hinges through it": dict(spherical=1, revolute=3, fixed=3),
 }
 """Rows that say nothing, by hand: of five rows of a hinge in a plane those across it and of its
-axis; of a ball in a sphere the one along the radius."""
+axis; of a ball in a sphere the one along the radius. The rows that a screw meets with both its turn
+and its advance are one."""
 
 
 def chain_of(group: str, kind: str, orientation: Rotation, off: float) -> ClosedChain:
@@ -110,6 +119,16 @@ def test_axes_that_are_off_by_more_keep_their_rows_and_are_told(kind):
             allowing = float(sentence.rpartition("= ")[2])
             assert decided([chain], allowing).found["C"].dropped
             assert not decided([chain], 0.0).keep and not decided([chain], 0.0).locked
+
+
+def test_an_eccentric_is_no_axis_that_was_drawn_badly():
+    """A hinge that is 2e-3 of the loop's size away from another one is meant to be there."""
+    for off, said in ((1e-6, False), (1e-4, True), (4e-3, False)):
+        chain = chain_of("hinges of one axis", "revolute", TURNS[0], 0.0)
+        chain.twists["1"][:3] = np.cross(chain.first[:3, 3] + [off, 0, 0], Z)
+        found = decided([chain], PARALLEL)
+        assert bool(found.locked) == said
+        assert ("C" in found.found and found.found["C"].dropped == 5) == (off < PARALLEL)
 
 
 def test_an_offset_across_the_plane_is_no_redundancy():

@@ -177,10 +177,9 @@ class CompiledMechanism:
     @cached_property
     def loops(self) -> LoopDecisions:
         """What is kept of the rows of joints that close loops."""
-        if self.declared.d == 2:
-            return LoopDecisions()
-        tree = self.spanning
-        chains = [tree.closed_chain(n) for n in tree.ends if n not in tree.carrying]
+        tree, options = self.spanning, self.joints.options_of
+        closing = [n for n in tree.ends if n not in tree.carrying]
+        chains = [tree.closed_chain(n, options(n, self.derived.declared)) for n in closing]
         found = decided(chains, self.declared.parallel)
         # in maximal coordinates rows that are met exactly stay: joints share what they transmit
         return found if self.tree is not None else found.inexact

@@ -176,6 +176,16 @@ class JointConstraints:
             [xp.atleast_1d(xp.asarray(values[x.name], float)) for x in kind.numbers]
         )
 
+    def options_of(self, name: str, p: dict) -> dict[str, Any]:
+        """The options of a joint as its equations take them."""
+        kind = self.kind(name)
+        return _options(kind, self._named(kind).index(name), self._formulas(name), p)
+
+    def _formulas(self, name: str) -> dict[str, Expression]:
+        """Options of a joint that are formulas."""
+        joint = self.joints[name]
+        return {x.name: Expression(str(getattr(joint, x.name))) for x in self.kind(name).formulas}
+
     # --- constraints
 
     def constraints(
@@ -195,7 +205,9 @@ class JointConstraints:
         for kind in JOINT_KINDS.values():
             names = [name for name in self._named(kind) if name not in without]
             if kind.formulas:
-                found += [x for name in names for x in self._with_formula(name, kind, rate)]
+                projected = any(n in keep for n in names)
+                for i, name in enumerate(names):
+                    found += self._with_formula(name, kind, rate, i if projected else None)
                 continue
             many = [name for name in names if not self._counts_turns(name)]
             if many:
@@ -288,27 +300,28 @@ class JointConstraints:
             found.append(Nonholonomic(psi, name=rates, parts=labels, unit=SLIDING))
         return found
 
-    def _with_formula(self, name: str, kind: JointKind, rate: Callable) -> list[AbstractConstraint]:
+    def _with_formula(
+        self, name: str, kind: JointKind, rate: Callable, projector: int | None
+    ) -> list[AbstractConstraint]:
         equations, found = self._equations(kind), []
         residual, slip = equations.position, equations.velocity
         poses = [self._poses([name], i) for i in range(len(self.ends[name]))]
         index = self._named(kind).index(name)
         coordinates = [self.coordinate(x) for x in self.coupled(name)] if kind.couples else None
         # two formulas are two functions, which cannot share one vmap
-        formulas = {
-            x.name: Expression(str(getattr(self.joints[name], x.name))) for x in kind.formulas
-        }
+        formulas = self._formulas(name)
 
         def options(p):
-            numbers = p["sizes"][kind.name][index] if kind.numbers else ()
-            given = {x: _function(formula, p) for x, formula in formulas.items()}
-            return {**kind.named(numbers), **given}
+            return _options(kind, index, formulas, p)
 
         def phi(q, t, p):
             assert residual is not None
             if coordinates is not None:
                 return residual(*(x(q, p) for x in coordinates), options(p))
-            return residual(*(_first(x(q, p)) for x in poses), options(p))
+            rows = residual(*(_first(x(q, p)) for x in poses), options(p))
+            if projector is None:
+                return rows
+            return projected_rows(p["keep"][kind.name][projector, None], rows).ravel()
 
         def psi(q, v, t, p):
             assert slip is not None
@@ -326,6 +339,13 @@ class JointConstraints:
 
 def _first(poses: RelativePose) -> RelativePose:
     return jax.tree.map(lambda x: x[0], poses)
+
+
+def _options(kind: JointKind, index: int, formulas: Mapping[str, Expression], p: dict) -> dict:
+    """The options of the joint with an index among those of its kind, by name."""
+    numbers = p["sizes"][kind.name][index] if kind.numbers else ()
+    given = {x: _function(formula, p) for x, formula in formulas.items()}
+    return {**kind.named(numbers), **given}
 
 
 def _function(formula: Expression, p: dict) -> Callable:

@@ -222,8 +222,10 @@ class SpanningTree:
             )
         return made
 
-    def closed_chain(self, name: str) -> ClosedChain:
-        """A joint that carries no body, with the joints between its two bodies."""
+    def closed_chain(self, name: str, options: Mapping[str, Any]) -> ClosedChain:
+        """A joint that carries no body, with the joints between its two bodies; `options` are those
+        of the joint.
+        """
         parent = {by.body: by.parent for by in self.carriers}
         branch = dict(zip(parent, self.branches, strict=True))
 
@@ -244,6 +246,8 @@ class SpanningTree:
             first,
             second,
             np.array([b.center for b in carried]).reshape(-1, 3),
+            options,
+            self.geometry.d,
         )
 
     def _carried(self, by: Carrier, home: dict, points: list) -> tuple[Any, dict[str, Any]]:
