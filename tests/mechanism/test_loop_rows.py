@@ -3,7 +3,9 @@ and by more, in any orientation, for every group of motions and every joint that
 """
 
 import dataclasses
+from contextlib import nullcontext as _nothing
 
+import jax
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -239,3 +241,47 @@ def test_a_mechanism_that_its_axes_lock_warns(coordinates):
 
 def test_every_kind_that_closes_a_loop_is_one_that_there_is():
     assert {kind for _, kind, _ in CASES} <= set(KINDS)
+
+
+def tilted(tilt: float, coordinates: str) -> Mechanism:
+    """The four-bar on the ground, whose last hinge is a formula of a parameter."""
+    made = four_bar(0.0, coordinates, parameters={"tilt": tilt})
+    base = made.bodies["base"]
+    axis = (FromFormula(tilt, Expression("tilt")), 0.0, 1.0)
+    points = {**base.points, "d": Point(at=(2, 0, 0), axis=axis)}
+    bodies = {**made.bodies, "base": dataclasses.replace(base, points=points)}
+    return dataclasses.replace(made, bodies=bodies)
+
+
+@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+def test_kept_rows_follow_parameters_that_tilt_axes(coordinates):
+    made, given = tilted(0.0, coordinates), lambda x: {"parameters": {"tilt": x}}
+    for tilt, dropped in ((1e-7, 1), (1e-5, 1), (1e-4, 0)):
+        expected = tilted(tilt, coordinates)
+        found = made.with_params(given(tilt)).compiled.loops.found
+        assert (found["C"].dropped if "C" in found else 0) == dropped
+        with pytest.warns(UserWarning, match="axes off by") if not dropped else _nothing():
+            keep = made.model.parameters(given(tilt))["keep"]
+        own = expected.params.get("keep", {"spherical": np.eye(3)[None]})
+        np.testing.assert_allclose(keep["spherical"], own["spherical"], atol=1e-12)
+
+
+@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+def test_a_traced_parameter_that_tilts_axes_is_no_motion(coordinates):
+    made = tilted(0.0, coordinates)
+    start = made.start_state
+
+    @jax.jit
+    def rows(tilt):
+        p = made.model.parameters({"parameters": {"tilt": tilt}})
+        return made.model.constraints.position_residual(start.q, 0.0, p)
+
+    assert np.all(np.isfinite(rows(0.0))) and np.all(np.isfinite(rows(1e-6)))
+    assert not np.all(np.isfinite(rows(1e-3)))
+
+
+def test_a_parameter_that_makes_axes_parallel_is_refused():
+    """The model was made with all rows of a loop that needs them."""
+    made = tilted(0.1, "joint")
+    with pytest.raises(zw.ModelError, match=r"axes of loop C come within .*read\(file, name=\.\.\."):
+        made.model.parameters({"parameters": {"tilt": 0.0}})

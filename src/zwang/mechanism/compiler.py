@@ -25,7 +25,7 @@ from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.state import State
 from zwang.equations.system import System
 from zwang.mechanism.actuation import servo
-from zwang.mechanism.derived_numbers import DerivedNumbers
+from zwang.mechanism.derived_numbers import DerivedNumbers, formulas
 from zwang.mechanism.forces import Forces
 from zwang.mechanism.geometry import Geometry, geometry_of
 from zwang.mechanism.joint_constraints import JointConstraints
@@ -177,12 +177,22 @@ class CompiledMechanism:
     @cached_property
     def loops(self) -> LoopDecisions:
         """What is kept of the rows of joints that close loops."""
-        tree, options = self.spanning, self.joints.options_of
-        closing = [n for n in tree.ends if n not in tree.carrying]
-        chains = [tree.closed_chain(n, options(n, self.derived.declared)) for n in closing]
+        return self.decided_loops(self.geometry, self.derived.declared)
+
+    def decided_loops(self, geometry: Geometry, p: dict) -> LoopDecisions:
+        """Likewise with other places and axes of points, and other options of joints."""
+        chains = self.spanning.closed_chains(geometry, lambda n: self.joints.options_of(n, p))
         found = decided(chains, self.declared.parallel)
+        if self.tree is not None:
+            return found
         # in maximal coordinates rows that are met exactly stay: joints share what they transmit
-        return found if self.tree is not None else found.inexact
+        parts = self.declared.bodies, self.declared.ground
+        tilts = any({"axis", "x", "angle"} & {*where} for where in formulas(parts))
+        return found.whole if tilts else found.inexact
+
+    def kept_rows(self, loops: LoopDecisions) -> dict[str, np.ndarray]:
+        """Projectors onto what is kept, by kind of joint, for those of which any has one."""
+        return self.joints.kept_rows(loops.keep, self._carrying)
 
     # --- forces
 
@@ -253,7 +263,7 @@ class CompiledMechanism:
         """Parameters of the model's functions: masses, places of points, options of joints,
         springs, parameters of formulas, and what is kept of the rows of loops.
         """
-        keep = self.joints.kept_rows(self.loops.keep, self._carrying)
+        keep = self.kept_rows(self.loops)
         kept = {"keep": keep} if keep else {}
         return {**kept, **self.bodies.params, **self.derived.declared}
 

@@ -70,12 +70,15 @@ class LoopRows:
         off: the largest angle by which an axis misses what makes them so [rad, or of the loop's
             size].
         joint: the joint that is off most.
+        by_places: whether places of axes make it so, as where they meet in a point, beside their
+            directions.
     """
 
     keep: np.ndarray
     dropped: int
     off: float
     joint: str
+    by_places: bool = False
 
     @property
     def exact(self) -> bool:
@@ -129,10 +132,13 @@ class _Scaled:
 
 @dataclasses.dataclass(frozen=True)
 class _Group:
-    """A group of motions by its twists, shape (k, 6), and how far each twist of a chain is off."""
+    """A group of motions by its twists, shape (k, 6), and how far each twist of a chain is off;
+    `at_one_place` where all turns of it are about one axis or point.
+    """
 
     basis: np.ndarray
     off: np.ndarray
+    at_one_place: bool = False
 
 
 def loop_rows(loop: ClosedChain, within: float = PARALLEL) -> LoopRows | None:
@@ -151,7 +157,7 @@ def loop_rows(loop: ClosedChain, within: float = PARALLEL) -> LoopRows | None:
     names = [name for name, twist in loop.twists.items() for _ in np.atleast_2d(twist)]
     scaled = _scaled(loop)
     group = _group(scaled.twists, within)
-    if group is None:
+    if group is None or len(group.basis) == 3 * (loop.d - 1):  # rows are independent in all motions
         return None
     with on_host():
         closed = [*_closed(loop, scaled, group.basis, within)]
@@ -167,7 +173,8 @@ def loop_rows(loop: ClosedChain, within: float = PARALLEL) -> LoopRows | None:
     # the closing joint's own axes and places beside the group
     own = np.max(np.abs(gaps))
     joint = names[worst] if off >= own else loop.name
-    return LoopRows(np.eye(len(U)) - U @ U.T, U.shape[1], float(max(off, own)), joint)
+    keep, dropped = np.eye(len(U)) - U @ U.T, U.shape[1]
+    return LoopRows(keep, dropped, float(max(off, own)), joint, group.at_one_place)
 
 
 def _scaled(loop: ClosedChain) -> _Scaled:
@@ -199,7 +206,7 @@ def _group(twists: np.ndarray, within: float) -> _Group | None:
     advance = np.abs(np.where(turns, np.sum(v * w, axis=1), v @ along))
     if np.max(tilt) <= within:
         if (one := _about_one_axis(v, w, along, min(within, COAXIAL))) is not None:
-            return _Group(one.basis, np.maximum(tilt, one.off))
+            return dataclasses.replace(one, off=np.maximum(tilt, one.off))
         plane = np.linalg.svd(along[None])[2][1:]
         flat = np.max(advance) <= within
         ways = plane if flat else np.vstack([plane, along])
@@ -216,7 +223,8 @@ def _group(twists: np.ndarray, within: float) -> _Group | None:
     off = np.linalg.norm(np.einsum("nij,nj->ni", flat_to, point[0] - feet), axis=1)
     if np.max(off) > within:
         return None
-    return _Group(np.hstack([-np.cross(np.eye(3), point[0]), np.eye(3)]), np.maximum(off, advance))
+    basis = np.hstack([-np.cross(np.eye(3), point[0]), np.eye(3)])
+    return _Group(basis, np.maximum(off, advance), at_one_place=True)
 
 
 def _about_one_axis(v: np.ndarray, w: np.ndarray, along: np.ndarray, within: float):
@@ -234,8 +242,9 @@ def _about_one_axis(v: np.ndarray, w: np.ndarray, along: np.ndarray, within: flo
     turn = np.hstack([np.cross(foot, along) + mean * along, along])
     if np.all(turns) and np.max(np.abs(pitch - mean)) <= within:
         off[turns] = np.maximum(off[turns], np.abs(pitch - mean))
-        return _Group(turn[None], off)
-    return _Group(np.vstack([turn, np.hstack([along, np.zeros(3)])]), off)
+        return _Group(turn[None], off, at_one_place=True)
+    basis = np.vstack([turn, np.hstack([along, np.zeros(3)])])
+    return _Group(basis, off, at_one_place=True)
 
 
 def _rows(loop: ClosedChain, scaled: _Scaled) -> Callable[[Any], np.ndarray]:
@@ -349,6 +358,13 @@ class LoopDecisions:
     def inexact(self) -> LoopDecisions:
         """Those whose axes are off by more than round-off."""
         found = {name: x for name, x in self.found.items() if not x.exact}
+        return dataclasses.replace(self, found=found)
+
+    @property
+    def whole(self) -> LoopDecisions:
+        """Likewise, where loops with exact axes keep all their rows, and other axes may follow."""
+        whole = lambda x: dataclasses.replace(x, keep=np.eye(len(x.keep)), dropped=0)
+        found = {name: whole(x) if x.exact else x for name, x in self.found.items()}
         return dataclasses.replace(self, found=found)
 
     @property

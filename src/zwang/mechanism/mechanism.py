@@ -266,7 +266,10 @@ class Mechanism:
         found = model.parameters()
         with on_host():
             geometry = compiled.derived.geometry(found["parameters"])
-        vars(compiled).update(params=found, model=model, geometry=geometry)
+            placed = {x: np.asarray(found[x]) for x in ("offset", "orientation")}
+            geometry = dataclasses.replace(geometry, **placed)
+        loops = compiled.decided_loops(geometry, found)
+        vars(compiled).update(params=found, model=model, geometry=geometry, loops=loops)
         other = copy.copy(self)
         vars(other).pop("maximal", None)
         vars(other)["compiled"] = compiled
