@@ -15,6 +15,7 @@
 | `relative_pose.py` | points with axes, and the pose of one relative to another |
 | `joint_constraints.py` | joints as constraints |
 | `prescribed_motion.py` | drives, and other coordinates that follow a formula |
+| `laws.py` | relations between coordinates of several joints |
 | `tree.py` | joint coordinates: a tree of bodies, and the joints that close loops |
 | `forces.py` | springs, dampers, bushings, forces |
 | `actuation.py` | actuators and servo constraints |
@@ -43,6 +44,7 @@ from zwang.mechanism.schema import Bushing as Bushing
 from zwang.mechanism.schema import Drive as Drive
 from zwang.mechanism.schema import Force as Force
 from zwang.mechanism.schema import Joint as Joint
+from zwang.mechanism.schema import Law as Law
 from zwang.mechanism.schema import Link as Link
 from zwang.mechanism.schema import Look as Look
 from zwang.mechanism.schema import Point as Point

@@ -84,19 +84,13 @@ def servo(
 
 def _actuated(name: str, actuator: Actuator, joints: JointConstraints) -> Ends:
     where = ("actuators", name)
-    if (actuator.between is None) == (actuator.joint is None):
-        raise PartError(where, "expected either between or joint.")
     if not actuator.lower < actuator.upper:
         raise PartError(
             where,
             f"lower is {actuator.lower:g} and upper {actuator.upper:g}, "
             "expected lower below upper.",
         )
-    if actuator.joint is not None:
-        return joints.of(actuator.joint, actuator.coordinate, where)
-    ends = ends_between(actuator.between, joints.geometry, where)
-    coordinate = coordinate_named(actuator.coordinate or "distance", (*where, "coordinate"), name)
-    return Ends(ends.a, ends.b, coordinate)
+    return joints.acted_on(actuator, where)
 
 
 def _constraint(

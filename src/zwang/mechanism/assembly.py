@@ -188,7 +188,7 @@ def _refuse_dead_point(mechanism: Mechanism, state: State) -> None:
     joints, params = mechanism.compiled.joints, mechanism.params
     asked: dict[tuple[str, str], tuple[float, bool]] = {}
     for name, drive in mechanism.drives.items():
-        at = joints.of(drive.joint, drive.coordinate, ("drives", name))
+        at = joints.acted_on(drive, ("drives", name))
         rate = driven(drive, joints, params)["rate"]
         asked["drives", name] = rate, at.coordinate.angular
     for name, ends in start_ends(mechanism).items():
@@ -275,7 +275,7 @@ def _refuse_contradiction(mechanism: Mechanism, ends: dict[str, Ends]) -> None:
     """
     joints, params = mechanism.compiled.joints, mechanism.params
     for drive_name, drive in mechanism.drives.items():
-        at = joints.of(drive.joint, drive.coordinate, ("drives", drive_name))
+        at = joints.acted_on(drive, ("drives", drive_name))
         found = None
         for name, begin in mechanism.start.items():
             if (ends[name].a, ends[name].b, ends[name].coordinate.name) != (

@@ -29,6 +29,7 @@ from zwang.mechanism.derived_numbers import DerivedNumbers, formulas
 from zwang.mechanism.forces import Forces
 from zwang.mechanism.geometry import Geometry, geometry_of
 from zwang.mechanism.joint_constraints import JointConstraints
+from zwang.mechanism.laws import ResolvedLaw, resolved_law
 from zwang.mechanism.loop_rows import LoopDecisions, decided
 from zwang.mechanism.prescribed_motion import drive_constraint, still_drive
 from zwang.mechanism.tree import SpanningTree
@@ -98,7 +99,7 @@ class CompiledMechanism:
         """
         for name, drive in self.declared.drives.items():
             drive_constraint(name, drive, self.joints, self.rate)
-        _ = self.joints, self.forces, self.servo
+        _ = self.joints, self.forces, self.laws, self.servo
 
     @cached_property
     def geometry(self) -> Geometry:
@@ -119,7 +120,7 @@ class CompiledMechanism:
     @cached_property
     def counting(self) -> CountingSystem | None:
         """The bodies with angles whose turns are counted, or None."""
-        _ = self.forces, self.servo  # they say which
+        _ = self.forces, self.laws, self.servo  # they say which
         added = list(self.joints.turns.added.values())
         if not added:
             return None
@@ -210,10 +211,15 @@ class CompiledMechanism:
         return (0.0,) * (d - 1) + (-9.81,) if given is None else given
 
     @cached_property
+    def laws(self) -> list[ResolvedLaw]:
+        """Laws between joints, checked."""
+        return [resolved_law(name, law, self.joints) for name, law in self.declared.laws.items()]
+
+    @cached_property
     def servo(self) -> Servo | None:
         """The servo constraints and their actuators, or None."""
         made = self.declared
-        names = (*made.joints, *made.drives)
+        names = (*made.joints, *made.laws, *made.drives)
         return servo(made.servo, made.actuators, self.joints, names, self.rate, self._velocities)
 
     # --- the model
@@ -241,7 +247,7 @@ class CompiledMechanism:
 
     @property
     def _counts(self) -> bool:
-        _ = self.forces, self.servo
+        _ = self.forces, self.laws, self.servo
         return bool(self.joints.turns.added)
 
     @cached_property
@@ -274,14 +280,15 @@ class CompiledMechanism:
 
     @cached_property
     def constraints(self) -> tuple[AbstractConstraint, ...]:
-        """Joints of a kind under one function, then drives."""
+        """Joints of a kind under one function, then laws, then drives."""
         _ = self._counts  # coordinates are asked for below
         drives = [
             drive_constraint(name, drive, self.joints, self.rate)
             for name, drive in self.declared.drives.items()
         ]
         found = self.joints.constraints(self.rate, self._carrying, self.loops.keep)
-        return (*found, *drives)
+        laws = [law.constraint(self.joints) for law in self.laws]
+        return (*found, *laws, *drives)
 
     @property
     def _carrying(self) -> set[str]:
@@ -302,12 +309,13 @@ class CompiledMechanism:
     @cached_property
     def still(self) -> Model:
         """The mechanism with its drives as they stand at t = 0: what a position has to fulfil."""
-        drives = self.declared.drives
-        if not drives:
+        drives, laws = self.declared.drives, self.laws
+        if not drives and not laws:
             return self.model
         stands = [still_drive(name, drive, self.joints) for name, drive in drives.items()]
-        joints = self.constraints[: len(self.constraints) - len(drives)]
-        return self._model([*joints, *(x for x in stands if x is not None)])
+        joints = self.constraints[: len(self.constraints) - len(drives) - len(laws)]
+        stand = [law.constraint(self.joints, time=0.0) for law in laws]
+        return self._model([*joints, *stand, *(x for x in stands if x is not None)])
 
     def model_with(
         self, further: tuple[AbstractConstraint, ...], control: Servo | None = None

@@ -41,7 +41,7 @@ class Forces:
         self._springs: dict[str, list[Ends]] = {}
         self._rows: dict[str, tuple[str, int]] = {}
         for name, spring in springs.items():
-            self._add(name, _spring_ends(("springs", name), spring, joints))
+            self._add(name, joints.acted_on(spring, ("springs", name)))
         for name, bushing in bushings.items():
             where, size = ("bushings", name), 3 * (d - 1)
             damping = (0.0,) * size if bushing.damping is None else bushing.damping
@@ -164,18 +164,6 @@ def _spring_law(coordinate: str, row: int) -> Callable:
         return -k * (x - rest) - d * xdot
 
     return law
-
-
-def _spring_ends(where, spring: Spring, joints: JointConstraints) -> Ends:
-    if (spring.between is None) == (spring.joint is None):
-        raise PartError(where, "expected either between or joint.")
-    if spring.joint is not None:
-        return joints.of(spring.joint, spring.coordinate, where)
-    ends = ends_between(spring.between, joints.geometry, where)
-    coordinate = coordinate_named(
-        spring.coordinate or "distance", (*where, "coordinate"), where[-1]
-    )
-    return Ends(ends.a, ends.b, coordinate)
 
 
 def _resolved(name: str, force: Force, joints: JointConstraints) -> tuple[Ends, Callable]:

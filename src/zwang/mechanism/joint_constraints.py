@@ -18,6 +18,7 @@ from zwang.mechanism.joint_kind import JointEquations, JointKind
 from zwang.mechanism.loop_rows import projected_rows, projectors
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import (
+    DISTANCE,
     SLIDE,
     Frames,
     RelativePose,
@@ -26,8 +27,14 @@ from zwang.mechanism.relative_pose import (
     relative_poses,
     value_and_rate,
 )
-from zwang.mechanism.resolution import Ends, coordinate_named, require_joint, resolve_joints
-from zwang.mechanism.schema import Joint
+from zwang.mechanism.resolution import (
+    Ends,
+    coordinate_named,
+    ends_between,
+    require_joint,
+    resolve_joints,
+)
+from zwang.mechanism.schema import Actuator, Drive, Joint, Spring
 from zwang.mechanism.turns import Turns
 
 SLIDING = ("m/s",)
@@ -116,6 +123,30 @@ class JointConstraints:
             own = [x.coordinate for x in equations.freedoms] if equations else []
             found = coordinate_named(coordinate, (*where, "coordinate"), name, own)
         return dataclasses.replace(self.ends[name][0], coordinate=found)
+
+    def named(self, name: str, where) -> Ends:
+        """The points of a joint with its own coordinate, or with that of "joint.coordinate".
+
+        Raises:
+            PartError: if there is no such joint or coordinate.
+        """
+        joint, _, coordinate = (name, "", "") if name in self.joints else name.rpartition(".")
+        return self.of(joint or name, coordinate or None, where)
+
+    def acted_on(self, part: Actuator | Drive | Spring, where) -> Ends:
+        """The points and the coordinate of a part that acts on a joint or between two points, where
+        the coordinate is their distance unless it is named.
+
+        Raises:
+            PartError: if neither or both are given, or there is no such joint, point or coordinate.
+        """
+        if (part.between is None) == (part.joint is None):
+            raise PartError(where, "expected either between or joint.")
+        if part.joint is not None:
+            return self.of(part.joint, part.coordinate, where)
+        ends = ends_between(part.between, self.geometry, where)
+        chosen = part.coordinate or DISTANCE.name
+        return Ends(ends.a, ends.b, coordinate_named(chosen, (*where, "coordinate"), where[-1]))
 
     def coordinate(self, ends: Ends) -> Callable:
         """`(q, p)` → the coordinate of one pair of points."""

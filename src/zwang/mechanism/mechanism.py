@@ -34,6 +34,7 @@ from zwang.mechanism.schema import (
     Drive,
     Force,
     Joint,
+    Law,
     Link,
     Look,
     Point,
@@ -78,6 +79,7 @@ PARTS: dict[str, type] = {
     "bodies": Link,
     "joints": Joint,
     "drives": Drive,
+    "laws": Law,
     "springs": Spring,
     "bushings": Bushing,
     "forces": Force,
@@ -101,6 +103,7 @@ class Mechanism:
         bodies: by name.
         joints: by name, of the kinds in `zwang.mechanism.KINDS`.
         drives, springs, bushings, forces: by name.
+        laws: relations between coordinates of several joints, by name.
         servo: servo constraints, by name, which the actuators enforce; passive joints react to
             them.
         actuators: by name.
@@ -130,6 +133,7 @@ class Mechanism:
     bodies: dict[str, Link]
     joints: dict[str, Joint] = dataclasses.field(default_factory=dict)
     drives: dict[str, Drive] = dataclasses.field(default_factory=dict)
+    laws: dict[str, Law] = dataclasses.field(default_factory=dict)
     springs: dict[str, Spring] = dataclasses.field(default_factory=dict)
     bushings: dict[str, Bushing] = dataclasses.field(default_factory=dict)
     forces: dict[str, Force] = dataclasses.field(default_factory=dict)
@@ -156,10 +160,12 @@ class Mechanism:
             raise PartError(("bodies",), "there are no bodies.")
         if self.gravity is not None and len(self.gravity) != self.d:
             raise PartError(("gravity",), f"has {len(self.gravity)} numbers, expected {self.d}.")
-        rows = [*self.joints, *self.drives]
+        rows = [*self.joints, *self.laws, *self.drives]
         if repeated := {name for name in rows if rows.count(name) > 1}:
+            table = "drives" if min(repeated) in self.drives else "laws"
+            other = "law" if min(repeated) not in self.joints else "joint"
             raise PartError(
-                ("drives", min(repeated)), "has the name of a joint; give each its own."
+                (table, min(repeated)), f"has the name of a {other}; give each its own."
             )
         for field, least in (("duration", 0.0), ("rtol", 0.0), ("samples", 1)):
             if not least < (value := getattr(self.run, field)) < np.inf:
@@ -331,8 +337,9 @@ class Mechanism:
         Raises:
             PartError: if there is no such joint or drive.
         """
-        joint = self.drives[name].joint if name in self.drives else name
-        if joint not in self.joints:
+        if name in self.drives:
+            return self.compiled.joints.acted_on(self.drives[name], ("drives", name))
+        if name not in self.joints:
             known = [*self.joints, *self.drives]
             raise PartError((), f"there is no joint {name!r}{did_you_mean(name, known)}")
-        return self.compiled.joints.ends[joint][0]
+        return self.compiled.joints.ends[name][0]

@@ -58,7 +58,7 @@ def drive_constraint(
         PartError: for a drive that makes no sense.
     """
     where = ("drives", name)
-    ends = joints.of(drive.joint, drive.coordinate, where)
+    ends = joints.acted_on(drive, where)
     which, asked = _asked(drive, joints, where)
     return following(name, joints, ends, asked, rate if which == "rate" else None)
 
@@ -73,7 +73,7 @@ def still_drive(
     which, asked = _asked(drive, joints, where)
     if which == "rate":
         return None
-    ends = joints.of(drive.joint, drive.coordinate, where)
+    ends = joints.acted_on(drive, where)
     return following(name, joints, ends, lambda t, p: asked(jnp.asarray(time), p), None)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from zwang.errors import ModelError
 from zwang.mechanism.expression import Expression
-from zwang.mechanism.field_types import PartError
+from zwang.mechanism.field_types import OVER_TIME, PartError
 from zwang.mechanism.geometry import Geometry
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import ALL, ANGLE, DISTANCE, SLIDE, PoseCoordinate
@@ -135,6 +135,9 @@ def _check(name: str, joint: Joint, d: int, parameters: tuple[str, ...]) -> None
         here, value = (*where, option.name), getattr(joint, option.name)
         if option.kind == "formula":
             checked_formula(value, (*option.variables[:d], *parameters), here)
+        elif isinstance(value, str):
+            why = f"is the text {value!r}, expected a number; {OVER_TIME}."
+            raise PartError(here, why)
         elif value is not None and (refusal := option.check(value, d)) is not None:
             raise PartError(here, refusal)
 
