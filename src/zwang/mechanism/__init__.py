@@ -15,6 +15,7 @@
 | `relative_pose.py` | points with axes, and the pose of one relative to another |
 | `joint_constraints.py` | joints as constraints |
 | `prescribed_motion.py` | drives, and other coordinates that follow a formula |
+| `point_masses.py` | bodies in space whose attitude nothing sees |
 | `laws.py` | relations between coordinates of several joints |
 | `tree.py` | joint coordinates: a tree of bodies, and the joints that close loops |
 | `forces.py` | springs, dampers, bushings, forces |

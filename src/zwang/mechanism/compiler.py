@@ -31,6 +31,7 @@ from zwang.mechanism.geometry import Geometry, geometry_of
 from zwang.mechanism.joint_constraints import JointConstraints
 from zwang.mechanism.laws import ResolvedLaw, resolved_law
 from zwang.mechanism.loop_rows import LoopDecisions, decided
+from zwang.mechanism.point_masses import point_masses
 from zwang.mechanism.prescribed_motion import drive_constraint, still_drive
 from zwang.mechanism.tree import SpanningTree
 from zwang.mechanism.turns import CountingSystem
@@ -105,7 +106,13 @@ class CompiledMechanism:
     def geometry(self) -> Geometry:
         """Bodies and points at the rough start."""
         with on_host():
-            return geometry_of(self.declared.bodies, self.declared.ground, self.declared.d)
+            made = self.declared
+            return geometry_of(made.bodies, made.ground, made.d, self.point_masses)
+
+    @cached_property
+    def point_masses(self) -> frozenset[str]:
+        """Bodies in space that are points with a mass."""
+        return point_masses(self.declared)
 
     @cached_property
     def joints(self) -> JointConstraints:

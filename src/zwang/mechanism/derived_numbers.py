@@ -97,7 +97,7 @@ class DerivedNumbers(AbstractParameterLayout):
     def geometry(self, values: Mapping[str, Any]) -> Geometry:
         """Bodies and points at other parameters."""
         bodies, ground = (with_values(x, values) for x in (self._bodies, self._ground))
-        return geometry_of(bodies, ground, self._d)
+        return geometry_of(bodies, ground, self._d, self._compiled.point_masses)
 
     def packed(self, p):
         """The parameters, and what follows from them."""
