@@ -65,7 +65,9 @@ def test_the_start_in_space_is_one_in_all_units_of_length():
     def made(unit):
         tensor = (50.0, 60.0, 70.0, 1.0, 2.0, 3.0)
         at = {"a": (-0.5 * unit, 0, 0), "b": (0.5 * unit, 0, 0)}
-        links = {x: Link(1.0, tensor, points=at, at=(0, 0.1 * unit, 0)) for x in ("first", "second")}
+        links = {
+            x: Link(1.0, tensor, points=at, at=(0, 0.1 * unit, 0)) for x in ("first", "second")
+        }
         joints = {
             "A": Joint("spherical", ("ground", "first.a")),
             "B": Joint("spherical", ("first.b", "second.a")),

@@ -163,7 +163,10 @@ c = [2, 0]
 A = { kind = "revolute", between = ["ground", "rod.start"] }
 """
 WRONG = {
-    "unknown joint": ('[laws]\nx = { of = { a = "AA" }, equation = "a" }', "no joint 'AA'; did you"),
+    "unknown joint": (
+        '[laws]\nx = { of = { a = "AA" }, equation = "a" }',
+        "no joint 'AA'; did you",
+    ),
     "unknown point": (
         '[laws]\nx = { of = { a = ["ground.d", "rod"] }, equation = "a" }',
         "no point 'ground.d'",
@@ -193,5 +196,9 @@ def test_a_law_that_makes_no_sense_is_refused_in_one_sentence(text, said, tmp_pa
 
 
 def test_a_rod_with_a_text_for_its_length_is_refused():
-    with pytest.raises(PartError, match=r"joints.A.length: is the text '0.5\+t', expected a number"):
-        Mechanism({"b": Link(length=1.0)}, {"A": Joint("rod", ("ground", "b.start"), length="0.5+t")})
+    with pytest.raises(
+        PartError, match=r"joints.A.length: is the text '0.5\+t', expected a number"
+    ):
+        Mechanism(
+            {"b": Link(length=1.0)}, {"A": Joint("rod", ("ground", "b.start"), length="0.5+t")}
+        )

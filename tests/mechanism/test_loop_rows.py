@@ -283,5 +283,7 @@ def test_a_traced_parameter_that_tilts_axes_is_no_motion(coordinates):
 def test_a_parameter_that_makes_axes_parallel_is_refused():
     """The model was made with all rows of a loop that needs them."""
     made = tilted(0.1, "joint")
-    with pytest.raises(zw.ModelError, match=r"axes of loop C come within .*read\(file, name=\.\.\."):
+    with pytest.raises(
+        zw.ModelError, match=r"axes of loop C come within .*read\(file, name=\.\.\."
+    ):
         made.model.parameters({"parameters": {"tilt": 0.0}})

@@ -16,6 +16,7 @@
 | `joint_constraints.py` | joints as constraints |
 | `prescribed_motion.py` | drives, and other coordinates that follow a formula |
 | `point_masses.py` | bodies in space whose attitude nothing sees |
+| `tables.py` | tables of numbers as functions in formulas |
 | `laws.py` | relations between coordinates of several joints |
 | `tree.py` | joint coordinates: a tree of bodies, and the joints that close loops |
 | `forces.py` | springs, dampers, bushings, forces |
@@ -52,6 +53,7 @@ from zwang.mechanism.schema import Point as Point
 from zwang.mechanism.schema import ServoConstraint as ServoConstraint
 from zwang.mechanism.schema import Settings as Settings
 from zwang.mechanism.schema import Spring as Spring
+from zwang.mechanism.schema import Table as Table
 from zwang.mechanism.toml import read as read
 
 KINDS = KINDS

@@ -17,7 +17,7 @@ from zwang.mechanism.geometry import GROUND
 from zwang.mechanism.joint_constraints import JointConstraints
 from zwang.mechanism.prescribed_motion import following
 from zwang.mechanism.relative_pose import DISPLACEMENT, value_and_rate
-from zwang.mechanism.resolution import Ends, checked_formula, coordinate_named, ends_between
+from zwang.mechanism.resolution import Ends, coordinate_named, ends_between
 from zwang.mechanism.schema import Actuator, ServoConstraint
 from zwang.servo import Limits, Servo
 
@@ -128,7 +128,7 @@ def _constraint(
     formulas = given if isinstance(given, tuple) else (given,)
     if len(formulas) != (expected := geometry.d if place else 1):
         raise PartError((*where, which), f"has {len(formulas)} formulas, expected {expected}.")
-    laws = [checked_formula(x, ("t", *joints.parameters), (*where, which)) for x in formulas]
+    laws = [joints.formula(x, ("t",), (*where, which)) for x in formulas]
 
     def asked(t, p):
         values = [law.traced({**p["parameters"], "t": t}) for law in laws]

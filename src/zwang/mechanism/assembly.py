@@ -29,9 +29,9 @@ OPEN = 1e-9
 """Residual of a joint [m or rad] above which its position is what is wrong, not its rate."""
 DEAD_POINT = 1e6
 """Speed of a body, beside the largest one that is asked for, from which on a coordinate stands at a
-dead point: within 1e-6 rad of it, which positions are not told from it."""
-STANDING = 1e-12
-"""Sizes of a mechanism in a second up to which a rate that is asked for is the round-off of zero."""
+dead point: within 1e-6 rad of it, as near as a position can be placed."""
+ROUND_OFF_RATE = 1e-12
+"""Sizes of a mechanism in a second up to which a rate that is asked for is round-off."""
 SHAKEN = (0.05, 0.1, 0.2)
 """How far bodies are turned at random [rad] where a guess cannot be put together as it is."""
 
@@ -204,7 +204,7 @@ def _refuse_dead_point(mechanism: Mechanism, state: State) -> None:
     rough = np.abs(mechanism.geometry.v).reshape(v.shape)
     rates = {key: abs(x) * (size if angular else 1.0) for key, (x, angular) in asked.items()}
     beside = max(*rates.values(), np.max(rough[:, :d]), np.max(rough[:, d:]) * size)
-    if fastest > DEAD_POINT * beside and beside > STANDING * size:
+    if fastest > DEAD_POINT * beside and beside > ROUND_OFF_RATE * size:
         where = max(rates, key=lambda key: rates[key])
         raise PartError(
             where,

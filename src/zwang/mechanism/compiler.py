@@ -33,6 +33,7 @@ from zwang.mechanism.laws import ResolvedLaw, resolved_law
 from zwang.mechanism.loop_rows import LoopDecisions, decided
 from zwang.mechanism.point_masses import point_masses
 from zwang.mechanism.prescribed_motion import drive_constraint, still_drive
+from zwang.mechanism.tables import splines
 from zwang.mechanism.tree import SpanningTree
 from zwang.mechanism.turns import CountingSystem
 from zwang.servo import Servo
@@ -122,7 +123,9 @@ class CompiledMechanism:
             given: tuple = (tree.poses, tree.entry, tree.tree.system.nq)
         else:
             given = (_Bodies(len(geometry.q)),) if self.declared.d == 3 else ()
-        return JointConstraints(self.declared.joints, geometry, parameters, *given)
+        tables = tuple(splines(self.declared.tables, parameters).items())
+        joints = self.declared.joints
+        return JointConstraints(joints, geometry, parameters, *given, tables=tables)
 
     @cached_property
     def counting(self) -> CountingSystem | None:

@@ -76,7 +76,7 @@ class DerivedNumbers(AbstractParameterLayout):
         self._compiled = compiled
         self._fixed = {
             (name, where): x.expression.names
-            for name in ("servo", "actuators", "parallel")
+            for name in ("servo", "actuators", "parallel", "tables")
             for where, x in formulas(getattr(declared, name)).items()
         }
         parts = (self._bodies, self._ground, self._joints, self._springs, self._bushings)
@@ -229,9 +229,9 @@ class DerivedNumbers(AbstractParameterLayout):
                 if not is_concrete(x) or not np.array_equal(x, own):
                     raise ModelError(
                         f"{self._name}: {'.'.join((table, *where))} is a formula of the parameter "
-                        f"{name!r}, and gains and limits of actuators, and the angle up to which "
-                        "axes are parallel, are fixed once the mechanism is made; give the value "
-                        f"where its file is read: read(file, {name}=...)."
+                        f"{name!r}, and gains and limits of actuators, tables, and the angle up "
+                        "to which axes are parallel are fixed once the mechanism is made; give the "
+                        f"value where its file is read: read(file, {name}=...)."
                     )
 
 

@@ -17,7 +17,7 @@ from zwang.mechanism.field_types import PartError
 from zwang.mechanism.geometry import GROUND
 from zwang.mechanism.joint_constraints import JointConstraints
 from zwang.mechanism.relative_pose import ALL, DISPLACEMENT, counted, relative_poses
-from zwang.mechanism.resolution import Ends, checked_formula, coordinate_named, ends_between
+from zwang.mechanism.resolution import Ends, coordinate_named, ends_between
 from zwang.mechanism.schema import Bushing, Force, Spring
 
 PLACES, SPEEDS = ("x", "y", "z"), ("vx", "vy", "vz")
@@ -177,9 +177,7 @@ def _resolved(name: str, force: Force, joints: JointConstraints) -> tuple[Ends, 
         if len(efforts) != d:
             raise PartError((*where, "effort"), f"has {len(efforts)} components, expected {d}.")
         known = ("t", *PLACES[:d], *SPEEDS[:d])
-        laws = [
-            checked_formula(x, (*known, *joints.parameters), (*where, "effort")) for x in efforts
-        ]
+        laws = [joints.formula(x, known, (*where, "effort")) for x in efforts]
 
         def law(x, xdot, t, p):
             values = {**p["parameters"], **dict(zip(known, [t, *x, *xdot], strict=True))}
@@ -198,8 +196,7 @@ def _resolved(name: str, force: Force, joints: JointConstraints) -> tuple[Ends, 
         ends = ends_between((GROUND, force.on), geometry, where)
         coordinate = coordinate_named(force.coordinate, (*where, "coordinate"), name)
         ends = Ends(ends.a, ends.b, coordinate)
-    known = ("t", "value", "rate", *joints.parameters)
-    one = checked_formula(force.effort, known, (*where, "effort"))
+    one = joints.formula(force.effort, ("t", "value", "rate"), (*where, "effort"))
     if "value" in one.names:
         joints.turns.count(ends, name)
     return ends, lambda x, xdot, t, p: one.traced(

@@ -29,6 +29,8 @@ from zwang.mechanism.relative_pose import (
 )
 from zwang.mechanism.resolution import (
     Ends,
+    Tables,
+    checked_formula,
     coordinate_named,
     ends_between,
     require_joint,
@@ -72,6 +74,7 @@ class JointConstraints:
             itself by default.
         own: ends → the entry of q that is their coordinate, if one is.
         coordinates: number of coordinates of the bodies; those of the rough start by default.
+        tables: functions that formulas have beside their own.
 
     Attributes:
         frames: `(q, p)` → where all points are.
@@ -89,10 +92,12 @@ class JointConstraints:
         poses: Callable = lambda q, p: q,
         own: Callable[[Ends], int | None] = lambda ends: None,
         coordinates: int | None = None,
+        tables: Tables = (),
     ):
         self.joints, self.geometry, self.parameters = joints, geometry, parameters
         self.frames = PointFrames(geometry.carrier, poses)
-        self.ends = resolve_joints(joints, geometry, parameters)
+        self.tables = tables
+        self.ends = resolve_joints(joints, geometry, parameters, tables)
         self.turns = Turns(geometry, own, coordinates)
         for name, joint in joints.items():
             if self._counts_turns(name):
@@ -215,7 +220,16 @@ class JointConstraints:
     def _formulas(self, name: str) -> dict[str, Expression]:
         """Options of a joint that are formulas."""
         joint = self.joints[name]
-        return {x.name: Expression(str(getattr(joint, x.name))) for x in self.kind(name).formulas}
+        options = self.kind(name).formulas
+        return {x.name: Expression(str(getattr(joint, x.name)), self.tables) for x in options}
+
+    def formula(self, text, variables: tuple[str, ...], where) -> Expression:
+        """A formula of variables, the mechanism's parameters and its tables.
+
+        Raises:
+            PartError: if it is none, or has an unknown name.
+        """
+        return checked_formula(text, (*variables, *self.parameters), where, self.tables)
 
     # --- constraints
 

@@ -18,7 +18,7 @@ from zwang.mechanism.expression import CONSTANTS, FUNCTIONS, Expression
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.joint_constraints import JointConstraints
 from zwang.mechanism.relative_pose import DISTANCE
-from zwang.mechanism.resolution import Ends, checked_formula, ends_between
+from zwang.mechanism.resolution import Ends, ends_between
 from zwang.mechanism.schema import Law
 
 
@@ -70,8 +70,7 @@ def resolved_law(name: str, law: Law, joints: JointConstraints) -> ResolvedLaw:
             pair = ends_between(given, joints.geometry, here)
             ends[short] = Ends(pair.a, pair.b, DISTANCE)
         joints.turns.count(ends[short], f"{name}.{short}")
-    known = (*ends, "t", *joints.parameters)
-    equation = checked_formula(law.equation, known, (*where, "equation"))
+    equation = joints.formula(law.equation, (*ends, "t"), (*where, "equation"))
     if unused := sorted(ends.keys() - equation.names):
         raise PartError((*where, "equation"), f"does not use {unused[0]!r}, which is in of.")
     return ResolvedLaw(name, equation, ends)

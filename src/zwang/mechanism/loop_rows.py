@@ -276,7 +276,9 @@ def _rows(loop: ClosedChain, scaled: _Scaled) -> Callable[[Any], np.ndarray]:
 def _slope(rows: Callable, at: Any, basis: np.ndarray) -> np.ndarray:
     """Jacobian of rows along twists."""
     step: Any = CENTRAL_STEP
-    differences = [rows(exponential(x, step) @ at) - rows(exponential(x, -step) @ at) for x in basis]
+    differences = [
+        rows(exponential(x, step) @ at) - rows(exponential(x, -step) @ at) for x in basis
+    ]
     return np.stack(differences, axis=1) / (2 * CENTRAL_STEP)
 
 

@@ -41,6 +41,7 @@ from zwang.mechanism.schema import (
     ServoConstraint,
     Settings,
     Spring,
+    Table,
 )
 from zwang.suggestions import did_you_mean
 
@@ -80,6 +81,7 @@ PARTS: dict[str, type] = {
     "joints": Joint,
     "drives": Drive,
     "laws": Law,
+    "tables": Table,
     "springs": Spring,
     "bushings": Bushing,
     "forces": Force,
@@ -104,6 +106,7 @@ class Mechanism:
         joints: by name, of the kinds in `zwang.mechanism.KINDS`.
         drives, springs, bushings, forces: by name.
         laws: relations between coordinates of several joints, by name.
+        tables: functions that formulas may call, by name.
         servo: servo constraints, by name, which the actuators enforce; passive joints react to
             them.
         actuators: by name.
@@ -134,6 +137,7 @@ class Mechanism:
     joints: dict[str, Joint] = dataclasses.field(default_factory=dict)
     drives: dict[str, Drive] = dataclasses.field(default_factory=dict)
     laws: dict[str, Law] = dataclasses.field(default_factory=dict)
+    tables: dict[str, Table] = dataclasses.field(default_factory=dict)
     springs: dict[str, Spring] = dataclasses.field(default_factory=dict)
     bushings: dict[str, Bushing] = dataclasses.field(default_factory=dict)
     forces: dict[str, Force] = dataclasses.field(default_factory=dict)

@@ -167,6 +167,23 @@ class Law:
 
 
 @dataclasses.dataclass(frozen=True)
+class Table:
+    """A function of formulas, given by numbers, between which it is a cubic spline.
+
+    Attributes:
+        x: arguments, increasing.
+        y: values.
+        repeat: whether it goes on periodically. Without it the function has no value beyond its
+            ends, at which a run that asks for one stops.
+    """
+
+    x: Vector
+    y: Vector
+    repeat: bool = False
+    __pydantic_config__: ClassVar = STRICT
+
+
+@dataclasses.dataclass(frozen=True)
 class Spring:
     """A spring with damper, in parallel: effort −stiffness·(x − rest) − damping·ẋ.
 
