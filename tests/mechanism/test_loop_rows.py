@@ -176,6 +176,9 @@ def test_a_mechanism_decides_once_and_says_which_axis_is_off(coordinates):
     assert bool(decision(0.0).found) == (coordinates == "joint")
     assert decision(1e-7).found["C"].dropped == 1 and not decision(1e-7).locked
     assert decision(1e-7).found["C"].joint == "D"
+    (note,) = four_bar(1e-7, coordinates).notes
+    assert "C (1 row; axes off by 6.7e-08 rad at D)" in note
+    assert not four_bar(0.0, coordinates).notes
     (sentence,) = decision(1e-4).locked
     assert "loop C: axes off by 6.7e-05 rad at D" in sentence and "parallel = 8e-05" in sentence
     assert decision(1e-4, parallel=8e-5).found and not decision(1e-7, parallel=0.0).found

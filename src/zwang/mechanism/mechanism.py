@@ -212,7 +212,8 @@ class Mechanism:
     @property
     def notes(self) -> tuple[str, ...]:
         """What is in the model and looks wrong, a sentence each: moments of inertia that no body
-        has, which are taken as they stand, as in robot files.
+        has, which are taken as they stand, as in robot files; axes of loops that are off by more
+        than round-off, with the angle, whose rows were taken out.
         """
         found = []
         for body in self.geometry.bodies if self.d == 3 else ():
@@ -220,7 +221,8 @@ class Mechanism:
             moments = impossible(body.mass, np.diag(own) if own.ndim == 1 else own)
             if moments is not None:
                 found.append(f"{body.name} ({', '.join(f'{x:.3g}' for x in moments)} kg·m²)")
-        return (f"{NO_BODY}: {'; '.join(found)}",) if found else ()
+        loops = self.compiled.loops.notes
+        return (f"{NO_BODY}: {'; '.join(found)}", *loops) if found else loops
 
     @property
     def d(self) -> int:
