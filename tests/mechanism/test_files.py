@@ -89,7 +89,12 @@ WRONG = {
         '"rocker.start", "rocker.end"',
         "are on the same body",
     ),
-    "a missing field": ('joint = "A", ', "", "line 17: drives.motor: joint is missing"),
+    "a missing field": (HINGE, 'between = ["crank', "line 14: joints.B: kind is missing"),
+    "a drive without a joint": (
+        'joint = "A", ',
+        "",
+        "line 17: drives.motor: expected either between or joint",
+    ),
     "a drive of nothing": (
         'joint = "A"',
         'joint = "Z"',

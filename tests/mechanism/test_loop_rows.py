@@ -3,7 +3,9 @@ and by more, in any orientation, for every group of motions and every joint that
 """
 
 import dataclasses
+from contextlib import nullcontext as _nothing
 
+import jax
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -34,6 +36,10 @@ CHAINS = {
     "a slide along the hinges": ([*PLANE, prismatic(Z)], [0, 0, 0]),
     "slides": ([prismatic(X), prismatic(Y + Z), prismatic(Z)], [0, 0, 0]),
     "slides in a plane": ([prismatic(X), prismatic(X + Z)], [0, 0, 0]),
+    "hinges of one axis": ([revolute(Z), revolute(Z, [0, 0, 0.3])], [0, 0, 0]),
+    "a hinge and a slide along it": ([revolute(Z), prismatic(Z)], [0, 0, 0]),
+    "screws of one pitch": ([revolute(Z) + [0, 0, 0.1, 0, 0, 0]] * 2, [0, 0, 0]),
+    "screws of two pitches": ([revolute(Z) + [0, 0, 0.1, 0, 0, 0], revolute(Z)], [0, 0, 0]),
     "hinges through a point": (SPHERE, [0, 0, 0]),
     "a ball and hinges through it": ([ball(), *SPHERE[:2]], [0, 0, 0]),
 }
@@ -43,11 +49,16 @@ DROPPED = {
     "a slide along the hinges": dict(spherical=0, revolute=2, fixed=2, universal=0, cylindrical=2),
     "slides": dict(spherical=0, revolute=2, fixed=3, universal=1, cylindrical=2),
     "slides in a plane": dict(spherical=1, revolute=3, fixed=4, universal=2, cylindrical=3),
+    "hinges of one axis": dict(spherical=3, revolute=5, fixed=5, cylindrical=4),
+    "a hinge and a slide along it": dict(spherical=2, revolute=4, fixed=4, cylindrical=4),
+    "screws of one pitch": dict(spherical=2, revolute=4, fixed=5, cylindrical=4),
+    "screws of two pitches": dict(spherical=2, revolute=4, fixed=4, cylindrical=4),
     "hinges through a point": dict(spherical=1, revolute=3, fixed=3),
     "a ball and hinges through it": dict(spherical=1, revolute=3, fixed=3),
 }
 """Rows that say nothing, by hand: of five rows of a hinge in a plane those across it and of its
-axis; of a ball in a sphere the one along the radius."""
+axis; of a ball in a sphere the one along the radius. The rows that a screw meets with both its turn
+and its advance are one."""
 
 
 def chain_of(group: str, kind: str, orientation: Rotation, off: float) -> ClosedChain:
@@ -112,6 +123,16 @@ def test_axes_that_are_off_by_more_keep_their_rows_and_are_told(kind):
             assert not decided([chain], 0.0).keep and not decided([chain], 0.0).locked
 
 
+def test_an_eccentric_is_no_axis_that_was_drawn_badly():
+    """A hinge that is 2e-3 of the loop's size away from another one is meant to be there."""
+    for off, said in ((1e-6, False), (1e-4, True), (4e-3, False)):
+        chain = chain_of("hinges of one axis", "revolute", TURNS[0], 0.0)
+        chain.twists["1"][:3] = np.cross(chain.first[:3, 3] + [off, 0, 0], Z)
+        found = decided([chain], PARALLEL)
+        assert bool(found.locked) == said
+        assert ("C" in found.found and found.found["C"].dropped == 5) == (off < PARALLEL)
+
+
 def test_an_offset_across_the_plane_is_no_redundancy():
     chain = chain_of("hinges in a plane", "spherical", TURNS[0], 0.0)
     chain.second[2, 3] += 0.01
@@ -155,6 +176,9 @@ def test_a_mechanism_decides_once_and_says_which_axis_is_off(coordinates):
     assert bool(decision(0.0).found) == (coordinates == "joint")
     assert decision(1e-7).found["C"].dropped == 1 and not decision(1e-7).locked
     assert decision(1e-7).found["C"].joint == "D"
+    (note,) = four_bar(1e-7, coordinates).notes
+    assert "C (1 row; axes off by 6.7e-08 rad at D)" in note
+    assert not four_bar(0.0, coordinates).notes
     (sentence,) = decision(1e-4).locked
     assert "loop C: axes off by 6.7e-05 rad at D" in sentence and "parallel = 8e-05" in sentence
     assert decision(1e-4, parallel=8e-5).found and not decision(1e-7, parallel=0.0).found
@@ -220,3 +244,49 @@ def test_a_mechanism_that_its_axes_lock_warns(coordinates):
 
 def test_every_kind_that_closes_a_loop_is_one_that_there_is():
     assert {kind for _, kind, _ in CASES} <= set(KINDS)
+
+
+def tilted(tilt: float, coordinates: str) -> Mechanism:
+    """The four-bar on the ground, whose last hinge is a formula of a parameter."""
+    made = four_bar(0.0, coordinates, parameters={"tilt": tilt})
+    base = made.bodies["base"]
+    axis = (FromFormula(tilt, Expression("tilt")), 0.0, 1.0)
+    points = {**base.points, "d": Point(at=(2, 0, 0), axis=axis)}
+    bodies = {**made.bodies, "base": dataclasses.replace(base, points=points)}
+    return dataclasses.replace(made, bodies=bodies)
+
+
+@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+def test_kept_rows_follow_parameters_that_tilt_axes(coordinates):
+    made, given = tilted(0.0, coordinates), lambda x: {"parameters": {"tilt": x}}
+    for tilt, dropped in ((1e-7, 1), (1e-5, 1), (1e-4, 0)):
+        expected = tilted(tilt, coordinates)
+        found = made.with_params(given(tilt)).compiled.loops.found
+        assert (found["C"].dropped if "C" in found else 0) == dropped
+        with pytest.warns(UserWarning, match="axes off by") if not dropped else _nothing():
+            keep = made.model.parameters(given(tilt))["keep"]
+        own = expected.params.get("keep", {"spherical": np.eye(3)[None]})
+        np.testing.assert_allclose(keep["spherical"], own["spherical"], atol=1e-12)
+
+
+@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+def test_a_traced_parameter_that_tilts_axes_is_no_motion(coordinates):
+    made = tilted(0.0, coordinates)
+    start = made.start_state
+
+    @jax.jit
+    def rows(tilt):
+        p = made.model.parameters({"parameters": {"tilt": tilt}})
+        return made.model.constraints.position_residual(start.q, 0.0, p)
+
+    assert np.all(np.isfinite(rows(0.0))) and np.all(np.isfinite(rows(1e-6)))
+    assert not np.all(np.isfinite(rows(1e-3)))
+
+
+def test_a_parameter_that_makes_axes_parallel_is_refused():
+    """The model was made with all rows of a loop that needs them."""
+    made = tilted(0.1, "joint")
+    with pytest.raises(
+        zw.ModelError, match=r"axes of loop C come within .*read\(file, name=\.\.\."
+    ):
+        made.model.parameters({"parameters": {"tilt": 0.0}})

@@ -151,6 +151,59 @@ def test_every_number_of_a_mechanism_may_be_a_formula(world, coordinates):
             alike(jax.jit(given)(0.02), expected)
 
 
+EVERY = {"four-bar": 12, "bennett": 40}
+"""Files of which one number in so many is tried in the fast tests; a number takes 0.2 s."""
+GALLERY = [pytest.param(name, every, id=f"{name} {every}") for name, every in EVERY.items()]
+GALLERY += [pytest.param(name, 1, marks=pytest.mark.slow, id=name) for name in MECHANISMS]
+
+
+def without_keep(params: dict) -> tuple[dict, dict]:
+    """Parameters, and apart from them what is kept of the rows of loops, where that is not all."""
+    keep = {k: x for k, x in params.get("keep", {}).items() if np.any(x != np.eye(x.shape[-1]))}
+    return {k: x for k, x in params.items() if k != "keep"}, keep
+
+
+def refused_for_its_axes(change) -> bool:
+    """Whether a change is refused because loops would need other rows."""
+    try:
+        change()
+    except ModelError as error:
+        return "come within" in str(error)
+    return False
+
+
+@pytest.mark.filterwarnings("ignore:.*axes off by")
+@pytest.mark.parametrize("coordinates", COORDINATES)
+@pytest.mark.parametrize("name, every", GALLERY)
+def test_every_number_of_the_gallery_acts_as_in_the_file(name, every, coordinates):
+    """A number of any part as a parameter, which `params`, `--set`, sweeps and fits change, beside
+    the file with the other number: all numbers of the model are alike, so is its motion.
+    """
+    mechanism = in_coordinates(read(FOLDER / f"{name}.toml"), coordinates)
+    own = mechanism.parameters
+    places = [(p, *x) for p in PARTS for x in every_number(getattr(mechanism, p))]
+    by_formula = lambda x: FromFormula(x, Expression(f"{float(x)!r} + delta"))
+    for part, *at in places[::every]:
+        angle = mechanism.d == 3 and at[-1] == "angle" and "points" not in at
+        if angle or "ratio" in at:
+            continue  # attitudes in space are turns; whole numbers
+        whole, changed = getattr(mechanism, part), {"parameters": {**own, "delta": 0.001}}
+        linked, edited = (
+            dataclasses.replace(mechanism, parameters={**own, "delta": delta}, **{part: other})
+            for delta, other in (
+                (0.0, replaced(whole, at, by_formula)),
+                (0.001, replaced(whole, at, lambda x: float(x) + 0.001)),
+            )
+        )
+        if refused_for_its_axes(lambda x=linked, p=changed: x.model.parameters(p)):
+            continue
+        (found, kept), (expected, keep) = map(
+            without_keep, (linked.model.parameters(changed), edited.model.params)
+        )
+        alike(found, expected)
+        alike(kept, keep)
+
+
 FILE = """
 [parameters]
 L = 1.0

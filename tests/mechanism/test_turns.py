@@ -14,6 +14,7 @@ from zwang.mechanism import (
     Drive,
     Force,
     Joint,
+    Law,
     Link,
     Mechanism,
     Point,
@@ -75,6 +76,8 @@ CASES = {
         "actuators": {"m": Actuator(joint="pin", lower=-60.0, upper=60.0)},
     },
     "drive": {"drives": {"d": Drive("pin", value="10*t + sin(t)")}},
+    "drive by rate": {"drives": {"d": Drive("pin", rate="12 + cos(t)")}},
+    "law": {"laws": {"l": Law({"a": "pin", "b": "axle"}, "a + 0.7*b + 0.2*sin(a/2) - 0.1*t")}},
     "cam": {"joints": {"cam": Joint("cam", joints=("pin", "axle"), lift="0.3*angle + sin(angle)")}},
     "gear": {"joints": {"g": Joint("gear", joints=("pin", "axle"), ratio=(2.0, 3.0))}},
     "belt of other radii": {

@@ -91,7 +91,8 @@ def tangent_cone(dynamics: Dynamics, q, t) -> TangentCone:
     # where all rows vanish, they are none of them long
     rank = int(np.sum(sigma > SINGULAR * max(np.max(sigma, initial=0.0), TYPICAL)))
     kernel, left = metric.W @ Vt[rank:].T, U[:, rank:] / length[:, None]
-    directions, isolated = zeros_of(_forms(dynamics, q, t, kernel, left), nv - rank)
+    across = metric.W @ np.random.default_rng(1855).standard_normal(nv)
+    directions, isolated = zeros_of(_forms(dynamics, q, t, kernel, left, across), nv - rank)
     # by their velocities, as the kernel's basis is turned by round-off and the order must not be
     tangents = sorted((kernel @ u for u in directions), key=_leading)
     return TangentCone(np.array(tangents).reshape(-1, nv), isolated, rank, metric.M)
@@ -122,22 +123,29 @@ def _lengths(dynamics: Dynamics, q, t, metric) -> np.ndarray:
     return np.where(size > 0, size, 1.0)
 
 
-def _forms(dynamics: Dynamics, q, t, kernel: np.ndarray, left: np.ndarray) -> np.ndarray:
-    """Symmetric matrices of Lᵀ b(K u), shape (forms, k, k); those that vanish are left out."""
+def _forms(
+    dynamics: Dynamics, q, t, kernel: np.ndarray, left: np.ndarray, across: np.ndarray
+) -> np.ndarray:
+    """Symmetric matrices of Lᵀ b(K u), shape (forms, k, k); those that vanish are left out. Along
+    the velocity `across`, which is not in the kernel, b has its terms: those along the kernel may
+    all be round-off, as they are of slides.
+    """
     k = kernel.shape[1]
 
-    def rate(u):
-        return np.asarray(_evaluated(dynamics, q, kernel @ u, t).b)
+    def rate_along(v):
+        return np.asarray(_evaluated(dynamics, q, v, t).b)
 
     def form(u):
-        return left.T @ rate(u)
+        return left.T @ rate_along(kernel @ u)
 
     # forms that vanish along a random direction vanish: rows are redundant, and none is singular
-    b = rate(np.random.default_rng(1854).standard_normal(k)) - rate(np.zeros(k))
-    if np.all(np.abs(left.T @ b) <= NO_FORM * (np.abs(left).T @ np.abs(b))):
+    rest, along = rate_along(np.zeros(len(kernel))), np.random.default_rng(1854).standard_normal(k)
+    b = rate_along(kernel @ along) - rest
+    terms = np.maximum(np.abs(b), np.abs(rate_along(across) - rest))
+    if np.all(np.abs(left.T @ b) <= NO_FORM * (np.abs(left).T @ terms)):
         return np.zeros((0, k, k))
-    e, rest = np.eye(k), form(np.zeros(k))
-    value = {(i, j): form(e[i] + e[j]) - rest for i in range(k) for j in range(i, k)}
+    e = np.eye(k)
+    value = {(i, j): form(e[i] + e[j]) - left.T @ rest for i in range(k) for j in range(i, k)}
     matrices = np.zeros((left.shape[1], k, k))
     for i in range(k):
         for j in range(i, k):

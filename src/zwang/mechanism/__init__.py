@@ -15,6 +15,9 @@
 | `relative_pose.py` | points with axes, and the pose of one relative to another |
 | `joint_constraints.py` | joints as constraints |
 | `prescribed_motion.py` | drives, and other coordinates that follow a formula |
+| `point_masses.py` | bodies in space whose attitude nothing sees |
+| `tables.py` | tables of numbers as functions in formulas |
+| `laws.py` | relations between coordinates of several joints |
 | `tree.py` | joint coordinates: a tree of bodies, and the joints that close loops |
 | `forces.py` | springs, dampers, bushings, forces |
 | `actuation.py` | actuators and servo constraints |
@@ -43,12 +46,14 @@ from zwang.mechanism.schema import Bushing as Bushing
 from zwang.mechanism.schema import Drive as Drive
 from zwang.mechanism.schema import Force as Force
 from zwang.mechanism.schema import Joint as Joint
+from zwang.mechanism.schema import Law as Law
 from zwang.mechanism.schema import Link as Link
 from zwang.mechanism.schema import Look as Look
 from zwang.mechanism.schema import Point as Point
 from zwang.mechanism.schema import ServoConstraint as ServoConstraint
 from zwang.mechanism.schema import Settings as Settings
 from zwang.mechanism.schema import Spring as Spring
+from zwang.mechanism.schema import Table as Table
 from zwang.mechanism.toml import read as read
 
 KINDS = KINDS

@@ -17,7 +17,7 @@ from zwang.mechanism.geometry import GROUND
 from zwang.mechanism.joint_constraints import JointConstraints
 from zwang.mechanism.prescribed_motion import following
 from zwang.mechanism.relative_pose import DISPLACEMENT, value_and_rate
-from zwang.mechanism.resolution import Ends, checked_formula, coordinate_named, ends_between
+from zwang.mechanism.resolution import Ends, coordinate_named, ends_between
 from zwang.mechanism.schema import Actuator, ServoConstraint
 from zwang.servo import Limits, Servo
 
@@ -84,19 +84,13 @@ def servo(
 
 def _actuated(name: str, actuator: Actuator, joints: JointConstraints) -> Ends:
     where = ("actuators", name)
-    if (actuator.between is None) == (actuator.joint is None):
-        raise PartError(where, "expected either between or joint.")
     if not actuator.lower < actuator.upper:
         raise PartError(
             where,
             f"lower is {actuator.lower:g} and upper {actuator.upper:g}, "
             "expected lower below upper.",
         )
-    if actuator.joint is not None:
-        return joints.of(actuator.joint, actuator.coordinate, where)
-    ends = ends_between(actuator.between, joints.geometry, where)
-    coordinate = coordinate_named(actuator.coordinate or "distance", (*where, "coordinate"), name)
-    return Ends(ends.a, ends.b, coordinate)
+    return joints.acted_on(actuator, where)
 
 
 def _constraint(
@@ -134,7 +128,7 @@ def _constraint(
     formulas = given if isinstance(given, tuple) else (given,)
     if len(formulas) != (expected := geometry.d if place else 1):
         raise PartError((*where, which), f"has {len(formulas)} formulas, expected {expected}.")
-    laws = [checked_formula(x, ("t", *joints.parameters), (*where, which)) for x in formulas]
+    laws = [joints.formula(x, ("t",), (*where, which)) for x in formulas]
 
     def asked(t, p):
         values = [law.traced({**p["parameters"], "t": t}) for law in laws]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 
 OPEN = 1e-9
 """Residual of a joint [m or rad] above which its position is what is wrong, not its rate."""
+DEAD_POINT = 1e6
+"""Speed of a body, beside the largest one that is asked for, from which on a coordinate stands at a
+dead point: within 1e-6 rad of it, as near as a position can be placed."""
+ROUND_OFF_RATE = 1e-12
+"""Sizes of a mechanism in a second up to which a rate that is asked for is round-off."""
 SHAKEN = (0.05, 0.1, 0.2)
 """How far bodies are turned at random [rad] where a guess cannot be put together as it is."""
 
@@ -110,6 +115,10 @@ def assemble(mechanism: Mechanism, stepped: bool = True) -> State:
     rates = tuple(held(n, x, "rate") for n, x in given if x.rate is not None)
 
     def put_together(q) -> State:
+        if beyond := _bounded(mechanism):
+            # the nearest position is one of lengths, whatever inertia a body was given
+            q = _placed(mechanism, values, q, 0 * v, stepped, still=True, params=beyond).q
+            q = compiled.started(q[: len(geometry.q)], _turned(mechanism))
         if values:
             # the rest of the mechanism may first have to move far: without velocities yet
             # closed once with the values held; the second call below then only removes what the
@@ -131,7 +140,78 @@ def assemble(mechanism: Mechanism, stepped: bool = True) -> State:
         if last:
             raise _half_a_turn_off(mechanism, turned.joint, q) from None
     refuse_without_direction(mechanism, state)
+    _refuse_dead_point(mechanism, state)
     return state
+
+
+def _reaches(mechanism: Mechanism, params: dict) -> np.ndarray:
+    """How far each body reaches from its center of mass [m]: to its farthest point, or its radius;
+    the largest of all for one without any.
+    """
+    values, carrier = params["parameters"], mechanism.geometry.carrier
+    sizes = []
+    for i, body in enumerate(mechanism.bodies.values()):
+        places = np.linalg.norm(np.asarray(params["offset"])[carrier == i], axis=1)
+        sizes.append(max(*places, float(with_values(body.radius or 0.0, values))))
+    return np.where(np.array(sizes) > 0, sizes, max(sizes) or 1.0)
+
+
+def _bounded(mechanism: Mechanism) -> dict:
+    """Inertias for the metric of positions where one is given that no mass within the reach of its
+    body has: such a one was not scaled with the unit of length, and would decide what is nearest.
+    Empty if there is none.
+    """
+    params = mechanism.params
+    mass, inertia = np.asarray(params["mass"]), np.asarray(params["inertia"])
+    most = mass * _reaches(mechanism, params) ** 2
+    if inertia.ndim < 3:
+        most = most.reshape(-1, *[1] * (inertia.ndim - 1))
+        found = np.where((most > 0) & (inertia > most), most, inertia)
+    else:
+        moments, axes = np.linalg.eigh(inertia)
+        held = np.where((most[:, None] > 0) & (moments > most[:, None]), most[:, None], moments)
+        found = np.where(
+            (held == moments).all(axis=1)[:, None, None],
+            inertia,
+            np.einsum("nij,nj,nkj->nik", axes, held, axes),
+        )
+    return {} if np.array_equal(found, inertia) else {"inertia": found}
+
+
+def _refuse_dead_point(mechanism: Mechanism, state: State) -> None:
+    """Raise where a rate that is asked for takes bodies beyond all measure: at a dead point of the
+    coordinate, which none can pass at that rate.
+
+    Raises:
+        PartError: naming the drive or start.
+    """
+    joints, params = mechanism.compiled.joints, mechanism.params
+    asked: dict[tuple[str, str], tuple[float, bool]] = {}
+    for name, drive in mechanism.drives.items():
+        at = joints.acted_on(drive, ("drives", name))
+        rate = driven(drive, joints, params)["rate"]
+        asked["drives", name] = rate, at.coordinate.angular
+    for name, ends in start_ends(mechanism).items():
+        if (rate := mechanism.start[name].rate) is not None:
+            own = float(with_values(rate, params["parameters"]))
+            asked["start", name] = own, ends.coordinate.angular
+    if not asked:
+        return
+    reach, d = _reaches(mechanism, params), mechanism.d
+    size = float(np.max(reach))
+    v = np.abs(np.asarray(state.v)).reshape(len(reach), -1)
+    fastest = max(np.max(v[:, :d]), np.max(v[:, d:] * reach[:, None]))
+    rough = np.abs(mechanism.geometry.v).reshape(v.shape)
+    rates = {key: abs(x) * (size if angular else 1.0) for key, (x, angular) in asked.items()}
+    beside = max(*rates.values(), np.max(rough[:, :d]), np.max(rough[:, d:]) * size)
+    if fastest > DEAD_POINT * beside and beside > ROUND_OFF_RATE * size:
+        where = max(rates, key=lambda key: rates[key])
+        raise PartError(
+            where,
+            f"asks for a rate of {asked[where][0]:.4g} {'rad' if asked[where][1] else 'm'}/s at a "
+            f"dead point, where the fastest body would have {fastest:.1e} m/s; start beside that "
+            "point, or drive another joint.",
+        )
 
 
 def _turned(mechanism: Mechanism) -> dict[int, float]:
@@ -152,16 +232,23 @@ def _placed(
     v,
     stepped: bool = True,
     still: bool = False,
+    params: dict | None = None,
 ) -> State:
-    """Held constraints and those of the mechanism fulfilled; with drives that stand if `still`."""
+    """Held constraints and those of the mechanism fulfilled; with drives that stand if `still`, in
+    the metric of other parameters if these are given.
+    """
     compiled = mechanism.compiled
     own = compiled.still if still else compiled.model
     model = (compiled.still_with if still else compiled.model_with)(held) if held else own
     parts = (own, held) if held else None
     try:
-        return placed(model, q, v, parts=parts, stepped=stepped).state
+        return placed(model, q, v, parts=parts, stepped=stepped, params=params).state
     except PlacementError as error:
         failed = error.placement.state
+    residuals = _residuals(model, failed)
+    if residuals.positions.max(initial=0.0) <= OPEN:
+        # rates alone are impossible here, and positions are where they were asked for
+        raise _unplaced(mechanism, model, failed)
     # axes drawn exactly at right angles to where they belong have no way that is downhill
     angular = np.array([unit == "rad/s" for unit in model.system.velocity_units])
     for size, drawn in zip(
@@ -169,7 +256,7 @@ def _placed(
     ):
         shaken = model.system.move(jnp.asarray(q), jnp.asarray(size * drawn * angular), 0.0, {})
         with contextlib.suppress(PlacementError):
-            return placed(model, shaken, v, parts=parts, stepped=stepped).state
+            return placed(model, shaken, v, parts=parts, stepped=stepped, params=params).state
     raise _unplaced(mechanism, model, failed)
 
 
@@ -188,7 +275,7 @@ def _refuse_contradiction(mechanism: Mechanism, ends: dict[str, Ends]) -> None:
     """
     joints, params = mechanism.compiled.joints, mechanism.params
     for drive_name, drive in mechanism.drives.items():
-        at = joints.of(drive.joint, drive.coordinate, ("drives", drive_name))
+        at = joints.acted_on(drive, ("drives", drive_name))
         found = None
         for name, begin in mechanism.start.items():
             if (ends[name].a, ends[name].b, ends[name].coordinate.name) != (
@@ -227,13 +314,25 @@ def _half_a_turn_off(mechanism: Mechanism, name: str, q: np.ndarray) -> Assembly
     )
 
 
+class _Residuals(NamedTuple):
+    """What is left of all rows, shapes (m,): of positions, and of velocities."""
+
+    positions: np.ndarray
+    velocities: np.ndarray
+
+
+def _residuals(model: Model, state: State) -> _Residuals:
+    c, found = model.constraints, _Residuals(*np.zeros((2, model.constraints.m)))
+    position = c.position_residual(state.q, state.t, model.params)
+    velocity = c.velocity_residual(state.q, state.v, state.t, model.params)
+    found.positions[c.position_rows] = np.abs(position)
+    found.velocities[c.velocity_rows] = np.abs(velocity)
+    return found
+
+
 def _unplaced(mechanism: Mechanism, model: Model, state: State) -> AssemblyError:
     """The error of an assembly that ended in a state."""
-    c = model.constraints
-    phi = np.zeros(c.m)
-    phi[c.position_rows] = np.abs(c.position_residual(state.q, state.t, model.params))
-    psi = np.zeros(c.m)
-    psi[c.velocity_rows] = np.abs(c.velocity_residual(state.q, state.v, state.t, model.params))
+    c, (phi, psi) = model.constraints, _residuals(model, state)
     # an open joint makes every velocity wrong, too, so that position is blamed first
     residual = phi if phi.max(initial=0.0) > OPEN else psi
     worst = max(c.row_slices, key=lambda n: float(residual[c.row_slices[n]].max(initial=0.0)))
@@ -242,6 +341,8 @@ def _unplaced(mechanism: Mechanism, model: Model, state: State) -> AssemblyError
     joint = mechanism.joints.get(worst)
     ends = f" between {' and '.join(joint.between)}" if joint and joint.between else ""
     advice = f"check lengths and joints{_beside(mechanism)}, or start from a closer guess"
+    if residual is psi:
+        advice = "a coordinate with a rate stands at a dead point, or rates contradict each other"
     if mechanism.compiled.loops.locked:
         advice = "; ".join(mechanism.compiled.loops.locked)
     return AssemblyError(

@@ -25,12 +25,15 @@ from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.state import State
 from zwang.equations.system import System
 from zwang.mechanism.actuation import servo
-from zwang.mechanism.derived_numbers import DerivedNumbers
+from zwang.mechanism.derived_numbers import DerivedNumbers, formulas
 from zwang.mechanism.forces import Forces
 from zwang.mechanism.geometry import Geometry, geometry_of
 from zwang.mechanism.joint_constraints import JointConstraints
+from zwang.mechanism.laws import ResolvedLaw, resolved_law
 from zwang.mechanism.loop_rows import LoopDecisions, decided
+from zwang.mechanism.point_masses import point_masses
 from zwang.mechanism.prescribed_motion import drive_constraint, still_drive
+from zwang.mechanism.tables import splines
 from zwang.mechanism.tree import SpanningTree
 from zwang.mechanism.turns import CountingSystem
 from zwang.servo import Servo
@@ -98,13 +101,19 @@ class CompiledMechanism:
         """
         for name, drive in self.declared.drives.items():
             drive_constraint(name, drive, self.joints, self.rate)
-        _ = self.joints, self.forces, self.servo
+        _ = self.joints, self.forces, self.laws, self.servo
 
     @cached_property
     def geometry(self) -> Geometry:
         """Bodies and points at the rough start."""
         with on_host():
-            return geometry_of(self.declared.bodies, self.declared.ground, self.declared.d)
+            made = self.declared
+            return geometry_of(made.bodies, made.ground, made.d, self.point_masses)
+
+    @cached_property
+    def point_masses(self) -> frozenset[str]:
+        """Bodies in space that are points with a mass."""
+        return point_masses(self.declared)
 
     @cached_property
     def joints(self) -> JointConstraints:
@@ -114,12 +123,14 @@ class CompiledMechanism:
             given: tuple = (tree.poses, tree.entry, tree.tree.system.nq)
         else:
             given = (_Bodies(len(geometry.q)),) if self.declared.d == 3 else ()
-        return JointConstraints(self.declared.joints, geometry, parameters, *given)
+        tables = tuple(splines(self.declared.tables, parameters).items())
+        joints = self.declared.joints
+        return JointConstraints(joints, geometry, parameters, *given, tables=tables)
 
     @cached_property
     def counting(self) -> CountingSystem | None:
         """The bodies with angles whose turns are counted, or None."""
-        _ = self.forces, self.servo  # they say which
+        _ = self.forces, self.laws, self.servo  # they say which
         added = list(self.joints.turns.added.values())
         if not added:
             return None
@@ -177,13 +188,22 @@ class CompiledMechanism:
     @cached_property
     def loops(self) -> LoopDecisions:
         """What is kept of the rows of joints that close loops."""
-        if self.declared.d == 2:
-            return LoopDecisions()
-        tree = self.spanning
-        chains = [tree.closed_chain(n) for n in tree.ends if n not in tree.carrying]
+        return self.decided_loops(self.geometry, self.derived.declared)
+
+    def decided_loops(self, geometry: Geometry, p: dict) -> LoopDecisions:
+        """Likewise with other places and axes of points, and other options of joints."""
+        chains = self.spanning.closed_chains(geometry, lambda n: self.joints.options_of(n, p))
         found = decided(chains, self.declared.parallel)
+        if self.tree is not None:
+            return found
         # in maximal coordinates rows that are met exactly stay: joints share what they transmit
-        return found if self.tree is not None else found.inexact
+        parts = self.declared.bodies, self.declared.ground
+        tilts = any({"axis", "x", "angle"} & {*where} for where in formulas(parts))
+        return found.whole if tilts else found.inexact
+
+    def kept_rows(self, loops: LoopDecisions) -> dict[str, np.ndarray]:
+        """Projectors onto what is kept, by kind of joint, for those of which any has one."""
+        return self.joints.kept_rows(loops.keep, self._carrying)
 
     # --- forces
 
@@ -201,10 +221,15 @@ class CompiledMechanism:
         return (0.0,) * (d - 1) + (-9.81,) if given is None else given
 
     @cached_property
+    def laws(self) -> list[ResolvedLaw]:
+        """Laws between joints, checked."""
+        return [resolved_law(name, law, self.joints) for name, law in self.declared.laws.items()]
+
+    @cached_property
     def servo(self) -> Servo | None:
         """The servo constraints and their actuators, or None."""
         made = self.declared
-        names = (*made.joints, *made.drives)
+        names = (*made.joints, *made.laws, *made.drives)
         return servo(made.servo, made.actuators, self.joints, names, self.rate, self._velocities)
 
     # --- the model
@@ -232,7 +257,7 @@ class CompiledMechanism:
 
     @property
     def _counts(self) -> bool:
-        _ = self.forces, self.servo
+        _ = self.forces, self.laws, self.servo
         return bool(self.joints.turns.added)
 
     @cached_property
@@ -254,7 +279,7 @@ class CompiledMechanism:
         """Parameters of the model's functions: masses, places of points, options of joints,
         springs, parameters of formulas, and what is kept of the rows of loops.
         """
-        keep = self.joints.kept_rows(self.loops.keep, self._carrying)
+        keep = self.kept_rows(self.loops)
         kept = {"keep": keep} if keep else {}
         return {**kept, **self.bodies.params, **self.derived.declared}
 
@@ -265,14 +290,15 @@ class CompiledMechanism:
 
     @cached_property
     def constraints(self) -> tuple[AbstractConstraint, ...]:
-        """Joints of a kind under one function, then drives."""
+        """Joints of a kind under one function, then laws, then drives."""
         _ = self._counts  # coordinates are asked for below
         drives = [
             drive_constraint(name, drive, self.joints, self.rate)
             for name, drive in self.declared.drives.items()
         ]
         found = self.joints.constraints(self.rate, self._carrying, self.loops.keep)
-        return (*found, *drives)
+        laws = [law.constraint(self.joints) for law in self.laws]
+        return (*found, *laws, *drives)
 
     @property
     def _carrying(self) -> set[str]:
@@ -293,12 +319,13 @@ class CompiledMechanism:
     @cached_property
     def still(self) -> Model:
         """The mechanism with its drives as they stand at t = 0: what a position has to fulfil."""
-        drives = self.declared.drives
-        if not drives:
+        drives, laws = self.declared.drives, self.laws
+        if not drives and not laws:
             return self.model
         stands = [still_drive(name, drive, self.joints) for name, drive in drives.items()]
-        joints = self.constraints[: len(self.constraints) - len(drives)]
-        return self._model([*joints, *(x for x in stands if x is not None)])
+        joints = self.constraints[: len(self.constraints) - len(drives) - len(laws)]
+        stand = [law.constraint(self.joints, time=0.0) for law in laws]
+        return self._model([*joints, *stand, *(x for x in stands if x is not None)])
 
     def model_with(
         self, further: tuple[AbstractConstraint, ...], control: Servo | None = None

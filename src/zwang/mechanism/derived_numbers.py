@@ -8,6 +8,7 @@ A number that was itself given another value keeps that value.
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -72,9 +73,10 @@ class DerivedNumbers(AbstractParameterLayout):
         # the rough start is one of maximal coordinates, and so are phases taken from it
         self._sizes = declared.maximal.compiled.joints.option_values
         self._forces, self._tree = compiled.forces.numbers, compiled.tree
+        self._compiled = compiled
         self._fixed = {
             (name, where): x.expression.names
-            for name in ("servo", "actuators", "parallel")
+            for name in ("servo", "actuators", "parallel", "tables")
             for where, x in formulas(getattr(declared, name)).items()
         }
         parts = (self._bodies, self._ground, self._joints, self._springs, self._bushings)
@@ -89,12 +91,13 @@ class DerivedNumbers(AbstractParameterLayout):
     def is_needed(self) -> bool:
         """Whether any number follows from others."""
         declared = bool(formulas(self._parameters)) or bool(self._fixed)
-        return self._formulas or declared or self._tree is not None
+        closes = bool(self._compiled.spanning.closing)
+        return self._formulas or declared or closes or self._tree is not None
 
     def geometry(self, values: Mapping[str, Any]) -> Geometry:
         """Bodies and points at other parameters."""
         bodies, ground = (with_values(x, values) for x in (self._bodies, self._ground))
-        return geometry_of(bodies, ground, self._d)
+        return geometry_of(bodies, ground, self._d, self._compiled.point_masses)
 
     def packed(self, p):
         """The parameters, and what follows from them."""
@@ -118,13 +121,72 @@ class DerivedNumbers(AbstractParameterLayout):
         self._refuse_fixed(values)
         found = self._numbers(values, p) if self._formulas else {}
         p = {**p, "parameters": values, **self._moved(p, found)}
-        if self._tree is None:
-            return p
         # places and attitudes of points as they are now, whatever gave them
         geometry = dataclasses.replace(
             self.geometry(values), offset=p["offset"], orientation=p["orientation"]
         )
-        return {**p, **self._moved(p, self._tree.numbers(geometry))}
+        p = {**p, **self._keep(p, geometry)}
+        return p if self._tree is None else {**p, **self._moved(p, self._tree.numbers(geometry))}
+
+    def _keep(self, p: Mapping[str, Any], geometry: Geometry) -> dict[str, Any]:
+        """What is kept of the rows of loops with these places and axes of points.
+
+        Raises:
+            ModelError: if a loop needs other rows than the model was made with.
+        """
+        own = p.get("keep", {})
+        if not is_concrete((geometry.offset, geometry.orientation)):
+            # rows are decided before anything is traced: NaN where that no longer holds
+            holds = self._stand(geometry.offset, geometry.orientation) if own else True
+            kept = jax.tree.map(lambda x: xp.where(holds, x, np.nan), own)
+            return {"keep": kept} if own else {}
+        loops = self._compiled.decided_loops(geometry, dict(p))
+        found = self._compiled.kept_rows(loops)
+        if beyond := found.keys() - own.keys():
+            name = next(n for n in loops.found if self._joints[n].kind in beyond)
+            raise ModelError(
+                f"{self._name}: with these parameters the axes of loop {name} come within "
+                f"{loops.found[name].off:.1e} rad of a linkage that meets some of its rows by "
+                "itself, which was decided for the declared numbers; give the values where the "
+                "mechanism is made: read(file, name=...)."
+            )
+        for sentence in sorted({*loops.locked} - {*self._compiled.loops.locked}):
+            warnings.warn(f"{self._name}: {sentence}.", stacklevel=6)
+        every = {kind: np.broadcast_to(np.eye(x.shape[-1]), x.shape) for kind, x in own.items()}
+        return {"keep": {**every, **found}} if own else {}
+
+    def _stand(self, offset, orientation):
+        """Whether axes and places of points on a body stand to each other as they were declared,
+        up to the angle that is allowed; traced.
+        """
+        declared, carrier = self._compiled.geometry, self._compiled.geometry.carrier
+        ends = self._compiled.joints.ends.values()
+        points = sorted({i for pairs in ends for x in pairs for i in (x.a, x.b)})
+        first = {int(carrier[i]): i for i in reversed(points)}
+        b = np.array([i for i in points if i != first[int(carrier[i])]], int)
+        a = np.array([first[int(carrier[i])] for i in b], int)
+
+        def relative(offset, orientation):
+            apart = offset[b] - offset[a]
+            if orientation.ndim == 1:
+                return orientation[b] - orientation[a], apart
+            back = xp.swapaxes(orientation[a], -1, -2)
+            return back @ orientation[b], xp.einsum("nij,nj->ni", back, apart)
+
+        turned, apart = (
+            xp.abs(x - y)
+            for x, y in zip(
+                relative(offset, orientation),
+                relative(declared.offset, declared.orientation),
+                strict=True,
+            )
+        )
+        within = self._compiled.declared.parallel
+        stands = xp.max(turned, initial=0.0) <= within
+        if any(x.by_places for x in self._compiled.loops.found.values()):
+            size = np.abs(declared.offset).max(initial=0.0)
+            stands = stands & (xp.max(apart, initial=0.0) <= within * size)
+        return stands
 
     def _parameter_values(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters, each of which may be a formula of those before it."""
@@ -167,9 +229,9 @@ class DerivedNumbers(AbstractParameterLayout):
                 if not is_concrete(x) or not np.array_equal(x, own):
                     raise ModelError(
                         f"{self._name}: {'.'.join((table, *where))} is a formula of the parameter "
-                        f"{name!r}, and gains and limits of actuators, and the angle up to which "
-                        "axes are parallel, are fixed once the mechanism is made; give the value "
-                        f"where its file is read: read(file, {name}=...)."
+                        f"{name!r}, and gains and limits of actuators, tables, and the angle up "
+                        "to which axes are parallel are fixed once the mechanism is made; give the "
+                        f"value where its file is read: read(file, {name}=...)."
                     )
 
 

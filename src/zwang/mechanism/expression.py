@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, cast
 
@@ -78,6 +78,7 @@ class Expression:
 
     Args:
         text: the formula.
+        tables: further functions of one argument by name, `(x, library)` → number.
 
     Raises:
         ModelError: if it is no formula, or uses anything beyond `CONSTANTS`, `FUNCTIONS` and plain
@@ -89,6 +90,7 @@ class Expression:
     """
 
     text: str
+    tables: tuple[tuple[str, Callable], ...] = ()
 
     def __post_init__(self):
         self._check(self._tree)
@@ -111,8 +113,10 @@ class Expression:
             ) from None
 
     def __fingerprint__(self):
-        """The text says all: Python's syntax tree cannot be part of a key of compiled programs."""
-        return self.text
+        """The text and the tables say all: Python's syntax tree cannot be part of a key of compiled
+        programs.
+        """
+        return self.text, self.tables
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -172,6 +176,8 @@ class Expression:
         if isinstance(node, ast.UnaryOp):
             return _OPERATORS[type(node.op)](child(node.operand))
         arguments, name = [child(x) for x in node.args], node.func.id
+        if name in (tables := dict(self.tables)):
+            return tables[name](arguments[0], library)
         if name in ("step", "ramp"):
             return library.where(arguments[0] >= 0, 1.0 if name == "step" else arguments[0], 0.0)
         return getattr(library, _LIBRARY.get(name) or name)(*arguments)
@@ -201,15 +207,14 @@ class Expression:
             return
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
             name = node.func.id
-            if name not in FUNCTIONS:
+            known = FUNCTIONS | {table: 1 for table, _ in self.tables}
+            if name not in known:
                 raise ModelError(
-                    f"{self._shown}: there is no function {name!r}; "
-                    f"there are: {', '.join(FUNCTIONS)}."
+                    f"{self._shown}: there is no function {name!r}; there are: {', '.join(known)}."
                 )
-            if len(node.args) != FUNCTIONS[name]:
+            if len(node.args) != known[name]:
                 raise ModelError(
-                    f"{self._shown}: {name} has {len(node.args)} arguments, "
-                    f"expected {FUNCTIONS[name]}."
+                    f"{self._shown}: {name} has {len(node.args)} arguments, expected {known[name]}."
                 )
             for argument in node.args:
                 self._check(argument)

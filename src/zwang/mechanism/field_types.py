@@ -12,6 +12,13 @@ STRICT = {"extra": "forbid"}
 """A file may not hold names that no part has."""
 
 
+OVER_TIME = (
+    "a number of a part does not: prescribe a motion in [drives], of a joint or, for a length that "
+    "changes, of the distance between two points"
+)
+"""What to do about a number that is to be a formula of t."""
+
+
 class PartError(ModelError):
     """A part of a mechanism is wrong.
 
@@ -49,6 +56,8 @@ def evaluated(text: str, values: Mapping[str, float]) -> float:
         ModelError: for an unknown name, or a value that is not finite.
     """
     expression = Expression(text)
+    if "t" in expression.names - set(values):
+        raise ModelError(f"{text!r} changes with time; {OVER_TIME}.")
     value = expression.value(values)
     return FromFormula(value, expression) if expression.names else value
 

@@ -17,7 +17,7 @@ from zwang.mechanism.field_types import PartError
 from zwang.mechanism.geometry import GROUND
 from zwang.mechanism.joint_constraints import JointConstraints
 from zwang.mechanism.relative_pose import ALL, DISPLACEMENT, counted, relative_poses
-from zwang.mechanism.resolution import Ends, checked_formula, coordinate_named, ends_between
+from zwang.mechanism.resolution import Ends, coordinate_named, ends_between
 from zwang.mechanism.schema import Bushing, Force, Spring
 
 PLACES, SPEEDS = ("x", "y", "z"), ("vx", "vy", "vz")
@@ -41,7 +41,7 @@ class Forces:
         self._springs: dict[str, list[Ends]] = {}
         self._rows: dict[str, tuple[str, int]] = {}
         for name, spring in springs.items():
-            self._add(name, _spring_ends(("springs", name), spring, joints))
+            self._add(name, joints.acted_on(spring, ("springs", name)))
         for name, bushing in bushings.items():
             where, size = ("bushings", name), 3 * (d - 1)
             damping = (0.0,) * size if bushing.damping is None else bushing.damping
@@ -166,18 +166,6 @@ def _spring_law(coordinate: str, row: int) -> Callable:
     return law
 
 
-def _spring_ends(where, spring: Spring, joints: JointConstraints) -> Ends:
-    if (spring.between is None) == (spring.joint is None):
-        raise PartError(where, "expected either between or joint.")
-    if spring.joint is not None:
-        return joints.of(spring.joint, spring.coordinate, where)
-    ends = ends_between(spring.between, joints.geometry, where)
-    coordinate = coordinate_named(
-        spring.coordinate or "distance", (*where, "coordinate"), where[-1]
-    )
-    return Ends(ends.a, ends.b, coordinate)
-
-
 def _resolved(name: str, force: Force, joints: JointConstraints) -> tuple[Ends, Callable]:
     """A force as the points that it acts between, and its law `(x, ẋ, t, p)` → effort."""
     where, geometry, d = ("forces", name), joints.geometry, joints.geometry.d
@@ -189,9 +177,7 @@ def _resolved(name: str, force: Force, joints: JointConstraints) -> tuple[Ends, 
         if len(efforts) != d:
             raise PartError((*where, "effort"), f"has {len(efforts)} components, expected {d}.")
         known = ("t", *PLACES[:d], *SPEEDS[:d])
-        laws = [
-            checked_formula(x, (*known, *joints.parameters), (*where, "effort")) for x in efforts
-        ]
+        laws = [joints.formula(x, known, (*where, "effort")) for x in efforts]
 
         def law(x, xdot, t, p):
             values = {**p["parameters"], **dict(zip(known, [t, *x, *xdot], strict=True))}
@@ -210,8 +196,7 @@ def _resolved(name: str, force: Force, joints: JointConstraints) -> tuple[Ends, 
         ends = ends_between((GROUND, force.on), geometry, where)
         coordinate = coordinate_named(force.coordinate, (*where, "coordinate"), name)
         ends = Ends(ends.a, ends.b, coordinate)
-    known = ("t", "value", "rate", *joints.parameters)
-    one = checked_formula(force.effort, known, (*where, "effort"))
+    one = joints.formula(force.effort, ("t", "value", "rate"), (*where, "effort"))
     if "value" in one.names:
         joints.turns.count(ends, name)
     return ends, lambda x, xdot, t, p: one.traced(

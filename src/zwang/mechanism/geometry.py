@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import jax
@@ -87,9 +87,21 @@ class Geometry:
         ]
 
 
-def geometry_of(links: Mapping[str, Link], ground: Mapping[str, Point | tuple], d: int) -> Geometry:
+def geometry_of(
+    links: Mapping[str, Link],
+    ground: Mapping[str, Point | tuple],
+    d: int,
+    point_masses: Collection[str] = (),
+) -> Geometry:
     """Bodies and points from their declarations, on the host; or traced, from declarations whose
     numbers are traced and are not judged.
+
+    Args:
+        links: the bodies by name.
+        ground: points of the ground by name.
+        d: 2 in the plane, 3 in space.
+        point_masses: bodies in space whose attitude nothing sees. They keep it with any inertia,
+            and get one, as an attitude without mass would be undetermined.
 
     Raises:
         PartError: for vectors of a wrong length, missing inertia, or a direction that is none.
@@ -112,7 +124,9 @@ def geometry_of(links: Mapping[str, Link], ground: Mapping[str, Point | tuple], 
         if name == GROUND or "." in name:
             raise PartError(where, "a body is not called 'ground', and its name has no dot.")
         mass = _not_negative(link.mass, (*where, "mass"))
-        bodies.append(Body(name, mass, _inertia(link, d, where)))
+        # at 1 m from the center, which no motion shows
+        inertia = (mass,) * 3 if name in point_masses else _inertia(link, d, where)
+        bodies.append(Body(name, mass, inertia))
         poses.append(_pose(link, d, where))
         twists.append(_twist(link, d, where))
         add(name, i, Point((0.0,) * d), where)
@@ -201,6 +215,8 @@ def _given_inertia(inertia, d: int, where) -> float | tuple:
     """A number in the plane; in space three principal moments or the tensor, shape (3, 3)."""
     # a tensor may come as three rows
     given = xp.concatenate([xp.ravel(xp.asarray(x, float)) for x in jax.tree.leaves(inertia)])
+    if d == 3 and given.size == 1 and is_concrete(given) and given[0] == 0:
+        given = np.zeros(3)  # a number is enough for none
     if given.size not in ((1,) if d == 2 else (3, 6, 9)):
         expected = "one" if d == 2 else "3 principal moments, 6 or 9 entries of the tensor"
         raise PartError(where, f"has {given.size} numbers, expected {expected}.")

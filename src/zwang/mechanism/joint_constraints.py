@@ -18,6 +18,7 @@ from zwang.mechanism.joint_kind import JointEquations, JointKind
 from zwang.mechanism.loop_rows import projected_rows, projectors
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import (
+    DISTANCE,
     SLIDE,
     Frames,
     RelativePose,
@@ -26,8 +27,16 @@ from zwang.mechanism.relative_pose import (
     relative_poses,
     value_and_rate,
 )
-from zwang.mechanism.resolution import Ends, coordinate_named, require_joint, resolve_joints
-from zwang.mechanism.schema import Joint
+from zwang.mechanism.resolution import (
+    Ends,
+    Tables,
+    checked_formula,
+    coordinate_named,
+    ends_between,
+    require_joint,
+    resolve_joints,
+)
+from zwang.mechanism.schema import Actuator, Drive, Joint, Spring
 from zwang.mechanism.turns import Turns
 
 SLIDING = ("m/s",)
@@ -65,6 +74,7 @@ class JointConstraints:
             itself by default.
         own: ends → the entry of q that is their coordinate, if one is.
         coordinates: number of coordinates of the bodies; those of the rough start by default.
+        tables: functions that formulas have beside their own.
 
     Attributes:
         frames: `(q, p)` → where all points are.
@@ -82,10 +92,12 @@ class JointConstraints:
         poses: Callable = lambda q, p: q,
         own: Callable[[Ends], int | None] = lambda ends: None,
         coordinates: int | None = None,
+        tables: Tables = (),
     ):
         self.joints, self.geometry, self.parameters = joints, geometry, parameters
         self.frames = PointFrames(geometry.carrier, poses)
-        self.ends = resolve_joints(joints, geometry, parameters)
+        self.tables = tables
+        self.ends = resolve_joints(joints, geometry, parameters, tables)
         self.turns = Turns(geometry, own, coordinates)
         for name, joint in joints.items():
             if self._counts_turns(name):
@@ -116,6 +128,30 @@ class JointConstraints:
             own = [x.coordinate for x in equations.freedoms] if equations else []
             found = coordinate_named(coordinate, (*where, "coordinate"), name, own)
         return dataclasses.replace(self.ends[name][0], coordinate=found)
+
+    def named(self, name: str, where) -> Ends:
+        """The points of a joint with its own coordinate, or with that of "joint.coordinate".
+
+        Raises:
+            PartError: if there is no such joint or coordinate.
+        """
+        joint, _, coordinate = (name, "", "") if name in self.joints else name.rpartition(".")
+        return self.of(joint or name, coordinate or None, where)
+
+    def acted_on(self, part: Actuator | Drive | Spring, where) -> Ends:
+        """The points and the coordinate of a part that acts on a joint or between two points, where
+        the coordinate is their distance unless it is named.
+
+        Raises:
+            PartError: if neither or both are given, or there is no such joint, point or coordinate.
+        """
+        if (part.between is None) == (part.joint is None):
+            raise PartError(where, "expected either between or joint.")
+        if part.joint is not None:
+            return self.of(part.joint, part.coordinate, where)
+        ends = ends_between(part.between, self.geometry, where)
+        chosen = part.coordinate or DISTANCE.name
+        return Ends(ends.a, ends.b, coordinate_named(chosen, (*where, "coordinate"), where[-1]))
 
     def coordinate(self, ends: Ends) -> Callable:
         """`(q, p)` → the coordinate of one pair of points."""
@@ -176,6 +212,25 @@ class JointConstraints:
             [xp.atleast_1d(xp.asarray(values[x.name], float)) for x in kind.numbers]
         )
 
+    def options_of(self, name: str, p: dict) -> dict[str, Any]:
+        """The options of a joint as its equations take them."""
+        kind = self.kind(name)
+        return _options(kind, self._named(kind).index(name), self._formulas(name), p)
+
+    def _formulas(self, name: str) -> dict[str, Expression]:
+        """Options of a joint that are formulas."""
+        joint = self.joints[name]
+        options = self.kind(name).formulas
+        return {x.name: Expression(str(getattr(joint, x.name)), self.tables) for x in options}
+
+    def formula(self, text, variables: tuple[str, ...], where) -> Expression:
+        """A formula of variables, the mechanism's parameters and its tables.
+
+        Raises:
+            PartError: if it is none, or has an unknown name.
+        """
+        return checked_formula(text, (*variables, *self.parameters), where, self.tables)
+
     # --- constraints
 
     def constraints(
@@ -195,7 +250,9 @@ class JointConstraints:
         for kind in JOINT_KINDS.values():
             names = [name for name in self._named(kind) if name not in without]
             if kind.formulas:
-                found += [x for name in names for x in self._with_formula(name, kind, rate)]
+                projected = any(n in keep for n in names)
+                for i, name in enumerate(names):
+                    found += self._with_formula(name, kind, rate, i if projected else None)
                 continue
             many = [name for name in names if not self._counts_turns(name)]
             if many:
@@ -288,27 +345,28 @@ class JointConstraints:
             found.append(Nonholonomic(psi, name=rates, parts=labels, unit=SLIDING))
         return found
 
-    def _with_formula(self, name: str, kind: JointKind, rate: Callable) -> list[AbstractConstraint]:
+    def _with_formula(
+        self, name: str, kind: JointKind, rate: Callable, projector: int | None
+    ) -> list[AbstractConstraint]:
         equations, found = self._equations(kind), []
         residual, slip = equations.position, equations.velocity
         poses = [self._poses([name], i) for i in range(len(self.ends[name]))]
         index = self._named(kind).index(name)
         coordinates = [self.coordinate(x) for x in self.coupled(name)] if kind.couples else None
         # two formulas are two functions, which cannot share one vmap
-        formulas = {
-            x.name: Expression(str(getattr(self.joints[name], x.name))) for x in kind.formulas
-        }
+        formulas = self._formulas(name)
 
         def options(p):
-            numbers = p["sizes"][kind.name][index] if kind.numbers else ()
-            given = {x: _function(formula, p) for x, formula in formulas.items()}
-            return {**kind.named(numbers), **given}
+            return _options(kind, index, formulas, p)
 
         def phi(q, t, p):
             assert residual is not None
             if coordinates is not None:
                 return residual(*(x(q, p) for x in coordinates), options(p))
-            return residual(*(_first(x(q, p)) for x in poses), options(p))
+            rows = residual(*(_first(x(q, p)) for x in poses), options(p))
+            if projector is None:
+                return rows
+            return projected_rows(p["keep"][kind.name][projector, None], rows).ravel()
 
         def psi(q, v, t, p):
             assert slip is not None
@@ -326,6 +384,13 @@ class JointConstraints:
 
 def _first(poses: RelativePose) -> RelativePose:
     return jax.tree.map(lambda x: x[0], poses)
+
+
+def _options(kind: JointKind, index: int, formulas: Mapping[str, Expression], p: dict) -> dict:
+    """The options of the joint with an index among those of its kind, by name."""
+    numbers = p["sizes"][kind.name][index] if kind.numbers else ()
+    given = {x: _function(formula, p) for x, formula in formulas.items()}
+    return {**kind.named(numbers), **given}
 
 
 def _function(formula: Expression, p: dict) -> Callable:

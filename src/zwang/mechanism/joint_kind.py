@@ -130,6 +130,8 @@ class JointEquations:
         example: where the rows vanish, with the options of `JointKind.example`.
         holds: in space, what the rows hold up to half a turn, as sines vanish there as well: the
             z "axis", or the whole "attitude"; the assembly holds the rest.
+        blind: whose attitude the rows do not see at all, of both points or of the second one, so
+            that it may be a point mass.
     """
 
     removes: int
@@ -139,6 +141,7 @@ class JointEquations:
     freedoms: tuple[Freedom, ...] = ()
     example: Example = Example()
     holds: Literal["axis", "attitude"] | None = None
+    blind: Literal["both", "second"] | None = None
 
     def twists(self, frame: np.ndarray) -> dict[str, np.ndarray]:
         """The joint's twists by the ending of its coordinates' names, for the shared frame."""

@@ -14,6 +14,7 @@ every method would have to decide about it anew. Here it is decided once, by geo
 
 | the joints of the chain | the group |
 |---|---|
+| hinges or screws with one axis, slides along it | turns about the axis, slides along it, or both |
 | hinges with parallel axes, slides across them | motions of a plane |
 | hinges or screws with parallel axes, slides | those and the slide along the axes |
 | hinges with axes through one point, ball joints at it | rotations about the point |
@@ -25,7 +26,7 @@ Reference: Hervé (1978), Mech. Mach. Theory 13, 437-450 (chains and the groups 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,9 @@ CLOSING_STEPS, CLOSED_STARTS = 30, 4
 """Newton steps to a closed configuration, and how many of these are looked at."""
 ROUNDED = "rows of loops that a linkage with exact axes meets by itself:"
 """Beginning of the sentence that lists them."""
+COAXIAL = 1e-3
+"""Distance up to which axes may be taken for one axis, beside the size of a loop: an eccentric is
+farther off, and was meant to be."""
 CUT = 1e-3
 """Part of the largest singular value of K below which Newton's step takes it for zero."""
 
@@ -66,12 +70,15 @@ class LoopRows:
         off: the largest angle by which an axis misses what makes them so [rad, or of the loop's
             size].
         joint: the joint that is off most.
+        by_places: whether places of axes make it so, as where they meet in a point, beside their
+            directions.
     """
 
     keep: np.ndarray
     dropped: int
     off: float
     joint: str
+    by_places: bool = False
 
     @property
     def exact(self) -> bool:
@@ -88,6 +95,8 @@ class ClosedChain:
         twists: of the joints of the chain by name, shapes (6,) or (n, 6).
         first, second: the closing joint's frames, rigid motions (4, 4).
         places: where the bodies of the chain are, which say how large it is, shape (n, 3) [m].
+        options: of the closing joint, as its equations take them.
+        d: 2 in the plane, 3 in space.
     """
 
     name: str
@@ -96,14 +105,40 @@ class ClosedChain:
     first: np.ndarray
     second: np.ndarray
     places: np.ndarray
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    d: int = 3
+
+    @property
+    def equations(self) -> JointEquations | None:
+        """Those of the closing joint."""
+        return self.kind.equations(self.d)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Scaled:
+    """A loop about the first frame's place, lengths in units of the loop's size.
+
+    Attributes:
+        first, second: frames, as in `ClosedChain`.
+        twists: of all joints of the chain, shape (n, 6).
+        size: of the loop [m].
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    twists: np.ndarray
+    size: float
 
 
 @dataclasses.dataclass(frozen=True)
 class _Group:
-    """A group of motions by its twists, shape (k, 6), and how far each twist of a chain is off."""
+    """A group of motions by its twists, shape (k, 6), and how far each twist of a chain is off;
+    `at_one_place` where all turns of it are about one axis or point.
+    """
 
     basis: np.ndarray
     off: np.ndarray
+    at_one_place: bool = False
 
 
 def loop_rows(loop: ClosedChain, within: float = PARALLEL) -> LoopRows | None:
@@ -114,23 +149,23 @@ def loop_rows(loop: ClosedChain, within: float = PARALLEL) -> LoopRows | None:
         within: angle up to which axes are parallel [rad], lengths relative to the loop's size
             equal; 0 takes all rows as they are.
     """
-    equations, kind = loop.kind.space, loop.kind
-    if not within > 0 or equations is None or equations.position is None or not equations.units:
+    equations, kind = loop.equations, loop.kind
+    if not within > 0 or equations is None or equations.position is None or not loop.twists:
         return None
-    if kind.options or kind.couples or equations.velocity is not None or not loop.twists:
+    if kind.couples or equations.velocity is not None or (kind.options and not loop.options):
         return None
     names = [name for name, twist in loop.twists.items() for _ in np.atleast_2d(twist)]
-    first, second, twists = _scaled(loop)
-    group = _group(twists, within)
-    if group is None:
+    scaled = _scaled(loop)
+    group = _group(scaled.twists, within)
+    if group is None or len(group.basis) == 3 * (loop.d - 1):  # rows are independent in all motions
         return None
     with on_host():
-        closed = [*_closed(equations, group.basis, first, second, within)]
+        closed = [*_closed(loop, scaled, group.basis, within)]
     if not closed:
         return None
     gaps, slopes = zip(*closed, strict=True)
     K = np.hstack(slopes)
-    U = _met(K, equations.units, within * np.sqrt(len(closed)))
+    U = _met(K, equations.units or ("1",), within * np.sqrt(len(closed)))
     if not U.shape[1]:
         return None
     worst = int(np.argmax(group.off))
@@ -138,11 +173,11 @@ def loop_rows(loop: ClosedChain, within: float = PARALLEL) -> LoopRows | None:
     # the closing joint's own axes and places beside the group
     own = np.max(np.abs(gaps))
     joint = names[worst] if off >= own else loop.name
-    return LoopRows(np.eye(len(U)) - U @ U.T, U.shape[1], float(max(off, own)), joint)
+    keep, dropped = np.eye(len(U)) - U @ U.T, U.shape[1]
+    return LoopRows(keep, dropped, float(max(off, own)), joint, group.at_one_place)
 
 
-def _scaled(loop: ClosedChain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Frames and twists about the first frame's place, lengths in units of the loop's size."""
+def _scaled(loop: ClosedChain) -> _Scaled:
     center = loop.first[:3, 3]
     twists = np.concatenate([np.atleast_2d(x) for x in loop.twists.values()])
     turning = np.any(twists[:, 3:], axis=1)
@@ -154,7 +189,7 @@ def _scaled(loop: ClosedChain) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     for frame in frames:
         frame[:3, 3] = (frame[:3, 3] - center) / size
     v[turning] /= size
-    return frames[0], frames[1], np.hstack([v, twists[:, 3:]])
+    return _Scaled(frames[0], frames[1], np.hstack([v, twists[:, 3:]]), float(size))
 
 
 def _group(twists: np.ndarray, within: float) -> _Group | None:
@@ -170,6 +205,8 @@ def _group(twists: np.ndarray, within: float) -> _Group | None:
     tilt = np.linalg.norm(np.cross(w, along), axis=1)
     advance = np.abs(np.where(turns, np.sum(v * w, axis=1), v @ along))
     if np.max(tilt) <= within:
+        if (one := _about_one_axis(v, w, along, min(within, COAXIAL))) is not None:
+            return dataclasses.replace(one, off=np.maximum(tilt, one.off))
         plane = np.linalg.svd(along[None])[2][1:]
         flat = np.max(advance) <= within
         ways = plane if flat else np.vstack([plane, along])
@@ -186,44 +223,88 @@ def _group(twists: np.ndarray, within: float) -> _Group | None:
     off = np.linalg.norm(np.einsum("nij,nj->ni", flat_to, point[0] - feet), axis=1)
     if np.max(off) > within:
         return None
-    return _Group(np.hstack([-np.cross(np.eye(3), point[0]), np.eye(3)]), np.maximum(off, advance))
+    basis = np.hstack([-np.cross(np.eye(3), point[0]), np.eye(3)])
+    return _Group(basis, np.maximum(off, advance), at_one_place=True)
+
+
+def _about_one_axis(v: np.ndarray, w: np.ndarray, along: np.ndarray, within: float):
+    """The group of turns about one axis and slides along it that has the twists, whose axes are
+    parallel; None if there are several axes, or slides across them.
+    """
+    turns, flat = np.any(w, axis=1), np.eye(3) - np.outer(along, along)
+    feet = np.cross(w, v) @ flat
+    foot = np.mean(feet[turns], axis=0)
+    off = np.linalg.norm(np.where(turns[:, None], feet - foot, v @ flat), axis=1)
+    if np.max(off) > within:
+        return None
+    pitch = np.sum(v * w, axis=1)[turns]
+    mean = np.mean(pitch) if np.max(np.abs(pitch)) > within else 0.0
+    turn = np.hstack([np.cross(foot, along) + mean * along, along])
+    if np.all(turns) and np.max(np.abs(pitch - mean)) <= within:
+        off[turns] = np.maximum(off[turns], np.abs(pitch - mean))
+        return _Group(turn[None], off, at_one_place=True)
+    basis = np.vstack([turn, np.hstack([along, np.zeros(3)])])
+    return _Group(basis, off, at_one_place=True)
+
+
+def _rows(loop: ClosedChain, scaled: _Scaled) -> Callable[[Any], np.ndarray]:
+    """The closing joint's rows of the second frame, lengths in units of the loop's size; those of a
+    formula in units of their slope.
+    """
+    equations = loop.equations
+    assert equations is not None and equations.position is not None
+    position, back = equations.position, scaled.first[:3, :3].T
+
+    def rows(at: Any) -> np.ndarray:
+        place, turn = scaled.size * (back @ (at[:3, 3] - scaled.first[:3, 3])), back @ at[:3, :3]
+        if loop.d == 2:
+            pose = RelativePose(place[:2], np.arctan2(turn[1, 0], turn[0, 0]))
+        else:
+            pose = RelativePose(place, turn)
+        return np.atleast_1d(position(pose, loop.options))
+
+    if equations.units:
+        units = np.broadcast_to(equations.units, np.shape(rows(scaled.second)))
+        length = np.where(units == "m", scaled.size, 1.0)
+    else:
+        free = np.eye(6)[[0, 1, 5]] if loop.d == 2 else np.eye(6)
+        length = np.linalg.norm(_slope(rows, scaled.second, free), axis=1)
+    length = np.where(length > 0, length, 1.0)
+    return lambda at: rows(at) / length
+
+
+def _slope(rows: Callable, at: Any, basis: np.ndarray) -> np.ndarray:
+    """Jacobian of rows along twists."""
+    step: Any = CENTRAL_STEP
+    differences = [
+        rows(exponential(x, step) @ at) - rows(exponential(x, -step) @ at) for x in basis
+    ]
+    return np.stack(differences, axis=1) / (2 * CENTRAL_STEP)
 
 
 def _closed(
-    equations: JointEquations, basis: np.ndarray, first, second, within: float
+    loop: ClosedChain, scaled: _Scaled, basis: np.ndarray, within: float
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Rows and their Jacobian along a group, at configurations of it in which the joint is closed
     up to `within`.
     """
-    position = equations.position
-    assert position is not None
-    back = first[:3, :3].T
-
-    def rows(at: Any) -> np.ndarray:
-        pose = RelativePose(back @ (at[:3, 3] - first[:3, 3]), back @ at[:3, :3])
-        return np.atleast_1d(position(pose, {}))
+    rows = _rows(loop, scaled)
 
     def moved(at: Any, way: np.ndarray) -> np.ndarray:
         for twist, x in zip(basis, way, strict=True):
             at = exponential(twist, x) @ at
         return at
 
-    def slope(at: Any) -> np.ndarray:
-        differences = [rows(ahead @ at) - rows(behind @ at) for ahead, behind in steps]
-        return np.stack(differences, axis=1) / (2 * CENTRAL_STEP)
-
-    step: Any = CENTRAL_STEP
-    steps = [(exponential(x, step), exponential(x, -step)) for x in basis]
     random = np.random.default_rng(1978)
     for start in range(CLOSED_STARTS):
-        at = moved(second, start * random.standard_normal(len(basis)))
+        at = moved(scaled.second, start * random.standard_normal(len(basis)))
         for _ in range(CLOSING_STEPS):
-            way = -np.linalg.pinv(slope(at), rcond=CUT) @ rows(at)
+            way = -np.linalg.pinv(_slope(rows, at, basis), rcond=CUT) @ rows(at)
             at = moved(at, way / max(1.0, np.linalg.norm(way)))
             if np.linalg.norm(way) < CENTRAL_STEP**2:
                 break
         if np.max(np.abs(rows(at))) <= within:
-            yield rows(at), slope(at)
+            yield rows(at), _slope(rows, at, basis)
 
 
 def _met(K: np.ndarray, units: tuple[str, ...], within: float) -> np.ndarray:
@@ -282,6 +363,13 @@ class LoopDecisions:
         return dataclasses.replace(self, found=found)
 
     @property
+    def whole(self) -> LoopDecisions:
+        """Likewise, where loops with exact axes keep all their rows, and other axes may follow."""
+        whole = lambda x: dataclasses.replace(x, keep=np.eye(len(x.keep)), dropped=0)
+        found = {name: whole(x) if x.exact else x for name, x in self.found.items()}
+        return dataclasses.replace(self, found=found)
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """The sentence that lists rows taken out by more than round-off, if there are any."""
         listed = [
@@ -317,7 +405,7 @@ def projected_rows(keep, rows):
     """The rows of several joints with what their loops meet by themselves taken out, shape
     (n, rows).
     """
-    return xp.einsum("nij,nj->ni", keep, rows)
+    return xp.einsum("nij,nj->ni", keep, xp.reshape(rows, (len(keep), -1)))
 
 
 def _off(found: LoopRows) -> str:

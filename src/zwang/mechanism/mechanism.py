@@ -34,12 +34,14 @@ from zwang.mechanism.schema import (
     Drive,
     Force,
     Joint,
+    Law,
     Link,
     Look,
     Point,
     ServoConstraint,
     Settings,
     Spring,
+    Table,
 )
 from zwang.suggestions import did_you_mean
 
@@ -78,6 +80,8 @@ PARTS: dict[str, type] = {
     "bodies": Link,
     "joints": Joint,
     "drives": Drive,
+    "laws": Law,
+    "tables": Table,
     "springs": Spring,
     "bushings": Bushing,
     "forces": Force,
@@ -101,6 +105,8 @@ class Mechanism:
         bodies: by name.
         joints: by name, of the kinds in `zwang.mechanism.KINDS`.
         drives, springs, bushings, forces: by name.
+        laws: relations between coordinates of several joints, by name.
+        tables: functions that formulas may call, by name.
         servo: servo constraints, by name, which the actuators enforce; passive joints react to
             them.
         actuators: by name.
@@ -130,6 +136,8 @@ class Mechanism:
     bodies: dict[str, Link]
     joints: dict[str, Joint] = dataclasses.field(default_factory=dict)
     drives: dict[str, Drive] = dataclasses.field(default_factory=dict)
+    laws: dict[str, Law] = dataclasses.field(default_factory=dict)
+    tables: dict[str, Table] = dataclasses.field(default_factory=dict)
     springs: dict[str, Spring] = dataclasses.field(default_factory=dict)
     bushings: dict[str, Bushing] = dataclasses.field(default_factory=dict)
     forces: dict[str, Force] = dataclasses.field(default_factory=dict)
@@ -156,10 +164,12 @@ class Mechanism:
             raise PartError(("bodies",), "there are no bodies.")
         if self.gravity is not None and len(self.gravity) != self.d:
             raise PartError(("gravity",), f"has {len(self.gravity)} numbers, expected {self.d}.")
-        rows = [*self.joints, *self.drives]
+        rows = [*self.joints, *self.laws, *self.drives]
         if repeated := {name for name in rows if rows.count(name) > 1}:
+            table = "drives" if min(repeated) in self.drives else "laws"
+            other = "law" if min(repeated) not in self.joints else "joint"
             raise PartError(
-                ("drives", min(repeated)), "has the name of a joint; give each its own."
+                (table, min(repeated)), f"has the name of a {other}; give each its own."
             )
         for field, least in (("duration", 0.0), ("rtol", 0.0), ("samples", 1)):
             if not least < (value := getattr(self.run, field)) < np.inf:
@@ -202,7 +212,8 @@ class Mechanism:
     @property
     def notes(self) -> tuple[str, ...]:
         """What is in the model and looks wrong, a sentence each: moments of inertia that no body
-        has, which are taken as they stand, as in robot files.
+        has, which are taken as they stand, as in robot files; axes of loops that are off by more
+        than round-off, with the angle, whose rows were taken out.
         """
         found = []
         for body in self.geometry.bodies if self.d == 3 else ():
@@ -210,7 +221,8 @@ class Mechanism:
             moments = impossible(body.mass, np.diag(own) if own.ndim == 1 else own)
             if moments is not None:
                 found.append(f"{body.name} ({', '.join(f'{x:.3g}' for x in moments)} kg·m²)")
-        return (f"{NO_BODY}: {'; '.join(found)}",) if found else ()
+        loops = self.compiled.loops.notes
+        return (f"{NO_BODY}: {'; '.join(found)}", *loops) if found else loops
 
     @property
     def d(self) -> int:
@@ -266,7 +278,10 @@ class Mechanism:
         found = model.parameters()
         with on_host():
             geometry = compiled.derived.geometry(found["parameters"])
-        vars(compiled).update(params=found, model=model, geometry=geometry)
+            placed = {x: np.asarray(found[x]) for x in ("offset", "orientation")}
+            geometry = dataclasses.replace(geometry, **placed)
+        loops = compiled.decided_loops(geometry, found)
+        vars(compiled).update(params=found, model=model, geometry=geometry, loops=loops)
         other = copy.copy(self)
         vars(other).pop("maximal", None)
         vars(other)["compiled"] = compiled
@@ -328,8 +343,9 @@ class Mechanism:
         Raises:
             PartError: if there is no such joint or drive.
         """
-        joint = self.drives[name].joint if name in self.drives else name
-        if joint not in self.joints:
+        if name in self.drives:
+            return self.compiled.joints.acted_on(self.drives[name], ("drives", name))
+        if name not in self.joints:
             known = [*self.joints, *self.drives]
             raise PartError((), f"there is no joint {name!r}{did_you_mean(name, known)}")
-        return self.compiled.joints.ends[joint][0]
+        return self.compiled.joints.ends[name][0]

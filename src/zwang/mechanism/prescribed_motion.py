@@ -13,7 +13,7 @@ from zwang.equations.constraint import AbstractConstraint, Holonomic, Nonholonom
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.joint_constraints import JointConstraints
 from zwang.mechanism.relative_pose import value_and_rate, wrapped
-from zwang.mechanism.resolution import Ends, checked_formula
+from zwang.mechanism.resolution import Ends
 from zwang.mechanism.schema import Drive
 
 
@@ -58,7 +58,7 @@ def drive_constraint(
         PartError: for a drive that makes no sense.
     """
     where = ("drives", name)
-    ends = joints.of(drive.joint, drive.coordinate, where)
+    ends = joints.acted_on(drive, where)
     which, asked = _asked(drive, joints, where)
     return following(name, joints, ends, asked, rate if which == "rate" else None)
 
@@ -73,7 +73,7 @@ def still_drive(
     which, asked = _asked(drive, joints, where)
     if which == "rate":
         return None
-    ends = joints.of(drive.joint, drive.coordinate, where)
+    ends = joints.acted_on(drive, where)
     return following(name, joints, ends, lambda t, p: asked(jnp.asarray(time), p), None)
 
 
@@ -91,5 +91,5 @@ def _asked(drive: Drive, joints: JointConstraints, where) -> tuple[str, Callable
     if (drive.value is None) == (drive.rate is None):
         raise PartError(where, "expected either value or rate.")
     which = "value" if drive.rate is None else "rate"
-    given = checked_formula(getattr(drive, which), ("t", *joints.parameters), (*where, which))
+    given = joints.formula(getattr(drive, which), ("t",), (*where, which))
     return which, lambda t, p: given.traced({**p["parameters"], "t": t})

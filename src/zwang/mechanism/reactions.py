@@ -109,7 +109,7 @@ def reactions(
     }
     rows, multipliers = run.model.constraints.row_slices, np.asarray(seen.motion.multipliers)
     for name, drive in mechanism.drives.items():
-        ends = mechanism.compiled.joints.of(drive.joint, drive.coordinate, ("drives", name))
+        ends = mechanism.compiled.joints.acted_on(drive, ("drives", name))
         made[name] = dataclasses.replace(
             made[name],
             effort=multipliers[:, rows[name]][:, 0],

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from zwang.errors import ModelError
 from zwang.mechanism.expression import Expression
-from zwang.mechanism.field_types import PartError
+from zwang.mechanism.field_types import OVER_TIME, PartError
 from zwang.mechanism.geometry import Geometry
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import ALL, ANGLE, DISTANCE, SLIDE, PoseCoordinate
 from zwang.mechanism.schema import Joint
 from zwang.suggestions import did_you_mean
+
+Tables = tuple[tuple[str, Callable], ...]
+"""Functions of one argument by name, which formulas have beside their own."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +30,10 @@ class Ends:
 
 
 def resolve_joints(
-    joints: Mapping[str, Joint], geometry: Geometry, parameters: tuple[str, ...]
+    joints: Mapping[str, Joint],
+    geometry: Geometry,
+    parameters: tuple[str, ...],
+    tables: Tables = (),
 ) -> dict[str, list[Ends]]:
     """The points of every joint, by name; of a coupling the points of both joints that it couples.
 
@@ -36,7 +42,7 @@ def resolve_joints(
     """
     # all joints first, because a coupling asks what the joints that it couples are
     for name, joint in joints.items():
-        _check(name, joint, geometry.d, parameters)
+        _check(name, joint, geometry.d, parameters, tables)
     found: dict[str, list[Ends]] = {}
     for name, joint in joints.items():
         coupled = (
@@ -96,21 +102,21 @@ def coordinate_named(
     return known[name]
 
 
-def checked_formula(formula, known: tuple[str, ...], where) -> Expression:
-    """A formula whose names are all known.
+def checked_formula(formula, known: tuple[str, ...], where, tables: Tables = ()) -> Expression:
+    """A formula whose names are all known; `tables` are further functions.
 
     Raises:
         PartError: if it is none, or has an unknown name.
     """
     try:
-        expression = Expression(str(formula))
+        expression = Expression(str(formula), tables)
         expression.require(known)
     except ModelError as error:
         raise PartError(where, str(error)) from None
     return expression
 
 
-def _check(name: str, joint: Joint, d: int, parameters: tuple[str, ...]) -> None:
+def _check(name: str, joint: Joint, d: int, parameters: tuple[str, ...], tables: Tables) -> None:
     """Refuse an unknown kind, a kind of the other world, and options that are missing or wrong."""
     where = ("joints", name)
     if joint.kind not in JOINT_KINDS:
@@ -134,7 +140,10 @@ def _check(name: str, joint: Joint, d: int, parameters: tuple[str, ...]) -> None
     for option in kind.options:
         here, value = (*where, option.name), getattr(joint, option.name)
         if option.kind == "formula":
-            checked_formula(value, (*option.variables[:d], *parameters), here)
+            checked_formula(value, (*option.variables[:d], *parameters), here, tables)
+        elif isinstance(value, str):
+            why = f"is the text {value!r}, expected a number; {OVER_TIME}."
+            raise PartError(here, why)
         elif value is not None and (refusal := option.check(value, d)) is not None:
             raise PartError(here, refusal)
 

@@ -133,19 +133,53 @@ else:
 
 @dataclasses.dataclass(frozen=True)
 class Drive:
-    """Motion that is prescribed for a joint.
+    """Motion that is prescribed for a joint, or for two points.
 
     Attributes:
-        joint: the joint.
-        coordinate: "angle" [rad], "slide" [m] or "distance" [m]; by default the joint's own.
+        joint: the joint; or between: two points.
+        coordinate: "angle" [rad], "slide" [m] or "distance" [m]; by default the joint's own, or the
+            distance of two points.
         value: the coordinate over time, a formula in `t`; or
         rate: its rate over time, from wherever it is at the start.
     """
 
-    joint: str
+    joint: str | None = None
     coordinate: str | None = None
     value: Formula | None = None
     rate: Formula | None = None
+    between: tuple[str, str] | None = None
+    __pydantic_config__: ClassVar = STRICT
+
+
+@dataclasses.dataclass(frozen=True)
+class Law:
+    """A relation between coordinates of several joints and distances of points, and time.
+
+    Attributes:
+        of: the coordinates by the names that the equation has for them: a joint, "joint.name" of a
+            joint with several coordinates, or two points, whose distance is meant.
+        equation: a formula in these names and `t` that stays zero.
+    """
+
+    of: dict[str, str | tuple[str, str]]
+    equation: Formula
+    __pydantic_config__: ClassVar = STRICT
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """A function of formulas, given by numbers, between which it is a cubic spline.
+
+    Attributes:
+        x: arguments, increasing.
+        y: values.
+        repeat: whether it goes on periodically. Without it the function has no value beyond its
+            ends, at which a run that asks for one stops.
+    """
+
+    x: Vector
+    y: Vector
+    repeat: bool = False
     __pydantic_config__: ClassVar = STRICT
 
 

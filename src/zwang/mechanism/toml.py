@@ -17,6 +17,7 @@ from zwang.mechanism.expression import CONSTANTS, FUNCTIONS
 from zwang.mechanism.field_types import PartError, evaluated
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.mistakes import MistakesError, explained, of_the_form_given
+from zwang.mechanism.tables import read_table
 from zwang.provenance import Source, remember
 from zwang.suggestions import did_you_mean
 
@@ -75,6 +76,7 @@ def parsed(text: str, path: Path, settings: Mapping[str, float]) -> Mechanism:
     try:
         values = parameter_values(content, settings)
         _find_meshes(content, path.parent)
+        _read_tables(content, path.parent)
         _join_start(content)
         mechanism = _validated({"name": path.stem, **content, "parameters": values}, values)
     except PartError as error:
@@ -154,6 +156,24 @@ def _find_meshes(content: Mapping[str, Any], folder: Path) -> None:
                     raise PartError(
                         ("bodies", name, "shapes"), f"there is no file {shape['file']}."
                     )
+
+
+def _read_tables(content: dict[str, Any], folder: Path) -> None:
+    """Take the numbers of tables from the files that they name, beside the mechanism's.
+
+    Raises:
+        PartError: for a file that is no table.
+    """
+    tables = content.get("tables")
+    if not isinstance(tables, dict):
+        return
+    for name, table in [*tables.items()]:
+        if isinstance(table, dict) and isinstance(table.get("file"), str):
+            where = ("tables", name)
+            if {"x", "y"} & table.keys():
+                raise PartError(where, "has a file beside x and y; give one of them.")
+            own = read_table(str(folder / table.pop("file")), where)
+            tables[name] = {**table, **own}
 
 
 def _join_start(content: dict[str, Any]) -> None:

@@ -222,16 +222,33 @@ class SpanningTree:
             )
         return made
 
-    def closed_chain(self, name: str) -> ClosedChain:
-        """A joint that carries no body, with the joints between its two bodies."""
+    @property
+    def closing(self) -> list[str]:
+        """Names of the joints that close loops."""
+        return [name for name in self.ends if name not in self.carrying]
+
+    def closed_chains(
+        self, geometry: Geometry, options: Callable[[str], Mapping[str, Any]]
+    ) -> list[ClosedChain]:
+        """The joints that carry no body, each with the joints between its two bodies.
+
+        Args:
+            geometry: places and attitudes of the points.
+            options: name → the options of a joint.
+        """
+        with on_host():
+            branches, points = self._branches(geometry), _points(geometry)
+        return [self._closed_chain(n, branches, points, options(n)) for n in self.closing]
+
+    def _closed_chain(
+        self, name: str, branches: list[Branch], points: list, options: Mapping[str, Any]
+    ) -> ClosedChain:
         parent = {by.body: by.parent for by in self.carriers}
-        branch = dict(zip(parent, self.branches, strict=True))
+        branch = dict(zip(parent, branches, strict=True))
 
         def above(body: int) -> list[int]:
             return [body, *above(parent[body])] if body in parent else []
 
-        with on_host():
-            points = _points(self.geometry)
         bodies = [int(self.geometry.carrier[i]) for i in self.ends[name]]
         homes = [branch[b].frame if b in branch else np.eye(4) for b in bodies]
         first, second = (home @ points[i] for home, i in zip(homes, self.ends[name], strict=True))
@@ -244,6 +261,8 @@ class SpanningTree:
             first,
             second,
             np.array([b.center for b in carried]).reshape(-1, 3),
+            options,
+            self.geometry.d,
         )
 
     def _carried(self, by: Carrier, home: dict, points: list) -> tuple[Any, dict[str, Any]]:

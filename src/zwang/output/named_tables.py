@@ -179,7 +179,7 @@ def mechanism_tables(mechanism: Any) -> list[NamedTable]:
         (name, joint.kind, " and ".join(joint.between or joint.joints or ()))
         for name, joint in mechanism.joints.items()
     ]
-    parts = ("drives", "springs", "bushings", "forces", "actuators")
+    parts = ("drives", "laws", "springs", "bushings", "forces", "actuators")
     have = [
         f"{len(x)} {part if len(x) != 1 else part.removesuffix('s')}"
         for part in parts

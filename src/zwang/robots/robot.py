@@ -257,6 +257,7 @@ class Robot:
             frame(loop.first),
             frame(loop.second),
             np.array([b.center for b in carried]).reshape(-1, 3),
+            JOINT_KINDS[loop.kind].named(loop.numbers),
         )
 
     def _loop_numbers(self) -> dict:

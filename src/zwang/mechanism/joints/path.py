@@ -14,7 +14,7 @@ JOINT = JointKind(
     name="path",
     summary="a point on a curve of the plane or a surface in space",
     plane=JointEquations(removes=1, position=position, example=_EXAMPLE),
-    space=JointEquations(removes=1, position=position, example=_EXAMPLE),
+    space=JointEquations(removes=1, position=position, example=_EXAMPLE, blind="second"),
     options=(
         Option(
             name="equation",

@@ -6,8 +6,7 @@ second point stays on a circle:
     (|d|² − l²)/2l = 0,    d_z = 0
 """
 
-import jax.numpy as jnp
-
+from zwang.arithmetic import xp
 from zwang.mechanism.joint_kind import (
     Example,
     Freedom,
@@ -19,7 +18,7 @@ from zwang.mechanism.joint_kind import (
 from zwang.mechanism.relative_pose import PoseCoordinate
 
 SWING = PoseCoordinate(
-    "swing", lambda pose: jnp.arctan2(pose.displacement[1], pose.displacement[0]), "rad"
+    "swing", lambda pose: xp.arctan2(pose.displacement[1], pose.displacement[0]), "rad"
 )
 """Angle of the link about the z axis of the first point."""
 
@@ -28,7 +27,7 @@ def position(pose, options):
     """The distance, smooth where the points coincide, and the height above the circle's plane."""
     displacement, length = pose.displacement, options["length"]
     excess = (displacement @ displacement - length**2) / (2 * length)
-    return jnp.stack([excess, displacement[2]])
+    return xp.stack([excess, displacement[2]])
 
 
 JOINT = JointKind(

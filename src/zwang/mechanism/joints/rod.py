@@ -16,7 +16,7 @@ JOINT = JointKind(
     name="rod",
     summary="a constant distance of two points",
     plane=JointEquations(removes=1, units=("m",), position=position, example=_PLANE),
-    space=JointEquations(removes=1, units=("m",), position=position, example=_SPACE),
+    space=JointEquations(removes=1, units=("m",), position=position, example=_SPACE, blind="both"),
     options=(Option(name="length", meaning="of the rod", unit="m", check=is_positive),),
     symbol="pin",
     line="rod",

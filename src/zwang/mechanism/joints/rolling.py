@@ -2,9 +2,9 @@
 point, both without slip. The second point is the center of the disk, its z axis the axle.
 """
 
-import jax.numpy as jnp
 import numpy as np
 
+from zwang.arithmetic import xp
 from zwang.mechanism.joint_kind import Example, JointEquations, JointKind, Option, is_positive
 from zwang.mechanism.relative_pose import ANGLE, in_plane, rotation_sines
 
@@ -18,7 +18,7 @@ def rolled(pose, options):
 
 def line_position(pose, options):
     """The center at the radius above the line, and its way that of the rim."""
-    return jnp.stack(
+    return xp.stack(
         [pose.displacement[1] - options["radius"], rolled(pose, options) - options["phase"]]
     )
 
@@ -26,8 +26,8 @@ def line_position(pose, options):
 def to_contact(pose, radius):
     """From the center of a disk to its lowest point, in the axes of the plane it rolls on."""
     axle = pose.rotation[:, 2]
-    up = jnp.array([0.0, 0.0, 1.0])
-    return -radius * (up - axle[2] * axle) / jnp.sqrt(1 - axle[2] ** 2)
+    up = xp.array([0.0, 0.0, 1.0])
+    return -radius * (up - axle[2] * axle) / xp.sqrt(1 - axle[2] ** 2)
 
 
 def plane_position(pose, options):
@@ -39,7 +39,7 @@ def plane_velocity(pose, rate, options):
     """Velocity of the material point at the contact, along the plane."""
     # Ṙ Rᵀ is antisymmetric: its entries are the angular velocity
     spin = rotation_sines(rate.rotation @ pose.rotation.T)
-    return (rate.displacement + jnp.cross(spin, to_contact(pose, options["radius"])))[:2]
+    return (rate.displacement + xp.cross(spin, to_contact(pose, options["radius"])))[:2]
 
 
 JOINT = JointKind(

@@ -1,16 +1,17 @@
 """Screw: rotation about the z axis of the first point advances the second point along it."""
 
-import jax.numpy as jnp
+import numpy as np
 
+from zwang.arithmetic import xp
 from zwang.mechanism.joint_kind import Freedom, JointEquations, JointKind, Option, is_nonzero
 from zwang.mechanism.relative_pose import SLIDE, angle, axes_parallel, wrapped
 
 
 def position(pose, options):
     """x, y, the axes, and the angle less that of the advance, which counts whole turns."""
-    turns = 2 * jnp.pi * pose.displacement[2] / options["pitch"]
+    turns = 2 * np.pi * pose.displacement[2] / options["pitch"]
     ahead = wrapped(angle(pose) - turns)
-    return jnp.concatenate([pose.displacement[:2], axes_parallel(pose.rotation), ahead[None]])
+    return xp.concatenate([pose.displacement[:2], axes_parallel(pose.rotation), ahead[None]])
 
 
 JOINT = JointKind(

@@ -17,6 +17,7 @@ JOINT = JointKind(
         units=("m",),
         position=lambda pose, options: pose.displacement[:2],
         freedoms=(Freedom(SLIDE),),
+        blind="second",
     ),
     coordinate=SLIDE,
     symbol="slide",

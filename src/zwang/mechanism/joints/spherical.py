@@ -20,6 +20,7 @@ JOINT = JointKind(
         units=("m",),
         position=lambda pose, options: pose.displacement,
         freedoms=(Freedom(ATTITUDE, ball_twist),),
+        blind="both",
     ),
     symbol="ball",
     formats={"sdf": ("ball",), "mjcf": ("ball",), "mjcf equality": ("connect",)},

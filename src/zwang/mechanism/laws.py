@@ -1,0 +1,76 @@
+"""Laws: relations between coordinates of several joints, distances of points, and time, as
+constraints `φ = f(x₁, x₂, …, t)`.
+
+A gear of any ratio, a rope over pulleys (distances whose sum stays), a differential, a mixer of
+hinges: each is one formula that stays zero.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+
+import jax.numpy as jnp
+
+from zwang.equations.constraint import Holonomic
+from zwang.mechanism.expression import CONSTANTS, FUNCTIONS, Expression
+from zwang.mechanism.field_types import PartError
+from zwang.mechanism.joint_constraints import JointConstraints
+from zwang.mechanism.relative_pose import DISTANCE
+from zwang.mechanism.resolution import Ends, ends_between
+from zwang.mechanism.schema import Law
+
+
+@dataclasses.dataclass(frozen=True)
+class ResolvedLaw:
+    """A law whose names are known.
+
+    Attributes:
+        name: of the law.
+        equation: its formula.
+        ends: the points and coordinates by the names that the formula has for them.
+    """
+
+    name: str
+    equation: Expression
+    ends: Mapping[str, Ends]
+
+    def constraint(self, joints: JointConstraints, time: float | None = None) -> Holonomic:
+        """The law as a constraint, or as it stands at an instant, for which no time passes."""
+        coordinates = {name: joints.coordinate(ends) for name, ends in self.ends.items()}
+        equation = self.equation
+
+        def phi(q, t, p):
+            t = t if time is None else jnp.asarray(time)
+            values = {name: x(q, p) for name, x in coordinates.items()}
+            return equation.traced({**p["parameters"], **values, "t": t})
+
+        return Holonomic(phi, name=self.name)
+
+
+def resolved_law(name: str, law: Law, joints: JointConstraints) -> ResolvedLaw:
+    """A law with its coordinates found, of which angles in space count their turns.
+
+    Raises:
+        PartError: for a law that makes no sense, naming it.
+    """
+    where, ends = ("laws", name), {}
+    if not law.of:
+        raise PartError((*where, "of"), "is empty; name the coordinates that the equation relates.")
+    for short, given in law.of.items():
+        here = (*where, "of", short)
+        if not re.fullmatch(r"[A-Za-z_]\w*", short) or short in {*CONSTANTS, *FUNCTIONS, "t"}:
+            raise PartError(here, "is no name that a formula can have; take a word such as a or b.")
+        if short in joints.parameters:
+            raise PartError(here, "is a parameter, too; take another name.")
+        if isinstance(given, str):
+            ends[short] = joints.named(given, here)
+        else:
+            pair = ends_between(given, joints.geometry, here)
+            ends[short] = Ends(pair.a, pair.b, DISTANCE)
+        joints.turns.count(ends[short], f"{name}.{short}")
+    equation = joints.formula(law.equation, (*ends, "t"), (*where, "equation"))
+    if unused := sorted(ends.keys() - equation.names):
+        raise PartError((*where, "equation"), f"does not use {unused[0]!r}, which is in of.")
+    return ResolvedLaw(name, equation, ends)

@@ -1,0 +1,119 @@
+"""The assembled start depends on no unit of length, and nothing is asked for at a dead point that
+only a motion beyond all measure, or another place, could give.
+"""
+
+import numpy as np
+import pytest
+
+from zwang.mechanism import Begin, Drive, Joint, Link, Mechanism, PartError, Point
+from zwang.mechanism.assembly import AssemblyError
+
+UNITS = (1.0, 1e-3, 1e-6)
+"""Meters, millimeters, micrometers."""
+
+
+def slider_crank(unit: float = 1.0, inertia: float | None = None, **more) -> Mechanism:
+    """A crank of 0.2 and a rod of 0.6 units, drawn open."""
+    r, pin = 0.2 * unit, (0.0, 0.2 * unit)
+    return Mechanism(
+        {
+            "crank": Link(length=r, inertia=inertia, guess=((0, 0), pin)),
+            "rod": Link(length=3 * r, inertia=inertia, guess=(pin, (3 * r, 0))),
+            "piston": Link(1.0, 0.1, at=(3 * r, 0.0)),
+        },
+        {
+            "A": Joint("revolute", ("ground", "crank.start")),
+            "B": Joint("revolute", ("crank.end", "rod.start")),
+            "C": Joint("revolute", ("rod.end", "piston")),
+            "D": Joint("prismatic", ("ground", "piston")),
+        },
+        **more,
+    )
+
+
+def disk(unit: float, inertia: float | None) -> Mechanism:
+    """A disk with a pin in a slot."""
+    return Mechanism(
+        {
+            "disk": Link(1.0, inertia, radius=0.2 * unit, points={"pin": (0.15 * unit, 0)}),
+            "block": Link(1.0, inertia, radius=0.1 * unit, at=(0.1 * unit, 0.1 * unit)),
+        },
+        {
+            "A": Joint("revolute", ("ground", "disk")),
+            "B": Joint("revolute", ("disk.pin", "block")),
+            "C": Joint("prismatic", ("ground.s", "block")),
+        },
+        ground={"s": Point((0.02 * unit, 0), angle=np.pi / 2)},
+    )
+
+
+def bodies(m: Mechanism) -> np.ndarray:
+    start = m.start_state
+    return np.asarray(m.body_state(start.q, start.v).q).reshape(-1, 3)
+
+
+@pytest.mark.parametrize("inertia", [None, 0.1])
+@pytest.mark.parametrize("made", [slider_crank, disk])
+def test_the_start_is_one_in_all_units_of_length(made, inertia):
+    """Also where an inertia was not scaled with the unit."""
+    scaled = [bodies(made(unit, inertia)) / [unit, unit, 1.0] for unit in UNITS]
+    for other in scaled[1:]:
+        np.testing.assert_allclose(other, scaled[0], atol=1e-9)
+
+
+def test_the_start_in_space_is_one_in_all_units_of_length():
+    def made(unit):
+        tensor = (50.0, 60.0, 70.0, 1.0, 2.0, 3.0)
+        at = {"a": (-0.5 * unit, 0, 0), "b": (0.5 * unit, 0, 0)}
+        links = {
+            x: Link(1.0, tensor, points=at, at=(0, 0.1 * unit, 0)) for x in ("first", "second")
+        }
+        joints = {
+            "A": Joint("spherical", ("ground", "first.a")),
+            "B": Joint("spherical", ("first.b", "second.a")),
+            "C": Joint("spherical", ("second.b", "ground.far")),
+        }
+        ground = {"far": (1.2 * unit, 0.3 * unit, 0.4 * unit)}
+        return Mechanism(links, joints, ground=ground, world="space")
+
+    places = [np.asarray(made(x).start_state.q).reshape(-1, 7)[:, :3] / x for x in UNITS]
+    for other in places[1:]:
+        np.testing.assert_allclose(other, places[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+@pytest.mark.parametrize("place", [0.4, 0.8])
+def test_a_place_at_a_dead_point_is_what_was_asked(place, coordinates):
+    m = slider_crank(start={"D": Begin(value=place)}, coordinates=coordinates)
+    assert bodies(m)[2, 0] == pytest.approx(place, abs=1e-12)
+
+
+@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"drives": {"motor": Drive("D", value="0.4 - 0.1*t")}},
+        {"drives": {"motor": Drive("D", value="0.8 + 0.1*t")}},
+        {"start": {"D": Begin(value=0.4, rate=0.1)}},
+    ],
+    ids=["inner", "outer", "start"],
+)
+def test_a_rate_at_a_dead_point_is_refused(more, coordinates):
+    with pytest.raises((PartError, AssemblyError), match="at a dead point"):
+        _ = slider_crank(coordinates=coordinates, **more).start_state
+
+
+@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+@pytest.mark.parametrize("angle", [0.0, np.pi])
+def test_a_held_angle_is_not_moved_for_a_rate(angle, coordinates):
+    """A crank at its dead point, the piston driven: the crank stays where it was put."""
+    drive = {"motor": Drive("D", rate="1")}
+    m = slider_crank(drives=drive, start={"A": Begin(value=angle)}, coordinates=coordinates)
+    with pytest.raises(AssemblyError, match="has its rate off by .* stands at a dead point"):
+        _ = m.start_state
+
+
+@pytest.mark.parametrize("value", ["0.4 + 0.1*t**2", "0.8 - 0.1*(1 - cos(t))"])
+def test_a_drive_may_stand_at_a_dead_point(value):
+    m = slider_crank(drives={"motor": Drive("D", value=value)})
+    assert np.abs(np.asarray(m.start_state.v)).max() == 0.0
