@@ -136,7 +136,8 @@ def suited(dynamics: Dynamics, verdict: Verdict) -> tuple[Dynamics, str]:
     where the rows are ordinary.
     """
     sigma = verdict.nearly_parallel
-    if sigma is None or type(dynamics.pseudoinverse) is not Proximal:
+    by_sweeps = type(dynamics.pseudoinverse) is Proximal and not dynamics.structure.sparse
+    if sigma is None or not by_sweeps:
         return dynamics, ""
     return decisive(dynamics, sigma, "at the start")
 
@@ -149,7 +150,12 @@ def decisive(dynamics: Dynamics, sigma: float, when: str) -> tuple[Dynamics, str
         f"rows of the constraints are nearly parallel {when} (singular value {sigma:.1e}): "
         "zw.CompleteOrthogonal() takes the place of zw.Proximal()"
     )
-    return dataclasses.replace(dynamics, pseudoinverse=CompleteOrthogonal()), sentence
+    return by_rank(dynamics), sentence
+
+
+def by_rank(dynamics: Dynamics) -> Dynamics:
+    """The dynamics with a method for A⊕ that decides on a rank."""
+    return dataclasses.replace(dynamics, pseudoinverse=CompleteOrthogonal())
 
 
 def remeasured(flow: ConstrainedVectorField, t: float, y: np.ndarray) -> ConstrainedVectorField:

@@ -66,6 +66,11 @@ class Interpolant:
             projected = self._projected(times, guess, held)[0]
         return np.where(on_step[:, None], guess, projected)
 
+    @property
+    def is_held(self) -> bool:
+        """Whether something is held from each step on, so that rates need more than a state."""
+        return self.applied.shape[1] > 0
+
     def near(self, times: np.ndarray) -> np.ndarray:
         """States (k, n) of the polynomial itself."""
         return self._guessed(times)[0]
@@ -142,7 +147,7 @@ class Interpolant:
         """The motion on the host, where it has one."""
         return HostVectorField(self.flow) if has_host(self.flow) else None
 
-    def _rates_at(self, t: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def rates(self, t: np.ndarray, y: np.ndarray) -> np.ndarray:
         """ẏ at steps, shape (k, n)."""
         if self._host is None or len(t) > MOST_ON_HOST:
             return in_blocks(lambda t, y: _rates(self.flow, t, y), t, y)
@@ -188,7 +193,7 @@ class Interpolant:
         near = first[:, None] + np.arange(min(STENCIL, len(self.t)))
         wanted = np.unique(near)
         if len(wanted := wanted[~self._known[wanted]]):
-            self._rates[wanted] = self._rates_at(self.t[wanted], self.y[wanted])
+            self._rates[wanted] = self.rates(self.t[wanted], self.y[wanted])
             self._known[wanted] = True
         if len(between):
             guess[between] = hermite(self.t[near], self.y[near], self._rates[near], times[between])
