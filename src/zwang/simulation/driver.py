@@ -36,6 +36,7 @@ from zwang.simulation.vanishing import ENDLESS, Contradiction, vanishing
 from zwang.simulation.watch import (
     STOPPED_BY_FRICTION,
     NearlyParallel,
+    at_a_dead_point,
     blocked,
     decisive,
     examine,
@@ -327,12 +328,14 @@ class RunDriver:
         return left, stopped
 
     def _explained(self, here: Progress, stopped: int, part: Steps, hopeless: str) -> int:
-        """Why a run ends, with its `detail`; `hopeless` says why it was given up."""
+        """Why a run ends, with its `detail`; `hopeless`: why it was given up."""
         t, y = float(here.t), np.asarray(here.y)
         if stopped in STOPPED_BY_FRICTION and locked(self.flow.dynamics, t, y):
             return Result.PARADOX
-        if stopped == Result.NOT_CONVERGED:
-            flow = self.flow.with_input(on_device(part.applied[-1])) if len(part.t) else self.flow
+        flow = self.flow.with_input(on_device(part.applied[-1])) if len(part.t) else self.flow
+        # steps become ever shorter before a dead point, as in a stiff system
+        dead = stopped in ENDLESS and at_a_dead_point(self.model, flow, t, y)
+        if dead or stopped == Result.NOT_CONVERGED:
             stopped, self.detail = blocked(self.model, flow, t, y, float(here.h))
         if stopped in (Result.NOT_CONVERGED, Result.TOO_MANY_STEPS):
             where = meeting(self.flow.dynamics, y[: self.flow.dynamics.system.nq], t)

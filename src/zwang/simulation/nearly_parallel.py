@@ -4,6 +4,8 @@ A⊕ holds them no longer. `zw.simulate` looks at them on the host (`zwang.simul
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -55,6 +57,6 @@ def stays_nearly_parallel(
     )
 
 
-def is_nearly_parallel(results: Array) -> bool:
+def is_nearly_parallel(results: Any) -> bool:
     """Whether any of the results that are known says so."""
     return is_concrete(results) and bool(np.any(results == int(Result.NEARLY_PARALLEL)))
