@@ -408,7 +408,10 @@ class Robot:
         """J with J v the velocity [m/s] of the point of a body at `offset` [m] in its own frame,
         and the body's angular velocity [rad/s], both in space.
         """
-        q, offset = vector(q, len(self.tree.home), "jacobian: q"), vector(offset, 3, "jacobian: offset")
+        q, offset = (
+            vector(q, len(self.tree.home), "jacobian: q"),
+            vector(offset, 3, "jacobian: offset"),
+        )
         return self.tree.frame_jacobian(q, body, self.params, offset)
 
 

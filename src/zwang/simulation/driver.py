@@ -208,8 +208,7 @@ class RunDriver:
                 # a run may be asked for without end if a condition stops it
                 endless = not stopped and not self.events.stops
                 hopeless = pace.given_up(_tried(here), float(here.t)) if endless else ""
-                if hopeless:
-                    stopped = Result.TOO_MANY_STEPS
+                stopped = Result.TOO_MANY_STEPS if hopeless else stopped
                 stopped = self._explained(here, stopped, part, hopeless)
                 if stopped != Result.SUCCESS:
                     return Result(stopped), here
@@ -333,9 +332,7 @@ class RunDriver:
         if stopped in STOPPED_BY_FRICTION and locked(self.flow.dynamics, t, y):
             return Result.PARADOX
         flow = self.flow.with_input(on_device(part.applied[-1])) if len(part.t) else self.flow
-        # steps become ever shorter before a dead point, as in a stiff system
-        dead = stopped in ENDLESS and at_a_dead_point(self.model, flow, t, y)
-        if dead or stopped == Result.NOT_CONVERGED:
+        if stopped == Result.NOT_CONVERGED or (stopped in ENDLESS and at_a_dead_point(flow, t, y)):
             stopped, self.detail = blocked(self.model, flow, t, y, float(here.h))
         if stopped in (Result.NOT_CONVERGED, Result.TOO_MANY_STEPS):
             where = meeting(self.flow.dynamics, y[: self.flow.dynamics.system.nq], t)

@@ -214,9 +214,10 @@ def blocked(
     )
 
 
-def at_a_dead_point(model: Model, flow: ConstrainedVectorField, t: float, y: np.ndarray) -> bool:
+def at_a_dead_point(flow: ConstrainedVectorField, t: float, y: np.ndarray) -> bool:
     """Whether rows have all but lost their rank at a state, and its velocity leads off the
-    constraints at once: a drive has come to where the mechanism cannot be turned through.
+    constraints at once: a drive has come to where the mechanism cannot be turned through. Steps
+    become ever shorter before it, as in a stiff system.
     """
     if not np.all(np.isfinite(y)):
         return False
