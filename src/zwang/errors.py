@@ -80,6 +80,7 @@ class Result(enum.IntEnum):
     OUT_OF_RANGE = 17
     BETWEEN_BRANCHES = 18
     PARADOX = 19
+    NEARLY_PARALLEL = 20
 
     @property
     def sentence(self) -> str:
@@ -159,6 +160,10 @@ _SENTENCES = {
     Result.PARADOX: (
         "friction leaves no or two constraint forces at this state, the paradox of Painlevé: rigid "
         "bodies have no answer there, so lower the friction, or give the contact a stiffness"
+    ),
+    Result.NEARLY_PARALLEL: (
+        "rows of the constraints are so nearly parallel that the default method no longer holds "
+        "them: give pseudoinverse=zw.CompleteOrthogonal()"
     ),
     Result.VANISHING: (
         "the gradient of a constraint vanishes while it asks for something, so that no finite "

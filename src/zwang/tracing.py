@@ -7,6 +7,7 @@ errors come before a run. Others are called with numbers.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -58,20 +59,25 @@ REMEDIES: tuple[tuple[type[Exception], str, str], ...] = (
 )
 
 
-def outcome(function: Callable, what: str, *given: Any) -> Any:
+def outcome(function: Callable, what: str, *given: Any, moving: int | None = None) -> Any:
     """Shapes and types of what a function returns, as `jax.eval_shape` gives them.
 
     Args:
         function: of a user's, or one that calls it.
         what: how it is called, e.g. "constraint 'rod': phi(q, t, p)"; begins the sentence.
         given: arrays or `jax.ShapeDtypeStruct`, or trees of them; only shape and type are used.
+        moving: the argument that the equations differentiate it by, if there is one.
 
     Raises:
-        ModelError: if the function fails, or reads or writes beyond the end of an array.
+        ModelError: if the function fails, has no derivative where it needs one, or reads or writes
+            beyond the end of an array.
     """
     abstract = jax.tree_util.tree_map(_abstract, given)
     try:
         closed, out = jax.make_jaxpr(function, return_shape=True)(*abstract)
+        # of all that is traced only code outside of JAX may lack a derivative
+        if moving is not None and "callback" in str(closed.jaxpr):
+            jax.make_jaxpr(functools.partial(_slope, function, moving))(*abstract)
     except ModelError:
         raise
     except (Exception, SystemExit, GeneratorExit) as error:
@@ -85,6 +91,11 @@ def outcome(function: Callable, what: str, *given: Any) -> Any:
             "another entry without a word."
         )
     return out
+
+
+def _slope(function: Callable, moving: int, *given):
+    of = lambda x: function(*given[:moving], x, *given[moving + 1 :])
+    return jax.jvp(of, (given[moving],), (jnp.ones_like(given[moving]),))
 
 
 def called(function: Callable, what: str, *given: Any) -> Any:
@@ -116,6 +127,11 @@ def explained(error: BaseException, given: tuple = ()) -> str:
     for kind, does, remedy in REMEDIES:
         if isinstance(error, kind):
             return f"{does}{where}: {remedy}."
+    if isinstance(error, ValueError) and "callbacks do not support JVP" in str(error):
+        return (
+            f"calls code outside of JAX, which has no derivative{where}: write it with jax.numpy, "
+            "or give the call one by jax.custom_jvp."
+        )
     if isinstance(error, TypeError) and "immutable" in str(error):
         return f"writes into an array in place{where}: write x = x.at[i].set(value)."
     if isinstance(error, TypeError) and "'NoneType' object is not subscriptable" in str(error):

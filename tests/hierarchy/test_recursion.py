@@ -193,6 +193,16 @@ def test_levels_are_differentiable_through_dependent_rows():
     assert slope == pytest.approx(float(last(1 + step) - last(1 - step)) / (2 * step), rel=1e-7)
 
 
+@pytest.mark.parametrize("variances", [[1e-2, 0.0], [0.0, 0.0], [1e-2, 1e-3]])
+def test_a_clearance_may_be_semidefinite_as_a_matrix_as_it_may_as_a_vector(variances):
+    model = top()[0]
+    vector, matrix = (
+        zw.enforce(model, *at_rest(model), clearance={"1": R}).acceleration
+        for R in (variances, np.diag(variances))
+    )
+    np.testing.assert_allclose(matrix, vector, rtol=1e-10, atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("call", "says"),
     [
@@ -207,6 +217,14 @@ def test_levels_are_differentiable_through_dependent_rows():
         (
             lambda m: zw.enforce(m, *at_rest(m), clearance={"1": [1.0, 2.0, 3.0]}),
             r"expected a number, \(2,\) or \(2, 2\)",
+        ),
+        (
+            lambda m: zw.enforce(m, *at_rest(m), clearance={"1": [[1.0, 2.0], [2.0, 1.0]]}),
+            "negative eigenvalue",
+        ),
+        (
+            lambda m: zw.enforce(m, *at_rest(m), clearance={"1": [[1.0, 2.0], [0.0, 1.0]]}),
+            "not symmetric",
         ),
         (lambda m: zw.impose(top()[1], m.constraints.members[0]), "'1' is in use"),
         (lambda m: zw.enforce(m, *at_rest(m), clearance={"1": 1.0}).inverse, "rigid rows only"),

@@ -223,6 +223,23 @@ WITHOUT_GRADIENT = (
     ),
 )
 
+
+# --- code outside of JAX
+def outside(q):
+    return jax.pure_callback(
+        lambda q: np.asarray(q[0] - 1.0), jax.ShapeDtypeStruct((), jnp.float64), q
+    )
+
+
+CALLBACKS = tuple(
+    Case(f"a callback in {what}", 3, "calls code outside of JAX, which has no derivative", do)
+    for what, do in {
+        "phi": lambda _: zw.Model(system(), [H(lambda q, t, p: outside(q))]),
+        "psi": lambda _: zw.Model(system(), [N(lambda q, v, t, p: outside(v))]),
+        "a jitted phi": lambda _: zw.Model(system(), [H(jax.jit(lambda q, t, p: outside(q)))]),
+    }.items()
+)
+
 # --- rows at a small angle
 PAIR = zw.Model(
     system(),
@@ -345,4 +362,4 @@ OUTSIDE = (
     ),
 )
 
-CASES = (*RIGHT, *AGAINST, *WITHOUT_GRADIENT, *PARALLEL, *ILL, *OUTSIDE)
+CASES = (*RIGHT, *AGAINST, *WITHOUT_GRADIENT, *CALLBACKS, *PARALLEL, *ILL, *OUTSIDE)

@@ -39,6 +39,19 @@ def pendulum(**options) -> Callable:
     return do
 
 
+three = jnp.array([1.0, 2.0, 3.0])
+
+
+def choice(value, kind=zw.WeightedNorm) -> Callable:
+    """The control of a mass by one actuator, chosen by what is not one number."""
+
+    def do(folder):
+        servo = zw.Servo([PLACE], PUSH, gains=3.0, null_space=kind(value))
+        return zw.control(mass(), servo, [0.3, 0.0], [0.0, 0.0])
+
+    return do
+
+
 def stop(function) -> Callable:
     return lambda folder: pendulum(stop=[zw.Stop(function, name="end")])(folder)
 
@@ -186,6 +199,12 @@ CASES = (
     Case("extension in vain", 13, "dynamic extension does not help", extension([HEIGHT], PUSH)),
     Case("a gain of three rows", 7, r"shape \(3,\), but the constraint has 1 row", gain_of_rows),
     Case("unknown input", 13, "names 'x', but", extension([PLACE], PUSH, inputs={"x": 1.0})),
+    # the choice among controls
+    Case("three weights", 7, r"WeightedNorm.*shape \(3,\), expected \(1,\)", choice(three)),
+    Case("weights by a function", 7, r"\(3,\), expected \(1,\)", choice(lambda *s: three)),
+    Case("a weight below zero", 7, "expected numbers above 0", choice(-1.0)),
+    Case("three wishes", 7, r"Preferred.*shape \(3,\)", choice(three, zw.Preferred)),
+    Case("wishes in a row", 7, r"shape \(1, 1\)", choice([[1.0]], zw.Preferred)),
     # units
     Case("two units, one row", 8, "2 units for 1 rows", units(zw.Holonomic, PLACE.phi, ("m", "m"))),
     Case("no such unit count", 8, "2 units", units(zw.Nonholonomic, SPEED.psi, ("m/s", "m"))),

@@ -10,6 +10,7 @@ of each law, and as many hierarchies beside their flat models:
 from __future__ import annotations
 
 import functools
+import json
 import os
 
 import jax
@@ -361,6 +362,29 @@ def test_native_code_and_xla_give_the_same_motion(count, monkeypatch):
             found = run(case, case.q, case.v, case.params)
             ends += found.q.values[-1], found.v.values[-1]
         ends = (*native, *xla)
+        return apart_at_end(case, *ends)
+
+    holds(law, cases(count, "tree"), 1e-7)
+
+
+@pytest.mark.slow  # a block that sticks and slips: tests/simulation/test_stick_slip.py
+@pytest.mark.parametrize("count", [100])
+def test_native_code_and_xla_turn_the_same_switch(count, monkeypatch):
+    """Rods let go by the clock, and where the bodies are."""
+
+    def off(q, v, t, p, force):
+        away = jnp.sum((q / p["unit"]) ** 2)
+        return t - 0.1 + 0.02 * away / (1 + away)
+
+    def law(case):
+        ends, turned = [], []
+        for engine in ("native", "xla"):
+            monkeypatch.setenv("ZWANG_ENGINE", engine)
+            switches = [zw.Switch("rods", off=off)]
+            found = run(case, case.q, case.v, case.params, switches=switches)
+            ends += found.q.values[-1], found.v.values[-1]
+            turned.append(len(json.loads(found.attrs["switches"])))
+        assert turned[0] == turned[1]
         return apart_at_end(case, *ends)
 
     holds(law, cases(count, "tree"), 1e-7)

@@ -194,3 +194,18 @@ def test_what_mujoco_says_is_said_to_be_its_own(tmp_path):
     (tmp_path / "a.xml").write_text("<mujoco><worldbody><bodi/></worldbody></mujoco>")
     with pytest.raises(zw.ModelError, match="a.xml: MuJoCo, which reads MJCF, says: XML Error"):
         zw.robot(tmp_path / "a.xml")
+
+
+@pytest.mark.parametrize(
+    "q, offset, says",
+    [
+        ([0.0], (0, 0, 0), r"jacobian: q has shape \(1,\), expected \(3,\)"),
+        ("x", (0, 0, 0), "jacobian: q is 'x'"),
+        ([[0.0, 0.0, 0.0]], (0, 0, 0), r"jacobian: q has shape \(1, 3\)"),
+        ([0.0, 0.0, 0.0], (1, 2), r"jacobian: offset has shape \(2,\), expected \(3,\)"),
+        ([0.0, 0.0, 0.0], "tip", "jacobian: offset is 'tip'"),
+    ],
+)
+def test_a_jacobian_takes_a_state_and_a_point(linkage, q, offset, says):
+    with pytest.raises(zw.ModelError, match=says):
+        linkage.jacobian(q, "crank", offset)

@@ -18,6 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from zwang.algebra import lapack
+
 ROUND_OFF = 1e-14
 """Residual of a reaction, relative to its size, below which Newton's iteration ends."""
 MOST_STEPS = 12
@@ -95,7 +97,7 @@ def acting_reaction(
 
 def _solved(J: Float[Array, "k k"], r: Float[Array, " k"]) -> Float[Array, " k"]:
     """`J⁻¹ r`; of one contact without a factorization."""
-    return r / J[0, 0] if len(r) == 1 else jnp.linalg.solve(J, r)
+    return r / J[0, 0] if len(r) == 1 else lapack.solve(J, r)
 
 
 def _least_determinant(jacobian, x, sizes: Sequence[int]) -> Float[Array, ""]:
@@ -111,4 +113,4 @@ def _least_determinant(jacobian, x, sizes: Sequence[int]) -> Float[Array, ""]:
         turns = [(0,) * n, (1,) * n, *map(tuple, alone)]
     chosen = [np.repeat(turn, np.diff(ends)) for turn in turns]
     stack = jnp.stack([jnp.where(which, ways[1], ways[0]) for which in chosen])
-    return jnp.min(stack[:, 0, 0] if len(x) == 1 else jnp.linalg.det(stack))
+    return jnp.min(stack[:, 0, 0] if len(x) == 1 else jax.vmap(lapack.determinant)(stack))

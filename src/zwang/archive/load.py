@@ -18,8 +18,10 @@ from zwang.arguments import flag, known, optional
 from zwang.arrays import require_float64
 from zwang.call import misfits_named
 from zwang.dynamics.drift import AbstractDrift
+from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.formulation.base import AbstractFormulation
 from zwang.dynamics.model import Model
+from zwang.equations.state import host_state
 from zwang.errors import ModelError, Result
 from zwang.files.reading import file_name, shown_path
 from zwang.provenance import Source
@@ -48,6 +50,12 @@ STRATEGIES = {
 }
 """Methods of a run that a file describes."""
 OPTIONS = (*STRATEGIES, "loop", "switches")
+COMPARED, SAME_ACCELERATION = 7, 1e-5
+"""Samples of a file at which a model that was given must have its accelerations, and how closely,
+relative to the largest of them: the last steps of a run and its samples are solved differently."""
+
+OTHER_VIOLATION = 1e-6
+"""Violation of a state of the file that shows another model; a run keeps 1e-10."""
 
 
 @misfits_named
@@ -193,7 +201,17 @@ class _Restored:
 
     @cached_property
     def model(self) -> Model:
-        """The model, which must have the coordinates and constraints of the file."""
+        """The model, which must be that of the file; one that was given must also move like it."""
+        # without what a run needs beside its model, the names alone are compared
+        known = {"loop", "switches"} & set(self.options)
+        lacks = [x for x in ("loop", "switches") if self.record.get(f"has_{x}") and x not in known]
+        if self.given is not None and self.part is not None and not lacks:
+            assert self.between
+        return self._named
+
+    @cached_property
+    def _named(self) -> Model:
+        """The model, with the coordinates and constraints of the file."""
         model = self.origin.model
         for what, own in (
             ("coordinate", model.system.coordinates),
@@ -237,7 +255,7 @@ class _Restored:
         fixed = {"step": 1e-3 * float(self.times[-1] - self.steps.t0)}
         needs_step = type(methods.get("integrator")).__name__ == "Rattle"
         return simulate(
-            self.model,
+            self._named,
             self.steps.y[0, :nq],
             self.steps.y[0, nq:],
             times=self.times.tolist(),
@@ -255,7 +273,7 @@ class _Restored:
     def parameters(self) -> Any:
         """The parameters of the run, in the structure that the model has."""
         assert self.part is not None
-        own = self.model.parameters()
+        own = self._named.parameters()
         return with_leaves(own, stored_leaves(self.part, PARAMETER), "parameter")
 
     @cached_property
@@ -273,7 +291,40 @@ class _Restored:
         if self.part is None:
             return _SamplesOnly(self.steps)
         steps = self.steps
-        return Interpolant(self.flow, steps.t, steps.y, steps.applied, self._motion.integrator)
+        found = Interpolant(self.flow, steps.t, steps.y, steps.applied, self._motion.integrator)
+        if self.given is not None and "acceleration" in self.variables:
+            self._refuse_another(found)
+        return found
+
+    def _refuse_another(self, found: Interpolant) -> None:
+        """Refuse a model whose accelerations are not those of the file.
+
+        Raises:
+            ModelError: with how far they are off.
+        """
+        samples = np.linspace(0, len(self.times) - 1, COMPARED).astype(int)
+        at = np.flatnonzero(np.isin(self.steps.sample, samples))
+        steps, nq = self.steps, self.variables["q"].shape[1]
+        stored = np.asarray(self.variables["acceleration"].values)[steps.sample[at]]
+        off = np.abs(found.rates(at)[:, nq:] - stored).max(axis=1)
+        size = np.max(np.abs(stored), initial=0.0)
+        # next to a loss of rank two methods need not agree, and that is one place
+        if np.sum(~(off <= SAME_ACCELERATION * size)) > 1:
+            raise ModelError(
+                f"the model given is not that of the file: at its states it accelerates otherwise, "
+                f"by up to {np.max(off):.3g} (model units); give the one that the run was made "
+                "with."
+            )
+        last, dynamics = at[-1], found.flow.dynamics
+        q, v = steps.y[last, :nq], steps.y[last, nq:]
+        violation = float(
+            dynamics.violation(evaluate(dynamics, host_state(q, v, steps.t[last])).phi)
+        )
+        if violation > OTHER_VIOLATION + 10 * steps.violation[last]:
+            raise ModelError(
+                f"the model given is not that of the file, whose states are off its constraints "
+                f"(relative {violation:.1e}); give the one that the run was made with."
+            )
 
 
 class _SamplesOnly:

@@ -14,6 +14,7 @@ import numpy as np
 
 from zwang.arrays import vector
 from zwang.codegen.equations import Equations
+from zwang.dynamics.drift.metric import RANK_THRESHOLD
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import motion
 from zwang.errors import ModelError
@@ -26,6 +27,9 @@ DEPENDENT = 1e-6
 REGULAR = 1e-2
 """States of redundant rows are taken where singular values keep this part of the largest one: next
 to a loss of rank the answer has no digits to compare."""
+LEAST_SWEPT = 1e-4
+"""Singular value down to which code without a rank decision holds rows: its sweeps (μ = 1e-10, four
+of them) leave 1e-8 of what is asked for along 1e-4, and all of it along 1e-6."""
 PROJECTIONS = 30
 """Newton iterations that bring random states of redundant rows onto their constraints."""
 
@@ -166,6 +170,28 @@ def _ranks(given: Samples) -> tuple[int, np.ndarray]:
     ranks = np.sum(sigma > DEPENDENT, axis=1)
     rank = int(np.median(ranks))
     return rank, np.where(ranks == rank, sigma[:, max(rank, 1) - 1], 0.0)
+
+
+def refuse_nearly_parallel(found: Equations, given: Samples) -> None:
+    """Refuse rows that are nearly parallel at most states on the constraints, for code that takes
+    no rank decision.
+
+    Raises:
+        ModelError: with their smallest singular value.
+    """
+    if not found.m:
+        return
+    if not given.projected:
+        given = _on_constraints(given, np.array([x for _, x in found.parameters]))
+    sigma = np.linalg.svd(_unit(matrices(given)), compute_uv=False)
+    sigma = sigma / np.maximum(sigma[:, :1], 1e-300)
+    least = np.min(sigma, axis=1, where=sigma > RANK_THRESHOLD, initial=1.0)
+    if (usual := float(np.median(least))) < LEAST_SWEPT:
+        raise ModelError(
+            f"{given.model.name}: rows of the constraints are nearly parallel (singular value "
+            f"{usual:.1e}); code that takes no rank decision holds rows down to {LEAST_SWEPT:.0e}: "
+            "state constraints whose rows are farther apart, or leave one of them out."
+        )
 
 
 def _unit(A: np.ndarray) -> np.ndarray:

@@ -73,7 +73,9 @@ class JaxprInterpreter:
         if isinstance(x, Jaxpr):  # how a scatter combines entries, which has no constants
             return cast(ClosedJaxpr, self._parameter(ClosedJaxpr(x, ()))).jaxpr
         if isinstance(x, tuple) and any(isinstance(part, ClosedJaxpr) for part in x):
-            return tuple(map(self._parameter, x))
+            parts = tuple(map(self._parameter, x))
+            # those of a linear solution have names
+            return cast(Any, type(x))(*parts) if hasattr(x, "_fields") else parts
         return self.parameter(x)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from zwang.algebra.kernel import row_scale
+from zwang.algebra.lapack import LU
 from zwang.algebra.mass_matrix import factor_mass
 from zwang.arrays import on_device
 from zwang.dynamics.control_law import AbstractSampler
@@ -191,8 +192,8 @@ class ConstrainedVectorField(Record):
             tangent = dynamics.weighted(mass, A).tangent
             eye = jnp.eye(dynamics.system.nv)
             J = jax.vmap(lambda w: tangent(mass.solve(X(w))), out_axes=1)(eye)
-            factor = jax.scipy.linalg.lu_factor(eye - J)
-            constrained = lambda f: jax.scipy.linalg.lu_solve(factor, tangent(mass.solve(f)))
+            factor = LU(eye - J)
+            constrained = lambda f: factor.solve(tangent(mass.solve(f)))
 
         def solve(r):
             r_q, r_v = self.split(r)

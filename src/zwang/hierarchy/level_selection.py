@@ -127,11 +127,15 @@ def root_of(R, rows: int, name: str) -> Float[Array, "rows rows"]:
             )
         return jnp.diag(jnp.sqrt(jnp.broadcast_to(R, (rows,))))
     # inside `jit` the numbers are not known, and a wrong one shows as NaN
-    if is_concrete(R) and (
-        not np.allclose(R, R.T) or np.min(np.linalg.eigvalsh(np.asarray(R)), initial=1.0) <= 0
-    ):
-        raise ModelError(
-            f"clearance of {name!r} is no covariance: expected a symmetric positive definite "
-            "matrix."
-        )
-    return jnp.linalg.cholesky(R)
+    if not is_concrete(R):
+        return jnp.linalg.cholesky(R)
+    if symmetric := np.allclose(R, R.T):
+        variances, axes = np.linalg.eigh(np.asarray(R))
+        round_off = rows * np.finfo(float).eps * np.max(np.abs(variances), initial=0.0)
+        if np.min(variances, initial=0.0) >= -round_off:
+            return jnp.asarray(axes * np.sqrt(np.maximum(variances, 0.0)))
+    what = "has a negative eigenvalue" if symmetric else "is not symmetric"
+    raise ModelError(
+        f"clearance of {name!r} {what}, expected a covariance: a symmetric matrix without negative "
+        "eigenvalues."
+    )

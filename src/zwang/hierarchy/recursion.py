@@ -28,6 +28,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from zwang.algebra.kernel import row_lengths, row_scale
+from zwang.algebra.lapack import singular_values, svd
 from zwang.algebra.mass_matrix import AbstractMass
 from zwang.algebra.pseudoinverse import SVD, AbstractPseudoinverse, Pseudoinverse
 from zwang.algebra.pseudoinverse.base import MatrixFactor
@@ -175,7 +176,7 @@ def _matrix(pinv: Pseudoinverse) -> Float[Array, "n m"]:
 
 
 def _rank(seen):
-    return jnp.sum(jnp.linalg.svd(seen, compute_uv=False) > DEPENDENT_ROW)
+    return jnp.sum(singular_values(seen) > DEPENDENT_ROW)
 
 
 class _Absolute(AbstractPseudoinverse):
@@ -187,7 +188,7 @@ class _Absolute(AbstractPseudoinverse):
     threshold: Float[Array, ""] | float = DEPENDENT_ROW
 
     def factor(self, C):
-        U, sigma, Vt = jnp.linalg.svd(C, full_matrices=False)
+        U, sigma, Vt = svd(C)
         keep = sigma > self.threshold
         inverse = jnp.where(keep, 1 / jnp.where(keep, sigma, 1.0), 0.0)
         return MatrixFactor((Vt.T * inverse) @ U.T, jnp.sum(keep))

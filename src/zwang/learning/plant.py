@@ -25,6 +25,7 @@ from zwang.servo.loop import Applied
 from zwang.simulation.differentiable import corrected
 from zwang.simulation.sample_times import LONGEST_RUN
 from zwang.simulation.trajectory import FIXED_CORRECTIONS, TARGET
+from zwang.simulation.watch import suited
 from zwang.stepping import AbstractIntegrator, Tsit5
 from zwang.text import counted
 
@@ -140,6 +141,7 @@ class Plant:
                 "which it can move."
             )
         self.start = jax.tree_util.tree_map(jnp.asarray, found.placement.state)
+        dynamics, _ = suited(dynamics, found.verdict)
         self._dynamics = dataclasses.replace(dynamics, scales=found.scales)
 
     def __repr__(self) -> str:

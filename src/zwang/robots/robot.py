@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.arguments import flag, number
+from zwang.arrays import vector
 from zwang.bodies import BodyTree
 from zwang.bodies.body import entry
 from zwang.call import misfits_named
@@ -408,7 +409,11 @@ class Robot:
         """J with J v the velocity [m/s] of the point of a body at `offset` [m] in its own frame,
         and the body's angular velocity [rad/s], both in space.
         """
-        return self.tree.frame_jacobian(jnp.asarray(q), body, self.params, offset)
+        q, offset = (
+            vector(q, len(self.tree.home), "jacobian: q"),
+            vector(offset, 3, "jacobian: offset"),
+        )
+        return self.tree.frame_jacobian(q, body, self.params, offset)
 
 
 def _springs(q, t, p):

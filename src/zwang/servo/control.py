@@ -148,5 +148,5 @@ def unmet(answer: Control) -> str:
             none = (
                 " without authority" if float(answer.authority[name]) <= AUTHORITY_THRESHOLD else ""
             )
-            named.append(f"{name!r}{none}, misses by {size:.3g}")
+            named.append(f"{name!r}{none}, misses by {size:.3g} of the accelerations involved")
     return "; ".join(named[:4])

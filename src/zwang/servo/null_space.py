@@ -31,13 +31,16 @@ from collections.abc import Callable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.algebra.pseudoinverse.base import Pseudoinverse
 from zwang.arguments import real_array
+from zwang.arrays import is_concrete
 from zwang.display import present
 from zwang.equations.state import State
+from zwang.errors import ModelError
 from zwang.record import Record
 
 AUTHORITY_THRESHOLD = 1e-9
@@ -98,14 +101,15 @@ class WeightedNorm(AbstractNullSpace):
             strength.
     """
 
-    weight: Float[Array, " nu"] | Callable = eqx.field(converter=lambda x: _given(x))
+    weight: Float[Array, " nu"] | Callable = eqx.field(converter=lambda x: _positive(_given(x)))
 
     def choose(self, reduced, state, p):
-        easy = 1 / jnp.sqrt(_value(self.weight, state, p))
+        easy = 1 / jnp.sqrt(self.weights(reduced.G.shape[1], state, p))
         return easy * Pseudoinverse(reduced.method, reduced.G * easy).solve(reduced.r)
 
     def weights(self, nu, state, p):
-        return jnp.broadcast_to(_value(self.weight, state, p), nu)
+        weight = _value(self.weight, state, p, nu, "WeightedNorm(weight)")
+        return jnp.broadcast_to(weight, nu)
 
 
 class Preferred(AbstractNullSpace):
@@ -119,7 +123,8 @@ class Preferred(AbstractNullSpace):
     s: Float[Array, " nu"] | Callable = eqx.field(converter=lambda x: _given(x))
 
     def choose(self, reduced, state, p):
-        s = _value(self.s, state, p)
+        s = _value(self.s, state, p, reduced.G.shape[1], "Preferred(s)")
+        s = jnp.broadcast_to(s, reduced.G.shape[1])
         return s + Pseudoinverse(reduced.method, reduced.G).solve(reduced.r - reduced.G @ s)
 
 
@@ -147,7 +152,20 @@ def _given(value):
     return jnp.asarray(given, jnp.float64)
 
 
-def _value(given, state: State, p) -> Array:
-    return jnp.asarray(
-        given(state.q, state.v, state.t, p) if callable(given) else given, jnp.float64
-    )
+def _positive(weight):
+    if not callable(weight) and is_concrete(weight) and not np.all(np.asarray(weight) > 0):
+        raise ModelError(
+            f"zw.WeightedNorm(weight) is {np.asarray(weight)}, expected numbers above 0."
+        )
+    return weight
+
+
+def _value(given, state: State, p, nu: int, what: str) -> Array:
+    """A number for each of nu actuators, or one for all of them."""
+    value = given(state.q, state.v, state.t, p) if callable(given) else given
+    value = jnp.asarray(value, jnp.float64)
+    if value.shape not in ((), (nu,)):
+        raise ModelError(
+            f"zw.{what} has shape {value.shape}, expected ({nu},), a number for each actuator."
+        )
+    return value

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.algebra.pseudoinverse import Proximal
+from zwang.algebra.pseudoinverse import CompleteOrthogonal, Proximal
 from zwang.arguments import (
     choice,
     count,
@@ -30,6 +30,7 @@ from zwang.dynamics.model import Model
 from zwang.errors import ModelError, Result, SimulationError
 from zwang.simulation.batch_result import Batch, whole_params
 from zwang.simulation.listener import Listener
+from zwang.simulation.nearly_parallel import is_nearly_parallel
 from zwang.simulation.parameter_names import read_of
 from zwang.simulation.single_precision import narrowed
 from zwang.simulation.trajectory import (
@@ -233,18 +234,13 @@ def batch(
             its `run`.
     """
     optional_function(progress, "progress", "(fraction)")
-    run = prepare(
-        model,
-        q0,
-        v0,
-        times,
-        params=params,
-        chunk=chunk,
-        cores=cores,
-        precision=precision,
-        **options,
-    )
-    return run(Listener.of(progress))
+    arguments = {"params": params, "chunk": chunk, "cores": cores, "precision": precision}
+    run = functools.partial(prepare, model, q0, v0, times, **arguments, **options)
+    found = run()(Listener.of(progress))
+    by_default = precision == "double" and options.get("pseudoinverse") is None
+    if by_default and is_nearly_parallel(found.result):
+        found = run(pseudoinverse=CompleteOrthogonal())(Listener.of(progress))
+    return found
 
 
 def prepare(

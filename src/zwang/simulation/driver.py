@@ -36,6 +36,7 @@ from zwang.simulation.vanishing import ENDLESS, Contradiction, vanishing
 from zwang.simulation.watch import (
     STOPPED_BY_FRICTION,
     NearlyParallel,
+    at_a_dead_point,
     blocked,
     decisive,
     examine,
@@ -207,8 +208,7 @@ class RunDriver:
                 # a run may be asked for without end if a condition stops it
                 endless = not stopped and not self.events.stops
                 hopeless = pace.given_up(_tried(here), float(here.t)) if endless else ""
-                if hopeless:
-                    stopped = Result.TOO_MANY_STEPS
+                stopped = Result.TOO_MANY_STEPS if hopeless else stopped
                 stopped = self._explained(here, stopped, part, hopeless)
                 if stopped != Result.SUCCESS:
                     return Result(stopped), here
@@ -327,12 +327,12 @@ class RunDriver:
         return left, stopped
 
     def _explained(self, here: Progress, stopped: int, part: Steps, hopeless: str) -> int:
-        """Why a run ends, with its `detail`; `hopeless` says why it was given up."""
+        """Why a run ends, with its `detail`; `hopeless`: why it was given up."""
         t, y = float(here.t), np.asarray(here.y)
         if stopped in STOPPED_BY_FRICTION and locked(self.flow.dynamics, t, y):
             return Result.PARADOX
-        if stopped == Result.NOT_CONVERGED:
-            flow = self.flow.with_input(on_device(part.applied[-1])) if len(part.t) else self.flow
+        flow = self.flow.with_input(on_device(part.applied[-1])) if len(part.t) else self.flow
+        if stopped == Result.NOT_CONVERGED or (stopped in ENDLESS and at_a_dead_point(flow, t, y)):
             stopped, self.detail = blocked(self.model, flow, t, y, float(here.h))
         if stopped in (Result.NOT_CONVERGED, Result.TOO_MANY_STEPS):
             where = meeting(self.flow.dynamics, y[: self.flow.dynamics.system.nq], t)

@@ -38,13 +38,14 @@ from zwang.errors import ModelError, Result
 from zwang.record import Record
 from zwang.simulation.conditions import check_condition
 from zwang.simulation.differentiable import differentiable, position_violation
+from zwang.simulation.nearly_parallel import is_nearly_parallel, stays_nearly_parallel
 from zwang.simulation.placed_start import judged, measured, placed
 from zwang.simulation.results import servo_warnings
 from zwang.simulation.reverse import FORWARD, forward_only
 from zwang.simulation.sample_times import checked_times, step_grid
 from zwang.simulation.stop import Stop
 from zwang.simulation.tolerances import accepted_violation, step_tolerances
-from zwang.simulation.watch import why_ended
+from zwang.simulation.watch import by_rank, why_ended
 from zwang.stepping import AbstractIntegrator, Dopri8
 from zwang.stepping.step import Progress, attempt
 from zwang.stepping.step_control import Tolerances
@@ -273,19 +274,12 @@ def trajectory(
     accept = accepted_violation(jnp, flow, tolerances.rtol, step)
     tolerances = tolerances._replace(accept=jnp.asarray(accept))
     grid = None if step is None else step_grid(instants, step)
-    options = gradient, max_steps  # of Python, which select the program
+    numbers = jnp.asarray(instants), grid, tolerances, jnp.asarray(start_tolerance, jnp.float64)
     try:
-        answer = _trajectory(
-            flow,
-            integrator,
-            events,
-            given,
-            jnp.asarray(instants),
-            grid,
-            tolerances,
-            jnp.asarray(start_tolerance, jnp.float64),
-            *options,
-        )
+        answer = _trajectory(flow, integrator, events, given, *numbers, gradient, max_steps)
+        if pseudoinverse is None and is_nearly_parallel(answer.result):
+            flow = dataclasses.replace(flow, dynamics=by_rank(flow.dynamics))
+            answer = _trajectory(flow, integrator, events, given, *numbers, gradient, max_steps)
     except TypeError as error:
         if gradient == "reverse" and "custom_vjp" in str(error):
             raise ModelError(FORWARD) from error
@@ -351,8 +345,10 @@ def _trajectory(
         p, end, rows, residual = _fixed(run, p, grid, row)
         steps = jnp.sum(grid[1] > 0)
     q, v = flow.split(rows[:, :-1].T)
+    parallel = stays_nearly_parallel(flow.dynamics, residual, start, end)
+    result = jnp.where(parallel, int(Result.NEARLY_PARALLEL), p.result)
     return Trajectory(
-        times, q.T, v.T, rows[:, -1], before, residual, steps, p.rejected, p.result, end
+        times, q.T, v.T, rows[:, -1], before, residual, steps, p.rejected, result, end
     )
 
 

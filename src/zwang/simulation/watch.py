@@ -47,6 +47,9 @@ time (at least one second)."""
 JUMPED = 1e-5
 """Violation, as an angle, of the place to which a velocity leads `AHEAD` from which on a constraint
 jumps: along a smooth motion it is of the order of that distance squared."""
+NEARLY_DEAD = 1e-2
+"""Smallest singular value of the rows, beside the largest, at a dead point that steps approach: it
+falls like the square root of the time that is left to it."""
 NAMED = (Result.INCONSISTENT, Result.NOT_CONVERGED, Result.VANISHING)
 """Ends of a motion for which constraints are to be named."""
 MASSLESS = (
@@ -136,7 +139,8 @@ def suited(dynamics: Dynamics, verdict: Verdict) -> tuple[Dynamics, str]:
     where the rows are ordinary.
     """
     sigma = verdict.nearly_parallel
-    if sigma is None or type(dynamics.pseudoinverse) is not Proximal:
+    by_sweeps = type(dynamics.pseudoinverse) is Proximal and not dynamics.structure.sparse
+    if sigma is None or not by_sweeps:
         return dynamics, ""
     return decisive(dynamics, sigma, "at the start")
 
@@ -149,7 +153,12 @@ def decisive(dynamics: Dynamics, sigma: float, when: str) -> tuple[Dynamics, str
         f"rows of the constraints are nearly parallel {when} (singular value {sigma:.1e}): "
         "zw.CompleteOrthogonal() takes the place of zw.Proximal()"
     )
-    return dataclasses.replace(dynamics, pseudoinverse=CompleteOrthogonal()), sentence
+    return by_rank(dynamics), sentence
+
+
+def by_rank(dynamics: Dynamics) -> Dynamics:
+    """The dynamics with a method for A⊕ that decides on a rank."""
+    return dataclasses.replace(dynamics, pseudoinverse=CompleteOrthogonal())
 
 
 def remeasured(flow: ConstrainedVectorField, t: float, y: np.ndarray) -> ConstrainedVectorField:
@@ -203,6 +212,23 @@ def blocked(
     return Result.NOT_CONVERGED, (
         f"constraint {worst!r} {does} = {residual[c.row_slices[worst]].max():.3g} after it"
     )
+
+
+def at_a_dead_point(flow: ConstrainedVectorField, t: float, y: np.ndarray) -> bool:
+    """Whether rows have all but lost their rank at a state, and its velocity leads off the
+    constraints at once: a drive has come to where the mechanism cannot be turned through. Steps
+    become ever shorter before it, as in a stiff system.
+    """
+    if not np.all(np.isfinite(y)):
+        return False
+    sigma = verdict_at(flow, t, y, 0.0).singular_values
+    if not len(sigma) or not sigma[-1] < NEARLY_DEAD * sigma[0]:
+        return False
+    dynamics = flow.dynamics
+    q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
+    ahead = AHEAD * max(abs(t), 1.0)
+    led = evaluate(dynamics, host_state(moved(dynamics, q, ahead * v, t), v, t + ahead)).phi
+    return not float(dynamics.violation(led)) <= JUMPED
 
 
 def locked(dynamics: Dynamics, t: float, y: np.ndarray) -> bool:

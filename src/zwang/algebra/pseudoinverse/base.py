@@ -32,12 +32,64 @@ from zwang.algebra.pseudoinverse.certificate import (
     certified_direct,
     least_singular_value,
 )
+from zwang.arrays import is_concrete
+from zwang.errors import ModelError
 from zwang.record import Record
 
 VOLUME_DAMPING = 1e-10
 """μ of `AbstractFactor.log_det` for rows of unit length: that of `Proximal`, whose factor has it at
 hand.
 """
+
+
+SQUARED = 1e-140, 1e140
+"""Between these the square of a matrix' largest entry, and products with it, are ordinary
+numbers."""
+
+
+def real_matrix(C: Array) -> Array:
+    """C as it is, if it is a matrix of real numbers.
+
+    Raises:
+        ModelError: for another shape, and for complex numbers, of which every method would use the
+            transpose for the adjoint.
+    """
+    if jnp.ndim(C) != 2:
+        raise ModelError(f"C has shape {jnp.shape(C)}, expected a matrix (rows, columns).")
+    if jnp.iscomplexobj(C):
+        raise ModelError(
+            "C has complex entries, expected real ones: state real and imaginary parts as rows and "
+            "columns of their own, [[Re, -Im], [Im, Re]]."
+        )
+    return jnp.asarray(C, float) if not jnp.issubdtype(C.dtype, jnp.floating) else C
+
+
+def at_unit_size(C: Array) -> tuple[Array, Array]:
+    """C divided by its largest entry, whose squares then neither overflow nor vanish; and what C⁺
+    of the quotient is divided by.
+    """
+    C = real_matrix(C)
+    largest = jnp.max(jnp.abs(C), initial=0.0)
+    size = jnp.where(largest > 0, largest, 1.0)
+    return C / size, size
+
+
+def refuse_squares(C: Array) -> Array:
+    """C as it is, for a method that squares its entries and leaves the choice of units to its
+    caller.
+
+    Raises:
+        ModelError: where the squares of known entries overflow or vanish.
+    """
+    C = real_matrix(C)
+    if is_concrete(C):
+        largest = float(np.max(np.abs(C), initial=0.0))
+        if np.isfinite(largest) and largest > 0 and not SQUARED[0] < largest < SQUARED[1]:
+            raise ModelError(
+                f"C has entries of size {largest:.0e}, whose squares are no numbers of float64; "
+                "divide it by its size before, and multiply its pseudoinverse by 1/size."
+            )
+    return C
 
 
 class AbstractFactor(Record):

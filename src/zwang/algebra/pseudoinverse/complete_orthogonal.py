@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import equinox as eqx
 import jax.numpy as jnp
-from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float
 
+from zwang.algebra.lapack import qr, solve_triangular
 from zwang.algebra.pseudoinverse.base import AbstractFactor, AbstractPseudoinverse
 from zwang.algebra.pseudoinverse.pivoted_qr import pivoted_qr, qr_flops
 
@@ -45,7 +45,7 @@ def decompose(C: Float[Array, "m n"], threshold) -> CompleteOrthogonalFactor:
     P V`.
     """
     first = pivoted_qr(C.T, threshold)
-    V, T = jnp.linalg.qr(first.R.T)  # rows of R from r on are zero, and so are the columns of T
+    V, T = qr(first.R.T)  # rows of R from r on are zero, and so are the columns of T
     return CompleteOrthogonalFactor(
         first.unpivot(V), T + jnp.diag(1.0 - first.keep), first.Q, first.keep
     )

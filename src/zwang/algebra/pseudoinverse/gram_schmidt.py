@@ -5,10 +5,10 @@ from __future__ import annotations
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Bool, Float, Int
 
-from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor
+from zwang.algebra.lapack import solve_triangular
+from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor, at_unit_size
 from zwang.record import Record
 
 
@@ -94,12 +94,13 @@ class GramSchmidt(AbstractPseudoinverse):
     relaxation: float = eqx.field(default=1.0)
 
     def factor(self, C):
+        C, unit = at_unit_size(C)
         first = orthogonalize(C, self.threshold)
         # the rank is decided: only rows of R that are zero stay out
         second = orthogonalize(first.R.T, 0.0)
         T = second.R[:, second.order] + jnp.diag(1.0 - second.keep)
         pinv = second.Q @ solve_triangular(T, first.Q.T[second.order], trans=1)
-        return MatrixFactor(pinv, jnp.sum(first.keep))
+        return MatrixFactor(pinv / unit, jnp.sum(first.keep))
 
     def relaxed(self, violation):
         return GramSchmidt(

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor
+from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor, at_unit_size
 
 
 class Greville(AbstractPseudoinverse):
@@ -36,6 +36,7 @@ class Greville(AbstractPseudoinverse):
     relaxation: float = eqx.field(default=1.0)
 
     def factor(self, C):
+        C, unit = at_unit_size(C)
         m, n = C.shape
         floor = self.threshold * jnp.sqrt(jnp.max(jnp.sum(C * C, axis=1), initial=0.0))
 
@@ -57,7 +58,7 @@ class Greville(AbstractPseudoinverse):
             return (P - b[:, None] * d).at[:, i].set(b), rank + independent
 
         P, rank = jax.lax.fori_loop(0, m, add_row, (jnp.zeros((n, m)), jnp.zeros((), int)))
-        return MatrixFactor(P, rank)
+        return MatrixFactor(P / unit, rank)
 
     def relaxed(self, violation):
         return Greville(jnp.maximum(self.threshold, self.relaxation * violation), self.relaxation)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import equinox as eqx
 import jax.numpy as jnp
-from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float
 
-from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor
+from zwang.algebra.lapack import qr, solve_triangular
+from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor, real_matrix
 from zwang.algebra.pseudoinverse.pivoted_qr import pivoted_qr, qr_flops
 
 
@@ -41,7 +41,7 @@ class Householder(AbstractPseudoinverse):
     relaxation: float = eqx.field(default=1.0)
 
     def factor(self, C):
-        m, n = C.shape
+        m, n = real_matrix(C).shape
         k = min(m, n)
         first = pivoted_qr(C, self.threshold)
         # coordinates of the basic solution, in pivoted order
@@ -53,7 +53,7 @@ class Householder(AbstractPseudoinverse):
         # The last columns of N first: those of the basic coordinates are zero, and a QR must meet
         # zero columns last.
         N = first.unpivot(jnp.diag(1 - basic) - W)[:, ::-1]
-        Z = jnp.linalg.qr(N)[0] * (1 - basic)[::-1]
+        Z = qr(N)[0] * (1 - basic)[::-1]
         return MatrixFactor(X - Z @ (Z.T @ X), jnp.sum(first.keep))
 
     def relaxed(self, violation):

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor
+from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor, at_unit_size
 
 EPSILON = float(np.finfo(float).eps)
 SHORTEST_COLUMN = 1e-20
@@ -44,6 +44,7 @@ class Jacobi(AbstractPseudoinverse):
     relaxation: float = 1.0
 
     def factor(self, C):
+        C, unit = at_unit_size(C)
         wide = C.shape[0] <= C.shape[1]
         W, V = orthogonalized(C.T if wide else C)
         sigma = jnp.linalg.norm(W, axis=0)
@@ -51,7 +52,7 @@ class Jacobi(AbstractPseudoinverse):
         # divided by sigma twice, as the square of a small one may underflow
         size = jnp.where(keep, sigma, 1.0)
         inverse = jnp.where(keep, V / size, 0.0) @ (W / size).T
-        return MatrixFactor(inverse.T if wide else inverse, jnp.sum(keep))
+        return MatrixFactor((inverse.T if wide else inverse) / unit, jnp.sum(keep))
 
     def relaxed(self, violation):
         return Jacobi(jnp.maximum(self.threshold, self.relaxation * violation), self.relaxation)

@@ -4,10 +4,11 @@ member itself.
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from zwang.algebra import lapack
+from zwang.algebra.pseudoinverse.base import real_matrix
 from zwang.record import Record
 
 
@@ -39,7 +40,7 @@ def pivoted_qr(C: Float[Array, "m n"], threshold) -> PivotedQR:
 
     Reference: Golub and Van Loan (1996), Matrix Computations, 3rd ed., section 5.4.1.
     """
-    Q, R, order = jax.lax.linalg.qr(C, pivoting=True, full_matrices=False)
+    Q, R, order = lapack.pivoted_qr(real_matrix(C))
     diagonal = jnp.abs(jnp.diag(R))
     keep = jnp.cumprod(diagonal > threshold * jnp.max(diagonal, initial=0.0)).astype(bool)
     # a product, not a choice: a NaN in C must reach the result

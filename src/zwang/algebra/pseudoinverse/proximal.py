@@ -9,8 +9,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from zwang.algebra.cholesky import SMALL, Inverse, cholesky, gram, pairs, product
-from zwang.algebra.pseudoinverse.base import AbstractFactor, AbstractPseudoinverse
+from zwang.algebra.cholesky import SMALL, Inverse, gram, pairs, product
+from zwang.algebra.lapack import cholesky, singular_values
+from zwang.algebra.pseudoinverse.base import AbstractFactor, AbstractPseudoinverse, refuse_squares
 from zwang.algebra.pseudoinverse.certificate import (
     SOLVED_ROUND_OFF,
     certified_gradients,
@@ -80,7 +81,7 @@ class ProximalFactor(AbstractFactor):
         longest = jnp.max(jnp.diag(self.gram), initial=0.0)
 
         def counted():
-            values = jnp.linalg.svd(self.C, compute_uv=False)
+            values = singular_values(self.C)
             return jnp.sum(values > self.rank_threshold * jnp.sqrt(longest))
 
         m = len(self.gram)
@@ -146,7 +147,7 @@ class Proximal(AbstractPseudoinverse):
 
     def factor(self, C):
         # or the compiler recomputes C, divisions included, for every entry of C Cᵀ
-        C = jax.lax.optimization_barrier(C)
+        C = jax.lax.optimization_barrier(refuse_squares(C))
         G = gram(C, self.pairs)
         mu = self.damping * jnp.max(jnp.diag(G), initial=LEAST_ROW)
         damped = Inverse(G + mu * jnp.eye(len(G)))

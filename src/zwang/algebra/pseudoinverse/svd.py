@@ -5,7 +5,8 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor
+from zwang.algebra.lapack import svd
+from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor, real_matrix
 
 
 class SVD(AbstractPseudoinverse):
@@ -21,7 +22,7 @@ class SVD(AbstractPseudoinverse):
     relaxation: float = 1.0
 
     def factor(self, C):
-        U, sigma, Vt = jnp.linalg.svd(C, full_matrices=False)
+        U, sigma, Vt = svd(real_matrix(C))
         keep = sigma > self.threshold * jnp.max(sigma, initial=0.0)
         inverse = jnp.where(keep, 1 / jnp.where(keep, sigma, 1.0), 0.0)
         return MatrixFactor((Vt.T * inverse) @ U.T, jnp.sum(keep))

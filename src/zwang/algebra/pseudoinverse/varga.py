@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import equinox as eqx
 import jax.numpy as jnp
-from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float
 
+from zwang.algebra.lapack import solve_triangular
 from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor
 from zwang.algebra.pseudoinverse.complete_orthogonal import decompose, decompose_flops
 

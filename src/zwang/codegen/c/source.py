@@ -21,7 +21,7 @@ from zwang.call import misfits_named
 from zwang.codegen.c.statements import Statements, constant, entries
 from zwang.codegen.equations import Equations, equations, identifier, nonideal_rows
 from zwang.codegen.expression import Node
-from zwang.codegen.samples import Samples, samples
+from zwang.codegen.samples import Samples, refuse_nearly_parallel, samples
 from zwang.dynamics.model import Model
 from zwang.files import write_files
 from zwang.version import __version__
@@ -94,7 +94,8 @@ def c_code(model: Model, q0=None, v0=None, *, name: str | None = None) -> CCode:
 
     Raises:
         ModelError: for an operation that cannot be written as a formula, a singular mass matrix,
-            limits of actuators, or a servo together with nonideal constraints.
+            limits of actuators, a servo together with nonideal constraints, or rows that are nearly
+            parallel.
 
     Example:
         >>> zw.c_code(model, q0=[1.0, 0.0], v0=[0.0, 0.0]).write("firmware")
@@ -104,6 +105,7 @@ def c_code(model: Model, q0=None, v0=None, *, name: str | None = None) -> CCode:
     prefix = identifier(label(model.name if name is None else name, "c_code: name"))
     prefix = prefix if prefix[0].isalpha() else f"m_{prefix}"
     states = samples(found, q0, v0, DRIVER_STATES)
+    refuse_nearly_parallel(found, states)
     start = states.start
     return CCode(
         prefix,

@@ -316,10 +316,10 @@ def _rows(constraint: AbstractConstraint, system: System, p) -> int:
     what = f"constraint {name!r}: {SIGNATURES[level]}"
     if level == "position":
         residual = lambda q, t, p: constraint.position_residual(system, q, t, p)
-        out = outcome(residual, what, q, t, p)
+        out = outcome(residual, what, q, t, p, moving=0)
     elif level == "velocity":
         residual = lambda q, v, t, p: constraint.velocity_residual(system, q, v, t, p)
-        out = outcome(residual, what, q, v, t, p)
+        out = outcome(residual, what, q, v, t, p, moving=1)
     else:
         rows = lambda q, v, t, p: constraint.acceleration_rows(system, q, v, t, p)
         A, out = outcome(rows, what, q, v, t, p)

@@ -113,6 +113,11 @@ class Interpolant:
             usual = np.fmax(usual, metric_of(dynamics, at.M, at.A).lengths(rows_of(at.A)))
         return usual
 
+    def rates(self, steps: np.ndarray) -> np.ndarray:
+        """ẏ at steps by their numbers, shape (k, n), with what is held from each on."""
+        given = (x[steps] for x in (self.t, self.y, self.applied))
+        return mapped(rate_of_stage, (self.flow,), *given)
+
     def _through_steps(self, times, guess, on_step, after) -> np.ndarray:
         """`guess` with the times between steps filled in."""
         between = np.flatnonzero(~on_step)
@@ -120,8 +125,7 @@ class Interpolant:
         near = first[:, None] + np.arange(min(STENCIL, len(self.t)))
         wanted = np.unique(near)
         if len(wanted := wanted[~self._known[wanted]]):
-            steps = (x[wanted] for x in (self.t, self.y, self.applied))
-            self._rates[wanted] = mapped(rate_of_stage, (self.flow,), *steps)
+            self._rates[wanted] = self.rates(wanted)
             self._known[wanted] = True
         if len(between):
             guess[between] = hermite(self.t[near], self.y[near], self._rates[near], times[between])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zwang.arguments import real_array
 from zwang.display import present
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField
@@ -258,7 +259,8 @@ class Run:
         (times, nv): a polynomial of degree 7 through four steps, projected onto the constraints;
         where a switch turns, after it.
         """
-        times, ts = np.asarray(t, float), self.steps.t
+        times = np.asarray(real_array(t, "at: t", "times [s]"))
+        ts = self.steps.t
         inside = (times >= ts[0]) & (times <= ts[-1])
         if times.ndim > 1 or not np.all(inside):
             outside = np.atleast_1d(times)[~np.atleast_1d(inside)]

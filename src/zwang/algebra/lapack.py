@@ -1,0 +1,150 @@
+"""LAPACK's factorizations and solutions, whose batches take one member after another on a processor
+(`zwang.compile.hints.member_by_member`), in a user's own `jax.vmap` too.
+
+What has derivatives here has those of its result, of any order and in both modes; the others are
+decisions and factors that callers do not differentiate.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import jax.scipy.linalg as linalg
+from jaxtyping import Array, Float, Int
+
+from zwang.compile.hints import member_by_member
+from zwang.record import Record
+
+
+@jax.custom_jvp
+def cholesky(M: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """L, lower triangular, with `M = L Lᵀ`; NaN where M is not positive definite. Reads the lower
+    triangle of M.
+    """
+    return _cholesky(M)
+
+
+@cholesky.defjvp
+def _cholesky_jvp(primals, tangents):
+    """`dL = L Φ(L⁻¹ dM L⁻ᵀ)`, Φ the lower triangle with half of the diagonal."""
+    L, dM = cholesky(*primals), jnp.tril(tangents[0])
+    left = solve_triangular(L, dM + jnp.tril(dM, -1).T, lower=True)
+    turned = solve_triangular(L, left.T, lower=True)
+    return L, L @ (jnp.tril(turned) - 0.5 * jnp.diag(jnp.diag(turned)))
+
+
+def solve_triangular(
+    T: Float[Array, "n n"], x: Float[Array, "n *k"], *, lower: bool = False, trans: int = 0
+) -> Float[Array, "n *k"]:
+    """`T⁻¹ x`, or `T⁻ᵀ x` with `trans=1`, for a triangular matrix; its other triangle is not
+    read.
+    """
+    if x.ndim == 1:
+        return solve_triangular(T, x[:, None], lower=lower, trans=trans)[:, 0]
+    used = jnp.tril(T) if lower else jnp.triu(T)
+    fixed = jax.lax.stop_gradient(T)
+    ways = [partial(_triangular[lower, turned], fixed) for turned in (trans, 1 - trans)]
+    return _linear_solve(used.T if trans else used, x, *ways)
+
+
+class LU(Record):
+    """A square matrix, factored once.
+
+    Attributes:
+        matrix: what was factored.
+        factor: L and U in one array.
+        pivots: row exchanges, as `jax.scipy.linalg.lu_factor` has them.
+    """
+
+    matrix: Float[Array, "n n"]
+    factor: Float[Array, "n n"]
+    pivots: Int[Array, " n"]
+
+    def __init__(self, matrix: Float[Array, "n n"]):
+        self.matrix = matrix
+        self.factor, self.pivots = _lu(jax.lax.stop_gradient(matrix))
+
+    def solve(self, x: Float[Array, "n *k"]) -> Float[Array, "n *k"]:
+        """The matrix' inverse times x."""
+        if x.ndim == 1:
+            return self.solve(x[:, None])[:, 0]
+        ways = [partial(_of_lu[trans], self.factor, self.pivots) for trans in (0, 1)]
+        return _linear_solve(self.matrix, x, *ways)
+
+
+def solve(A: Float[Array, "n n"], x: Float[Array, "n *k"]) -> Float[Array, "n *k"]:
+    """`A⁻¹ x`."""
+    return LU(A).solve(x)
+
+
+def qr(C: Float[Array, "m n"]) -> tuple[Float[Array, "m k"], Float[Array, "k n"]]:
+    """Q and R of the thin QR factorization; not differentiated."""
+    return _qr(jax.lax.stop_gradient(C))
+
+
+def pivoted_qr(C: Float[Array, "m n"]) -> tuple[Array, Array, Int[Array, " n"]]:
+    """Q, R and the order of columns of the thin QR factorization with column pivoting; not
+    differentiated.
+    """
+    return _pivoted_qr(jax.lax.stop_gradient(C))
+
+
+def svd(C: Float[Array, "m n"]) -> tuple[Array, Array, Array]:
+    """U, σ and Vᵀ of the thin singular value decomposition; not differentiated."""
+    return _svd(jax.lax.stop_gradient(C))
+
+
+def singular_values(C: Float[Array, "m n"]) -> Float[Array, " k"]:
+    """Singular values, the largest first; not differentiated."""
+    return _singular_values(jax.lax.stop_gradient(C))
+
+
+def determinant(A: Float[Array, "n n"]) -> Float[Array, ""]:
+    """`det A`; not differentiated."""
+    return _determinant(jax.lax.stop_gradient(A))
+
+
+def _linear_solve(A: Array, x: Array, way: Any, back: Any) -> Array:
+    return jax.lax.custom_linear_solve(
+        lambda y: A @ y, x, lambda _, r: way(r), lambda _, r: back(r)
+    )
+
+
+def _of_columns(function: Any) -> Any:
+    """A function of factors and of columns, one by one: a batch of columns for the same factors is
+    one call.
+    """
+
+    def beside(*args):
+        *factors, x = args
+        size, n, k = x.shape
+        found = single(*factors, jnp.moveaxis(x, 0, 1).reshape(n, size * k))
+        return jnp.moveaxis(found.reshape(n, size, k), 1, 0)
+
+    single = member_by_member(function, last_alone=beside)
+    return single
+
+
+_cholesky = member_by_member(lambda M: jnp.linalg.cholesky(M, symmetrize_input=False))
+_qr = member_by_member(lambda C: tuple(jnp.linalg.qr(C)))
+_pivoted_qr = member_by_member(
+    lambda C: tuple(jax.lax.linalg.qr(C, pivoting=True, full_matrices=False))
+)
+_svd = member_by_member(lambda C: tuple(jnp.linalg.svd(C, full_matrices=False)))
+_singular_values = member_by_member(lambda C: jnp.linalg.svd(C, compute_uv=False))
+_determinant = member_by_member(jnp.linalg.det)
+_lu = member_by_member(linalg.lu_factor)
+_triangular = {
+    (lower, trans): _of_columns(partial(linalg.solve_triangular, lower=lower, trans=trans))
+    for lower in (False, True)
+    for trans in (0, 1)
+}
+_of_lu = {
+    trans: _of_columns(
+        lambda factor, pivots, x, trans=trans: linalg.lu_solve((factor, pivots), x, trans=trans)
+    )
+    for trans in (0, 1)
+}

@@ -1,0 +1,61 @@
+"""Rows that stay nearly parallel along a motion of a compiled program, where the default method for
+A⊕ holds them no longer. `zw.simulate` looks at them on the host (`zwang.simulation.watch`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from zwang.algebra.lapack import singular_values
+from zwang.algebra.pseudoinverse import Proximal
+from zwang.arrays import is_concrete, without_derivative
+from zwang.compile.hints import for_any_member
+from zwang.dynamics.consistency import DENSE_ROWS
+from zwang.dynamics.drift.metric import RANK_THRESHOLD
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.equations.state import State
+from zwang.errors import Result
+from zwang.simulation.watch import SUSPICIOUS
+
+
+def stays_nearly_parallel(
+    dynamics: Dynamics, residual: Float[Array, ""], start: State, end: State
+) -> Bool[Array, ""]:
+    """Whether rows are so nearly parallel at both ends of a motion that the sweeps of `Proximal`
+    leave all of what they ask for: their smallest singular value that is no redundancy is below √μ.
+    At one end alone it is that of a singular configuration, which these sweeps cross well.
+
+    Args:
+        dynamics: the model's.
+        residual: the largest of the motion; where it is round-off nothing else is looked at.
+        start, end: on the constraints.
+    """
+    m, method = dynamics.constraints.m, dynamics.pseudoinverse
+    if not isinstance(method, Proximal) or dynamics.structure.sparse or not 1 < m <= DENSE_ROWS:
+        return jnp.asarray(False)
+    dynamics, start, end = without_derivative((dynamics, start, end))
+
+    def at(s: State) -> Bool[Array, ""]:
+        A = dynamics.matrix(s)
+        C = dynamics.weighted(dynamics.mass(s, A), A).C.C
+        # LAPACK may not return from what is not finite
+        sigma = singular_values(jnp.where(jnp.all(jnp.isfinite(C)), C, 0.0))
+        present = sigma > RANK_THRESHOLD * sigma[0]
+        return jnp.any(present & (sigma**2 < method.damping * sigma[0] ** 2))
+
+    suspicious = ~(without_derivative(residual) <= SUSPICIOUS)
+    return jax.lax.cond(
+        for_any_member(suspicious),
+        lambda: suspicious & at(start) & at(end),
+        lambda: jnp.asarray(False),
+    )
+
+
+def is_nearly_parallel(results: Any) -> bool:
+    """Whether any of the results that are known says so."""
+    return is_concrete(results) and bool(np.any(results == int(Result.NEARLY_PARALLEL)))
