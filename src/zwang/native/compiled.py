@@ -116,7 +116,7 @@ class NativeFunction:
             pointers[n:] = [x.ctypes.data for x in given]
             return self._called(pointers)
 
-        called.held = held
+        called.held = held  # with the function, as the addresses are theirs
         return called
 
     def _called(self, pointers: ctypes.Array) -> list[np.ndarray]:
@@ -161,32 +161,24 @@ class NativeFunction:
         arrays = [*given, *found]
 
         def part(first: int, last: int) -> None:
-            work, place = self._room()
-            whole = (last - first) // lanes
-            turns = (
-                [(first, whole)]
-                if first + whole * lanes == last
-                else [
-                    (first, whole),
-                    (last - lanes, 1),  # which computes some members once more
-                ]
-            )
-            for begin, groups in turns:
+            room, (groups, rest) = self._room(), divmod(last - first, lanes)
+            # the last registers are full, too: they compute some members once more
+            turns = [(first, groups), *([(last - lanes, 1)] if rest else [])]
+            for begin, count in turns:
                 places = [x.ctypes.data + begin * n for x, n in zip(arrays, steps, strict=True)]
                 inputs, results = places[: len(given)], places[len(given) :]
                 code.call_members(
                     self._pointers(*inputs),
                     self._targets(*results),
-                    place,
+                    room[1],
                     strides.ctypes.data,
                     len(inputs),
                     len(results),
-                    groups,
+                    count,
                 )
-            del work
 
-        threads_wanted = max(1, min(cores, count // lanes))
-        bounds = np.linspace(0, count, threads_wanted + 1).astype(int).tolist()
+        number = max(1, min(cores, count // lanes))
+        bounds = np.linspace(0, count, number + 1).astype(int).tolist()
         threads = [
             threading.Thread(target=part, args=ends)
             for ends in zip(bounds[1:-1], bounds[2:], strict=True)
