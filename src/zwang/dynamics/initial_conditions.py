@@ -12,6 +12,7 @@ from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.judgement import OFF_MANIFOLD, UNCERTAIN
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.arguments import host_only, instance
+from zwang.dynamics.branch_velocity import between_branches
 from zwang.dynamics.consistency import Verdict, judge
 from zwang.dynamics.drift.metric import augmented_mass, dense_mass, mass_blocks, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
@@ -45,6 +46,18 @@ at 1e-10 m l² too nearly so to be met. No member of the gallery is below 0.027.
 
 NO_RESIDUAL = 1e-12
 """A residual up to this, in the units of its constraint, is said to be none."""
+
+
+class NotFiniteError(ModelError):
+    """A constraint is NaN or infinite at a start.
+
+    Attributes:
+        constraint: its name.
+    """
+
+    def __init__(self, message: str, constraint: str):
+        super().__init__(message)
+        self.constraint = constraint
 
 
 class PlacementError(ModelError):
@@ -228,7 +241,8 @@ def checked_start(
         raise ModelError(
             f"{model.name}: {Result.INCONSISTENT.sentence}: "
             f"{contradiction(model, start.verdict.miss)} (relative residual "
-            f"{start.verdict.residual:.1e}, allowed {start.verdict.allowed:.0e})."
+            f"{start.verdict.residual:.1e}, allowed {start.verdict.allowed:.0e})"
+            f"{between_branches(model, dynamics, start.placement.state)}."
         )
     if not all(np.all(np.isfinite(x)) for x in (start.there.F, start.there.b, start.verdict.miss)):
         raise ModelError(f"{model.name}: {Result.NON_FINITE.sentence} (at the start).")
@@ -246,9 +260,10 @@ def refuse_non_finite(model: Model, start: Start) -> None:
         for name, where in c.row_slices.items():
             if np.any((bad >= where.start) & (bad < where.stop)):
                 shown = "phi" if c.owners[name].level == "position" else what
-                raise ModelError(
+                raise NotFiniteError(
                     f"constraint {name!r}: {shown} or its derivative is NaN or infinite at the "
-                    "start; check divisions, roots and inverse functions there."
+                    "start; check divisions, roots and inverse functions there.",
+                    name,
                 )
     # a residual may be finite where its derivative is not, as a root is at zero
     A = start.at.A.data if isinstance(start.at.A, SparseMatrix) else start.at.A
