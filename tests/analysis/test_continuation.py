@@ -209,8 +209,9 @@ def test_the_growth_beside_a_hopf_point_follows_the_equilibrium():
 
 
 def test_the_growth_beside_a_hopf_point_of_a_shaft_by_its_speed():
-    """Jeffcott's rotor with inner and outer damping: z̈ + (a + b) ż + (k − i b Ω) z = 0, z = x + iy,
-    whirls from Ω = √k (1 + a/b) on.
+    """Jeffcott's rotor with outer and inner damping a, b whirls from Ω = √k (1 + a/b) on:
+
+    z̈ + (a + b) ż + (k − i b Ω) z = 0,    z = x + i y
     """
     k, outer, inner = 4.0, 0.2, 0.1
     damping = outer + inner

@@ -25,7 +25,7 @@ from zwang.dynamics.placement import CONVERGED, Placement, place
 from zwang.dynamics.scales import ALL_BUT_LOST, measure
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State, host_state
-from zwang.errors import ModelError, Result
+from zwang.errors import ModelError, NotFiniteError, Result
 
 START_TOLERANCE = 1e-6
 """Largest violation of a start [dimensionless: an angle, or a fraction of the speed] that a run
@@ -46,18 +46,6 @@ at 1e-10 m l² too nearly so to be met. No member of the gallery is below 0.027.
 
 NO_RESIDUAL = 1e-12
 """A residual up to this, in the units of its constraint, is said to be none."""
-
-
-class NotFiniteError(ModelError):
-    """A constraint is NaN or infinite at a start.
-
-    Attributes:
-        constraint: its name.
-    """
-
-    def __init__(self, message: str, constraint: str):
-        super().__init__(message)
-        self.constraint = constraint
 
 
 class PlacementError(ModelError):

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.dynamics.initial_conditions import NotFiniteError, PlacementError, placed
+from zwang.dynamics.initial_conditions import PlacementError, placed
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.state import State
-from zwang.errors import ModelError
+from zwang.errors import ModelError, NotFiniteError
 from zwang.mechanism.derived_numbers import with_values
 from zwang.mechanism.direction import refuse_without_direction
 from zwang.mechanism.field_types import PartError
