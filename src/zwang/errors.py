@@ -29,6 +29,18 @@ class ModelError(ValueError):
         super().__init__(shortened(message))
 
 
+class NotFiniteError(ModelError):
+    """A constraint is NaN or infinite at a start.
+
+    Attributes:
+        constraint: its name.
+    """
+
+    def __init__(self, message: str, constraint: str):
+        super().__init__(message)
+        self.constraint = constraint
+
+
 class SimulationError(RuntimeError):
     """A run stopped before its end.
 

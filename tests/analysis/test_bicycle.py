@@ -75,3 +75,17 @@ def test_the_bicycle_has_its_published_eigenvalues(bicycle, speed):
     rest = np.delete(found, nearest)
     assert np.all(np.abs(rest) < 1e-6) and len(rest) <= 2
     assert linear.stable == (speed in (5, 6))
+
+
+def test_the_weave_of_the_bicycle_ends_with_the_slope_of_its_growth(bicycle):
+    """The weave speed is that of table 2; the slope is that of eigenvalues nearby."""
+    model, q, v = bicycle
+    branch = zw.continuation(model, q, v=4.0 * v, over="rear_frame.vx", to=(4.0, 5.0), step=0.5)
+    (point,) = branch.hopf_points
+    assert abs(point.value - 4.29238253634111) < 1e-8
+    assert point.slope is not None
+    ends = [
+        zw.linearize(model, q, x * v).eigenvalues for x in point.value + np.array([-1e-3, 1e-3])
+    ]
+    low, high = (x[np.argmin(np.abs(x - point.eigenvalue))] for x in ends)
+    assert abs(point.slope - (high - low) / 2e-3) < 1e-5

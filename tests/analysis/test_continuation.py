@@ -1,5 +1,6 @@
 """Branches of equilibria beside their closed forms."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -172,3 +173,68 @@ def test_a_branch_of_open_verdicts_is_drawn_as_open():
     assert not branch.stable.any() and all(x.stable is None for x in branch.points)
     assert all(x.startswith("open: gyroscopic") for x in branch.verdicts)
     assert [c.label for c in branch.plot().panels[0].curves] == ["open"]
+
+
+def test_the_growth_beside_a_hopf_point_has_its_closed_form(oscillator):
+    # σ² + (c − push) σ + 1 = 0, so dσ/dpush = σ/(2 σ + c − push) = 1/2 where push = c
+    (point,) = zw.continuation(oscillator, [0.0], over="push", to=(0.0, 1.0)).hopf_points
+    assert point.slope is not None and abs(point.slope - 0.5) < 1e-9
+    (back,) = zw.continuation(
+        oscillator, [0.0], over="push", to=(0.0, 1.0), params={"push": 1.0}
+    ).hopf_points
+    assert back.slope is not None and abs(back.slope - 0.5) < 1e-9  # whichever way it is followed
+
+
+def test_the_growth_beside_a_hopf_point_follows_the_equilibrium():
+    """The damping 1 − x² changes only as the place x = c³ + c moves:
+    σ² + (1 − x²) σ + 1 + c = 0.
+    """
+
+    def force(q, v, t, p):
+        c = p["push"]
+        return (q**2 - 1) * v - (1 + c) * (q - c**3 - c)
+
+    system = zw.System(1, lambda q, t, p: jnp.ones(1), force, coordinates=("x",))
+    model = zw.Model(system, params={"push": 0.2}, name="self-excited")
+    branch = zw.continuation(model, [0.2], over="push", to=(0.2, 1.0))
+    (point,) = branch.hopf_points
+    c = point.value
+    assert abs(c**3 + c - 1) < 1e-9
+    assert point.slope is not None
+    assert abs(point.slope - (3 * c**2 + 1 + 0.5j / np.sqrt(1 + c))) < 1e-8
+    assert f"whose real part changes by {3 * c**2 + 1:+.6g} per unit of push" in str(branch)
+    shown = branch.dataset.set_index(special="special_kind")["special_growth_slope"]
+    assert shown.sel(special="Hopf point") == point.slope.real
+    assert np.isnan(shown.sel(special="double eigenvalue"))
+
+
+def test_the_growth_beside_a_hopf_point_of_a_shaft_by_its_speed():
+    """Jeffcott's rotor with outer and inner damping a, b whirls from Ω = √k (1 + a/b) on:
+
+    z̈ + (a + b) ż + (k − i b Ω) z = 0,    z = x + i y
+    """
+    k, outer, inner = 4.0, 0.2, 0.1
+    damping = outer + inner
+
+    def force(q, v, t, p):
+        side = inner * v[0]
+        return jnp.stack(
+            [
+                0.0 * v[0],
+                -k * q[1] - damping * v[1] - side * q[2],
+                -k * q[2] - damping * v[2] + side * q[1],
+            ]
+        )
+
+    system = zw.System(3, lambda q, t, p: jnp.ones(3), force, coordinates=("turn", "x", "y"))
+    model = zw.Model(system, name="shaft")
+    v = [5.0, 0.0, 0.0]
+    branch = zw.continuation(model, [0.0, 0.0, 0.0], v=v, over="turn", to=(5.0, 7.0))
+    (point,) = branch.hopf_points
+    assert abs(point.value - 2.0 * (1 + outer / inner)) < 1e-8
+    assert point.slope is not None
+    assert abs(point.slope - 1j * inner / (2 * point.eigenvalue + damping)) < 1e-9
+    modes = zw.linearize(model, point.q, point.v).modes()
+    (i,) = np.flatnonzero([abs(x.eigenvalue - point.eigenvalue) < 1e-6 for x in modes])
+    growth = lambda speed: modes.eigenvalues(None, speed * jnp.array([1.0, 0.0, 0.0]))[i].real
+    assert abs(jax.grad(growth)(point.value) - point.slope.real) < 1e-9

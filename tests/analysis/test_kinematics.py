@@ -231,3 +231,41 @@ def test_an_enclosure_holds_every_value_of_a_function():
         low, high = enclosure(function, Interval(middle - radius, middle + radius))
         values = np.asarray(jax.vmap(function)(inside))
         assert np.all(values >= low) and np.all(values <= high)
+
+
+@pytest.mark.parametrize("start", [0.0, np.pi])
+def test_a_parallelogram_that_starts_in_line_is_said_to_be_singular(start):
+    with pytest.raises(zw.ModelError, match=r"singular configuration in which branches.*branches"):
+        zw.kinematics(
+            four_bar(),
+            "crank",
+            (start, start + 1.0),
+            q=[start, 0.0, start],
+            params={"lengths": jnp.array([1.0, 2.0, 1.0, 2.0])},
+        )
+
+
+def test_time_as_the_input_of_a_model_without_constraints_is_refused():
+    system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.zeros(2))
+    with pytest.raises(zw.ModelError, match="2 degrees of freedom are left"):
+        zw.kinematics(zw.Model(system, name="free"), "time", (0.5, 3.0), q=[0.0, 0.0])
+
+
+@pytest.mark.parametrize("name", ["four-bar", "slider-crank", "quick-return"])
+def test_mechanisms_are_followed_from_half_a_radian(name):
+    """From an angle that is not that of the file's guess: the crank's angle is the input."""
+    mechanism = read(FOLDER / f"{name}.toml")
+    shaft = "A" if name == "four-bar" else "shaft"
+    found = zw.kinematics(mechanism, shaft, (0.5, 1.5), samples=5)
+    assert found.ended == "range" and found.certified
+    turned = found.q[:, mechanism.model.system.coordinates.index("crank.angle")]
+    np.testing.assert_allclose(np.diff(turned), 0.25, atol=1e-12)
+
+
+@pytest.mark.parametrize("guess", [0.0, 0.5, 2.0])
+def test_a_pendulum_without_constraints_is_followed_from_half_a_radian(guess):
+    system = zw.System(
+        1, lambda q, t, p: jnp.ones(1), lambda q, v, t, p: -jnp.sin(q), coordinates=("angle",)
+    )
+    found = zw.kinematics(zw.Model(system), "angle", (0.5, 3.0), q=[guess], samples=6)
+    np.testing.assert_allclose(found.q[:, 0], np.linspace(0.5, 3.0, 6), atol=1e-12)

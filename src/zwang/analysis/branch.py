@@ -17,6 +17,11 @@ ON_BRANCH = 1e-12
 """Largest residual of a point on a branch."""
 LARGEST_TURN = 0.3
 """Largest turn of the tangent over one step [rad]; longer steps are halved."""
+SLOPE_STEP = 1e-3
+"""Distance of the places by which derivatives along a branch are measured: of fourth order, so that
+1e-12 is left of the formula, and 1e-12 of round-off."""
+TURNS = 1e-6
+"""Part of a tangent along the parameter below which the branch turns round."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -214,6 +219,21 @@ class Branch:
         """The point as a state with its acceleration."""
         dynamics = self.problem.with_parameters(at.mu)
         return solve(dynamics, _on_device(host_state(at.q, at.v, self.problem.t)))
+
+    def slope(self, place: Place, eigenvalue: complex) -> complex | None:
+        """Derivative of a simple eigenvalue by the parameter along the branch; None where the
+        branch turns round, or ends nearby.
+        """
+        moved = np.zeros((2, 4), complex)
+        for i, part in enumerate((-2, -1, 1, 2)):
+            near = self.corrected(place, part * SLOPE_STEP)
+            if near is None:
+                return None
+            found = near.eigenvalues
+            moved[:, i] = near.value, found[np.argmin(np.abs(found - eigenvalue))]
+        along, change = moved @ np.array([1.0, -8.0, 8.0, -1.0]) / (12 * SLOPE_STEP)
+        turned = abs(along) <= TURNS * self.scale[2]
+        return None if turned else complex(change / along.real)
 
     def direction(self, place: Place, tangent: np.ndarray) -> tuple[np.ndarray, float]:
         """A tangent as (dq, change of the parameter), dq of length one unless it is zero."""

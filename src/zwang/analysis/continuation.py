@@ -59,6 +59,8 @@ class SpecialPoint:
         tangents: directions of the branches through it, each a pair of dq, shape (nq,), and the
             change of the parameter; of all but branch points the one tangent.
         eigenvalue: [1/s] at a Hopf point, imaginary, and at a double eigenvalue; else 0.
+        slope: derivative of the eigenvalue by the parameter along the branch at a Hopf point, where
+            the real part is that of the growth; None where the branch turns round, and elsewhere.
         point: the solution of the equations there.
     """
 
@@ -69,11 +71,14 @@ class SpecialPoint:
     tangents: tuple[tuple[np.ndarray, float], ...]
     eigenvalue: complex = 0j
     point: Point | None = dataclasses.field(default=None, repr=False)
+    slope: complex | None = None
 
     def __str__(self) -> str:
         x = self.eigenvalue
         shown = f"{x.imag:.6g}i" if x.imag else f"{x.real:.6g}"
-        return f"{self.kind} at {self.value:.12g}" + (f", eigenvalue {shown} 1/s" if x else "")
+        text = f"{self.kind} at {self.value:.12g}" + (f", eigenvalue {shown} 1/s" if x else "")
+        slope = self.slope
+        return text if slope is None else f"{text}, whose real part changes by {slope.real:+.6g}"
 
     __repr__ = __str__
 
@@ -166,6 +171,10 @@ class Continuation:
             "eigenvalues_imaginary": (("point", "eigenvalue"), np.imag(self.eigenvalues)),
             "special_value": ("special", np.array([x.value for x in self.special])),
             "special_kind": ("special", np.array([x.kind for x in self.special], dtype=str)),
+            "special_growth_slope": (
+                "special",
+                np.array([np.nan if x.slope is None else x.slope.real for x in self.special]),
+            ),
         }
         names = {"coordinate": list(system.coordinates), "velocity": list(system.velocities)}
         return xr.Dataset(data, names, {"model": self.model.name, "over": self.over})
@@ -196,7 +205,8 @@ class Continuation:
         ]
         for x in self.special:
             along = [f"{self.over} {np.round(s, 9) + 0.0:+.3g}" for _, s in x.tangents]
-            lines.append(f"  {x}, tangents: {', '.join(along)} (dq of length one)")
+            per = "" if x.slope is None else f" per unit of {self.over}"
+            lines.append(f"  {x}{per}, tangents: {', '.join(along)} (dq of length one)")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -352,7 +362,10 @@ def _between(branch: Branch, before: Place, after: Place) -> list[SpecialPoint]:
             continue
         h, at = root
         along, value = (branch.direction(at, at.tangent),), event.eigenvalue(at.eigenvalues)
-        point = SpecialPoint(event.kind, at.value, at.point.q, at.point.v, along, value)
+        slope = branch.slope(at, value) if event.kind == "Hopf point" else None
+        point = SpecialPoint(
+            event.kind, at.value, at.point.q, at.point.v, along, value, slope=slope
+        )
         found.append((h, point))
     return [point for _, point in sorted(found, key=lambda x: x[0])]
 

@@ -34,6 +34,10 @@ from zwang.dynamics.equation_of_motion import Dynamics
 
 CURVE_RANK_THRESHOLD = 1e-9
 """Pivots of the rows at unit length, relative to the largest, that count as zero."""
+NEARBY = 0.1
+"""Distance [1, in scaled directions] at which rows that all but vanish are measured."""
+SHORT_ROW = 1e-6
+"""Length of a row, over that nearby, below which it all but vanishes."""
 CORRECTED = 1e-13
 """Correction [1, in scaled directions] at which Newton's iteration ends."""
 BOX_SAMPLES = 6
@@ -197,6 +201,18 @@ class Curve:
         self.length = np.maximum(self.length, np.linalg.norm(J, axis=1))
         return J / np.where(self.length > 0, self.length, 1.0)[:, None]
 
+    def _measure_short(self, q: np.ndarray, y: np.ndarray, J: np.ndarray) -> None:
+        """Take rows that all but vanish at the first place by their lengths nearby, as a row of
+        round-off is none: of a mechanism that starts in line.
+        """
+        random, nearby = np.random.default_rng(1839), np.zeros(len(J))
+        for _ in range(2):
+            beside = y + np.append(NEARBY * random.standard_normal(len(y) - 1), 0.0)
+            length = np.linalg.norm(self.at(q, beside)[2], axis=1)
+            nearby = np.fmax(nearby, np.where(np.isfinite(length), length, 0.0))
+        own = np.linalg.norm(J, axis=1)
+        self.length = np.where(own < SHORT_ROW * nearby, nearby, 0.0)
+
     def smallest(self, J: np.ndarray) -> float:
         """The nv-th singular value of J, rows over their greatest lengths."""
         return float(np.linalg.svd(self.unit_rows(J), compute_uv=False)[J.shape[1] - 2])
@@ -209,6 +225,8 @@ class Curve:
         """
         y = np.append(np.zeros(self.dynamics.system.nv), t)
         _, phi, J = self.at(q, y)
+        if not np.any(self.length):
+            self._measure_short(q, y, J)
         unit, n = self.unit_rows(J), J.shape[1] - 1
         rows = independent_rows(unit)
         if len(rows) != n:
@@ -229,6 +247,8 @@ class Curve:
 
 def independent_rows(unit: np.ndarray) -> np.ndarray:
     """Indices of rows that span all, by a QR factorization with pivoting."""
+    if not len(unit):
+        return np.zeros(0, int)
     R, order = cast(tuple, scipy.linalg.qr(unit.T, pivoting=True, mode="r"))
     size = np.abs(np.diag(R))
     return np.sort(order[: int(np.sum(size > CURVE_RANK_THRESHOLD * size[0]))])

@@ -21,6 +21,7 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.model import Model
 from zwang.dynamics.number_range import LARGEST_SIZE
+from zwang.dynamics.tangent_cone import may_branch, tangent_cone
 from zwang.equations.state import host_state
 from zwang.errors import ModelError
 
@@ -196,7 +197,22 @@ def _followed(
             q, t = approach.q[-1], float(wanted[0])
         return follow_branch(curve, q, t, wanted, watch=watch, **ways)
     except FreedomError as error:
+        if inputs and error.freedom > 1 and _meet(subject):
+            raise ModelError(
+                f"{name}: the start is a singular configuration in which branches of motion meet, "
+                "so that the input does not say how the mechanism moves on: give a q= beside it, "
+                "on the branch meant (zw.branches lists them)."
+            ) from None
         raise ModelError(_freedom_sentence(name, error, dynamics, bool(inputs))) from None
+
+
+def _meet(subject: Subject) -> bool:
+    """Whether several branches of motion meet in the start, inputs set aside."""
+    dynamics = subject.model.dynamics(subject.params, Proximal())
+    if not may_branch(dynamics):
+        return False
+    cone = tangent_cone(dynamics, subject.q, 0.0)
+    return cone.isolated and len(cone.tangents) > 1
 
 
 def scales(dynamics: Dynamics, q, t) -> np.ndarray:

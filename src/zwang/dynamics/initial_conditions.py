@@ -12,6 +12,7 @@ from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.judgement import OFF_MANIFOLD, UNCERTAIN
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.arguments import host_only, instance
+from zwang.dynamics.branch_velocity import between_branches
 from zwang.dynamics.consistency import Verdict, judge
 from zwang.dynamics.drift.metric import augmented_mass, dense_mass, mass_blocks, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
@@ -24,7 +25,7 @@ from zwang.dynamics.placement import CONVERGED, Placement, place
 from zwang.dynamics.scales import ALL_BUT_LOST, measure
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State, host_state
-from zwang.errors import ModelError, Result
+from zwang.errors import ModelError, NotFiniteError, Result
 
 START_TOLERANCE = 1e-6
 """Largest violation of a start [dimensionless: an angle, or a fraction of the speed] that a run
@@ -228,7 +229,8 @@ def checked_start(
         raise ModelError(
             f"{model.name}: {Result.INCONSISTENT.sentence}: "
             f"{contradiction(model, start.verdict.miss)} (relative residual "
-            f"{start.verdict.residual:.1e}, allowed {start.verdict.allowed:.0e})."
+            f"{start.verdict.residual:.1e}, allowed {start.verdict.allowed:.0e})"
+            f"{between_branches(model, dynamics, start.placement.state)}."
         )
     if not all(np.all(np.isfinite(x)) for x in (start.there.F, start.there.b, start.verdict.miss)):
         raise ModelError(f"{model.name}: {Result.NON_FINITE.sentence} (at the start).")
@@ -246,9 +248,10 @@ def refuse_non_finite(model: Model, start: Start) -> None:
         for name, where in c.row_slices.items():
             if np.any((bad >= where.start) & (bad < where.stop)):
                 shown = "phi" if c.owners[name].level == "position" else what
-                raise ModelError(
+                raise NotFiniteError(
                     f"constraint {name!r}: {shown} or its derivative is NaN or infinite at the "
-                    "start; check divisions, roots and inverse functions there."
+                    "start; check divisions, roots and inverse functions there.",
+                    name,
                 )
     # a residual may be finite where its derivative is not, as a root is at zero
     A = start.at.A.data if isinstance(start.at.A, SparseMatrix) else start.at.A

@@ -162,7 +162,8 @@ def motion(
         size = np.abs(A.data).sum((0, 1)) if isinstance(A, SparseMatrix) else np.abs(A).sum(1)
         # before a contradiction, which such a row shows as
         short = (size <= NEARLY_GONE * size.max(initial=0.0)).any()
-        if short and int(answer.rank) < dynamics.constraints.m:
+        finite = answer.result != Result.NON_FINITE
+        if finite and short and int(answer.rank) < dynamics.constraints.m:
             at = evaluate(dynamics, state)
             refuse_vanishing(model, dynamics, at, state)
             answer = motion_of(with_short_rows(dynamics, at, state), state)
@@ -269,7 +270,8 @@ def motion_of(
     allowed = allowance(jnp, violation_of(dynamics, state, weighted, judged_by))
     # each finding makes those before it meaningless, so that the last one has the word
     result = jnp.where(residual <= allowed, Result.SUCCESS, Result.INCONSISTENT)
-    result = jnp.where(jnp.all(jnp.isfinite(acceleration)), result, Result.NON_FINITE)
+    finite = jnp.isfinite(residual) & jnp.all(jnp.isfinite(acceleration))
+    result = jnp.where(finite, result, Result.NON_FINITE)
     if reaction is not None:
         result = jnp.where(reaction.unique, result, Result.PARADOX)
     positive = mass.is_positive()
@@ -328,7 +330,18 @@ def raise_on_failure(answer: Motion, model: Model) -> None:
         miss = np.asarray(answer.matrix @ answer.acceleration - answer.rhs)
         raise ModelError(f"{model.name}: {result.sentence} ({contradiction(model, miss)}).")
     if result is not Result.SUCCESS:
-        raise ModelError(f"{model.name}: {result.sentence}.")
+        named = _not_finite(answer, model) if result is Result.NON_FINITE else ""
+        raise ModelError(f"{model.name}: {result.sentence}{named}.")
+
+
+def _not_finite(answer: Motion, model: Model) -> str:
+    """The constraints whose `A` or `b` is NaN or infinite."""
+    A = answer.matrix
+    if isinstance(A, SparseMatrix):
+        return ""
+    finite = np.all(np.isfinite(np.asarray(A)), axis=1) & np.isfinite(np.asarray(answer.rhs))
+    bad = [repr(name) for name, s in model.constraints.row_slices.items() if not finite[s].all()]
+    return f" (constraint {', '.join(bad[:4])})" if bad else ""
 
 
 def refuse_vanishing(model: Model, dynamics: Dynamics, at: ModelEvaluation, state: State) -> None:

@@ -18,7 +18,7 @@ import dataclasses
 
 import numpy as np
 
-from zwang.dynamics.drift.metric import dense_mass, metric_of, rows_of
+from zwang.dynamics.drift.metric import AbstractMetric, dense_mass, metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.equations.state import host_state
@@ -84,13 +84,7 @@ def may_branch(dynamics: Dynamics) -> bool:
 def tangent_cone(dynamics: Dynamics, q, t) -> TangentCone:
     """The tangents of all motions through a configuration of a model with holonomic rows."""
     nv = dynamics.system.nv
-    here = _evaluated(dynamics, q, np.zeros(nv), t)
-    metric = metric_of(dynamics, here.M, here.A)
-    length = _lengths(dynamics, q, t, metric)
-    U, sigma, Vt = np.linalg.svd(here.A @ metric.W / length[:, None])
-    # where all rows vanish, they are none of them long
-    rank = int(np.sum(sigma > SINGULAR * max(np.max(sigma, initial=0.0), TYPICAL)))
-    kernel, left = metric.W @ Vt[rank:].T, U[:, rank:] / length[:, None]
+    metric, rank, kernel, left = kernels(dynamics, q, t)
     across = metric.W @ np.random.default_rng(1855).standard_normal(nv)
     directions, isolated = zeros_of(_forms(dynamics, q, t, kernel, left, across), nv - rank)
     # by their velocities, as the kernel's basis is turned by round-off and the order must not be
@@ -98,12 +92,23 @@ def tangent_cone(dynamics: Dynamics, q, t) -> TangentCone:
     return TangentCone(np.array(tangents).reshape(-1, nv), isolated, rank, metric.M)
 
 
+def kernels(dynamics: Dynamics, q, t) -> tuple[AbstractMetric, int, np.ndarray, np.ndarray]:
+    """The metric, the rank of A, a basis K of its kernel, and L of its left null space."""
+    here = evaluated(dynamics, q, np.zeros(dynamics.system.nv), t)
+    metric = metric_of(dynamics, here.M, here.A)
+    length = _lengths(dynamics, q, t, metric)
+    U, sigma, Vt = np.linalg.svd(here.A @ metric.W / length[:, None])
+    # where all rows vanish, they are none of them long
+    rank = int(np.sum(sigma > SINGULAR * max(np.max(sigma, initial=0.0), TYPICAL)))
+    return metric, rank, metric.W @ Vt[rank:].T, U[:, rank:] / length[:, None]
+
+
 def _leading(tangent: np.ndarray) -> tuple:
     """Sizes of velocities relative to the largest, those of the first coordinates first."""
     return tuple(np.round(-np.abs(tangent) / np.max(np.abs(tangent)), 3))
 
 
-def _evaluated(dynamics: Dynamics, q, v, t) -> ModelEvaluation:
+def evaluated(dynamics: Dynamics, q, v, t) -> ModelEvaluation:
     """The model's functions with A and M as full arrays."""
     at = evaluate(dynamics, host_state(q, v, t))
     A = rows_of(at.A)
@@ -119,7 +124,7 @@ def _lengths(dynamics: Dynamics, q, t, metric) -> np.ndarray:
     size = np.zeros(dynamics.constraints.m)
     for scale in (0.0, 0.3, 0.3):
         near = moved(dynamics, q, scale * random.standard_normal(nv), t)
-        size = np.maximum(size, metric.lengths(_evaluated(dynamics, near, np.zeros(nv), t).A))
+        size = np.maximum(size, metric.lengths(evaluated(dynamics, near, np.zeros(nv), t).A))
     return np.where(size > 0, size, 1.0)
 
 
@@ -133,7 +138,7 @@ def _forms(
     k = kernel.shape[1]
 
     def rate_along(v):
-        return np.asarray(_evaluated(dynamics, q, v, t).b)
+        return np.asarray(evaluated(dynamics, q, v, t).b)
 
     def form(u):
         return left.T @ rate_along(kernel @ u)

@@ -61,7 +61,7 @@ def build(*, radius, mass, tilt, precession, wobble, gravity) -> Example:
 
     def to_contact(q, p):
         axis = bodies.direction(q, "disk", UP)
-        return -p["radius"] * (UP - axis[2] * axis) / jnp.sqrt(1 - axis[2] ** 2)
+        return -p["radius"] * (UP - axis[2] * axis) / jnp.sqrt(axis[:2] @ axis[:2])
 
     def slip(q, v, t, p):
         return v[:2] + jnp.cross(bodies.angular_velocity(q, v, "disk"), to_contact(q, p))[:2]

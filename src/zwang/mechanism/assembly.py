@@ -12,7 +12,7 @@ from zwang.dynamics.initial_conditions import PlacementError, placed
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.state import State
-from zwang.errors import ModelError
+from zwang.errors import ModelError, NotFiniteError
 from zwang.mechanism.derived_numbers import with_values
 from zwang.mechanism.direction import refuse_without_direction
 from zwang.mechanism.field_types import PartError
@@ -243,6 +243,9 @@ def _placed(
     parts = (own, held) if held else None
     try:
         return placed(model, q, v, parts=parts, stepped=stepped, params=params).state
+    except NotFiniteError as error:
+        _refuse_undefined(mechanism, error.constraint)
+        raise
     except PlacementError as error:
         failed = error.placement.state
     residuals = _residuals(model, failed)
@@ -312,6 +315,19 @@ def _half_a_turn_off(mechanism: Mechanism, name: str, q: np.ndarray) -> Assembly
         name,
         q,
     )
+
+
+def _refuse_undefined(mechanism: Mechanism, name: str) -> None:
+    """Raise what a joint's kind says of places where its equations are no numbers.
+
+    Raises:
+        PartError: naming the joint.
+    """
+    if name not in mechanism.joints:
+        return
+    equations = mechanism.compiled.joints.kind(name).equations(mechanism.d)
+    if equations is not None and equations.undefined:
+        raise PartError(("joints", name), equations.undefined) from None
 
 
 class _Residuals(NamedTuple):

@@ -132,6 +132,7 @@ class JointEquations:
             z "axis", or the whole "attitude"; the assembly holds the rest.
         blind: whose attitude the rows do not see at all, of both points or of the second one, so
             that it may be a point mass.
+        undefined: what is to be said where the rows are no numbers; "" if they always are.
     """
 
     removes: int
@@ -142,6 +143,7 @@ class JointEquations:
     example: Example = Example()
     holds: Literal["axis", "attitude"] | None = None
     blind: Literal["both", "second"] | None = None
+    undefined: str = ""
 
     def twists(self, frame: np.ndarray) -> dict[str, np.ndarray]:
         """The joint's twists by the ending of its coordinates' names, for the shared frame."""

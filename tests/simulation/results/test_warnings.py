@@ -8,6 +8,7 @@ import pytest
 
 import zwang as zw
 from tests.servo.models import closed, distance_servo, two_masses
+from zwang import gallery
 from zwang.simulation.results import Run
 
 
@@ -97,7 +98,7 @@ def test_rows_that_nearly_repeat_each_other_are_warned_of_with_the_accuracy_that
     assert accuracy.attrs["units"] == "1" and "relative error" in accuracy.attrs["long_name"]
     assert np.max(accuracy.values) > 1e-8
     assert inaccurate.startswith(
-        f"accelerations are accurate to {np.max(accuracy.values):.1e} only ("
+        f"accelerations are known to be accurate to {np.max(accuracy.values):.1e} only ("
     )
     assert "rtol asks for 1e-08; the constraints are ill-conditioned" in inaccurate
     moved = float(inaccurate.split("an entry of q by up to ")[1].split(",")[0])
@@ -125,3 +126,17 @@ def test_a_warning_at_the_accuracy_that_was_asked_for_is_noise():
     run = example.run(rtol=1e-10)
     assert 1e-11 < np.max(run.variables["accuracy"].values) < 1e-9
     assert run.warnings == ()
+
+
+def test_the_first_example_and_a_default_run_end_without_a_word_on_their_accuracy():
+    """At the accuracy that they ask for: the pendulum of the README, and two four-bars in a row
+    that pass through their singular configurations.
+    """
+    system = zw.System(
+        2, lambda q, t, p: p["m"] * jnp.ones(2), lambda q, v, t, p: jnp.array([0, -9.81 * p["m"]])
+    )
+    rod = zw.Holonomic(lambda q, t, p: q @ q - p["length"] ** 2, name="rod")
+    model = zw.Model(system, [rod], {"m": 1.0, "length": 1.0})
+    assert not zw.simulate(model, [1.0, 0.0], [0.0, 0.0], duration=10.0, rtol=1e-10).warnings
+    for rtol, settings in ((1e-9, {}), (1e-12, {"N": 3})):
+        assert not gallery.load("n-four-bar", **settings).run(rtol=rtol).warnings

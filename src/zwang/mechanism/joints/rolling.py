@@ -8,6 +8,9 @@ from zwang.arithmetic import xp
 from zwang.mechanism.joint_kind import Example, JointEquations, JointKind, Option, is_positive
 from zwang.mechanism.relative_pose import ANGLE, in_plane, rotation_sines
 
+FLAT = 1e-12
+"""Tilt of a disk [rad] that is round-off of its attitude: it has no lowest point."""
+
 
 def rolled(pose, options):
     """Way of the center and of the rim, whose sum stays as it is in the plane [m]."""
@@ -25,9 +28,11 @@ def line_position(pose, options):
 
 def to_contact(pose, radius):
     """From the center of a disk to its lowest point, in the axes of the plane it rolls on."""
-    axle = pose.rotation[:, 2]
-    up = xp.array([0.0, 0.0, 1.0])
-    return -radius * (up - axle[2] * axle) / xp.sqrt(1 - axle[2] ** 2)
+    across, along = pose.rotation[:2, 2], pose.rotation[2, 2]
+    # the part of the axle along the plane, without the cancellation in 1 − along²
+    squared = across @ across
+    flat = xp.sqrt(xp.where(squared > FLAT**2, squared, xp.nan))
+    return radius * xp.stack([along * across[0] / flat, along * across[1] / flat, -flat])
 
 
 def plane_position(pose, options):
@@ -57,6 +62,8 @@ JOINT = JointKind(
         position=plane_position,
         velocity=plane_velocity,
         example=Example(displacement=(0.3, 0.2, 0.5), rotation=(np.pi / 2, 0.0, 0.0)),
+        undefined="the disk lies flat, so that no point of its rim is the lowest one; tilt its z "
+        "axis, the axle, away from that of the plane.",
     ),
     options=(
         Option(name="radius", meaning="of the disk", unit="m", check=is_positive),

@@ -148,7 +148,10 @@ def _inaccurate(run: Run, data: Variables) -> Iterator[str]:
     t = float(data["time"].values[worst])
     state = host_state(run.q[worst], run.v[worst], run.t[worst])
     condition = condition_of_mass(evaluate(run.flow.dynamics, state).M)
-    cure = "remove rows that nearly repeat others, or expect no more than this"
+    cure = (
+        "remove rows that nearly repeat others, place joints near what they hold, or expect no "
+        "more than this"
+    )
     if SUMMED * condition > NOTABLE * asked:
         cause = f"the mass matrix is ill-conditioned ({condition:.1e})"
         cure = (
@@ -161,7 +164,7 @@ def _inaccurate(run: Run, data: Variables) -> Iterator[str]:
     else:
         cause = "the constraints are ill-conditioned"
     yield (
-        f"accelerations are accurate to {accuracy[worst]:.1e} only ({beyond.sum()} of "
+        f"accelerations are known to be accurate to {accuracy[worst]:.1e} only ({beyond.sum()} of "
         f"{len(accuracy)} samples, worst at t = {t:.4g} s), rtol asks for {asked:.0e}; {cause}: "
         f"{cure}. By the end this may move an entry of q by up to {_moved_by(run, accuracy):.0e}, "
         "where the motion itself does not enlarge it."

@@ -1,0 +1,77 @@
+"""A velocity between the branches of motion that meet in a singular configuration.
+
+Where rows lose rank, no motion may have a velocity although all rows allow it: two cranks in line
+turn alike or against each other, and not one at half the rate of the other.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.model import Model
+from zwang.dynamics.tangent_cone import evaluated, kernels, may_branch
+from zwang.equations.state import State
+
+FEW_STARTS = 8
+"""Random velocities from which one is looked for that accelerations can follow."""
+ALONG_CONE = 1e-8
+"""What `Lᵀ b`, over the square of the speed, may leave of such a velocity: a double zero is found
+to the root of round-off."""
+SLOWEST = 0.1
+"""Part of the speed that is given, below which a velocity is no answer to it, as rest is none."""
+NAMED_RATE = 1e-9
+"""Part of the largest velocity below which one is not named."""
+MOST_RATES = 6
+"""Velocities that are named."""
+
+
+def between_branches(model: Model, dynamics: Dynamics, state: State) -> str:
+    """What is to be said of a velocity in a singular configuration that no motion has, or ""."""
+    if dynamics.structure.sparse:
+        return ""
+    near = velocity_on_branch(dynamics, state.q, state.v, state.t)
+    if near is None:
+        return ""
+    size = np.max(np.abs(near))
+    shown = [
+        f"{name} {x:+.6g}"
+        for name, x in zip(model.system.velocities, near, strict=True)
+        if abs(x) > NAMED_RATE * size
+    ]
+    more = " …" if len(shown) > MOST_RATES else ""
+    return (
+        "; the configuration is singular, and the velocity lies between the branches of motion "
+        f"that meet in it: one nearby on a branch is {', '.join(shown[:MOST_RATES])}"
+        f"{more}"
+    )
+
+
+def velocity_on_branch(dynamics: Dynamics, q, v, t) -> np.ndarray | None:
+    """The velocity nearest to v, with the same rates of the rows, that accelerations can follow,
+    also with rows that move: `Lᵀ b(v + K u) = 0`; None where there is none of a size like it.
+    """
+    import scipy.optimize  # which takes long, and is needed by a refusal only
+
+    v = np.asarray(v, float)
+    if not may_branch(dynamics) or not np.any(v):
+        return None
+    metric, _, kernel, left = kernels(dynamics, q, t)
+    if not kernel.shape[1] or not left.shape[1]:
+        return None
+    speed, random = metric.speed(v), np.random.default_rng(1873)
+
+    def missed(u):
+        b = np.asarray(evaluated(dynamics, q, v + kernel @ u, t).b)
+        return left.T @ b / speed**2
+
+    best, least = None, np.inf
+    for _ in range(FEW_STARTS):
+        first = speed * random.standard_normal(kernel.shape[1])
+        found = scipy.optimize.least_squares(missed, first, x_scale=speed, xtol=1e-14, ftol=1e-14)
+        there = v + kernel @ found.x
+        off = metric.speed(there - v)
+        met = np.max(np.abs(found.fun)) < ALONG_CONE
+        if met and off < least and metric.speed(there) > SLOWEST * speed:
+            best, least = there, off
+    return best
