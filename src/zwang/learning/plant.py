@@ -173,7 +173,7 @@ class Plant:
         if not found.verdict.consistent:
             raise ModelError(
                 f"{self.model.name}: {Result.INCONSISTENT.sentence}: "
-                f"{contradiction(self.model, found.verdict.miss)}; a plant needs a start from "
+                f"{contradiction(self.model, found.verdict.misses)}; a plant needs a start from "
                 "which it can move."
             )
         self.start = jax.tree_util.tree_map(jnp.asarray, found.placement.state)
