@@ -74,7 +74,7 @@ def as_restructured_text(app, what, name, obj, options, lines):
             if inside != "table":
                 out += [".. list-table::", "   :header-rows: 1", ""]
             cells = [
-                cell.strip().strip("`") if i == 0 else cell.strip()
+                cell.strip().replace("`", "") if i == 0 else cell.strip()
                 for i, cell in enumerate(line.strip("|").split("|"))
             ]
             if set("".join(cells)) - set("-: "):

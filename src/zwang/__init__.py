@@ -126,6 +126,7 @@ _HOME = {
     "Relation": "dynamics.higher_order",
     "Mechanism": "mechanism",
     "AssemblyError": "mechanism",
+    "closed": "mechanism",
     "Scene": "scene",
     "c_code": "codegen.c",
     "fmu": "codegen.fmu",
@@ -259,6 +260,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.learning.plant import Plant as Plant
     from zwang.mechanism import AssemblyError as AssemblyError
     from zwang.mechanism import Mechanism as Mechanism
+    from zwang.mechanism import closed as closed
     from zwang.output.citations import cite as cite
     from zwang.robots import Robot as Robot
     from zwang.robots import read as robot  # noqa: F401

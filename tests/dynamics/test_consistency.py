@@ -143,7 +143,7 @@ VANISHING = {
     "b alone": (
         A(lambda q, v, t, p: jnp.zeros((1, 2)), lambda q, v, t, p: jnp.array([-2.0]), name="x"),
         [1.0, 0.0],
-        "misses by 2",
+        "misses by 1 of the accelerations involved",
     ),
 }
 

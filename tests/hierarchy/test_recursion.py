@@ -85,7 +85,7 @@ def test_lower_levels_stay_exact_where_levels_contradict_each_other():
     enforced = zw.enforce(model, *at_rest(model))
     assert np.allclose(enforced.acceleration, x["recursive"], rtol=0, atol=2e-15)
     assert set(enforced.conflicts) == {"2"} and enforced.conflicts["2"] == pytest.approx(1.0)
-    assert "2 (gave way, misses by 1)" in str(enforced)
+    assert "2 (gave way, |b − A v̇| = 1)" in str(enforced)
     turned = zw.enforce(model, *at_rest(model), levels=[["2"], ["1"]])
     assert np.allclose(np.array(x["A2"]) @ turned.acceleration, x["b2"], rtol=0, atol=1e-14)
     assert set(turned.conflicts) == {"1"} and turned.conflicts["1"] == pytest.approx(0.5)

@@ -63,6 +63,7 @@ CLASSES = {
     **{name: {"number": 4} for name in ("sobol", "draws")},
     **{"compiler_options": {}, "keep_programs": {"on": False}, "load": {"path": "none.nc"}},
     "robot": {"path": "none.urdf"},
+    "closed": {"given": "none.toml"},
     "resume": {"out": "none"},
     "program": {"function": lambda x: x},
     "Plant": {"model": spring(), "inputs": ["x"], "q0": [1.0], "v0": [0.0]},

@@ -9,7 +9,7 @@ import zwang as zw
 gymnasium = pytest.importorskip("gymnasium")
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
-from .test_plant import LENGTH, UPRIGHT, cart_pole  # noqa: E402
+from .test_plant import LATER, LENGTH, UPRIGHT, cart_pole, later_contradicted  # noqa: E402
 
 FALLEN = 0.9 * LENGTH
 
@@ -102,6 +102,28 @@ def test_a_state_that_is_not_finite_ends_the_episode(plant):
     observation, reward, over, _, info = env.step([1e300])
     assert over and info == {"failed": True}
     assert np.all(np.isfinite(observation)) and np.isfinite(reward)
+
+
+def test_constraints_that_come_to_contradict_each_other_end_the_episode():
+    """From 0.1 s on two rows ask for accelerations that differ by 2; they drifted apart."""
+    phi, q0 = LATER["same"]
+    plant = zw.Plant(later_contradicted(phi), ["q1"], q0=q0, step=0.01)
+    options = {"limits": 1.0, "spread_q": 0.0, "spread_v": 0.0}
+    env = zw.environment(plant, lambda q, v, u, t, p: q[1], **options)
+    env.reset(seed=0)
+    for _ in range(10):
+        observation, _, over, _, info = env.step([0.0])
+        assert not over and not info
+    kept, _, over, _, info = env.step([0.0])
+    assert over and info == {"failed": True}
+    np.testing.assert_array_equal(kept, observation)
+    assert "'pair' keeps phi" in env.task.plant.reason(env.state, np.zeros(1))
+    many = zw.environment(plant, lambda q, v, u, t, p: q[1], members=2, **options)
+    many.reset(seed=0)
+    for _ in range(10):
+        assert many.step(np.zeros((2, 1)))[4] == {}
+    _, _, over, _, info = many.step(np.zeros((2, 1)))
+    assert over.all() and info["failed"].all()
 
 
 @pytest.mark.parametrize(

@@ -127,3 +127,89 @@ def test_a_plant_whose_constraints_contradict_each_other_at_its_start_is_refused
     model = zw.Model(system, [zw.Holonomic(phi, name="pair")])
     with pytest.raises(zw.ModelError, match=f"contradict each other.*{says}"):
         zw.Plant(model, inputs=np.eye(2), q0=np.zeros(2), v0=np.zeros(2))
+
+
+def late(since):
+    """A distance that grows from an instant on, with the acceleration 2."""
+    return lambda t: jnp.where(t > since, (t - since) ** 2, 0.0)
+
+
+def later_contradicted(phi, params=None):
+    weight = lambda q, v, t, p: jnp.array([0.0, -9.81])
+    system = zw.System(2, lambda q, t, p: jnp.ones(2), weight)
+    return zw.Model(system, [zw.Holonomic(phi, name="pair")], params or {})
+
+
+AT, ACROSS = late(0.1), late(0.107)
+LATER = {
+    "same": (lambda q, t, p: jnp.stack([q[0], q[0] - AT(t)]), [0.0, 0.0]),
+    "within a step": (lambda q, t, p: jnp.stack([q[0], q[0] - ACROSS(t)]), [0.0, 0.0]),
+    "rods": (lambda q, t, p: jnp.stack([q @ q - 1, q @ q - 1 - AT(t)]), [1.0, 0.0]),
+    "dependent": (lambda q, t, p: jnp.stack([q[0], q[1], q[0] + q[1] - AT(t)]), [0.0, 0.0]),
+}
+
+
+@pytest.mark.parametrize(("phi", "q0"), LATER.values(), ids=LATER)
+def test_rows_that_contradict_each_other_later_end_the_motion_there(phi, q0):
+    """They drifted along their mean: the last state with an end is that of t = 0.1 s, and what was
+    before it is what it was.
+    """
+    plant = zw.Plant(later_contradicted(phi), np.eye(2), q0=q0, v0=[0.0, 0.0], step=0.01)
+    u = np.zeros(2)
+    advance = lambda s, _: (plant.step(s, u),) * 2
+    states = jax.jit(lambda s: jax.lax.scan(advance, s, None, length=30)[1])(plant.start)
+    assert np.all(np.isfinite(states.q[:10])) and np.all(np.isnan(states.q[10:]))
+    assert np.all(np.isnan(states.v[10:]))
+    last = jax.tree_util.tree_map(lambda x: x[9], states)
+    model = later_contradicted(lambda q, t, p: phi(q, 0.0 * t, p))
+    run = zw.trajectory(model, q0, np.zeros(2), [0.0, 0.1], rtol=1e-11)
+    np.testing.assert_allclose(last.q, run.q[-1], atol=1e-9)
+    said = r"no step from t = 0\.1 s: .*constraint 'pair' keeps phi = .*after it"
+    with pytest.raises(zw.SimulationError, match=said) as caught:
+        plant.step(last, u)
+    assert caught.value.result is zw.Result.NOT_CONVERGED
+    assert plant.reason(last, u) == str(caught.value)
+    assert plant.reason(plant.start, u) == ""
+
+
+ALL = "misses by 1 of the accelerations involved"
+
+
+def test_a_state_at_which_they_contradict_each_other_is_named_with_the_amount():
+    """At t > 0.1 s the two rows ask for the accelerations 0 and 2: the first misses all of 1."""
+    plant = zw.Plant(later_contradicted(LATER["same"][0]), np.eye(2), q0=np.zeros(2), step=0.01)
+    met = type(plant.start)(jnp.zeros(2), jnp.zeros(2), jnp.asarray(0.1 + 1e-9))
+    with pytest.raises(zw.SimulationError, match=f"contradict.*'pair' {ALL}") as e:
+        plant.step(met, np.zeros(2))
+    assert e.value.result is zw.Result.INCONSISTENT
+
+
+def test_parameters_that_make_rows_contradict_each_other_end_one_of_many():
+    """Of members side by side those stay as they are that have no contradiction."""
+    phi = lambda q, t, p: jnp.stack([q[0], q[0] - p["rate"] * t**2])
+    plant = zw.Plant(later_contradicted(phi, {"rate": 0.0}), np.eye(2), q0=np.zeros(2), step=0.1)
+    rates = {"rate": jnp.array([0.0, 1.0, 0.0])}
+    found = jax.jit(jax.vmap(lambda p: plant.step(plant.start, jnp.zeros(2), p)))(rates)
+    np.testing.assert_array_equal(np.isfinite(found.q).all(axis=1), [True, False, True])
+    assert found.q[0, 1] == pytest.approx(-0.5 * 9.81 * 0.01, rel=1e-12)
+    assert "contradict each other" in plant.reason(plant.start, np.zeros(2), {"rate": 1.0})
+
+
+def test_a_rod_that_cannot_reach_its_drive_ends_where_it_is_stretched():
+    """The tip of a rod of 1 m is driven out from 0.5 m at 1 m/s: it is stretched at 0.5 s."""
+    phi = lambda q, t, p: jnp.stack([q @ q - 1, q[0] - 0.5 - t])
+    start = dict(q0=[0.5, 0.75**0.5], v0=[1.0, -(3**-0.5)])
+    plant = zw.Plant(later_contradicted(phi), np.eye(2), step=0.01, **start)
+    state, step = plant.start, jax.jit(plant.step)
+    while np.isfinite(state.q).all():
+        last, state = state, step(state, np.zeros(2))
+    assert 0.48 < float(last.t) < 0.501
+    assert "'pair' jumps by phi" in plant.reason(last, np.zeros(2))
+
+
+def test_redundant_rows_contradict_nothing():
+    phi = lambda q, t, p: jnp.stack([q @ q - 1, 3 * (q @ q - 1)])
+    plant = zw.Plant(later_contradicted(phi), np.eye(2), q0=[1.0, 0.0], step=0.02)
+    advance = lambda s, _: (plant.step(s, jnp.zeros(2)), None)
+    end = jax.jit(lambda s: jax.lax.scan(advance, s, None, length=100)[0])(plant.start)
+    assert abs(float(end.v @ end.v) / 2 + 9.81 * float(end.q[1])) < 1e-4

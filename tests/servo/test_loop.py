@@ -235,3 +235,19 @@ def test_a_closed_loop_runs_by_an_implicit_method_as_by_an_explicit_one():
     )
     assert np.max(np.abs(implicit.q - explicit.q)) < 1e-7
     assert abs(explicit.q[-1, 1] - explicit.q[-1, 0] - 2.0) < abs(2.3 - 2.0), "the servo acts"
+
+
+def test_rows_that_contradict_each_other_later_end_a_sampled_loop():
+    """From 0.1 s on two rows ask for accelerations that differ by 2; each misses 1."""
+    late = lambda t: jnp.where(t > 0.1, (t - 0.1) ** 2, 0.0)
+    weight = lambda q, v, t, p: jnp.array([0.0, -9.81])
+    system = zw.System(2, lambda q, t, p: jnp.ones(2), weight)
+    pair = zw.Holonomic(lambda q, t, p: jnp.stack([q[0], q[0] - late(t)]), name="pair")
+    height = zw.Holonomic(lambda q, t, p: q[1], name="height")
+    servo = zw.Servo([height], np.array([[0.0], [1.0]]), gains=5.0)
+    model = zw.Model(system, [pair], servo=servo)
+    loop = zw.Loop(sample_time=0.01)
+    with pytest.raises(zw.SimulationError, match="stopped at t = 0.1") as caught:
+        zw.simulate(model, np.zeros(2), np.zeros(2), duration=0.5, loop=loop)
+    assert caught.value.result in (zw.Result.INCONSISTENT, zw.Result.NOT_CONVERGED)
+    assert "'pair'" in str(caught.value)

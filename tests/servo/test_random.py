@@ -122,7 +122,8 @@ def test_answer_names_the_constraint_without_authority():
     )  # nothing that the actuators do changes row 1
     p["As"][2] = p["As"][0]
     p["bs"][2] = p["bs"][0]
-    with pytest.raises(ModelError, match="no actuator .*'row 1' without authority") as caught:
+    said = "no actuator .*'row 1' without authority misses by .* of the accelerations involved"
+    with pytest.raises(ModelError, match=said) as caught:
         control(model(), servo(ALL_NULL_SPACES[0]), np.zeros(NV), np.zeros(NV), params=p)
     assert "row 0" not in str(caught.value) and "row 2" not in str(caught.value)
     p["As"][1], p["bs"][1] = (
@@ -145,3 +146,29 @@ def test_shapes_and_names_are_checked_in_one_sentence():
             np.zeros(NV),
             np.zeros(NV),
         )
+
+
+def test_a_servo_and_a_constraint_that_miss_the_same_say_so_alike():
+    """A rail that asks for 3 m/s² where another holds it, and a servo that asks for it with an
+    actuator across: both miss all, in the words and by the measure of one another.
+    """
+    still = lambda q, v, t, p: jnp.zeros(2)
+    system = zw.System(2, lambda q, t, p: jnp.ones(2), still)
+    rail = zw.Holonomic(lambda q, t, p: q[0], name="rail")
+    moved = zw.AccelerationConstraint(
+        lambda q, v, t, p: jnp.array([[0.0, 0.0]]), lambda q, v, t, p: jnp.array([3.0]), name="x"
+    )
+    path = zw.Holonomic(lambda q, t, p: q[0] - 1.5 * t**2, name="x")
+    rest = np.zeros(2)
+    asked = zw.Servo([path], np.array([[0.0], [1.0]]))
+    found = []
+    for ask in (
+        lambda: zw.motion(zw.Model(system, [moved]), rest, rest),
+        lambda: zw.simulate(zw.Model(system, [moved]), rest, rest, duration=1.0),
+        lambda: zw.control(zw.Model(system, [rail]), asked, rest, rest),
+    ):
+        with pytest.raises(ModelError) as caught:
+            ask()
+        found.append(str(caught.value))
+    said = "misses by 1 of the accelerations involved"
+    assert all(said in x and "'x'" in x for x in found)

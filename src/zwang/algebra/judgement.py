@@ -96,7 +96,12 @@ def units_of(xp: Any, scale):
 
 
 def relative_residual(xp: Any, residual, terms, unit):
-    """The largest `|residual|_i / terms_i`, rows at unit length; 0 without rows.
+    """The largest of `relative_residuals`; 0 without rows."""
+    return xp.max(relative_residuals(xp, residual, terms, unit), initial=0.0)
+
+
+def relative_residuals(xp: Any, residual, terms, unit):
+    """`|residual|_i / terms_i` of each row, rows at unit length: by how much it is missed.
 
     Args:
         xp: NumPy or jax.numpy.
@@ -107,8 +112,12 @@ def relative_residual(xp: Any, residual, terms, unit):
     size, scale = unit * xp.abs(residual), unit * xp.abs(terms)
     scale = xp.maximum(scale, FLOOR * xp.max(scale, initial=0.0))
     beside = xp.where(scale > 0, scale, xp.where(size > 0, size, 1.0))
-    ratio = xp.where(xp.isfinite(size), size / beside, xp.inf)
-    return xp.max(ratio, initial=0.0)
+    return xp.where(xp.isfinite(size), size / beside, xp.inf)
+
+
+def misses_by(share: float, digits: int = 3) -> str:
+    """A `relative_residual` in words: the one measure of what a constraint misses."""
+    return f"misses by {share:.{digits}g} of the accelerations involved"
 
 
 def allowance(xp: Any, violation):

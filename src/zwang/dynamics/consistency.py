@@ -10,7 +10,7 @@ import dataclasses
 
 import numpy as np
 
-from zwang.algebra.judgement import ABSENT, CONSISTENT, OFF_MANIFOLD, relative_residual, row_units
+from zwang.algebra.judgement import ABSENT, CONSISTENT, OFF_MANIFOLD, relative_residuals, row_units
 from zwang.arrays import on_device
 from zwang.dynamics.drift.metric import RANK_THRESHOLD, AbstractMetric, metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
@@ -46,16 +46,20 @@ class Verdict:
     """What the constraints say at a state.
 
     Attributes:
-        miss: `A v̇ − b` for the best v̇, shape (m,).
-        residual: its largest entry beside the terms that it is made of.
+        misses: entries of `A v̇ − b` for the best v̇, beside the terms that they are made of, shape
+            (m,).
         allowed: what counts as round-off, for a state that is off its constraints by so much.
         singular_values: of the rows at unit length, largest first; empty of many sparse rows.
     """
 
-    miss: np.ndarray
-    residual: float
+    misses: np.ndarray
     allowed: float
     singular_values: np.ndarray
+
+    @property
+    def residual(self) -> float:
+        """The largest of the misses."""
+        return float(np.max(self.misses, initial=0.0))
 
     @property
     def consistent(self) -> bool:
@@ -102,10 +106,8 @@ def judge(
     terms = np.abs(b) + abs(A) @ (np.abs(free) + np.abs(acceleration))
     turning = float(scales.curvature) * metric.speed(np.asarray(state.v)) ** 2
     terms = terms + np.asarray(scales.row_length) * turning
-    residual = float(relative_residual(np, miss, terms, row_units(np, length, typical)))
     return Verdict(
-        miss,
-        residual,
+        relative_residuals(np, miss, terms, row_units(np, length, typical)),
         CONSISTENT + OFF_MANIFOLD * violation,
         singular_values(metric, A, length, typical),
     )

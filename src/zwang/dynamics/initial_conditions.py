@@ -228,11 +228,12 @@ def checked_start(
     if tolerance < np.inf and not start.verdict.consistent:
         raise ModelError(
             f"{model.name}: {Result.INCONSISTENT.sentence}: "
-            f"{contradiction(model, start.verdict.miss)} (relative residual "
-            f"{start.verdict.residual:.1e}, allowed {start.verdict.allowed:.0e})"
+            f"{contradiction(model, start.verdict.misses)} "
+            f"(allowed {start.verdict.allowed:.0e})"
             f"{between_branches(model, dynamics, start.placement.state)}."
         )
-    if not all(np.all(np.isfinite(x)) for x in (start.there.F, start.there.b, start.verdict.miss)):
+    known = start.there.F, start.there.b, start.verdict.misses
+    if not all(np.all(np.isfinite(x)) for x in known):
         raise ModelError(f"{model.name}: {Result.NON_FINITE.sentence} (at the start).")
     return start
 

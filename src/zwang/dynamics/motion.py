@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from zwang.algebra.elimination.matrix import SparseMatrix
-from zwang.algebra.judgement import allowance, relative_residual
+from zwang.algebra.judgement import allowance, misses_by, relative_residual
 from zwang.algebra.kernel import certified_acceleration
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.arguments import flag, instance
@@ -23,7 +23,7 @@ from zwang.by_identity import ByIdentity
 from zwang.call import misfits_named
 from zwang.compile import called_again, model_program, trace_state_clean
 from zwang.display import present
-from zwang.dynamics.consistency import vanishing_rows
+from zwang.dynamics.consistency import Verdict, judge, vanishing_rows
 from zwang.dynamics.drift.metric import metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales, centripetal_terms
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate
@@ -167,7 +167,12 @@ def motion(
             at = evaluate(dynamics, state)
             refuse_vanishing(model, dynamics, at, state)
             answer = motion_of(with_short_rows(dynamics, at, state), state)
-        raise_on_failure(answer, model)
+        if answer.result == Result.INCONSISTENT:
+            named = contradiction(model, judged(dynamics, state).misses)
+            raise ModelError(f"{model.name}: {Result.INCONSISTENT.sentence} ({named}).")
+        if answer.result != Result.SUCCESS:
+            named = "" if finite else _not_finite(answer, model)
+            raise ModelError(f"{model.name}: {Result(int(answer.result)).sentence}{named}.")
     named = copy.copy(answer)  # a constructor's checks take longer than all that is above
     labels = labels_of(model.name, model.system, dynamics.singular_mass)
     object.__setattr__(named, "labels", labels)
@@ -323,17 +328,6 @@ def violation_of(dynamics: Dynamics, s: State, weighted, scales: Scales | None) 
     return jnp.maximum(off, jnp.where(slip > 0, slip / jnp.maximum(speed, slip), 0.0))
 
 
-def raise_on_failure(answer: Motion, model: Model) -> None:
-    """Raise what `Motion.result` says, with the constraints concerned."""
-    result = Result(int(answer.result))
-    if result is Result.INCONSISTENT:
-        miss = np.asarray(answer.matrix @ answer.acceleration - answer.rhs)
-        raise ModelError(f"{model.name}: {result.sentence} ({contradiction(model, miss)}).")
-    if result is not Result.SUCCESS:
-        named = _not_finite(answer, model) if result is Result.NON_FINITE else ""
-        raise ModelError(f"{model.name}: {result.sentence}{named}.")
-
-
 def _not_finite(answer: Motion, model: Model) -> str:
     """The constraints whose `A` or `b` is NaN or infinite."""
     A = answer.matrix
@@ -362,16 +356,22 @@ def row_name(model: Model, row: int) -> str:
     return f"{name!r} (row {row - rows.start})" if rows.stop - rows.start > 1 else f"{name!r}"
 
 
-def contradiction(model: Model, miss: np.ndarray) -> str:
-    """Which constraints miss their acceleration, the worst first; `miss` is `A v̇ − b`, shape
-    (m,).
+def judged(dynamics: Dynamics, state: State) -> Verdict:
+    """The constraints at a state that is on them, as a start and a run judge them."""
+    scales = measure(dynamics.passive, state)
+    return judge(dynamics, evaluate(dynamics, state), state, scales, 0.0)
+
+
+def contradiction(model: Model, misses: np.ndarray) -> str:
+    """Which constraints miss their acceleration, the worst first; `misses` are those of a
+    `Verdict`, shape (m,).
     """
     worst = {
-        name: float(np.max(np.abs(miss[rows]), initial=0.0))
+        name: float(np.max(misses[rows], initial=0.0))
         for name, rows in model.constraints.row_slices.items()
     }
     named = [
-        f"{name!r} misses by {size:.3g}"
+        f"{name!r} {misses_by(size)}"
         for name, size in sorted(worst.items(), key=lambda x: -float(f"{x[1]:.3g}"))
         if size > 1e-3 * max(worst.values())
     ]

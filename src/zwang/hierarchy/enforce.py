@@ -141,7 +141,7 @@ class Enforced(Record):
         )
         for r, level in enumerate(self.levels, start=1):
             listed = ", ".join(
-                n + (f" (gave way, misses by {conflicts[n]:.3g})" if n in conflicts else "")
+                n + (f" (gave way, |b − A v̇| = {conflicts[n]:.3g})" if n in conflicts else "")
                 for n in level.names
             )
             lines.append(

@@ -131,8 +131,9 @@ class Environment(gymnasium.Env):
         """Apply an input for one step.
 
         Returns:
-            observation, reward, terminated, truncated, info; `info["failed"]` says that the model
-            returned no finite state, which ends the episode where it was.
+            observation, reward, terminated, truncated, info; `info["failed"]` says that the step
+            has no end (it is not finite, or constraints contradict each other), which ends the
+            episode where it was: `env.task.plant.reason(env.state, action)` says why.
         """
         u = vector(action, self.task.plant.nu, "step: action", self.task.plant.input_names)
         self.state, reward, over, finite = self._advance(self.state, u)

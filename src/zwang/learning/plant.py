@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, Float, Int, PyTree
 
+from zwang.algebra.judgement import OFF_MANIFOLD
 from zwang.analysis.inputs import Inputs, chosen_inputs
 from zwang.arguments import count, instance, number, strategy
+from zwang.arrays import is_concrete, without_derivative
 from zwang.dynamics.drift import Projection
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.dynamics.initial_conditions import begin, refuse_non_finite, with_mass
@@ -19,14 +21,15 @@ from zwang.dynamics.model import Model
 from zwang.dynamics.motion import contradiction
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
-from zwang.errors import ModelError, Result
+from zwang.errors import ModelError, Result, SimulationError
 from zwang.record import Record
 from zwang.servo.loop import Applied
-from zwang.simulation.differentiable import corrected
+from zwang.simulation.differentiable import corrected, position_violation
 from zwang.simulation.sample_times import LONGEST_RUN
-from zwang.simulation.trajectory import FIXED_CORRECTIONS, TARGET
-from zwang.simulation.watch import suited
+from zwang.simulation.trajectory import CONTRADICTED, FIXED_CORRECTIONS, TARGET
+from zwang.simulation.watch import blocked, suited
 from zwang.stepping import AbstractIntegrator, Tsit5
+from zwang.stepping.step_control import FIXED_STEP_ACCEPT
 from zwang.text import counted
 
 
@@ -53,13 +56,46 @@ class HeldForce(Record):
         return Applied(eq, self.u, force)
 
 
+class Advanced(NamedTuple):
+    """Where a plant is within one of its steps.
+
+    Attributes:
+        state: there; it means nothing where `result` is a failure.
+        violation: of position [dimensionless].
+        result: a `Result` code.
+        last: the last state before the failure, or `state`.
+    """
+
+    state: State
+    violation: Float[Array, ""]
+    result: Int[Array, ""]
+    last: State
+
+
+def _judged(residual, before, after, state: State):
+    """A `Result` code of one step of the integrator.
+
+    Args:
+        residual: of `A v̇ = b` at its start.
+        before, after: position violation at its ends. A state that was handed in off its
+            constraints is allowed what dependent rows disagree by for that.
+        state: at its end.
+    """
+    result = jnp.where(after <= FIXED_STEP_ACCEPT, Result.SUCCESS, Result.NOT_CONVERGED)
+    contradicted = residual > CONTRADICTED + OFF_MANIFOLD * before
+    result = jnp.where(contradicted, Result.INCONSISTENT, result)
+    finite = jnp.all(jnp.isfinite(state.q)) & jnp.all(jnp.isfinite(state.v))
+    return jnp.where(finite, result, Result.NON_FINITE)
+
+
 class Plant:
     """A model with inputs, stepped at fixed length: `x_{k+1} = f(x_k, u_k)`, u held over the step.
 
         M v̇ = F + Q_c + B u,    constraints hold after every step
 
     `plant.step` is a pure function: it passes through `jax.jit`, `jax.vmap`, `jax.grad`,
-    `jax.jacfwd` and `jax.lax.scan`, and has no control flow that depends on data.
+    `jax.jacfwd` and `jax.lax.scan`, and has no control flow that depends on data. Where constraints
+    come to contradict each other it gives NaN inside these, and raises outside.
 
     Args:
         model: the model. A servo whose actuators are the inputs is left out; with other inputs it
@@ -137,7 +173,7 @@ class Plant:
         if not found.verdict.consistent:
             raise ModelError(
                 f"{self.model.name}: {Result.INCONSISTENT.sentence}: "
-                f"{contradiction(self.model, found.verdict.miss)}; a plant needs a start from "
+                f"{contradiction(self.model, found.verdict.misses)}; a plant needs a start from "
                 "which it can move."
             )
         self.start = jax.tree_util.tree_map(jnp.asarray, found.placement.state)
@@ -163,20 +199,76 @@ class Plant:
         Args:
             state: q, v and t, on the constraints.
             u: inputs, shape (nu,).
-            params: parameters that differ from the plant's, for randomized models.
+            params: parameters that differ from the plant's.
+
+        Returns:
+            The state; its q and v are NaN where constraints contradict each other (a residual of
+            `A v̇ = b` above 1e-5 of the accelerations in it), cannot be met after the step (a
+            violation above 1e-6, dimensionless), or the motion is not finite.
+
+        Raises:
+            SimulationError: in these cases, outside `jit`, `vmap` and `grad`, with the constraints
+                that are missed.
         """
+        found = self._advanced(state, u, params)
+        if is_concrete(found) and found.result != Result.SUCCESS:
+            raise SimulationError(self._said(found, u, params), Result(int(found.result)))
+        good = found.result == Result.SUCCESS
+        keep = lambda x: jnp.where(good, x, jnp.nan)
+        return State(keep(found.state.q), keep(found.state.v), found.state.t)
+
+    def reason(self, state: State, u, params: PyTree = None) -> str:
+        """Why `step` has no state after this one, in words; "" where it has one. For a state that
+        a compiled program has given; its arguments are those of `step`.
+        """
+        found = self._advanced(state, u, params)
+        if not is_concrete(found) or np.ndim(found.result):
+            raise ModelError(
+                "Plant.reason looks at one state on the host: return the state from the compiled "
+                "program, and take one by its index."
+            )
+        return "" if found.result == Result.SUCCESS else self._said(found, u, params)
+
+    def _advanced(self, state: State, u, params: PyTree) -> Advanced:
         flow = self._flow(u, params)
         h = self.length / self.substeps
         weight = jnp.ones(len(state.q) + len(state.v))
 
-        def once(s: State, _):
+        def once(p: Advanced, _):
+            s = p.state
             y = jnp.concatenate([s.q, s.v])
-            found = flow.state(s.t + h, self._method.step(flow, s.t, y, jnp.asarray(h), weight).y)
+            step = self._method.step(flow, s.t, y, jnp.asarray(h), weight)
             # a loop, so that the model's functions are compiled once for all corrections
             again = lambda s, _: (corrected(flow.dynamics, s), None)
-            return jax.lax.scan(again, found, None, length=FIXED_CORRECTIONS)[0], None
+            after = flow.state(s.t + h, step.y)
+            after = jax.lax.scan(again, after, None, length=FIXED_CORRECTIONS)[0]
+            left = position_violation(flow.dynamics, after)
+            now = without_derivative(_judged(step.residual, p.violation, left, after))
+            result = jnp.where(p.result == Result.SUCCESS, now, p.result)
+            good = result == Result.SUCCESS
+            last = jax.tree_util.tree_map(lambda x, kept: jnp.where(good, x, kept), after, p.last)
+            return Advanced(after, left, result, last), None
 
-        return jax.lax.scan(once, state, None, length=self.substeps)[0]
+        begun = State(*(jnp.asarray(x, float) for x in state))
+        off = position_violation(flow.dynamics, begun)
+        start = Advanced(begun, off, jnp.asarray(int(Result.SUCCESS)), begun)
+        return jax.lax.scan(once, start, None, length=self.substeps)[0]
+
+    def _said(self, found: Advanced, u, params: PyTree) -> str:
+        """Why the step from `found.last` has no end."""
+        result, t = Result(int(found.result)), float(found.last.t)
+        y, detail = np.concatenate([np.asarray(x) for x in (found.last.q, found.last.v)]), ""
+        if result is not Result.NON_FINITE and np.all(np.isfinite(y)):
+            # what constraints miss does not depend on forces
+            flow = self._without_force(u, params)
+            result, detail = blocked(self.model, flow, t, y, self.length / self.substeps)
+        # two corrections of a step that is too long do not land, wherever the constraints are
+        shorter = "; if they can, give a shorter step=, or more substeps="
+        return (
+            f"{self.model.name}: no step from t = {t:.6g} s: {result.sentence}"
+            f"{f': {detail}' if detail else ''}"
+            f"{shorter if result is Result.NOT_CONVERGED else ''}"
+        )
 
     def place(self, state: State, params: PyTree = None) -> State:
         """A state moved onto the constraints, least in the mass metric; a pure function."""
@@ -211,14 +303,14 @@ class Plant:
                 f"Plant: u has shape {u.shape}, expected ({self.nu},), a number for each of "
                 f"{', '.join(self.input_names)}; many at once go through jax.vmap(plant.step)."
             )
-        chosen, dynamics = (
-            self._inputs,
-            dataclasses.replace(self._dynamics, p=self.parameters(u, params)),
-        )
-        if chosen.actuation is not None:
-            pushed = u[len(chosen.parameters) :]
-            law = HeldForce(chosen.actuation, pushed, self.model.servo)
-            dynamics = dataclasses.replace(dynamics, law=law)
+        chosen, flow = self._inputs, self._without_force(u, params)
+        if chosen.actuation is None:
+            return flow
+        law = HeldForce(chosen.actuation, u[len(chosen.parameters) :], self.model.servo)
+        return dataclasses.replace(flow, dynamics=dataclasses.replace(flow.dynamics, law=law))
+
+    def _without_force(self, u, params: PyTree) -> ConstrainedVectorField:
+        dynamics = dataclasses.replace(self._dynamics, p=self.parameters(u, params))
         return ConstrainedVectorField(dynamics, Projection(), jnp.asarray(TARGET))
 
 

@@ -22,6 +22,8 @@
 | `forces.py` | springs, dampers, bushings, forces |
 | `actuation.py` | actuators and servo constraints |
 | `assembly.py` | closed configurations |
+| `loop_rows.py` | rows of loops that a linkage meets by itself |
+| `closing.py` | data moved so that loops close |
 | `reactions.py` | forces and torques of joints in their own axes |
 | `joint_motion.py` | coordinates of joints over a run |
 | `applied_forces.py` | forces of springs, dampers, bushings and formulas over a run |
@@ -32,6 +34,7 @@
 
 from zwang.mechanism.applied_forces import applied_forces as applied_forces
 from zwang.mechanism.assembly import AssemblyError as AssemblyError
+from zwang.mechanism.closing import closed as closed
 from zwang.mechanism.field_types import PartError as PartError
 from zwang.mechanism.joint_motion import joint_motion as joint_motion
 from zwang.mechanism.mechanism import Mechanism as Mechanism

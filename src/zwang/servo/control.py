@@ -6,6 +6,7 @@ import dataclasses
 
 from jaxtyping import PyTree
 
+from zwang.algebra.judgement import misses_by
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.arguments import flag, instance, shown
 from zwang.arrays import is_concrete
@@ -148,5 +149,5 @@ def unmet(answer: Control) -> str:
             none = (
                 " without authority" if float(answer.authority[name]) <= AUTHORITY_THRESHOLD else ""
             )
-            named.append(f"{name!r}{none}, misses by {size:.3g} of the accelerations involved")
+            named.append(f"{name!r}{none} {misses_by(size)}")
     return "; ".join(named[:4])

@@ -313,7 +313,7 @@ class Switching:
             raise RefusedSwitchError(Result.NOT_CONVERGED, f"with {name(phi)!r} switched on")
         if not start.verdict.consistent:
             raise RefusedSwitchError(
-                Result.INCONSISTENT, contradiction(self.model, start.verdict.miss)
+                Result.INCONSISTENT, contradiction(self.model, start.verdict.misses)
             )
 
 

@@ -105,7 +105,7 @@ class Trajectory(Record):
     Example:
         >>> found = zw.trajectory(model, q0, v0, times)
         >>> found.reason(model)
-        "stopped at t = 1.3 s: the constraints contradict each other: …: 'a' misses by 0.2 …"
+        "stopped at t = 1.3 s: the constraints contradict each other: …: 'a' misses by 0.2 of …"
     """
 
     t: Float[Array, " samples"]

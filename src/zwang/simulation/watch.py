@@ -100,12 +100,8 @@ def examine(
         if not np.isfinite(verdict.residual):
             continue  # the next step ends the run, with the sentence for what is not finite
         if not verdict.consistent:
-            named = contradiction(model, verdict.miss)
-            return Contradiction(
-                int(i),
-                f"{named} (relative residual {verdict.residual:.1e}, "
-                f"allowed {verdict.allowed:.0e})",
-            )
+            named = contradiction(model, verdict.misses)
+            return Contradiction(int(i), f"{named} (allowed {verdict.allowed:.0e})")
         if (sigma := verdict.nearly_parallel) is not None:
             smallest = min(smallest, sigma)
     persistent = len(suspicious) > PERSISTENT * len(chunk.t)
@@ -186,7 +182,7 @@ def blocked(
     if not np.isfinite(verdict.residual):
         return Result.NON_FINITE, ""
     if not verdict.consistent:
-        return Result.INCONSISTENT, contradiction(model, verdict.miss)
+        return Result.INCONSISTENT, contradiction(model, verdict.misses)
     dynamics, c = flow.dynamics, model.constraints
     q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
     ahead = max(abs(step), AHEAD * max(abs(t), 1.0))

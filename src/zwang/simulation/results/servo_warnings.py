@@ -12,6 +12,7 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.algebra.judgement import misses_by
 from zwang.compile import model_program
 from zwang.compile.blocks import in_blocks
 from zwang.dynamics.control_law import AbstractControlLaw, Control
@@ -128,7 +129,7 @@ def unmet(at: ServoSamples) -> str:
     where = f"at {bad.sum()} of {len(bad)} samples, first at t = {at.t[int(np.argmax(bad))]:.4g} s"
     return (
         f"servo constraint {at.names[worst]!r} could not be met "
-        f"{where} (misses by up to {missed[when, worst]:.2g} of the accelerations involved, t = "
+        f"{where} ({misses_by(missed[when, worst], 2)} at most, at t = "
         f"{at.t[when]:.4g} s): {Result(int(at.code[when])).sentence}."
     )
 

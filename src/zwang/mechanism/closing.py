@@ -1,0 +1,275 @@
+"""Data of a mechanism whose loops close but for the digits of a file, moved so that they close.
+
+A chain of hinges with parallel axes meets some rows of the joint that closes it by itself
+(`zwang.mechanism.loop_rows`). Where its axes are off by a small angle, the data are moved, on each
+body by itself, which no motion changes:
+
+    axes of hinges on one body that belong to one loop  ←  their mean direction aᵢ, least Σ angle²
+    places along the axes  ←  Σ_bodies aᵢ · (place out − place in) = 0 around each loop, least Σ s²
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from zwang.arguments import instance, number
+from zwang.call import misfits_named
+from zwang.errors import ModelError
+from zwang.mechanism.field_types import FromFormula
+from zwang.mechanism.loop_rows import NEARLY_PARALLEL_AXES, PARALLEL
+from zwang.mechanism.mechanism import Mechanism
+from zwang.mechanism.schema import Point
+from zwang.mechanism.toml import read
+
+HINGES = ("revolute", "cylindrical", "screw")
+"""Joints whose axis has to be parallel to the others of a loop."""
+SLIDING = ("cylindrical", "screw")
+"""Of these, those that let a loop close wherever its bodies are along the axis."""
+UNMOVED = 1e-15
+"""Changes of a direction [rad] or of a place [m] up to this are none."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Closed:
+    """A mechanism whose loops close, and what was changed for it.
+
+    Attributes:
+        mechanism: with the data changed.
+        turned: angle by which the axis of a point was turned, by "body.point" [rad].
+        moved: distance by which a point was moved along its axis, by "body.point" [m].
+    """
+
+    mechanism: Mechanism
+    turned: Mapping[str, float]
+    moved: Mapping[str, float]
+
+    def __str__(self) -> str:
+        lines = [f"axis of {name} turned by {x:.1e} rad" for name, x in self.turned.items()]
+        lines += [f"{name} moved by {x:.1e} m along its axis" for name, x in self.moved.items()]
+        return "\n".join([f"{self.mechanism.name}: {'closed' if lines else 'unchanged'}", *lines])
+
+    __repr__ = __str__
+
+
+@dataclasses.dataclass(frozen=True)
+class _Passed:
+    """A body of a loop.
+
+    Attributes:
+        come, go: numbers of the points at which the loop comes to it and leaves it.
+        hinges: which of the two are those of hinges.
+    """
+
+    come: int
+    go: int
+    hinges: tuple[bool, bool]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Loop:
+    """The bodies of a loop, from the second one of the joint that closes it to its first one; and
+    whether some joint lets it close wherever its bodies are along the axis.
+    """
+
+    bodies: tuple[_Passed, ...]
+    slides: bool
+
+
+@misfits_named
+def closed(given: Mechanism | Path | str, *, within: float | None = None) -> Closed:
+    """A mechanism whose loops of hinges have exactly parallel axes, by the least change of its
+    data, so that no row of a closing joint has to be taken out or locks it.
+
+    Args:
+        given: a mechanism, or its file.
+        within: angle up to which axes are meant to be parallel [rad]; by default the mechanism's
+            own, `parallel`, and 2e-5 rad where that is 0.
+
+    Returns:
+        A `Closed`: `.mechanism`, and what was changed, by how much, in `.turned` and `.moved`.
+
+    Raises:
+        ModelError: for a loop that is off and whose axes are not all of hinges and parallel, one
+            whose axes are off by somewhat more than `within`, and where data that would have to
+            change are formulas.
+
+    Example:
+        >>> found = zw.closed("four-bar.toml")
+        >>> print(found)
+        >>> model = found.mechanism.model
+    """
+    made = read(given) if isinstance(given, (str, Path)) else given
+    instance(made, Mechanism, "closed: the mechanism", "a zw.Mechanism, or the path of its file")
+    if within is not None:
+        within = number(within, "closed: within", above=0.0, most=NEARLY_PARALLEL_AXES, unit="rad")
+    within = (made.parallel or PARALLEL) if within is None else within
+    found = dataclasses.replace(made, parallel=within).compiled.loops
+    if found.locked:
+        raise ModelError(
+            f"{made.name}: {found.locked[0]}, or take zw.closed(mechanism, within=...) with it."
+        )
+    for name, rows in found.inexact.found.items():
+        if rows.by_places:
+            raise ModelError(
+                f"{made.name}: loop {name} is one of axes that meet in a point; zw.closed moves "
+                "parallel axes only, so give the point in all digits."
+            )
+    loops = [_around(made, name) for name in found.inexact.found]
+    axes = _parallel_axes(made, loops)
+    done = _written(made, axes, _closing_shifts(made, loops, axes))
+    left = dataclasses.replace(done.mechanism, parallel=within).compiled.loops
+    if left.inexact.found:
+        name = next(iter(left.inexact.found))
+        raise ModelError(
+            f"{made.name}: loop {name} does not close by turning axes and moving points along "
+            "them; give its points and axes in all digits."
+        )
+    return done
+
+
+def _around(made: Mechanism, name: str) -> _Loop:
+    """The loop that a joint closes.
+
+    Raises:
+        ModelError: for one of other joints than hinges.
+    """
+    tree = made.compiled.spanning
+    above = {by.body: (by.parent, by.joint) for by in tree.carriers}
+    carrier, (last, first) = tree.geometry.carrier, tree.ends[name]
+
+    def up(body: int) -> list[tuple[int, str | None]]:
+        path = []
+        while body in above:
+            path.append((body, above[body][1]))
+            body = above[body][0]
+        return path
+
+    down, rise = up(int(carrier[last])), up(int(carrier[first]))
+    while down and rise and down[-1] == rise[-1]:
+        down.pop()
+        rise.pop()
+    joints: list[str] = []
+    for _, joint in [*rise, *down[::-1]]:
+        if joint is None or made.joints[joint].kind not in HINGES:
+            kind = "no joint" if joint is None else f"{joint!r} ({made.joints[joint].kind})"
+            raise ModelError(
+                f"{made.name}: loop {name} has {kind} in its chain; zw.closed moves axes of "
+                f"{', '.join(HINGES)} joints only."
+            )
+        joints.append(joint)
+    by_hinge = made.joints[name].kind in HINGES
+    here, come, hinge = int(carrier[first]), first, by_hinge
+    bodies = []
+    for joint in joints:
+        near, far = tree.ends[joint]
+        if carrier[near] != here:
+            near, far = far, near
+        bodies.append(_Passed(come, near, (hinge, True)))
+        here, come, hinge = int(carrier[far]), far, True
+    bodies.append(_Passed(come, last, (hinge, by_hinge)))
+    slides = any(made.joints[x].kind in SLIDING for x in (name, *joints))
+    return _Loop(tuple(bodies), slides)
+
+
+def _parallel_axes(made: Mechanism, loops: list[_Loop]) -> dict[int, np.ndarray]:
+    """The direction of each point whose axis has to be parallel to others of its body."""
+    geometry = made.geometry
+    names = {i: name for name, i in geometry.index.items()}
+    z = lambda i: geometry.orientation[i][:, 2]
+    group: dict[int, set[int]] = {}
+    for x in (x for loop in loops for x in loop.bodies):
+        own = [i for i, hinge in zip((x.come, x.go), x.hinges, strict=True) if hinge]
+        both = set(own).union(*(group.get(i, set()) for i in own))
+        group.update(dict.fromkeys(both, both))
+    found = {}
+    for i, together in group.items():
+        fixed = [j for j in together if not _is_free(made, names[j])]
+        of = fixed or sorted(together)
+        mean = np.linalg.svd(np.array([z(j) for j in of]))[2][0]
+        found[i] = mean * np.sign(mean @ z(i))
+    return found
+
+
+def _closing_shifts(
+    made: Mechanism, loops: list[_Loop], axes: Mapping[int, np.ndarray]
+) -> dict[int, np.ndarray]:
+    """How far each point is moved along the axis of its body."""
+    geometry, rows, gaps = made.geometry, [], []
+    names = {i: name for name, i in geometry.index.items()}
+    way: dict[int, np.ndarray] = {}
+    for loop in (x for x in loops if not x.slides):
+        row, gap, sign = np.zeros(len(names)), 0.0, 1.0
+        for k, x in enumerate(loop.bodies):
+            along = axes[x.come if k else x.go] * sign
+            for i, side in ((x.come, -1.0), (x.go, 1.0)):
+                way.setdefault(i, along)
+                gap += side * (along @ geometry.offset[i])
+                if _is_free(made, names[i]):
+                    row[i] += side * np.sign(along @ way[i])
+            # the same direction by the axis of the next hinge, whose frames coincide
+            if k + 1 < len(loop.bodies):
+                sign = np.sign(along @ axes[x.go])
+        rows.append(row)
+        gaps.append(gap)
+    if not rows:
+        return {}
+    shift = np.linalg.lstsq(np.array(rows), -np.array(gaps), rcond=None)[0]
+    return {i: shift[i] * way[i] for i in way}
+
+
+def _is_free(made: Mechanism, name: str) -> bool:
+    """Whether a point has data of its own: a center, or the origin, has none."""
+    body, _, label = name.partition(".")
+    if body == "ground":
+        return bool(label)
+    return label in made.bodies[body].points or label in ("start", "end")
+
+
+def _written(
+    made: Mechanism, axes: Mapping[int, np.ndarray], shifts: Mapping[int, np.ndarray]
+) -> Closed:
+    """The mechanism with its points moved and turned; x axes stay as near as they can."""
+    geometry, bodies, ground = made.geometry, dict(made.bodies), dict(made.ground)
+    turned: dict[str, float] = {}
+    moved: dict[str, float] = {}
+    for name, i in geometry.index.items():
+        frame, shift = geometry.orientation[i], shifts.get(i, np.zeros(3))
+        axis = axes.get(i, frame[:, 2])
+        angle, length = np.linalg.norm(np.cross(frame[:, 2], axis)), np.linalg.norm(shift)
+        if max(angle, length) <= UNMOVED:
+            continue
+        body, _, label = name.partition(".")
+        points: Any = ground if body == "ground" else bodies[body].points
+        given = points.get(label)
+        if _has_formula(given):
+            raise ModelError(
+                f"{made.name}: point {name} is given by formulas, which zw.closed cannot move."
+            )
+        point = Point(
+            at=tuple(map(float, geometry.offset[i] + shift)),
+            axis=tuple(map(float, axis)),
+            x=tuple(map(float, frame[:, 0])),
+        )
+        if body == "ground":
+            ground[label] = point
+        else:
+            points = {**bodies[body].points, label: point}
+            bodies[body] = dataclasses.replace(bodies[body], points=points)
+        if angle > UNMOVED:
+            turned[name] = float(angle)
+        if length > UNMOVED:
+            moved[name] = float(length)
+    return Closed(dataclasses.replace(made, bodies=bodies, ground=ground), turned, moved)
+
+
+def _has_formula(point: Any) -> bool:
+    if isinstance(point, Point):
+        point = [point.at, point.angle, point.axis, point.x]
+    if isinstance(point, (tuple, list)):
+        return any(map(_has_formula, point))
+    return isinstance(point, FromFormula)
