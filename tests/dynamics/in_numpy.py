@@ -169,6 +169,8 @@ def in_numpy(monkeypatch, *further) -> None:
     """Let starts, judgements and further modules evaluate such models, and no others."""
     for module in (placement, scales, consistency, initial_conditions, number_range, *further):
         monkeypatch.setattr(module, "evaluate", lambda d, s, drift=None: d.given.evaluate(d, s))
+    # which solves for a velocity by compiled forms
+    monkeypatch.setattr(initial_conditions, "between_branches", lambda *given: "")
     for module in (placement, scales):
         monkeypatch.setattr(module, "moved", lambda dynamics, q, dq, t: _moved(q, dq))
 

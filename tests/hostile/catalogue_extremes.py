@@ -194,20 +194,20 @@ SCALES = (
     ),
     Case(
         "a row of 1e-20 beside one of 1",
-        4,
-        "'tiny'.*round-off.*factor such as 1e\\+20",
+        1,
+        "reached the end",
         sizes(run_of, TINY),
     ),
     Case(
         "a row of 1e-20 beside one of 1, checked",
-        4,
-        "cannot be held 'tiny'.*factor such as 1e\\+20.* verdict no force can hold 'tiny'",
+        1,
+        r"rank 2[\s\S]*degrees of freedom\s+0[\s\S]*verdict\s+consistent",
         sizes(zw.check, TINY),
     ),
     Case(
         "a row of 1e-20 beside one of 1, as a trajectory",
-        4,
-        "'tiny'.*round-off.*factor such as 1e\\+20",
+        1,
+        "reached the end",
         sizes(lambda model, q, v: zw.trajectory(model, q, v, [0.0, 0.1]).reason(model), TINY),
     ),
     Case(

@@ -12,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.algebra.kernel import row_lengths, row_scale
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.check_text import CHECK_RANK_THRESHOLD, lines
 from zwang.analysis.pfaffian import Reach, integral, reach
@@ -206,8 +205,9 @@ def _diagnose(
     model: Model, dynamics: Dynamics, state: State, start: Start, mechanism: Mechanism | None
 ) -> Diagnosis:
     c, metric = model.constraints, metric_of(dynamics, start.at.M, start.at.A)
-    C = np.asarray(start.at.A) @ metric.W
-    C = np.asarray(row_scale(row_lengths(jnp.asarray(C))))[:, None] * C
+    # beside typical lengths, so that a row is not absent by its units alone
+    typical = np.asarray(start.scales.row_length)
+    C = metric.unit_rows(np.asarray(start.at.A), metric.lengths(np.asarray(start.at.A)), typical)
     # in the mass metric and with rows at unit length, so that thresholds mean the same for all
     # units
     U, sigma, Vt = np.linalg.svd(C)

@@ -37,8 +37,8 @@ NO_ZERO = 1e-3
 SECOND_ORDER = 1e-9
 """Eigenvalues of a second-order form below this part of the row's Hessian are zero."""
 FORM_OF_KIN = 1e-12
-"""Second-order forms below this part of those of other rows are their round-off: the gap of
-two points across the plane in which they move has none of its own."""
+"""Second-order forms below this part of those of other rows of their constraint are round-off: the
+gap of two points across the plane in which they move has none of its own."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -209,14 +209,15 @@ def _of_one_sign(
         """−wᵀHw and more that is not even in w, of b for φ and of ψ itself around v."""
         at = lambda v: evaluate(dynamics, State(state.q, on_device(v), state.t))
         b = np.asarray(at(w).b)
-        loudest.append(np.max(np.abs(b), initial=0.0))
+        np.maximum(loudest, np.abs(b), out=loudest)
         b = b[rows]
         return b if np.all(moves) else np.where(moves, b, -np.asarray(at(state.v + w).psi)[place])
 
     def form(w):
         return -(0.5 * (values(w) + values(-w)) - still)
 
-    loudest: list[float] = []
+    loudest = np.zeros(dynamics.constraints.m)
+    slices = dynamics.constraints.row_slices.values()
     still = values(np.zeros(len(tangent)))
     single = np.stack([form(w) for w in tangent.T])
     H = np.zeros((count, count, len(rows)))
@@ -231,7 +232,8 @@ def _of_one_sign(
     found = {}
     for k, row in enumerate(rows):
         value = np.linalg.eigvalsh(H[:, :, k])
-        small = max(SECOND_ORDER * scale[k], FORM_OF_KIN * max(loudest), 1e-300)
+        kin = next(x for x in slices if x.start <= row < x.stop)
+        small = max(SECOND_ORDER * scale[k], FORM_OF_KIN * np.max(loudest[kin]), 1e-300)
         if np.max(np.abs(value)) <= small or (value[0] < -small and value[-1] > small):
             continue
         isolated = np.min(np.abs(value)) > small

@@ -89,15 +89,21 @@ def probes(nv: int) -> np.ndarray:
     return np.reshape(PROBED, (-1, 1, 1)) * np.random.default_rng(1687).standard_normal((3, nv))
 
 
+ROUND_OFF_OF_KIN = 1e-14
+"""A row below this part of another one of its constraint is the round-off of that one's terms: the
+gap of two points across the plane in which they move."""
+
+
 def acts(dynamics: Dynamics, state: State, A, row: int) -> bool:
     """Whether a row that is far shorter than others is one like any other in units of its own: its
     gradient gives the change of its residual, which one that vanishes here, or is round-off, does
     not.
     """
-    gradient = A[[row]].toarray()[0] if hasattr(A, "toarray") else np.asarray(A)[row]
-    if not np.max(np.abs(gradient), initial=0.0) > 0:
-        return False
     c = dynamics.constraints
+    gradient = A[[row]].toarray()[0] if hasattr(A, "toarray") else np.asarray(A)[row]
+    kin = next(x for x in c.row_slices.values() if x.start <= row < x.stop)
+    if not np.max(np.abs(gradient), initial=0.0) > ROUND_OFF_OF_KIN * abs(A[kin]).max():
+        return False
     position = row in set(c.position_rows.tolist())
     place = list(c.position_rows if position else c.velocity_rows).index(row)
 

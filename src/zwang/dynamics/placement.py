@@ -7,19 +7,14 @@ the model's functions: its loops would cost more to compile than they take.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from zwang.algebra.judgement import typical_units
 from zwang.arrays import on_device
 from zwang.display import present
-from zwang.dynamics.drift.base import renormalized
 from zwang.dynamics.drift.metric import metric_of, rows_of
-from zwang.dynamics.drift.projection import VELOCITY_ROUND_OFF
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.equations.state import State, host_state
@@ -152,71 +147,6 @@ def place(dynamics: Dynamics, state: State, scales: Scales | None = None) -> Pla
         slip_after,
         after <= max(CONVERGED, round_off) and slip_after <= VELOCITY_CONVERGED,
     )
-
-
-class _Correction(NamedTuple):
-    """One turn of `on_constraints`; `before` and `slip` are the residuals of the turn before,
-    `settled` whether no further step of q is worthwhile."""
-
-    turn: Any
-    q: Any
-    last_q: Any
-    v: Any
-    before: Any
-    slip: Any
-    settled: Any
-    done: Any
-    seen: Any
-
-
-def on_constraints(dynamics: Dynamics, s: State, target, most, look: Callable) -> tuple[State, Any]:
-    """A state near the constraints brought onto them, `q ← q ⊖ A⊕φ` and `v ← v − A⊕ψ` until both
-    residuals are round-off, and what is seen there, inside a program.
-
-    Args:
-        dynamics: the equation of motion, with its scales measured.
-        s: the state.
-        target: violation that counts as round-off [dimensionless].
-        most: most corrections, a traced integer; with 0 the state is taken as it is.
-        look: `(A, mass)` → arrays.
-    """
-    c = dynamics.constraints
-
-    def seen(s: State) -> tuple:
-        A, phi, psi = dynamics.linearized(s)
-        mass = dynamics.mass(s, A)
-        return A, phi, psi, mass, look(A, mass)
-
-    def correct(x: _Correction) -> _Correction:
-        at = State(x.q, x.v, s.t)
-        # evaluated here alone, so that the model's functions are in the program once
-        A, phi, psi, mass, found = seen(at)
-        moving = dynamics.weighted(mass, A, c.velocity_rows)
-        held = moving
-        if len(c.position_rows) < len(c.velocity_rows):
-            held = dynamics.weighted(mass, A, c.position_rows)
-        size, slip = dynamics.violation(phi), jnp.linalg.norm(moving.units() * psi)
-        speed = jnp.sqrt(jnp.abs(x.v @ mass.apply(x.v)))
-        # round-off falls by chance, and what has become worse is taken back
-        worse = ~x.settled & (size > x.before)
-        settled = x.settled | (size <= target) | (size > STALLED * x.before)
-        tangent = slip <= VELOCITY_ROUND_OFF * speed
-        tangent = tangent | (x.settled & (slip > STALLED * x.slip))
-        done = (settled & ~worse & tangent) | (x.turn >= most) | ~jnp.isfinite(size)
-        q = jnp.where(settled | done, x.q, dynamics.move(at, -held.correct(phi)))
-        q = jnp.where(worse & ~done, x.last_q, q)
-        v = jnp.where(done, x.v, x.v - moving.correct(psi))
-        return _Correction(x.turn + 1, q, x.q, v, size, slip, settled, done, found)
-
-    begun = renormalized(dynamics, s)
-    nothing = jax.tree_util.tree_map(
-        lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(lambda: seen(begun)[-1])
-    )
-    far, no = jnp.asarray(jnp.inf), jnp.asarray(False)
-    turn = jnp.zeros((), jnp.asarray(most).dtype)
-    start = _Correction(turn, begun.q, begun.q, s.v, far, far, no, no, nothing)
-    end = jax.lax.while_loop(lambda x: ~x.done, correct, start)
-    return State(end.q, end.v, s.t), end.seen
 
 
 def _distance(x, y) -> float:

@@ -6,6 +6,7 @@ import dataclasses
 from functools import cached_property
 from typing import Any, cast
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -13,7 +14,6 @@ from zwang.algebra.kernel import row_scale
 from zwang.compile.blocks import made_for, mapped
 from zwang.dynamics.drift.metric import metric_of, rows_of
 from zwang.dynamics.evaluation import evaluate
-from zwang.dynamics.placement import on_constraints
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import host_state
 from zwang.simulation.results.observe import rate_of_stage
@@ -24,9 +24,6 @@ STENCIL = 4
 """Steps that one polynomial goes through; with their rates it has degree 7, that of the default
 integrator's steps.
 """
-CORRECTIONS = 8
-"""Most corrections of a state between steps, which is off the constraints by about the tolerance of
-the run."""
 LOOKED_AT = 5
 """Steps whose rows are measured; along a motion the length of a row changes little or vanishes."""
 
@@ -70,7 +67,7 @@ class Interpolant:
         of the run.
         """
         guess, _, held = self._guessed(times)
-        rows = self._between(times, guess, held, 0 if glance else CORRECTIONS)[1]
+        rows = self._between(times, guess, held, on_constraints=not glance)[1]
         structure = self.flow.dynamics.structure
         return (
             SparseRows(rows, cast(Any, structure).layout) if structure.sparse else DenseRows(rows)
@@ -78,14 +75,14 @@ class Interpolant:
 
     def compile(self) -> None:
         """Make the program for states between steps, for this process or for later ones."""
-        made_for(_between, self._fixed(CORRECTIONS), self.t[:1], self.y[:1], self.applied[:1])
+        made_for(_between, self._fixed(True), self.t[:1], self.y[:1], self.applied[:1])
 
-    def _between(self, times, guess, held, most: int = CORRECTIONS) -> tuple:
+    def _between(self, times, guess, held, on_constraints: bool = True) -> tuple:
         """States on the constraints, and rows at unit length there."""
-        return mapped(_between, self._fixed(most), times, guess, held)
+        return mapped(_between, self._fixed(on_constraints), times, guess, held)
 
-    def _fixed(self, most: int) -> tuple:
-        return self.flow, self._usual_lengths, np.asarray(most)
+    def _fixed(self, on_constraints: bool) -> tuple:
+        return self.flow, self._usual_lengths, np.asarray(on_constraints)
 
     def _guessed(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """States before their projection, which of them are those of steps, and what was held."""
@@ -159,7 +156,7 @@ def _stepped(flow: ConstrainedVectorField, integrator: AbstractIntegrator, t, y,
     return integrator.step(flow.with_input(applied), t, y, h, jnp.ones_like(y)).y
 
 
-def _between(flow: ConstrainedVectorField, usual, most, t, y, applied):
+def _between(flow: ConstrainedVectorField, usual, on_constraints, t, y, applied):
     held = flow.with_input(applied)
     dynamics, scales = held.dynamics, held.dynamics.scales
     assert scales is not None
@@ -172,7 +169,8 @@ def _between(flow: ConstrainedVectorField, usual, most, t, y, applied):
             return dataclasses.replace(dynamics, scales=scaled).weighted(mass, A).C.data
         return row_scale(length, scales.row_length)[:, None] * mass.weigh(A)
 
-    state = held.state(t, y)
-    most = most if held.drift.projects else jnp.zeros_like(most)
-    placed, found = on_constraints(dynamics, state, held.target, most, rows)
-    return jnp.concatenate([placed.q, placed.v]), found
+    # as the steps themselves are, so that a gap between branches is seen from where they see it
+    projected = lambda y: held.project_step(t, y, jnp.zeros_like(y)).y
+    y = jax.lax.cond(on_constraints, projected, lambda y: y, y)
+    A = dynamics.matrix(state := held.state(t, y))
+    return y, rows(A, dynamics.mass(state, A))
