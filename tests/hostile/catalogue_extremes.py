@@ -194,19 +194,19 @@ SCALES = (
     ),
     Case(
         "a row of 1e-20 beside one of 1",
-        1,
+        4,
         "reached the end",
         sizes(run_of, TINY),
     ),
     Case(
         "a row of 1e-20 beside one of 1, checked",
-        1,
+        4,
         r"rank 2[\s\S]*degrees of freedom\s+0[\s\S]*verdict\s+consistent",
         sizes(zw.check, TINY),
     ),
     Case(
         "a row of 1e-20 beside one of 1, as a trajectory",
-        1,
+        4,
         "reached the end",
         sizes(lambda model, q, v: zw.trajectory(model, q, v, [0.0, 0.1]).reason(model), TINY),
     ),
