@@ -73,8 +73,8 @@ def test_an_unknown_paper_is_refused_with_the_known_ones():
     answer = zwang("reproduce", "reviev")
     assert (
         answer.code == 2
-        and "there is no paper 'reviev'" in answer.err
-        and "pseudoinverse" in answer.err
+        and "there is no paper 'reviev'; did you mean 'review'?" in answer.err
+        and "pseudoinverse" in zwang("reproduce", "qwertz").err
     )
     with pytest.raises(zw.ModelError, match="there is no paper 'reviev'; there are: "):
         papers.reproduce("reviev")
