@@ -57,7 +57,8 @@ class AbstractMetric(abc.ABC):
         self, A, length: np.ndarray, residual, typical: np.ndarray | None = None
     ) -> np.ndarray:
         """`A⊕ residual` with rows divided by `length`; zero for rows that are round-off."""
-        n, residual = self.W.shape[0], np.asarray(residual)
+        n = self.W.shape[0]
+        residual = np.asarray(residual)
         if not A.shape[0]:
             return np.zeros(n)
         # LAPACK would raise; as in a compiled program, NaN must come out where NaN went in
