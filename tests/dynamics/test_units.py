@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from zwang.dynamics.number_range import acts
+from zwang.simulation import placed_start
 
 TIMES = np.linspace(0.0, 1.0, 5)
 
@@ -88,3 +90,19 @@ def test_a_start_off_a_short_row_is_moved_or_refused_by_its_own_length(factor):
     placed = zw.consistent_state(model, off, np.zeros(6))
     assert placed.violation_before == pytest.approx(1e-3, rel=0.5)
     assert abs(np.hypot(*placed.state.q[:2]) - 1) < 1e-12
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_row_far_below_another_is_round_off_if_it_is_of_the_same_constraint(together):
+    """The gap of two points across the plane of a linkage, whose gradient is cos(π/2)."""
+    rows = [lambda q, t, p: q[0] - 1.0, lambda q, t, p: np.cos(np.pi / 2) * (q[1] - 3.0)]
+    gap = lambda q, t, p: jnp.stack([row(q, t, p) for row in rows])
+    parts = [gap] if together else rows
+    members = [zw.Holonomic(f, name=f"row {i}") for i, f in enumerate(parts)]
+    system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.zeros(2))
+    model = zw.Model(system, members)
+    dynamics, state = model.dynamics(), model.state([1.0, 3.0], [0.0, 0.0])
+    A = np.asarray(dynamics.matrix(state))
+    on_host = [acts(dynamics, state, A, row) for row in range(2)]
+    assert on_host == [True, not together]
+    assert np.asarray(placed_start._acts(dynamics, state, A)).tolist() == on_host

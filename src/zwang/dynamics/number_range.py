@@ -102,7 +102,8 @@ def acts(dynamics: Dynamics, state: State, A, row: int) -> bool:
     c = dynamics.constraints
     gradient = A[[row]].toarray()[0] if hasattr(A, "toarray") else np.asarray(A)[row]
     kin = next(x for x in c.row_slices.values() if x.start <= row < x.stop)
-    if not np.max(np.abs(gradient), initial=0.0) > ROUND_OFF_OF_KIN * abs(A[kin]).max():
+    sizes = abs(A[kin]) @ np.ones(dynamics.system.nv)
+    if not sizes[row - kin.start] > ROUND_OFF_OF_KIN * np.max(sizes):
         return False
     position = row in set(c.position_rows.tolist())
     place = list(c.position_rows if position else c.velocity_rows).index(row)

@@ -21,7 +21,14 @@ from zwang.dynamics.consistency import SECOND_ORDER
 from zwang.dynamics.drift import Projection
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.leaving import ALONG_BRANCH, FORM_VANISHES
-from zwang.dynamics.number_range import ACTING, out_of_range, probes, row_sizes, too_large
+from zwang.dynamics.number_range import (
+    ACTING,
+    ROUND_OFF_OF_KIN,
+    out_of_range,
+    probes,
+    row_sizes,
+    too_large,
+)
 from zwang.dynamics.scales import (
     NEIGHBOURS,
     UNTYPICAL,
@@ -248,4 +255,7 @@ def _acts(dynamics: Dynamics, s: State, A) -> Bool[Array, " m"]:
     change = change.at[:, c.position_rows].set(moved(flat) - dynamics.position_residual(s))
     expected = over_rows(lambda d: A @ d)(flat)
     given = abs(change - expected) < ACTING * abs(expected)
-    return jnp.any(jnp.all(given.reshape(sizes, -1, c.m), axis=1), axis=0)
+    size = abs(A) @ jnp.ones(dynamics.system.nv)
+    kin = [jnp.full(x.stop - x.start, jnp.max(size[x])) for x in c.row_slices.values()]
+    there = size > ROUND_OFF_OF_KIN * jnp.concatenate(kin)
+    return there & jnp.any(jnp.all(given.reshape(sizes, -1, c.m), axis=1), axis=0)
