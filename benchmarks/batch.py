@@ -52,11 +52,10 @@ def finished(batch: Program, alone: bool) -> Program:
     many = batch._compiled
     if many._native is not None:
         many._native.compiled.optimize()
-        many._spent = 0.0 if alone else np.inf
         if alone:
             many._making.acquire()
         else:
-            many._several()
+            many.prepare_several(make=True)
     return batch
 
 

@@ -156,7 +156,7 @@ class BoundProgram:
     _ready: ClassVar[Recent[CompiledProgram]] = Recent()
 
     def __init__(self, function: Callable, fixed: tuple, example: tuple):
-        self._setting = setting = _setting()
+        setting = _setting()
         leaves, tree = (with_structure if setting[1] else jax.tree_util.tree_flatten)(fixed)
         given, whole = jax.tree_util.tree_flatten(((*fixed, *example), {}))
         leaves += given[len(leaves) :]
@@ -171,11 +171,6 @@ class BoundProgram:
             if key is not None:
                 self._ready.put(key, known)
         self._call, self.seconds = known.bound(arrays), known.seconds
-
-    @property
-    def is_current(self) -> bool:
-        """Whether it would be made in the same way now."""
-        return self._setting == _setting()
 
     def __call__(self, *arrays: Any) -> Any:
         """The function's result, a pytree of arrays of NumPy."""
@@ -264,27 +259,24 @@ class Many:
         leaves, of_each, _ = self._flattened(arguments)
         arrays = [x for x in leaves if eqx.is_array(x)]
         number = next(len(x) for x, each in zip(arrays, self._of_each, strict=True) if each)
-        wide = self._several() if number >= lanes() else None
+        if self._wide is None and self._spent > SEVERAL_AT_ONCE * self.instructions:
+            self.prepare_several(make=True)
+        fitting = self._native if self._wide is None or number < lanes() else self._wide
         begun = time.perf_counter()
-        found = (wide or self._native).members(arrays, self._of_each, number, cores)
+        found = fitting.members(arrays, self._of_each, number, cores)
         self._spent += (time.perf_counter() - begun) * min(cores, number)
         return found
 
-    def _several(self) -> CompiledProgram | None:
-        """Code for several members at once, if it is at hand, or if members have taken so long that
-        it is worth while to make it; other threads go on meanwhile.
+    def prepare_several(self, *, make: bool) -> None:
+        """Get the code for several members at once, as it was kept or, with `make`, made now, while
+        other threads go on; where it is not to be had members go on one by one.
         """
-        if self._wide is None and self._making.acquire(blocking=False):
-            worth = self._spent > SEVERAL_AT_ONCE * self.instructions
-            try:
-                if worth or self._spent == 0.0:
-                    self._wide = obtained(*self._one, make=worth, of_each=self._of_each)
-                    if worth:  # once
-                        return self._wide
-            except NotNativeError:
-                return None  # and the lock is kept: it is not tried again
+        if self._native is None or not self._making.acquire(blocking=False):
+            return
+        with contextlib.suppress(NotNativeError):
+            self._wide = obtained(*self._one, make=make, of_each=self._of_each)
+        if not make:  # which is tried once
             self._making.release()
-        return self._wide
 
 
 def _along(axis: Any, x: Any) -> list[bool]:
