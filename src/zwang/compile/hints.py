@@ -96,16 +96,12 @@ def traced_once(function: Callable) -> Callable:
     def called(*args):
         if not is_native():
             return function(*args)
-        leaves, tree = jax.tree_util.tree_flatten(args)
-        fixed = tuple(None if eqx.is_array(x) else x for x in leaves)
-        if (inner := known.get((tree, fixed))) is None:
-
-            def of_arrays(*arrays):
-                given = iter(arrays)
-                return function(*tree.unflatten(next(given) if x is None else x for x in fixed))
-
-            known.put((tree, fixed), inner := jax.jit(of_arrays))
-        return inner(*filter(eqx.is_array, leaves))
+        arrays, fixed = eqx.partition(args, eqx.is_array)
+        leaves, tree = jax.tree_util.tree_flatten(fixed)
+        key = tree, tuple(leaves)
+        if (inner := known.get(key)) is None:
+            known.put(key, inner := jax.jit(lambda given: function(*eqx.combine(given, fixed))))
+        return inner(arrays)
 
     return called
 

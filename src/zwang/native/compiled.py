@@ -77,9 +77,9 @@ class NativeFunction:
         self._asked = False
         self.optimized: Callable[[Stored], None] | None = None
         self._dtypes = [np.dtype(name) for _, name in stored.arguments]
-        self._results = [(shape, np.dtype(name)) for shape, name in stored.results]
         self._places, self._bytes = [], 0
-        for shape, dtype in self._results:
+        for shape, name in stored.results:
+            dtype = np.dtype(name)
             self._places.append((shape, dtype, self._bytes))
             self._bytes += -(-math.prod(shape) * dtype.itemsize // ALIGNMENT) * ALIGNMENT
         self._offsets = np.array([at for _, _, at in self._places], np.int64)
@@ -152,9 +152,9 @@ class NativeFunction:
             cores: how many threads take a part each.
         """
         given = self._given(arrays)
-        found = [np.empty((count, *shape), dtype) for shape, dtype in self._results]
+        found = [np.empty((count, *shape), dtype) for shape, dtype, _ in self._places]
         steps = [x.strides[0] if each else 0 for x, each in zip(given, of_each, strict=True)]
-        steps += [math.prod(shape) * dtype.itemsize for shape, dtype in self._results]
+        steps += [math.prod(shape) * dtype.itemsize for shape, dtype, _ in self._places]
         lanes = self.stored.lanes
         strides = np.array(steps, np.int64) * lanes
         code, begun = self._code, time.perf_counter()
@@ -164,7 +164,7 @@ class NativeFunction:
             room, (groups, rest) = self._room(), divmod(last - first, lanes)
             # the last registers are full, too: they compute some members once more
             turns = [(first, groups), *([(last - lanes, 1)] if rest else [])]
-            for begin, count in turns:
+            for begin, times in turns:
                 places = [x.ctypes.data + begin * n for x, n in zip(arrays, steps, strict=True)]
                 inputs, results = places[: len(given)], places[len(given) :]
                 code.call_members(
@@ -174,7 +174,7 @@ class NativeFunction:
                     strides.ctypes.data,
                     len(inputs),
                     len(results),
-                    count,
+                    times,
                 )
 
         number = max(1, min(cores, count // lanes))

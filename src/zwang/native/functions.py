@@ -91,8 +91,6 @@ OF_FLOATS: dict[str, Callable] = {
     **{
         name: _by_library(name)
         for name in (
-            "sin",
-            "cos",
             "tan",
             "asin",
             "acos",
@@ -121,7 +119,8 @@ OF_FLOATS: dict[str, Callable] = {
     "rsqrt": _reciprocal_root,
     "logistic": _logistic,
 }
-"""Emitted code of each primitive that is a function of floats, by its name."""
+"""Emitted code of primitives that are functions of floats, by their names, but for sine and
+cosine."""
 
 
 def converted(b: Builder, source: Any, target: Any, x: Any) -> Any:

@@ -208,9 +208,7 @@ def branch(call: Call) -> list:
         elif t == "i1":  # a truth value: the first way is that of False
             b.branch(which, onward, here)
         else:
-            predicate = "sle" if k == 0 else "eq"
-            fold = operator.le if k == 0 else operator.eq
-            b.branch(b.compare(predicate, t, which, k, fold), here, onward)
+            b.branch(_takes(b, t, which, k, len(branches)), here, onward)
         b.begin(here)
         with b.scope():
             found = emit_jaxpr(b, program.jaxpr, program.consts, inputs)
@@ -232,17 +230,22 @@ def branch(call: Call) -> list:
     return results
 
 
+def _takes(b: Builder, t: str, which: Value, k: int, ways: int) -> Any:
+    """Whether a number chooses the way k; those beyond the ends choose the first or the last."""
+    ends = {ways - 1: ("sge", operator.ge), 0: ("sle", operator.le)}
+    predicate, fold = ends.get(k, ("eq", operator.eq))
+    return b.compare(predicate, t, which, k, fold)
+
+
 def _branch_of_lanes(call: Call, which: Value, inputs: Sequence, results: list) -> list:
     """Every way that a lane takes, one after the other; each is gone for its lanes alone."""
     b, branches = call.builder, call.params["branches"]
-    t, last = register_type(call.dtypes[0]), len(branches) - 1
+    t = register_type(call.dtypes[0])
     for k, program in enumerate(branches):
         if t == "i1":
             mine = which if k else b.logic("xor", which, True)
         else:
-            at = ("sle", operator.le) if k == 0 else ("sge", operator.ge) if k == last else None
-            predicate, fold = at or ("eq", operator.eq)
-            mine = b.compare(predicate, t, which, k, fold)
+            mine = _takes(b, t, which, k, len(branches))
         active = b.active(mine)
         before, here, after = b.block, b.new_block(), b.new_block()
         b.branch(b.any(active), here, after)

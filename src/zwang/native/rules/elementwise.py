@@ -385,14 +385,15 @@ def is_finite(call: Call) -> Any:
     return elementwise(call, of)
 
 
-@rule(*functions.OF_FLOATS)
+OF_FLOATS = {**functions.OF_FLOATS, "sin": trigonometry.sine, "cos": trigonometry.cosine}
+
+
+@rule(*OF_FLOATS)
 def function(call: Call) -> Any:
     t, b = _type(call), call.builder
     if t not in FLOATS:
         raise NotNativeError(f"{call.name} of {call.dtypes[0]}")
-    own = {"sin": trigonometry.sine, "cos": trigonometry.cosine}
-    emitted = own.get(call.name) or functions.OF_FLOATS[call.name]
-    return elementwise(call, lambda *x: emitted(b, t, *x))
+    return elementwise(call, lambda *x: OF_FLOATS[call.name](b, t, *x))
 
 
 @rule("pow")
