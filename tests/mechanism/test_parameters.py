@@ -152,7 +152,7 @@ def test_every_number_of_a_mechanism_may_be_a_formula(world, coordinates):
 
 
 EVERY = {"four-bar": 12, "bennett": 40}
-"""Files of which one number in so many is tried in the fast tests; a number takes 0.2 s."""
+"""Files of which the fast tests try one number in this many; each number takes 0.2 s."""
 GALLERY = [pytest.param(name, every, id=f"{name} {every}") for name, every in EVERY.items()]
 GALLERY += [pytest.param(name, 1, marks=pytest.mark.slow, id=name) for name in MECHANISMS]
 

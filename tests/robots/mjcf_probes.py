@@ -248,7 +248,7 @@ OWNERS = {
     "equality": "equality/connect",
     "tendon": "tendon/fixed",
 }
-"""What a default is the default of; of an actuator where it is none of these."""
+"""Elements that defaults apply to; all others apply to actuators."""
 
 
 SIZES = {"": 0.2, "sub/": 0.3, "sub/sub/": 0.4}

@@ -214,8 +214,8 @@ def test_actuators_of_several_signals_and_forces_keep_their_neighbors_right(tmp_
     robot = zw.robot(saved(tmp_path, MANY, "many.xml"))
     assert robot.actuators == ("p", "m")
     np.testing.assert_array_equal(robot.actuation_matrix[3], [3.0, 5.0])
-    told = " | ".join(robot.unsupported)
-    assert "neither a joint nor a tendon of joints: o" in told and "control laws" in told
+    listed = " | ".join(robot.unsupported)
+    assert "neither a joint nor a tendon of joints: o" in listed and "control laws" in listed
 
 
 PLUGGED = """<mujoco><extension><plugin plugin="mujoco.pid"/></extension><worldbody>

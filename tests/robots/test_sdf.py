@@ -403,8 +403,8 @@ def test_a_link_that_makes_no_sense_is_refused(tmp_path, inside, says):
 )
 def test_a_part_of_a_picture_that_stands_twice_refuses_no_robot(tmp_path, twice, part):
     link = f'<link name="a"><visual name="v"><geometry>{twice}</geometry></visual></link>'
-    told = " ".join(described(tmp_path, model(link, HINGE)).unsupported)
-    assert f"a second link/visual/geometry/{part}" in told
+    listed = " ".join(described(tmp_path, model(link, HINGE)).unsupported)
+    assert f"a second link/visual/geometry/{part}" in listed
 
 
 @pytest.mark.parametrize(

@@ -202,11 +202,11 @@ class _Restored:
     @cached_property
     def model(self) -> Model:
         """The model, which must be that of the file; one that was given must also move like it."""
-        # without what a run needs beside its model, the names alone are compared
+        # a run with a loop or switches that are not given cannot be evaluated: names are compared
         known = {"loop", "switches"} & set(self.options)
         lacks = [x for x in ("loop", "switches") if self.record.get(f"has_{x}") and x not in known]
         if self.given is not None and self.part is not None and not lacks:
-            assert self.between
+            _ = self.between  # which refuses another model, also under `python -O`
         return self._named
 
     @cached_property

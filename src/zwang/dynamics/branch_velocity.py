@@ -49,7 +49,7 @@ def between_branches(model: Model, dynamics: Dynamics, state: State) -> str:
 
 def velocity_on_branch(dynamics: Dynamics, q, v, t) -> np.ndarray | None:
     """The velocity nearest to v, with the same rates of the rows, that accelerations can follow,
-    also with rows that move: `Lᵀ b(v + K u) = 0`; None where there is none of a size like it.
+    also with rows that move: `Lᵀ b(v + K u) = 0`; None if there is none of similar size.
     """
     import scipy.optimize  # which takes long, and is needed by a refusal only
 

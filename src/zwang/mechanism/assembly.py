@@ -264,7 +264,7 @@ def _placed(
 
 
 def _beside(mechanism: Mechanism) -> str:
-    """What a position has to fulfil beside its joints."""
+    """Conditions on a position in addition to its joints."""
     values = any(x.value is not None for x in mechanism.start.values())
     beside = [x for x, given in (("start values", values), ("drives", mechanism.drives)) if given]
     return f", {' and '.join(beside)}" if beside else ""
@@ -331,7 +331,7 @@ def _refuse_undefined(mechanism: Mechanism, name: str) -> None:
 
 
 class _Residuals(NamedTuple):
-    """What is left of all rows, shapes (m,): of positions, and of velocities."""
+    """Residuals of all rows, shapes (m,): of positions, and of velocities."""
 
     positions: np.ndarray
     velocities: np.ndarray

@@ -10,7 +10,7 @@ class Value:
 
     Attributes:
         type: of its register.
-        operation: as LLVM names it, with what it needs beside its operands.
+        operation: its name in LLVM, followed by types or predicates that are no operands.
         operands: values, constants, and (for what is no operand) strings.
         wide: whether it has a number for each lane; otherwise it is one for all of them.
     """

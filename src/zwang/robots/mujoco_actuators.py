@@ -14,7 +14,7 @@ from zwang.robots.mujoco_omissions import actuators, disabled, name_of
 def add_actuators(
     mj: Any, m: Any, joints: list[str], weights: Callable[[int], dict | None], made: Description
 ) -> None:
-    """Add the actuators whose force is along joints, and list what is left out of each.
+    """Add the actuators that act along joints, and list the attributes that are not modeled.
 
     The control is the actuator's force here; laws that make a force from a signal are listed.
 
