@@ -15,7 +15,7 @@ from zwang.arrays import on_device
 from zwang.dynamics.drift.metric import RANK_THRESHOLD, AbstractMetric, metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate
-from zwang.dynamics.number_range import acts
+from zwang.dynamics.number_range import acts, kin_of
 from zwang.equations.state import State
 
 NEARLY_PARALLEL = 1e-3
@@ -217,7 +217,6 @@ def _of_one_sign(
         return -(0.5 * (values(w) + values(-w)) - still)
 
     loudest = np.zeros(dynamics.constraints.m)
-    slices = dynamics.constraints.row_slices.values()
     still = values(np.zeros(len(tangent)))
     single = np.stack([form(w) for w in tangent.T])
     H = np.zeros((count, count, len(rows)))
@@ -232,8 +231,8 @@ def _of_one_sign(
     found = {}
     for k, row in enumerate(rows):
         value = np.linalg.eigvalsh(H[:, :, k])
-        kin = next(x for x in slices if x.start <= row < x.stop)
-        small = max(SECOND_ORDER * scale[k], FORM_OF_KIN * np.max(loudest[kin]), 1e-300)
+        of_kin = np.max(loudest[kin_of(dynamics.constraints, row)])
+        small = max(SECOND_ORDER * scale[k], FORM_OF_KIN * of_kin, 1e-300)
         if np.max(np.abs(value)) <= small or (value[0] < -small and value[-1] > small):
             continue
         isolated = np.min(np.abs(value)) > small

@@ -89,6 +89,11 @@ def probes(nv: int) -> np.ndarray:
     return np.reshape(PROBED, (-1, 1, 1)) * np.random.default_rng(1687).standard_normal((3, nv))
 
 
+def kin_of(constraints: Any, row: int) -> slice:
+    """The rows of the constraint that a row belongs to."""
+    return next(x for x in constraints.row_slices.values() if x.start <= row < x.stop)
+
+
 ROUND_OFF_OF_KIN = 1e-14
 """A row below this part of another one of its constraint is the round-off of that one's terms: the
 gap of two points across the plane in which they move."""
@@ -101,7 +106,7 @@ def acts(dynamics: Dynamics, state: State, A, row: int) -> bool:
     """
     c = dynamics.constraints
     gradient = A[[row]].toarray()[0] if hasattr(A, "toarray") else np.asarray(A)[row]
-    kin = next(x for x in c.row_slices.values() if x.start <= row < x.stop)
+    kin = kin_of(c, row)
     sizes = abs(A[kin]) @ np.ones(dynamics.system.nv)
     if not sizes[row - kin.start] > ROUND_OFF_OF_KIN * np.max(sizes):
         return False
