@@ -56,15 +56,17 @@ def test_a_block_slides_down_a_rough_slope(made):
 
 
 def test_a_pin_brakes_a_wheel_at_its_radius(made):
-    """`I ω̇ = −μ m g r`; the pin of a moving carrier brakes by the rate between both."""
+    """`I ω̇ = −μ m g r`."""
     wheel = """
     [bodies.wheel]
     mass = 2.0
     inertia = 0.1
     angular_velocity = 5.0
     [joints]
-    pin = { kind = "revolute", between = ["ground", "wheel"], friction = { kinetic = 0.2, radius = 0.03 } }
-    """  # noqa: E501
+    pin.kind = "revolute"
+    pin.between = ["ground", "wheel"]
+    pin.friction = { kinetic = 0.2, radius = 0.03 }
+    """
     run = ran(made(wheel), 0.5)
     np.testing.assert_allclose(run.v[-1, 2], 5.0 - 0.2 * 2.0 * G * 0.03 / 0.1 * 0.5, rtol=1e-12)
 
