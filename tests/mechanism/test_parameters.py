@@ -184,9 +184,10 @@ def test_every_number_of_the_gallery_acts_as_in_the_file(name, every, coordinate
     places = [(p, *x) for p in PARTS for x in every_number(getattr(mechanism, p))]
     by_formula = lambda x: FromFormula(x, Expression(f"{float(x)!r} + delta"))
     for part, *at in places[::every]:
-        angle = mechanism.d == 3 and at[-1] == "angle" and "points" not in at
-        if angle or "ratio" in at:
-            continue  # attitudes in space are turns; whole numbers
+        angle = at[-1] == "angle" and "points" not in at
+        guessed = part == "bodies" and mechanism.bodies[at[0]].guess is not None
+        if (angle and (mechanism.d == 3 or guessed)) or "ratio" in at:
+            continue  # attitudes in space are turns, or given by a guess; whole numbers
         whole, changed = getattr(mechanism, part), {"parameters": {**own, "delta": 0.001}}
         linked, edited = (
             dataclasses.replace(mechanism, parameters={**own, "delta": delta}, **{part: other})
