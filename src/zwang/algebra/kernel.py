@@ -242,7 +242,8 @@ def certified_acceleration(
     begun = free, jnp.zeros_like(terms)
     acceleration, multipliers = jax.lax.fori_loop(0, 2, lambda _, x: corrected(x), begun)
     # a row that is absent is the round-off of others: what a force along it makes is no residual
-    left = jnp.where(weighted.scale > 0, A @ acceleration, 0.0) - b
+    met = A @ acceleration
+    left = jnp.where((weighted.scale > 0) | ~jnp.isfinite(met), met, 0.0) - b
     unit = weighted.units()
     residual = relative_residual(
         jnp, left, terms + abs(A) @ (jnp.abs(free) + jnp.abs(acceleration)), unit

@@ -108,8 +108,8 @@ def judge(
     # a may be far larger than v̇
     acceleration += metric.correct(A, length, b - A @ acceleration, typical)
     # a row that is absent is the round-off of others: what a force along it makes is no residual
-    scale = row_scale(np, length, typical)
-    miss = np.where(scale > 0, A @ acceleration, 0.0) - b
+    scale, met = row_scale(np, length, typical), A @ acceleration
+    miss = np.where((scale > 0) | ~np.isfinite(met), met, 0.0) - b
     # beside the terms that it is the sum of: rods in free fall have b = A a, and beside their
     # difference any round-off is large
     terms = np.abs(b) + abs(A) @ (np.abs(free) + np.abs(acceleration))
