@@ -66,6 +66,8 @@ def acting_reaction(
         impressed: λ ↦ c, which depends on the rows of `parts` only.
         parts: rows of each part with friction, whose c depends on its own rows only.
     """
+    if not parts:  # forces that do not depend on any reaction
+        return Reaction(reaction(impressed(ideal)), jnp.ones(()), jnp.asarray(True))
     rows = np.concatenate([np.arange(len(ideal))[own] for own in parts])
 
     def left(x):

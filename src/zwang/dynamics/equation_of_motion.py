@@ -325,8 +325,8 @@ class Dynamics(Record):
 
     @property
     def rough(self) -> bool:
-        """Whether a constraint is nonideal."""
-        return any(c.nonideal is not None for c in self.constraints.members)
+        """Whether a constraint is nonideal, or may slide."""
+        return any(c.nonideal is not None or c.slides for c in self.constraints.members)
 
     def nonideal_force(self, eq: Equation) -> Float[Array, " nv"] | None:
         """c, the sum of the constraints' impressed forces [N, N·m …], or None if all are ideal; NaN
@@ -350,6 +350,8 @@ class Dynamics(Record):
             if c.nonideal is not None
             for part in c.parts
         ]
+        loaded = [x.loaded for x in self.constraints.frictions if x.loaded is not None]
+        parts += [x for k, x in enumerate(loaded) if x not in [*parts, *loaded[:k]]]
 
         def reaction(c):
             return ideal - weighted.multipliers(weighted.A @ eq.mass.solve(c))
@@ -374,11 +376,16 @@ class Dynamics(Record):
                 )
                 forces |= dict(zip(c.parts, impressed, strict=True))
         # a constraint that is switched off exerts no friction either
-        return (
-            forces
-            if on is None
-            else {part: jnp.where(jnp.any(on[rows[part]]), c, 0.0) for part, c in forces.items()}
-        )
+        if on is not None:
+            forces = {
+                part: jnp.where(jnp.any(on[rows[part]]), c, 0.0) for part, c in forces.items()
+            }
+        if constraints.sliding is not None:
+            for x in constraints.frictions:
+                load, direction = x.load(self.p, multipliers), constraints.sliding[x.row]
+                slides = x.law.sliding_force(s.q, s.v, s.t, self.p, load, direction)
+                forces[x.law.name] = jnp.where(direction != 0, slides, 0.0)
+        return forces
 
     def missed(self, s: State) -> Float[Array, ""]:
         """Relative part of `A w` that lies outside the known structure, along a random w; 0 if A is
