@@ -8,6 +8,7 @@ import dataclasses
 from typing import Any, Protocol
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
@@ -356,7 +357,12 @@ class Dynamics(Record):
         def reaction(c):
             return ideal - weighted.multipliers(weighted.A @ eq.mass.solve(c))
 
-        return acting_reaction(ideal, reaction, lambda x: self._impressed(eq, x), parts)
+        def gains(rows):
+            # the operator of multipliers is symmetric
+            push = lambda e: eq.mass.solve(weighted.A.T @ weighted.multipliers(e))
+            return jax.vmap(push)(jnp.eye(len(ideal))[rows])
+
+        return acting_reaction(ideal, gains, reaction, lambda x: self._impressed(eq, x), parts)
 
     def _impressed(self, eq: Equation, multipliers: Float[Array, " m"]) -> Float[Array, " nv"]:
         return sum(self.nonideal_forces(eq, multipliers).values(), jnp.zeros_like(eq.force))

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int
 from zwang.algebra.kernel import row_scale
 from zwang.algebra.lapack import LU
 from zwang.algebra.mass_matrix import factor_mass
-from zwang.arrays import on_device
+from zwang.arrays import is_concrete, on_device
 from zwang.dynamics.control_law import AbstractSampler
 from zwang.dynamics.drift import AbstractDrift
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -55,7 +55,9 @@ class ConstrainedVectorField(Record):
         """The flow while a sampler holds its control, or while some switches are on."""
         if self.switched is not None:
             # rows that are off stay and are zero: no shape changes, and nothing is compiled anew
-            modes = jnp.asarray(held)
+            # on the host by NumPy: JAX would compile each operation
+            xp = np if is_concrete((held, self.switched)) else jnp
+            modes = xp.asarray(held)
             on = (self.switched < 0) | (modes > HELD_OFF)[self.switched]
             flow = eqx.tree_at(
                 lambda f: f.dynamics.constraints.on, self, on, is_leaf=lambda x: x is None
@@ -63,7 +65,7 @@ class ConstrainedVectorField(Record):
             if not self.dynamics.constraints.frictions:
                 return flow
             way = (modes == SLIDES_FORWARD) * 1.0 - (modes == SLIDES_BACKWARD)
-            sliding = jnp.where(self.switched < 0, 0.0, way[self.switched])
+            sliding = xp.where(self.switched < 0, 0.0, way[self.switched])
             where = lambda f: f.dynamics.constraints.sliding
             return eqx.tree_at(where, flow, sliding, is_leaf=lambda x: x is None)
         return (

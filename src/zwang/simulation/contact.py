@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 
 from zwang.dynamics.contact_problem import ContactProblem, Rubbing, coulomb
@@ -142,7 +141,7 @@ class Contacts:
 
     def _problem(self, flow, modes: np.ndarray, state: State) -> ContactProblem:
         every = np.concatenate([modes[: self.first], np.full(len(self.rows), HELD_ON)])
-        dynamics = flow.with_input(jnp.asarray(every)).dynamics
+        dynamics = flow.with_input(every).dynamics
         return ContactProblem.at_state(dynamics, state, self.rows)
 
     def _extent(self, flow, problem: ContactProblem, v, span: float) -> np.ndarray:
@@ -161,7 +160,7 @@ class Contacts:
         """The coordinates with the gaps exactly closed that are so up to the instant's accuracy."""
         still = np.full(len(self.frictions), HELD_OFF)
         held = np.concatenate([modes[: self.first], np.where(shut, HELD_ON, HELD_OFF), still])
-        dynamics = flow.with_input(jnp.asarray(held)).dynamics
+        dynamics = flow.with_input(held).dynamics
         placement = place(dynamics, state, dynamics.scales)
         if not placement.converged:
             names = [x for x, yes in zip(self.names, shut, strict=False) if yes]

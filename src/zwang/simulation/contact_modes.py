@@ -89,7 +89,10 @@ def _decided(problem: ContactProblem, gaps, frictions, staying, ways, loads) -> 
         acting = problem.A[normal].T @ push + pulls @ push
         acting += problem.A[[x.row for x in rubbing]].T @ rub
         acceleration = problem.acceleration(force + acting)
-        left, zero = problem.A @ acceleration - problem.b, _zero(problem, force, push, rubbing)
+        left, zero = (
+            problem.A @ acceleration - problem.b,
+            _zero(problem, (force, acting), push, rubbing),
+        )
         slips = [k for k in resting if abs(left[frictions[k].row]) > zero[frictions[k].row]]
         if not slips:
             break
@@ -110,9 +113,11 @@ def _decided(problem: ContactProblem, gaps, frictions, staying, ways, loads) -> 
     return closed, ways, np.array(following)
 
 
-def _zero(problem: ContactProblem, force, push, rubbing: Sequence[Rubbing]) -> np.ndarray:
-    """Acceleration of each row that counts as zero, beside those that all forces give alone."""
+def _zero(problem: ContactProblem, forces, push, rubbing: Sequence[Rubbing]) -> np.ndarray:
+    """Acceleration of each row that counts as zero, beside those that all forces give alone, and
+    friction at its limit.
+    """
     limits = [x.limit * (push[x.owner] if x.owner >= 0 else 1.0) for x in rubbing]
     size = [abs(f) * problem.length[x.row] for f, x in zip(limits, rubbing, strict=True)]
-    free = problem.metric.speed(problem.metric.solve(force))
-    return ZERO_FORCE * problem.length * max([free, *size])
+    size += [problem.metric.speed(problem.metric.solve(force)) for force in forces]
+    return ZERO_FORCE * problem.length * max(size)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 
 from zwang.dynamics.contact_problem import ContactProblem, Rubbing
@@ -36,7 +35,7 @@ class HostFriction(NamedTuple):
     def kinetic(self, slip: float) -> float:
         """μ at a sliding velocity."""
         given = self.law.kinetic
-        return value_of(given(jnp.abs(slip)) if callable(given) else given, self.p)
+        return value_of(given(np.abs(slip)) if callable(given) else given, self.p)
 
     def pull(self, problem: ContactProblem, way: float) -> np.ndarray:
         """The sliding force by a unit of the load, shape (nv,); zero where it does not slide."""
