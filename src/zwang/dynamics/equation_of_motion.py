@@ -146,8 +146,6 @@ class Dynamics(Record):
         return dataclasses.replace(self, law=None, stepped=False)
 
     # --- residuals
-    #
-    # ----------------------------------------------------------------------------------------------
 
     def position_residual(self, s: State) -> Float[Array, " holonomic"]:
         """`φ(q, t)`."""
@@ -193,8 +191,6 @@ class Dynamics(Record):
         return self.system.move(s.q, dq, s.t, self.p)
 
     # --- matrices
-    #
-    # ----------------------------------------------------------------------------------------------
 
     def matrix(self, s: State) -> Float[Array, "m nv"]:
         """A; a `SparseMatrix`, which multiplies alike, if the model's structure is known."""
@@ -288,7 +284,6 @@ class Dynamics(Record):
         return self.equation(s, self.weighted(self.mass(s, A), A), stabilization)
 
     # --- the equation of motion
-    # ----------------------------------------------------------------------------------
 
     def acceleration(self, eq: Equation) -> Float[Array, " nv"]:
         """`v̇`."""

@@ -289,7 +289,7 @@ def _loosening(flow, dynamics: Dynamics, eq, multipliers, modes) -> list:
         values += list(jnp.where(closed, held_value[gaps], open_value[gaps]))
     for x in c.frictions:
         mode = modes[switched[x.row]]
-        slip = x.law.velocity_residual(None, s.q, s.v, s.t, dynamics.p)[0]
+        slip = x.law.sliding_velocity(s.q, s.v, s.t, dynamics.p)
         limit = x.law.limit(dynamics.p, x.load(dynamics.p, multipliers))
         over = jnp.abs(multipliers[x.row]) - limit - force_band[x.row]
         way = (mode == SLIDES_FORWARD) * 1.0 - (mode == SLIDES_BACKWARD)

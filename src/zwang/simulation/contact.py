@@ -24,7 +24,7 @@ from zwang.simulation.contact_modes import NoMotionError, held_modes
 from zwang.simulation.frictions import frictions_of, value_of
 from zwang.simulation.results import Switched
 
-CLOSED = 1e-11
+SHUT = 1e-11
 """A gap up to this part of the extent of the motion, or of the way that a run at the present speed
 takes, counts as closed: a hundred times what the instant of an event is found to."""
 SLOW, STILL = 1e-11, 1e-12
@@ -38,7 +38,7 @@ first height left, and a block that rocks from edge to edge 1e-10 of its energy.
 
 
 @dataclasses.dataclass(frozen=True)
-class Settled:
+class Holding:
     """How gaps and frictions are held from an instant on.
 
     Attributes:
@@ -90,7 +90,7 @@ class Contacts:
 
     def settle(
         self, flow: ConstrainedVectorField, state: State, modes: np.ndarray, span: float
-    ) -> Settled:
+    ) -> Holding:
         """Decide how everything is held from a state on.
 
         Args:
@@ -106,7 +106,7 @@ class Contacts:
         q, v, t = np.asarray(state.q), np.asarray(state.v), float(state.t)
         problem = self._problem(flow, modes, host_state(q, v, t))
         was_shut, slow = before[:n] > HELD_OFF, self._slow(problem, v, span)
-        closed = problem.phi[self.gaps] <= CLOSED * self._extent(flow, problem, v, span)
+        closed = problem.phi[self.gaps] <= SHUT * self._extent(flow, problem, v, span)
         shut = closed | was_shut
         impact = self._collide(problem, v, t, shut, slow)
         if impact is not None:
@@ -125,7 +125,7 @@ class Contacts:
         # without the round-off of velocities that are held at zero
         rows = np.array([*problem.held, *self.rows[own > HELD_OFF]], int)
         after = after - problem.correct(rows, problem.psi)
-        return Settled(np.concatenate([q, after]), held, record)
+        return Holding(np.concatenate([q, after]), held, record)
 
     def refuse_penetration(self, flow: ConstrainedVectorField, state: State, span: float) -> None:
         """Raise if a gap is negative at the start by more than a start may be off."""

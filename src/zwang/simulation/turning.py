@@ -60,7 +60,7 @@ def turned(
         raise RefusedSwitchError(Result.CHATTERING, detail)
     if switching.contacts is None:
         return here
-    state = flow.state(here.t, np.asarray(here.y))
+    state = flow.state(here.t, here.y)
     try:
         now = switching.contacts.settle(
             flow, state, np.asarray(here.controller_state, np.float64), duration

@@ -95,8 +95,12 @@ class DryFriction(AbstractConstraint):
         return True
 
     def velocity_residual(self, system, q, v, t, p):
+        return jnp.reshape(self.sliding_velocity(q, v, t, p), (1,))
+
+    def sliding_velocity(self, q, v, t, p) -> Float[Array, ""]:
+        """s."""
         s = returned(self.slip(q, v, t, p), f"constraint {self.name!r}: slip(q, v, t, p)")
-        return jnp.reshape(jnp.asarray(s), (1,))
+        return jnp.asarray(s).reshape(())
 
     def normal_load(self, p, multipliers: Float[Array, " rows"] | None) -> Float[Array, ""]:
         """N, given the multipliers of the constraint that it names, if it names one."""
@@ -112,7 +116,7 @@ class DryFriction(AbstractConstraint):
 
     def sliding_force(self, q, v, t, p, load, direction) -> Float[Array, " nv"]:
         """`−μ N ∂s/∂v`, along the direction 1 or −1 of s; zero for a direction 0."""
-        s, pull = jax.vjp(lambda v: self.velocity_residual(None, q, v, t, p)[0], v)
+        s, pull = jax.vjp(lambda v: self.sliding_velocity(q, v, t, p), v)
         mu = self.kinetic(jnp.abs(s)) if callable(self.kinetic) else _value(self.kinetic, p)
         return -mu * load * direction * pull(jnp.ones_like(s))[0]
 
@@ -125,6 +129,6 @@ def _coefficient(value: float | str, name: str) -> float | str:
     return number(value, name, least=0.0)
 
 
-def _value(given: float | str, p):
+def _value(given: float | str, p) -> Array:
     """A number, or the parameter of that name."""
-    return p[given] if isinstance(given, str) else given
+    return jnp.asarray(p[given] if isinstance(given, str) else given)

@@ -136,7 +136,7 @@ class Constraints(Record):
         """Every row of dry friction."""
         slices = self.row_slices
         return [
-            Friction(slices[c.name].start, slices.get(c.load), c)
+            Friction(slices[c.name].start, slices.get(str(c.load)), c)
             for c in self.members
             if isinstance(c, DryFriction)
         ]
