@@ -36,6 +36,8 @@ LEAST = 300
 called. A call stores operands and loads results, and what both sides of it compute alike is
 computed twice.
 """
+MOST_KNOWN = 64
+"""Inner programs that are known to later programs of this process, each with its text and code."""
 ARITHMETIC = ("fadd", "fsub", "fmul", "fdiv", "call ")
 """Beginnings of these operations, of which there are as many whatever the number of lanes."""
 
@@ -237,7 +239,7 @@ def _covers(these: list[bool], needed: list[bool]) -> bool:
     return all(x or not y for x, y in zip(these, needed, strict=True))
 
 
-_known: Recent[_Known] = Recent()
+_known: Recent[_Known] = Recent(MOST_KNOWN)
 _numbers = itertools.count(1)
 
 
