@@ -20,7 +20,7 @@ import jax
 import pytest
 
 from zwang.compile import interface, keep_programs
-from zwang.compile.recent import Recent
+from zwang.recent import Recent
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -17,13 +17,13 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.compile import BoundProgram, Many
-from zwang.compile.recent import Recent
 from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.drift import AbstractDrift, Projection
 from zwang.dynamics.equation_of_motion import Choice, Dynamics, Scales
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
 from zwang.equations.system import System
+from zwang.recent import Recent
 
 
 class ModelEvaluation(NamedTuple):

@@ -15,6 +15,7 @@ from zwang.algebra.kernel import row_scale
 from zwang.algebra.lapack import LU
 from zwang.algebra.mass_matrix import factor_mass
 from zwang.arrays import is_concrete, on_device
+from zwang.compile.hints import shared_code
 from zwang.dynamics.control_law import AbstractSampler
 from zwang.dynamics.drift import AbstractDrift
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -113,8 +114,7 @@ class ConstrainedVectorField(Record):
 
     def rate_and_residual(self, t, y):
         """`ẏ`, and what is left of `A v̇ = b` (`Dynamics.residual`)."""
-        rate = self.drift.rate(self.dynamics, self.state(t, y))
-        return jnp.concatenate([rate.q, rate.v]), rate.residual
+        return _rate(self.drift, self.dynamics, t, y)
 
     def stages(self, method: Tableau, t, y, h):
         """ẏ at the stages of an explicit method, shape (n, s), and what is left of `A v̇ = b` at
@@ -133,19 +133,7 @@ class ConstrainedVectorField(Record):
         return jax.lax.fori_loop(0, method.stages, stage, start)
 
     def project_step(self, t, y, error) -> Landing:
-        landed = self.drift.project_step(
-            self.dynamics, self.state(t, y), self.split(error), self.target
-        )
-        state = landed.state
-        return Landing(
-            jnp.concatenate([state.q, state.v]),
-            jnp.concatenate(landed.error),
-            landed.violation,
-            landed.slip,
-            landed.creep,
-            landed.converged,
-            landed.log_det,
-        )
+        return _landing(self.drift, self.dynamics, t, y, error, self.target)
 
     def missed(self, t, y) -> Float[Array, ""]:
         """Relative part of A outside the structure that the run goes by."""
@@ -218,6 +206,32 @@ class ConstrainedVectorField(Record):
             return jnp.concatenate([r_q + step * along(dv), dv])
 
         return solve
+
+
+# Every program of a motion calls these two, whose code is made once for all of them.
+
+
+@shared_code
+def _rate(drift: AbstractDrift, dynamics: Dynamics, t, y):
+    nq = dynamics.system.nq
+    rate = drift.rate(dynamics, State(y[:nq], y[nq:], t))
+    return jnp.concatenate([rate.q, rate.v]), rate.residual
+
+
+@shared_code
+def _landing(drift: AbstractDrift, dynamics: Dynamics, t, y, error, target) -> Landing:
+    nq = dynamics.system.nq
+    state, error = State(y[:nq], y[nq:], t), (error[:nq], error[nq:])
+    landed = drift.project_step(dynamics, state, error, target)
+    return Landing(
+        jnp.concatenate([landed.state.q, landed.state.v]),
+        jnp.concatenate(landed.error),
+        landed.violation,
+        landed.slip,
+        landed.creep,
+        landed.converged,
+        landed.log_det,
+    )
 
 
 class Events(Record):
