@@ -54,7 +54,7 @@ def test_the_test_driver_passes_and_would_notice_an_error(pendulum, tmp_path):
     build()
     assert subprocess.run("./run", cwd=tmp_path, capture_output=True).returncode == 0
     source = tmp_path / f"{code.name}.c"
-    source.write_text(source.read_text().replace("F[1] = ", "F[1] = 1.001 * "))
+    source.write_text(source.read_text().replace("vdot[1] = ", "vdot[1] = 1.001 * "))
     build()
     assert subprocess.run("./run", cwd=tmp_path, capture_output=True).returncode == 1
 

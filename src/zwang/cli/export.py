@@ -68,7 +68,7 @@ def command(
         try:
             say(_compared(chosen, target.q0, target.v0, states))
         except ModelError as error:
-            hint = " An FMU with Python needs no formulas: --as fmu3-python."
+            hint = " An FMU with Python can hold it: --as fmu3-python."
             raise UserError(f"{error}{hint if VERSIONS.keys() & set(forms) else ''}") from None
     for kind in forms:
         if sentence := _left_out(target.options, kind):

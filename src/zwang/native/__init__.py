@@ -14,6 +14,7 @@
 | `functions` | functions of one and two numbers |
 | `trigonometry` | sine and cosine, within one unit in the last place, for all lanes at once |
 | `text` | the function in LLVM's language |
+| `c` | the same in C99 |
 | `translate` | its object code, by llvmlite |
 | `machine` | object code in this process; faster code from another one |
 | `types` | types of elements |

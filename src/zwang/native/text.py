@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from zwang.native.builder import Block, Builder, Value
 from zwang.native.types import constant_text
 
-EFFECTS = ("store ", "scatter ", "do ")
+STORES = ("store ", "scatter ")
+EFFECTS = (*STORES, "do ")
 """Beginnings of operations that change memory."""
 
 
 def used(b: Builder) -> set[Value]:
-    """The values that results, memory or the way of the program depend on."""
+    """The values that results, memory or the way of the program depend on; what is written to an
+    array of the workspace counts where something reads it.
+    """
     waiting: list[Any] = []
+    written: dict[Value, list[Value]] = {}
     for block in b.blocks:
-        waiting += [x for x in block.instructions if x.operation.startswith(EFFECTS)]
+        for x in block.instructions:
+            if x.operation.startswith(STORES) and (array := _array(b, x.operands[1])) is not None:
+                written.setdefault(array, []).append(x)
+            elif x.operation.startswith(EFFECTS):
+                waiting.append(x)
         if block.end is not None and type(block.end[1][0]) is Value:
             waiting.append(block.end[1][0])
     found: set[Value] = set()
@@ -25,11 +34,19 @@ def used(b: Builder) -> set[Value]:
         if type(value) is not Value or value in found:
             continue
         found.add(value)
+        waiting += written.pop(value, ())
         if value.operation == "phi":
             waiting += [x for x, _ in value.operands]
         elif value.operation != "named":
             waiting += value.operands
     return found
+
+
+def _array(b: Builder, pointer: Value) -> Value | None:
+    """The array of the workspace that a pointer leads into."""
+    while pointer not in b.buffers and pointer.operation.startswith("getelementptr"):
+        pointer = pointer.operands[0]
+    return pointer if pointer in b.buffers else None
 
 
 class Writer:
@@ -209,11 +226,19 @@ def module_text(b: Builder, name: str) -> tuple[str, int]:
             lines.append("  " + write.line(x))
         lines.append("  " + write.end(block))
     head = f"define void @{name}(ptr noalias %in, ptr noalias %out, ptr noalias %work) #0 {{"
-    parts = [*b.constants, head, *lines, "}", MEMBERS.replace("NAME", name)]
+    given = (_constants(*each) for each in b.constants)
+    parts = [*given, head, *lines, "}", MEMBERS.replace("NAME", name)]
     # functions of LLVM are known to it, whatever the number of their lanes
     parts += sorted({x for name, x in b.calls.items() if not name.startswith("llvm.")})
     text = "\n".join([*parts, 'attributes #0 = { nounwind "no-builtins" }', ""])
     return text, sum(map(len, kept.values()))
+
+
+def _constants(name: str, stored: str, values: Sequence[Any]) -> str:
+    """The definition of an array of constants."""
+    body = ", ".join(f"{stored} {constant_text(stored, x)}" for x in values)
+    array = f"[{len(values)} x {stored}] [{body}]"
+    return f"{name} = private unnamed_addr constant {array}, align 64"
 
 
 MEMBERS = """
