@@ -20,7 +20,7 @@ from zwang.native.builder import Builder
 from zwang.native.compiled import emit_program, without_collecting
 from zwang.native.errors import NotNativeError
 from zwang.native.instructions import Block, Value
-from zwang.native.text import used
+from zwang.native.text import single_uses, used
 from zwang.native.types import FLOATS, register_type, stored_type
 
 LONGEST_LINE = 90
@@ -145,7 +145,7 @@ class _Writer:
         self.helpers: dict[str, str] = {}
         self.reached: set[Block] = set()
         self.instructions = 0
-        self.uses = _uses(b, self.needed)
+        self.uses = single_uses(b, self.needed)
 
     def constants(self) -> list[str]:
         """Definitions of the arrays of constants that are read."""
@@ -349,25 +349,6 @@ class _Writer:
                 lines.append(f"const {TYPES[y.type]} {held[y]} = {_name(y)};")
         lines += [f"{_name(x)} = {held.get(y) or _bare(self.operand(y))};" for x, y in pairs]
         return ["{", *(f"    {x}" for x in lines), "}"] if held else lines
-
-
-def _uses(b: Builder, needed: set[Value]) -> dict[Value, Block | None]:
-    """The block in which a value is used, of those that are used once; None of others."""
-    found: dict[Value, Block | None] = {}
-
-    def note(x: Any, where: Block | None) -> None:
-        if type(x) is Value:
-            found[x] = None if x in found else where
-
-    for block in b.blocks:
-        for x in block.instructions:
-            if x not in needed or x.operation == "named":
-                continue
-            for y in x.operands:
-                note(y[0] if x.operation == "phi" else y, None if x.operation == "phi" else block)
-        if block.end is not None and len(block.end[1]) > 1:
-            note(block.end[1][0], block)
-    return found
 
 
 def _name(x: Value) -> str:

@@ -49,6 +49,25 @@ def _array(b: Builder, pointer: Value) -> Value | None:
     return pointer if pointer in b.buffers else None
 
 
+def single_uses(b: Builder, needed: set[Value]) -> dict[Value, Block | None]:
+    """The block in which a value is used, of those that are used once; None of others."""
+    found: dict[Value, Block | None] = {}
+
+    def note(x: Any, where: Block | None) -> None:
+        if type(x) is Value:
+            found[x] = None if x in found else where
+
+    for block in b.blocks:
+        for x in block.instructions:
+            if x not in needed or x.operation == "named":
+                continue
+            for y in x.operands:
+                note(y[0] if x.operation == "phi" else y, None if x.operation == "phi" else block)
+        if block.end is not None and len(block.end[1]) > 1:
+            note(block.end[1][0], block)
+    return found
+
+
 class Writer:
     """Instructions as LLVM writes them.
 
