@@ -1,7 +1,8 @@
 """A model that is simulated in a browser: its steps as a module of WebAssembly.
 
-The same text as that of `zw.simulate` is printed (`zwang.stepping.step.attempt`): stages, projection,
-error control. What it needs and gives are arrays at known places of the module's memory.
+What is printed is the text that `zw.simulate` executes (`zwang.stepping.step.attempt`): stages,
+projection, error control. What it needs and gives are arrays at known places of the module's
+memory.
 """
 
 from __future__ import annotations
@@ -100,8 +101,8 @@ def browser_program(
         module.add("place", steps.placing(), ["t", "y", "p"], ["y", "violation"])
     except NotNativeError as error:
         raise ModelError(
-            f"{model.name}: its steps use {error}, which cannot be simulated in a browser; "
-            "zw.simulate and a view of its run can show it."
+            f"{model.name}: its steps cannot be taken in a browser ({error}); a view of a run "
+            "can be shown there."
         ) from None
     return BrowserProgram(
         module.binary(),

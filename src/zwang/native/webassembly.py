@@ -201,7 +201,7 @@ class Module:
         if name not in self._imports:
             plain = name.removesuffix("f") if result == "float" else name
             if plain in LACKING:
-                raise NotNativeError(f"the function {plain} in a browser")
+                raise NotNativeError(f"the function {plain} in WebAssembly")
             kind = unsigned(self.place_type(parameters, result))
             entry = text("math") + text(plain) + b"\x00" + kind
             self._imports[name] = len(self._imports), entry
@@ -210,7 +210,7 @@ class Module:
     def binary(self) -> bytes:
         """The module."""
         if self._end > MOST_MEMORY:
-            raise NotNativeError(f"more than {MOST_MEMORY} bytes of arrays in a browser")
+            raise NotNativeError(f"more than {MOST_MEMORY} bytes of arrays in WebAssembly")
         first = len(self._imports)
         memory = b"\x00" + unsigned(-(-self._end // PAGE))
         exported = [text("memory") + b"\x02\x00"]
@@ -291,7 +291,7 @@ class _Function:
                         count[t] += 1
                 most = {t: max(most[t], n) for t, n in count.items()}
         if sum(most.values()) > MOST_LOCALS:
-            raise NotNativeError(f"more than {MOST_LOCALS} values of a function in a browser")
+            raise NotNativeError(f"more than {MOST_LOCALS} values of a function in WebAssembly")
         first, base = {}, 0
         for t, n in most.items():
             first[t], base = base, base + n
@@ -411,7 +411,7 @@ class _Function:
         try:
             code = given + bytes([ARITHMETIC[t][name]])
         except KeyError:
-            raise NotNativeError(f"the instruction {x.operation} in a browser") from None
+            raise NotNativeError(f"the instruction {x.operation} in WebAssembly") from None
         return code + bytes([EXTEND_8]) if x.type == "i8" else code
 
     def _compared(self, x: Value, predicate: str) -> bytes:
@@ -465,7 +465,7 @@ class _Function:
             return product + given[2] + bytes([codes["fadd"]])
         if "sat" in types:
             if x.type == "i8":
-                raise NotNativeError("floats as bytes in a browser")
+                raise NotNativeError("floats as bytes in WebAssembly")
             kind = TRUNCATED[x.operands[0].type, x.type] + (name == "fptoui")
             return together + b"\xfc" + bytes([kind])
         if name == "copysign":
