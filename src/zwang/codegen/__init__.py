@@ -10,6 +10,7 @@
 | `samples.py` | random states and what the numeric model says there |
 | `c/` | C99 without allocation: `c_code` |
 | `fmu/` | functional mock-up units: `fmu` |
+| `browser.py` | steps of a model as WebAssembly: `browser_program` |
 | `linear.py` | linear systems in Python, C and Octave: `linear_code` |
 | `stablehlo.py` | the compiled evaluation by `jax.export`: `stablehlo` |
 """

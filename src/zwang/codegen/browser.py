@@ -29,7 +29,7 @@ from zwang.simulation.run_setup import RunRequest, RunSetup, set_up
 from zwang.stepping import Dopri8
 from zwang.stepping.step import Progress, attempt
 
-AT_ONCE = 500
+ATTEMPTS_OF_A_CALL = 500
 """Attempted steps of one call at most: a page answers between two of them."""
 STATE = ("t", "y", "h", "ratio", "ceiling", "accepted", "rejected", "refused", "result")
 """Arrays that a step changes, by the names of `Progress`."""
@@ -41,7 +41,7 @@ class BrowserProgram:
 
     Functions of the module, which take and return nothing:
 
-        advance   steps from the state to the time `until`, at most `AT_ONCE`
+        advance   steps from the state to the time `until`, at most `ATTEMPTS_OF_A_CALL`
         place     y onto the constraints at t, by the least change in the mass metric
 
     Attributes:
@@ -172,7 +172,7 @@ class _Steps:
 
             def going(carry):
                 progress, arrived, turn, _ = carry
-                return (progress.result == Result.SUCCESS) & ~arrived & (turn < AT_ONCE)
+                return (progress.result == Result.SUCCESS) & ~arrived & (turn < ATTEMPTS_OF_A_CALL)
 
             def once(carry):
                 progress, _, turn, before = carry

@@ -11,7 +11,7 @@ Reference: N. Ramsey, Beyond Relooper (2022), doi:10.1145/3547621.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from zwang.native.instructions import Block
 
@@ -72,11 +72,12 @@ class Nesting:
     def written(self, first: Block, write: Writing) -> list:
         """The function from its first block on."""
         found: list = []
-        waiting: list[Callable[[], list] | object] = [lambda: self._tree(first, None, write)]
+        waiting: list[Any] = [lambda: self._tree(first, None, write)]
         while waiting:  # without recursion, as functions may have thousands of blocks in a row
             part = waiting.pop()
             if callable(part):
-                waiting += reversed(part())
+                more: Any = part()
+                waiting += reversed(more)
             else:
                 found.append(part)
         return found
