@@ -34,8 +34,8 @@ def test_export_writes_a_functional_mock_up_unit(tmp_path):
 
 
 def test_export_writes_a_page_that_simulates(tmp_path):
-    out = run("export", "pendulum", "--as", "page", "--out", tmp_path)
-    assert out.exit_code == 0, out.output
+    answer = zwang("export", "pendulum", "--as", "page", "--out", tmp_path)
+    assert answer.code == 0, answer.err
     assert "wasm-unsafe-eval" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 

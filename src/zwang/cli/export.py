@@ -29,7 +29,7 @@ class Form(enum.StrEnum):
 C = {Form.c, Form.fmu2, Form.fmu3}
 """Forms that are C, or hold it."""
 VERSIONS = {Form.fmu2: 2, Form.fmu2_python: 2, Form.fmu3: 3, Form.fmu3_python: 3}
-SHOWN = 10.0
+SECONDS_OF_A_PAGE = 10.0
 """Length of the run on a page, where a model does not say how long to run [s]."""
 KEPT = ("rtol", "atol", "loop", "switches", "integrator", "step", "longest_step")
 """What an FMU with Python keeps of the options of a run."""
@@ -137,7 +137,7 @@ def _page(model, target: Target, folder: Path) -> Path:
 
     if target.scene is None:
         raise UserError(f"{model.name} has no scene that a page could show; declare one: scene=.")
-    duration = target.options.get("duration", SHOWN)
+    duration = target.options.get("duration", SECONDS_OF_A_PAGE)
     run = simulate(model, target.q0, target.v0, duration=duration)
     path = make_folder(folder) / "page.html"
     write_view(run, target.scene, path, description=target.description, simulates=True)

@@ -13,9 +13,8 @@ function simulation(data, el, view) {
     turned = space ? 7 : 4, // numbers of a pose in `scene`: in the plane an angle
     shift = 3 * (numbers.points + numbers.joints);
   // two rows alike, as the view looks for the frame after the present one
-  const [places, axes, poses] = [3 * numbers.points, 3 * numbers.joints, 7 * data.bodies.length].map(
-    n => new Float32Array(2 * n),
-  );
+  const sizes = [3 * numbers.points, 3 * numbers.joints, 7 * data.bodies.length];
+  const [places, axes, poses] = sizes.map(n => new Float32Array(2 * n));
   const FRAME = 0.1; // longest time that one frame may catch up [s]
   let at = null,
     module = null,

@@ -12,7 +12,7 @@ from zwang.output.viewer.motion import everything
 from zwang.scene import Scene
 from zwang.simulation.results import Run
 
-EXACT = 1e-9
+MISPLACED = 1e-9
 """Largest error of a place, relative to the largest, that is none."""
 NONE = 1e-11
 """Factors below this part of the largest are the round-off of zero."""
@@ -54,7 +54,7 @@ def seen_by_functions(run: Run, scene: Scene) -> list[list[list[float]]]:
     factors, *_ = np.linalg.lstsq(known, values, rcond=1e-10)
     size = np.max(np.abs(values), initial=1e-300)
     factors[np.abs(factors) <= NONE * np.max(np.abs(factors), initial=0.0)] = 0.0
-    if not np.max(np.abs(known @ factors - values), initial=0.0) <= EXACT * size:
+    if not np.max(np.abs(known @ factors - values), initial=0.0) <= MISPLACED * size:
         raise ModelError(
             f"{run.name}: where its parts are is no sum of cosines and sines of single "
             "coordinates, as a page needs it; write the mechanism in the coordinates of its bodies."

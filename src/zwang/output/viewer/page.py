@@ -76,6 +76,7 @@ def view_text(
         report=report,
         version=__version__,
         simulates=simulates,
+        wasm=Markup(" 'wasm-unsafe-eval'") if simulates else "",
         # "<" is escaped, lest a name in the data close the script element
         data=Markup(json.dumps(numbers, allow_nan=False).replace("<", "\\u003c")),
     )
