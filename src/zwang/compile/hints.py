@@ -84,8 +84,8 @@ def member_by_member(
 
 
 def traced_once(function: Callable) -> Callable:
-    """A function of a model that native programs trace once for all of their calls of it with
-    arguments of the same shapes, in this program or in another one.
+    """A function that native programs trace once for all of their calls of it with arguments of the
+    same shapes, in this program or in another one.
 
     Args:
         function: of pytrees, whose leaves that are no arrays can be hashed.

@@ -267,6 +267,27 @@ def _bound(dynamics: Dynamics, drift: AbstractDrift) -> _Remembered:
     return known[2]
 
 
+class Residuals(NamedTuple):
+    """Sizes of the residuals of all rows, shapes (m,), 0 where a row has none: |φ| and |ψ|."""
+
+    positions: np.ndarray
+    velocities: np.ndarray
+
+
+def residuals(constraints: Constraints, s: State, p: Any) -> Residuals:
+    """By how much a state misses each row, on the host."""
+    found = Residuals(*np.zeros((2, constraints.m)))
+    given = np.asarray(s.q, float), np.asarray(s.v, float), np.float64(s.t)
+    phi, psi = BoundProgram(_residuals, (constraints, p), given)(*given)
+    found.positions[constraints.position_rows] = np.abs(phi)
+    found.velocities[constraints.velocity_rows] = np.abs(psi)
+    return found
+
+
+def _residuals(constraints: Constraints, p, q, v, t):
+    return constraints.position_residual(q, t, p), constraints.velocity_residual(q, v, t, p)
+
+
 def _rows(constraints: Constraints, p, q, v, t):
     """φ, ψ, A and b of some constraints."""
     A, phi, psi = constraints.linearized(q, v, t, p)

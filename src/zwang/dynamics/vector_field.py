@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int
 from zwang.algebra.kernel import row_scale
 from zwang.algebra.lapack import LU
 from zwang.algebra.mass_matrix import factor_mass
-from zwang.arrays import on_device
+from zwang.arrays import is_concrete, on_device
 from zwang.dynamics.control_law import AbstractSampler
 from zwang.dynamics.drift import AbstractDrift
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -22,6 +22,14 @@ from zwang.equations.state import State
 from zwang.record import Record
 from zwang.stepping.manifold import Landing
 from zwang.stepping.tableau import Tableau
+
+HELD_OFF, HELD_ON, SLIDES_FORWARD, SLIDES_BACKWARD = 0.0, 1.0, -1.0, -2.0
+"""How a row is held that may let go: not at all, as an equation, or as friction that slides along s
+or against it."""
+GAP_BAND, FORCE_BAND = 1e-14, 1e-11
+"""A gap that is open closes where it is below −`GAP_BAND` of the largest coordinate, and a force
+lets go where it is below −`FORCE_BAND` of what moves the free system: fifty and ten thousand
+times the round-off of either."""
 
 
 class ConstrainedVectorField(Record):
@@ -33,8 +41,8 @@ class ConstrainedVectorField(Record):
         target: violation that counts as zero after a projection.
         sampler: what changes the control at instants, or None.
         switched: for each row the switch (`zw.Switch`) that it hangs on, or −1, shape (m,); None
-            without switches. The controller state of a run is then 1 for each switch that is on, 0
-            for the others, shape (switches,).
+            without switches. The controller state of a run is then how each of them is held
+            (`HELD_ON` and the others), shape (switches,); each gap and each dry friction is one.
     """
 
     dynamics: Dynamics
@@ -47,10 +55,19 @@ class ConstrainedVectorField(Record):
         """The flow while a sampler holds its control, or while some switches are on."""
         if self.switched is not None:
             # rows that are off stay and are zero: no shape changes, and nothing is compiled anew
-            on = (self.switched < 0) | (jnp.asarray(held) > 0)[self.switched]
-            return eqx.tree_at(
+            # on the host by NumPy: JAX would compile each operation
+            xp = np if is_concrete((held, self.switched)) else jnp
+            modes = xp.asarray(held)
+            on = (self.switched < 0) | (modes > HELD_OFF)[self.switched]
+            flow = eqx.tree_at(
                 lambda f: f.dynamics.constraints.on, self, on, is_leaf=lambda x: x is None
             )
+            if not self.dynamics.constraints.frictions:
+                return flow
+            way = (modes == SLIDES_FORWARD) * 1.0 - (modes == SLIDES_BACKWARD)
+            sliding = xp.where(self.switched < 0, 0.0, way[self.switched])
+            where = lambda f: f.dynamics.constraints.sliding
+            return eqx.tree_at(where, flow, sliding, is_leaf=lambda x: x is None)
         return (
             self
             if self.sampler is None
@@ -204,21 +221,24 @@ class ConstrainedVectorField(Record):
 
 
 class Events(Record):
-    """What a run looks out for, as one vector-valued function: stop conditions, then the conditions
-    of switches.
+    """What a run looks out for, as one vector-valued function: stop conditions, the conditions of
+    switches, then gaps and dry frictions that may change how they are held.
 
     Attributes:
         stops: `(q, v, t, p)` → a number; an event wherever it crosses zero.
         conditions: conditions of switches; an event where one rises through zero.
+        loose: how many gaps and dry frictions there are.
     """
 
     stops: tuple[Callable, ...]
     conditions: tuple[SwitchCondition, ...]
+    loose: int = eqx.field(static=True, default=0)
 
     @property
     def rising(self) -> np.ndarray:
         """Which events count only where their function rises."""
-        return np.arange(len(self.stops) + len(self.conditions)) >= len(self.stops)
+        n = len(self.stops) + len(self.conditions) + self.loose
+        return np.arange(n) >= len(self.stops)
 
     def __call__(self, flow: ConstrainedVectorField, controller_state, t, y) -> Float[Array, " e"]:
         if not len(self.rising):
@@ -229,7 +249,7 @@ class Events(Record):
         )
         values = [f(s.q, s.v, s.t, dynamics.p) for f in self.stops]
         # multipliers cost a factorization, which only conditions that switch off need
-        if any(condition.off for condition in self.conditions):
+        if self.loose or any(condition.off for condition in self.conditions):
             eq = dynamics.equation_at(s)
             multipliers = eq.weighted.multipliers(eq.b - eq.weighted.A @ eq.free_acceleration)
             if dynamics.rough:
@@ -241,7 +261,40 @@ class Events(Record):
             values.append(
                 jnp.where(waiting, condition.function(s.q, s.v, s.t, dynamics.p, *own), 0.0)
             )
+        if self.loose:
+            values += _loosening(flow, dynamics, eq, multipliers, controller_state)
         return jnp.stack([jnp.asarray(x, jnp.float64).reshape(()) for x in values])
+
+
+def _loosening(flow, dynamics: Dynamics, eq, multipliers, modes) -> list:
+    """What rises through zero where a gap or a dry friction changes how it is held:
+
+    −g    of a gap that is open          |λ| − μ₀ N   of a friction that sticks
+    −λ    of one that is closed          ∓s           of one that slides
+    """
+    assert dynamics.scales is not None
+    c, s, switched = dynamics.constraints, eq.state, flow.switched
+    every = eqx.tree_at(lambda c: c.on, c, None)
+    free = jnp.sqrt(jnp.abs(eq.free_acceleration @ eq.force))
+    length = jnp.where(dynamics.scales.row_length > 0, dynamics.scales.row_length, 1.0)
+    force_band = FORCE_BAND * free / length
+    values = []
+    if len(gaps := c.one_sided_rows):
+        phi = jnp.zeros(c.m).at[c.position_rows].set(every.position_residual(s.q, s.t, dynamics.p))
+        # of one unit of a coordinate in the mass metric
+        gradient = length * jnp.sqrt(jnp.mean(jnp.abs(eq.mass.diag())))
+        band = GAP_BAND * gradient * jnp.max(jnp.abs(s.q))
+        closed = modes[switched[gaps]] > HELD_OFF
+        open_value, held_value = -phi - band, -multipliers - force_band
+        values += list(jnp.where(closed, held_value[gaps], open_value[gaps]))
+    for x in c.frictions:
+        mode = modes[switched[x.row]]
+        slip = x.law.sliding_velocity(s.q, s.v, s.t, dynamics.p)
+        limit = x.law.limit(dynamics.p, x.load(dynamics.p, multipliers))
+        over = jnp.abs(multipliers[x.row]) - limit - force_band[x.row]
+        way = (mode == SLIDES_FORWARD) * 1.0 - (mode == SLIDES_BACKWARD)
+        values.append(jnp.where(mode > HELD_OFF, over, -way * slip))
+    return values
 
 
 class SwitchCondition(Record):
