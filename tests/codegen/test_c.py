@@ -136,6 +136,7 @@ def test_the_energy_of_a_driven_robot_changes_by_the_work_of_its_motors():
     [
         (lambda m: zw.Model(m.system, m.constraints.members, m.params, singular_mass=True), "mass"),
         (lambda m: m.system, "expected a zw.Model"),
+        (lambda m: zw.Model(m.system, [zw.Inequality(lambda q, t, p: q[1])], m.params), "let go"),
     ],
 )
 def test_what_code_cannot_hold_is_refused(change, said):

@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.codegen.functions import refuse_letting_go
 from zwang.codegen.names import parameters, with_parameters
 from zwang.compile import native_trace
 from zwang.dynamics.drift import Projection
@@ -93,6 +94,7 @@ def browser_program(
     Raises:
         ModelError: for a start that a run refuses, or an operation that cannot be printed.
     """
+    refuse_letting_go(model)
     asked = _request(model, q0, v0, duration, rtol, t0)
     steps = _Steps(asked, set_up(asked))
     module = Module()

@@ -38,8 +38,9 @@ def refuse_unwritable(model: Model) -> None:
     """Raise unless formulas and code can hold a model.
 
     Raises:
-        ModelError: for a mass matrix that the model declares singular, limits of actuators, a
-            control law that is no `zw.Servo`, or a servo together with nonideal constraints.
+        ModelError: for a mass matrix that the model declares singular, constraints that may let go,
+            limits of actuators, a control law that is no `zw.Servo`, or a servo together with
+            nonideal constraints.
     """
     instance(model, Model, "model", "a zw.Model")
     if model.singular_mass:
@@ -47,6 +48,7 @@ def refuse_unwritable(model: Model) -> None:
             f"{model.name}: formulas and code need a positive definite mass matrix, but the model "
             "has singular_mass=True; choose coordinates in which every velocity has mass."
         )
+    refuse_letting_go(model)
     servo = model.servo
     if servo is None:
         return
@@ -61,6 +63,19 @@ def refuse_unwritable(model: Model) -> None:
         raise ModelError(
             f"{model.name}: a servo together with nonideal constraints has no closed form; u "
             "then depends on its own friction. Drop nonideal= or the servo."
+        )
+
+
+def refuse_letting_go(model: Model) -> None:
+    """Raise unless every constraint acts at all times.
+
+    Raises:
+        ModelError: with the names of inequalities and dry friction.
+    """
+    if loose := model.constraints.loose:
+        raise ModelError(
+            f"{model.name}: {', '.join(loose)} may let go or slide, which formulas and code do not "
+            "follow; leave it out, or use zw.simulate."
         )
 
 
