@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from zwang.algebra.kernel import WeightedPseudoinverse
+from zwang.algebra.gauss import Gauss
 from zwang.algebra.mass_matrix import factor_mass
 from zwang.algebra.pseudoinverse import Proximal
 from zwang.dynamics.drift import Projection
@@ -72,7 +72,7 @@ class Bead:
 
     def weighted(self, mass, A, rows=None, violation=None):
         A = A if rows is None else A[rows]
-        found = WeightedPseudoinverse(mass, jnp.asarray(A), Proximal())
+        found = Gauss(mass, jnp.asarray(A), Proximal())
         object.__setattr__(found, "violation", violation)
         return found
 

@@ -75,7 +75,7 @@ def untreated(dynamics: Dynamics, drift: AbstractDrift, t, y) -> Untreated:
     at = ModelEvaluation(
         rate.phi,
         rate.psi,
-        eq.weighted.A,
+        eq.gauss.A,
         eq.given_b,
         M,
         eq.given_force,

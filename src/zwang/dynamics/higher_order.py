@@ -30,7 +30,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.algebra.kernel import WeightedPseudoinverse
+from zwang.algebra.gauss import Gauss
 from zwang.algebra.mass_matrix import factor_mass
 from zwang.algebra.pseudoinverse import Proximal
 from zwang.arguments import count, function, items, label, mapping, optional_function
@@ -366,6 +366,6 @@ class Retraction:
                 .set(jax.jacfwd(lowest)(q)[:, rows])
             )
             mass = factor_mass(jnp.asarray(self.system.mass_matrix(q, t, p), q.dtype))
-            move = WeightedPseudoinverse(mass, A, Proximal()).correct(lowest(q))
+            move = Gauss(mass, A, Proximal()).correct(lowest(q))
             q = q.at[rows].add(-move[variables])
         return q

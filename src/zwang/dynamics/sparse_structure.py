@@ -15,7 +15,7 @@ from zwang.algebra.elimination.elimination import Plan, plan
 from zwang.algebra.elimination.matrix import Layout, SparseMatrix
 from zwang.algebra.elimination.newton import NewtonPlan
 from zwang.algebra.elimination.pattern import MOST_COLORS, detect
-from zwang.algebra.operator.sparse import SparseWeighted, inverse_roots, row_lengths, weighed
+from zwang.algebra.gauss import Gauss
 from zwang.algebra.sparsity_pattern import colors
 from zwang.by_identity import ByIdentity
 from zwang.dynamics.matrix_structure import AbstractStructure
@@ -60,11 +60,8 @@ class Structure(AbstractStructure):
     def matrix(self, constraints, s, p) -> SparseMatrix:
         return self.layout.evaluate(constraints.product(s.q, s.v, s.t, p))
 
-    def weighted(self, mass, A, method, row_length, pattern) -> SparseWeighted:
-        return SparseWeighted(mass, A, self.plan, cast(Any, method).proximal, row_length)
-
-    def row_lengths(self, mass, A):
-        return row_lengths(weighed(inverse_roots(mass), A))
+    def gauss(self, mass, A, method, row_length, pattern):
+        return Gauss(mass, A, cast(Any, method).sweeps, row_length, self.plan)
 
     def missed(self, constraints, s, p):
         return self.outside(self.matrix(constraints, s, p), constraints.product(s.q, s.v, s.t, p))

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from zwang.algebra.kernel import row_scale
+from zwang.algebra.gauss import row_scale
 from zwang.algebra.lapack import LU
 from zwang.algebra.mass_matrix import factor_mass
 from zwang.arrays import on_device
@@ -144,8 +144,7 @@ class ConstrainedVectorField(Record):
     def normals(self, t, q):
         """`r ↦ A⊕ r` of position constraints."""
         dynamics, s = self.dynamics, State(q, jnp.zeros(self.dynamics.system.nv), t)
-        A = dynamics.matrix(s)
-        return dynamics.weighted(dynamics.mass(s, A), A).correct
+        return dynamics.gauss_at(s).correct
 
     def position_residual(self, t, q):
         """`φ` and its size, free of units."""
@@ -181,19 +180,17 @@ class ConstrainedVectorField(Record):
         X = lambda w: change(step**2 * along(w), step * w)
         if dynamics.structure.newton_plan is not None:
             typical = None if dynamics.scales is None else dynamics.scales.row_length
-            length = dynamics.row_lengths(mass, A) if typical is None else typical
+            length = mass.row_lengths(A) if typical is None else typical
             scale = row_scale(length, typical)
             K = lambda w: mass.apply(w) - X(w)
             method: Any = dynamics.pseudoinverse  # that of `zw.Sparse`
-            constrained = dynamics.structure.newton_plan.factored(
-                K, A, scale, method.proximal
-            ).solve
+            constrained = dynamics.structure.newton_plan.factored(K, A, scale, method.sweeps).solve
         else:
-            tangent = dynamics.weighted(mass, A).tangent
+            mobility = dynamics.gauss(mass, A).mobility
             eye = jnp.eye(dynamics.system.nv)
-            J = jax.vmap(lambda w: tangent(mass.solve(X(w))), out_axes=1)(eye)
+            J = jax.vmap(lambda w: mobility(X(w)), out_axes=1)(eye)
             factor = LU(eye - J)
-            constrained = lambda f: factor.solve(tangent(mass.solve(f)))
+            constrained = lambda f: factor.solve(mobility(f))
 
         def solve(r):
             r_q, r_v = self.split(r)
@@ -231,7 +228,7 @@ class Events(Record):
         # multipliers cost a factorization, which only conditions that switch off need
         if any(condition.off for condition in self.conditions):
             eq = dynamics.equation_at(s)
-            multipliers = eq.weighted.multipliers(eq.b - eq.weighted.A @ eq.free_acceleration)
+            multipliers = eq.multipliers
             if dynamics.rough:
                 multipliers = dynamics.reaction(eq, multipliers).multipliers
         for condition in self.conditions:

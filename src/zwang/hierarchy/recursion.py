@@ -27,9 +27,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from zwang.algebra.kernel import row_lengths, row_scale
+from zwang.algebra.gauss import row_scale
 from zwang.algebra.lapack import singular_values, svd
-from zwang.algebra.mass_matrix import AbstractMass
+from zwang.algebra.mass_matrix import AbstractMass, row_lengths
 from zwang.algebra.pseudoinverse import SVD, AbstractPseudoinverse, Pseudoinverse
 from zwang.algebra.pseudoinverse.base import MatrixFactor
 from zwang.record import Record

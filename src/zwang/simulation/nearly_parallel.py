@@ -41,8 +41,7 @@ def stays_nearly_parallel(
     dynamics, start, end = without_derivative((dynamics, start, end))
 
     def at(s: State) -> Bool[Array, ""]:
-        A = dynamics.matrix(s)
-        C = dynamics.weighted(dynamics.mass(s, A), A).C.C
+        C = dynamics.gauss_at(s).rows
         # LAPACK may not return from what is not finite
         sigma = singular_values(jnp.where(jnp.all(jnp.isfinite(C)), C, 0.0))
         present = sigma > RANK_THRESHOLD * sigma[0]

@@ -59,7 +59,7 @@ def placed(
         return given, jnp.zeros(())
     fixed, at = without_derivative(dynamics), without_derivative(given)
     A = fixed.matrix(at)
-    moving = fixed.weighted(fixed.mass(at, A), A, fixed.constraints.velocity_rows)
+    moving = fixed.gauss(fixed.mass(at, A), A, fixed.constraints.velocity_rows)
     slip, speed = (
         jnp.linalg.norm(moving.scale * fixed.velocity_residual(at)),
         jnp.sqrt(jnp.abs(at.v @ moving.mass.apply(at.v))),
@@ -130,9 +130,7 @@ def measured(dynamics: Dynamics, s: State, span: Float[Array, ""]) -> Measured:
         nearby = scales_of(jnp, typical, here.curved, here.extent)
 
         def reached(place: _Place) -> Float[Array, ""]:
-            change = (
-                _with_lengths(dynamics, typical).weighted(place.mass, place.A).correct(residual)
-            )
+            change = _with_lengths(dynamics, typical).gauss(place.mass, place.A).correct(residual)
             return _speed(place.mass, change)
 
         reach = jax.lax.map(reached, places)
@@ -150,12 +148,12 @@ def _looked(dynamics: Dynamics, s: State, span, force, dq, sign) -> tuple[Array,
     s = State(q, s.v, s.t)
     A = dynamics.matrix(s)
     mass = dynamics.mass(s, A)
-    m, length, unit = len(A), dynamics.row_lengths(mass, A), jnp.sqrt(jnp.mean(abs(mass.diag())))
+    m, length, unit = len(A), mass.row_lengths(A), jnp.sqrt(jnp.mean(abs(mass.diag())))
     place = _speed(mass, s.q) if len(s.q) == len(s.v) else size_of(jnp, s.q, unit)
     free = _speed(mass, mass.solve(force))
     extent = extent_of(jnp, place, _speed(mass, s.v), free, unit, span)
     w = over_rows(mass.unweigh)(jnp.asarray(directions_of(dynamics.system.nv)))
-    weighted = _with_lengths(dynamics, length).weighted(mass, A)
+    weighted = _with_lengths(dynamics, length).gauss(mass, A)
     along = tangent_of(jnp, functools.partial(_speed, mass), weighted.tangent(w[0]), m)
     asked = jnp.concatenate([w, along[None]])
     b = over_rows(lambda v: dynamics.rhs(State(s.q, v, s.t)))
@@ -194,7 +192,7 @@ def judged(dynamics: Dynamics, s: State) -> tuple[Bool[Array, ""], Bool[Array, "
     assert dynamics.scales is not None
     A = dynamics.matrix(s)
     mass = dynamics.mass(s, A)
-    length, typical = dynamics.row_lengths(mass, A), dynamics.scales.row_length
+    length, typical = mass.row_lengths(A), dynamics.scales.row_length
     gone = ~(row_scale(jnp, length, typical) > 0)[c.velocity_rows]
     square = lambda x: jnp.abs(x @ mass.apply(x))
     free = mass.solve(jnp.asarray(dynamics.system.force(s.q, s.v, s.t, dynamics.p)))
@@ -206,7 +204,7 @@ def judged(dynamics: Dynamics, s: State) -> tuple[Bool[Array, ""], Bool[Array, "
     def looked_at() -> tuple[Bool[Array, ""], Bool[Array, ""]]:
         drawn = jnp.asarray(np.random.default_rng(1829).standard_normal((TANGENT, len(s.v))))
         drawn = over_rows(mass.unweigh)(drawn)
-        weighted = dynamics.weighted(mass, A)
+        weighted = dynamics.gauss(mass, A)
         *tangent, w = over_rows(weighted.tangent)(jnp.concatenate([drawn, free[None]]))
         tangent = jnp.stack(tangent)
         i, j = np.triu_indices(TANGENT, 1)

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.algebra.kernel import row_scale
+from zwang.algebra.gauss import row_scale
 from zwang.compile.blocks import made_for, mapped
 from zwang.dynamics.drift.metric import metric_of, rows_of
 from zwang.dynamics.evaluation import evaluate
@@ -163,10 +163,10 @@ def _between(flow: ConstrainedVectorField, usual, on_constraints, t, y, applied)
 
     def rows(A, mass):
         # their own length, and of a row that is shorter than usual, which is about to vanish, that
-        length = jnp.maximum(dynamics.row_lengths(mass, A), usual)
+        length = jnp.maximum(mass.row_lengths(A), usual)
         if dynamics.structure.sparse:
             scaled = dataclasses.replace(scales, row_length=length)
-            return dataclasses.replace(dynamics, scales=scaled).weighted(mass, A).C.data
+            return dataclasses.replace(dynamics, scales=scaled).gauss(mass, A).rows.data
         return row_scale(length, scales.row_length)[:, None] * mass.weigh(A)
 
     # as the steps themselves are, so that a gap between branches is seen from where they see it

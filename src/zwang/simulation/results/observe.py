@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from zwang.algebra.gauss import row_scale
 from zwang.algebra.judgement import relative_error
-from zwang.algebra.kernel import row_scale
 from zwang.compile.blocks import mapped
 from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.motion import Motion, motion_of
@@ -77,9 +77,8 @@ def observe(flow: ConstrainedVectorField, s: State, stage: Float[Array, " nv"]) 
     motion = motion_of(dynamics.passive, s, stabilization, actuators, scales)
     if c.m:
         mass = dynamics.mass(s, dynamics.matrix(s))
-        size = lambda w: jnp.sqrt(jnp.abs(w @ mass.apply(w)))
-        sizes = size(motion.acceleration), size(motion.free_acceleration)
-        apart = relative_error(jnp, size(stage - motion.acceleration), *sizes)
+        sizes = mass.size(motion.acceleration), mass.size(motion.free_acceleration)
+        apart = relative_error(jnp, mass.size(stage - motion.acceleration), *sizes)
         motion = dataclasses.replace(motion, accuracy=jnp.maximum(motion.accuracy, apart))
     kinetic, potential = system.energy(s.q, s.v, s.t, p)
     along = (system.rate(s.q, s.v, s.t, p), jnp.ones_like(s.t))
