@@ -34,8 +34,8 @@ GROUPS = {
         ),
     ),
     "drift": Group(
-        ("dynamics.drift.metric", "dynamics.drift.projection", "dynamics.drift.baumgarte"),
-        ("tests/dynamics/test_metric.py", "tests/dynamics/test_drift.py"),
+        ("algebra.metric", "dynamics.drift.projection", "dynamics.drift.baumgarte"),
+        ("tests/algebra/test_metric.py", "tests/dynamics/test_drift.py"),
     ),
     "start": Group(
         ("dynamics.scales", "dynamics.placement", "dynamics.initial_conditions"),
@@ -47,6 +47,6 @@ GROUPS = {
     ),
     "sparse": Group(("algebra.elimination.pseudoinverse",), ("tests/algebra/test_sparse_rows.py",)),
     "consistency": Group(("dynamics.consistency",), ("tests/dynamics/test_verdict.py",)),
-    "check": Group(("analysis.check",), ("tests/analysis/test_diagnosis.py",)),
+    "check": Group(("analysis.check", "algebra.rank"), ("tests/analysis/test_diagnosis.py",)),
     "arguments": Group(("arguments", "text"), ("tests/test_argument_kinds.py",)),
 }

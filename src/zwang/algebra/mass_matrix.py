@@ -115,7 +115,7 @@ class DiagonalMass(AbstractMass):
         return self.diagonal
 
     def dense(self):
-        return jnp.diag(self.diagonal)
+        return dense_mass(self.diagonal)
 
     def is_positive(self):
         return jnp.all(self.diagonal > 0)
@@ -211,7 +211,7 @@ class BlockDiagonalMass(AbstractMass):
         return jnp.einsum("bii->bi", self.blocks).ravel()
 
     def dense(self):
-        return jax.scipy.linalg.block_diag(*self.blocks)
+        return dense_mass(self.blocks)
 
     def is_positive(self):
         # the sum of 1/eigenvalue of each block at unit diagonal, as M⁻¹ = L⁻ᵀ L⁻¹
@@ -229,7 +229,17 @@ def factor_mass(M: Array) -> AbstractMass:
     return {1: DiagonalMass, 2: DenseMass, 3: BlockDiagonalMass}[M.ndim](M)
 
 
-def augmented(xp: Any, M: Any, A: Any) -> Any:
+def dense_mass(M: Any) -> Any:
+    """M as a full matrix, of an array of NumPy or of JAX."""
+    xp = np if isinstance(M, np.ndarray) else jnp
+    if M.ndim < 3:
+        return M if M.ndim == 2 else xp.diag(M)
+    count, k, _ = M.shape
+    own = np.eye(count, dtype=bool)[:, None, :, None]
+    return xp.where(own, M[:, :, None, :], 0.0).reshape(count * k, count * k)
+
+
+def augmented_mass(xp: Any, M: Any, A: Any) -> Any:
     """`M + AᵀDA`, which is positive definite where [M; A] has full column rank; on `A v̇ = b` with
     `AᵀDb` added to the force it gives the same motion as M.
     """

@@ -11,12 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.algebra.mass_matrix import dense_mass
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.kinematics import kinematics, rates_at
 from zwang.analysis.kinematics_result import Kinematics
 from zwang.analysis.moving_mechanism import moving, torques
 from zwang.arguments import host_only
-from zwang.dynamics.drift.metric import dense_mass
 from zwang.dynamics.evaluation import evaluate
 from zwang.equations.constraint.units import MODEL_UNITS
 from zwang.equations.state import host_state
@@ -155,7 +155,7 @@ def driving_torque(model, input, over, *, rate: float = 1.0, **options) -> Drivi
         # F at the time at which the input is there
         when = np.float64((t - motion.input[0]) / motion.rate)
         at = evaluate(dynamics, host_state(q, v, t))
-        force = np.asarray(dynamics.system.force(q, v, when, dynamics.p))
+        force = np.asarray(evaluate(dynamics, host_state(q, v, when)).F)
         push = dense_mass(np.asarray(at.M)) @ a
         along = rates_at(dynamics, q, t)[0]
         inertia.append(along @ push)

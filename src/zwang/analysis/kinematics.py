@@ -10,13 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.algebra.mass_matrix import dense_mass
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.curve import Curve, FreedomError
 from zwang.analysis.kinematics_result import Kinematics, Trace, Watched
 from zwang.analysis.path import Path, follow_branch
 from zwang.analysis.subject import Quantity, Subject, quantity_rates, subject_of, with_inputs
 from zwang.arguments import choice, count, host_only, listed, mapping, number, real_array
-from zwang.dynamics.drift.metric import dense_mass
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.model import Model

@@ -26,9 +26,11 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
 
-from zwang.algebra.mass_matrix import factor_mass
+from zwang.algebra.mass_matrix import dense_mass
+from zwang.algebra.pseudoinverse import Proximal
 from zwang.arguments import instance
 from zwang.call import misfits_named
+from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import motion
 from zwang.errors import ModelError
@@ -252,12 +254,8 @@ def side_by_side(model: Model, q, v, t=0.0, *, params=None) -> SideBySide:
             "model.passive, or leave nonideal= out."
         )
     answer, state = motion(model, q, v, t, params=params), model.state(q, v, t)
-    p = model.parameters(params)
-    system, constraints = model.system, model.constraints
-    M = np.asarray(factor_mass(jnp.asarray(system.mass_matrix(state.q, state.t, p))).dense())
-    F = np.asarray(system.force(state.q, state.v, state.t, p))
-    A = np.asarray(constraints.matrix(state.q, state.v, state.t, p))
-    b = np.asarray(constraints.rhs(state.q, state.v, state.t, p))
+    at = evaluate(model.dynamics(params, Proximal()), state)
+    M, F, A, b = dense_mass(np.asarray(at.M)), *(np.asarray(x) for x in (at.F, at.A, at.b))
     rank, order = 0, np.arange(len(F))
     if len(b):
         R, order = _pivoted(A)

@@ -10,10 +10,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.algebra.mass_matrix import dense_mass
 from zwang.algebra.pseudoinverse import Proximal
 from zwang.arguments import instance
 from zwang.codegen.expression import Graph, Node
 from zwang.codegen.interpreter import expressions
+from zwang.dynamics import functions
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError
@@ -137,7 +139,7 @@ def equations(model: Model) -> Equations:
     system, constraints = model.system, model.constraints
     M, N, moved, phi = trace(
         lambda p, q, w, t: (
-            _dense(jnp.asarray(system.mass_matrix(q, t, p)), nv),
+            dense_mass(functions.mass_matrix(system, q, t, p)),
             system.along(q, w, t, p),
             system.move(q, w, t, p),
             constraints.position_residual(q, t, p),
@@ -149,7 +151,7 @@ def equations(model: Model) -> Equations:
     )
     F, rate, psi, A, b = trace(
         lambda p, q, v, t: (
-            jnp.asarray(system.force(q, v, t, p)),
+            functions.force(system, q, v, t, p),
             system.rate(q, v, t, p),
             constraints.velocity_residual(q, v, t, p),
             constraints.matrix(q, v, t, p),
@@ -246,17 +248,6 @@ def unique(names: Sequence[str]) -> list[str]:
             number += 1
             wanted = f"{name}_{number}"
         out.append(wanted)
-    return out
-
-
-def _dense(M, nv: int):
-    if M.ndim == 1:
-        return jnp.diag(M)
-    if M.ndim == 2:
-        return M
-    out, k = jnp.zeros((nv, nv)), M.shape[1]
-    for i in range(len(M)):
-        out = out.at[i * k : (i + 1) * k, i * k : (i + 1) * k].set(M[i])
     return out
 
 

@@ -12,9 +12,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.algebra.rank import PLACED
 from zwang.arrays import vector
 from zwang.codegen.equations import Equations
-from zwang.dynamics.drift.metric import RANK_THRESHOLD
+from zwang.dynamics import functions
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import motion
 from zwang.errors import ModelError
@@ -74,7 +75,7 @@ class Samples:
         model = self.model
 
         def at(q, v, t, params):
-            F = jnp.asarray(model.system.force(q, v, t, model.parameters(params)))
+            F = functions.force(model.system, q, v, t, model.parameters(params))
             if model.servo is not None:  # whose answer holds all that a motion would say
                 found = control(model, q=q, v=v, t=t, params=params, throw=False)
                 both = found.acceleration, found.passive_force, found.acceleration
@@ -185,7 +186,7 @@ def refuse_nearly_parallel(found: Equations, given: Samples) -> None:
         given = _on_constraints(given, np.array([x for _, x in found.parameters]))
     sigma = np.linalg.svd(_unit(matrices(given)), compute_uv=False)
     sigma = sigma / np.maximum(sigma[:, :1], 1e-300)
-    least = np.min(sigma, axis=1, where=sigma > RANK_THRESHOLD, initial=1.0)
+    least = np.min(sigma, axis=1, where=sigma > PLACED, initial=1.0)
     if (usual := float(np.median(least))) < LEAST_SWEPT:
         raise ModelError(
             f"{given.model.name}: rows of the constraints are nearly parallel (singular value "

@@ -14,7 +14,13 @@ from jaxtyping import Array, Float, PyTree
 
 from zwang.algebra.gauss import Gauss, constrained_acceleration, row_scale
 from zwang.algebra.judgement import typical_units
-from zwang.algebra.mass_matrix import AbstractMass, DenseMass, augmentation, augmented, factor_mass
+from zwang.algebra.mass_matrix import (
+    AbstractMass,
+    DenseMass,
+    augmentation,
+    augmented_mass,
+    factor_mass,
+)
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.algebra.reaction import Reaction, acting_reaction
 from zwang.dynamics import functions
@@ -215,13 +221,15 @@ class Dynamics(Record):
         """b."""
         return functions.rhs(self.constraints, s.q, s.v, s.t, self.p)
 
+    def mass_as_given(self, s: State) -> AbstractMass:
+        """M, factored, as the model's function gives it."""
+        return factor_mass(functions.mass_matrix(self.system, s.q, s.t, self.p))
+
     def mass(self, s: State, A: Float[Array, "m nv"]) -> AbstractMass:
         """M, factored; M + AᵀDA if M may be singular."""
-        mass = factor_mass(functions.mass_matrix(self.system, s.q, s.v, s.t, self.p))
-        if not self.singular_mass:
-            return mass
+        mass = self.mass_as_given(s)
         # `equation` adds AᵀDb to F
-        return DenseMass(augmented(jnp, mass.dense(), A))
+        return DenseMass(augmented_mass(jnp, mass.dense(), A)) if self.singular_mass else mass
 
     def by_own_lengths(self, s: State) -> Dynamics:
         """The dynamics with rows divided by their lengths at a state in place of typical ones."""
@@ -271,9 +279,8 @@ class Dynamics(Record):
         b = given + stabilization
         force = applied = functions.force(self.system, s.q, s.v, s.t, self.p)
         if self.singular_mass:
-            M = functions.mass_matrix(self.system, s.q, s.v, s.t, self.p)
-            M = jnp.asarray(factor_mass(M).dense())
-            force = force + A.T @ (augmentation(jnp, M, A) * b)
+            D = augmentation(jnp, self.mass_as_given(s).dense(), A)
+            force = force + A.T @ (D * b)
         eq = Equation(s, gauss, b, force, given, applied)
         if self.law is None:
             return eq

@@ -16,6 +16,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.gauss import certified_acceleration
 from zwang.algebra.judgement import allowance, misses_by, relative_residual
+from zwang.algebra.metric import metric_of, rows_of
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.arguments import flag, instance
 from zwang.arrays import is_concrete
@@ -24,7 +25,6 @@ from zwang.call import misfits_named
 from zwang.compile import called_again, model_program, trace_state_clean
 from zwang.display import present
 from zwang.dynamics.consistency import Verdict, judge, vanishing_rows
-from zwang.dynamics.drift.metric import metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales, centripetal_terms
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate
 from zwang.dynamics.formulation.base import AbstractFormulation
@@ -184,7 +184,7 @@ def motion(
 def with_short_rows(dynamics: Dynamics, at: ModelEvaluation, state: State) -> Dynamics:
     """The dynamics of one state, with rows that are shorter than others by their units alone."""
     A = rows_of(at.A)
-    length = metric_of(dynamics, at.M, at.A).lengths(A)
+    length = metric_of(at.M, at.A, dynamics.singular_mass).lengths(A)
     kept: Any = of_typical_length(dynamics, state, A, length)
     none: Any = np.zeros(())
     return dataclasses.replace(dynamics, scales=Scales(kept, none, none))

@@ -18,6 +18,7 @@ from zwang.algebra.elimination.pattern import MOST_COLORS, detect
 from zwang.algebra.gauss import Gauss
 from zwang.algebra.sparsity_pattern import colors
 from zwang.by_identity import ByIdentity
+from zwang.dynamics import functions
 from zwang.dynamics.matrix_structure import AbstractStructure
 from zwang.equations.constraint import Constraints
 from zwang.equations.system import System
@@ -199,7 +200,7 @@ class Sparsity:
     def _block_size(self) -> int | None:
         q, t = jnp.zeros(self._system.nq), jnp.zeros(())
         shape = jax.eval_shape(
-            lambda q, t, p: jnp.asarray(self._system.mass_matrix(q, t, p)), q, t, self._p
+            lambda q, t, p: functions.mass_matrix(self._system, q, t, p), q, t, self._p
         ).shape
         return {1: 1, 2: None, 3: shape[-1]}[len(shape)]
 
@@ -256,7 +257,7 @@ class Sparsity:
         system = self._system
 
         def products(q, v, t, p, w):
-            force = lambda q, v: jnp.asarray(system.force(q, v, t, p), dtype=float)
+            force = lambda q, v: functions.force(system, q, v, t, p)
             return jax.vmap(lambda w: jax.jvp(force, (q, v), (system.along(q, w, t, p), w))[1])(w)
 
         return jax.jit(products)

@@ -13,7 +13,6 @@ from jaxtyping import Array, Float, Int
 
 from zwang.algebra.gauss import row_scale
 from zwang.algebra.lapack import LU
-from zwang.algebra.mass_matrix import factor_mass
 from zwang.arrays import on_device
 from zwang.dynamics.control_law import AbstractSampler
 from zwang.dynamics.drift import AbstractDrift
@@ -137,9 +136,7 @@ class ConstrainedVectorField(Record):
     def free_acceleration(self, t, q):
         """`a = M⁻¹F` at rest."""
         dynamics, s = self.dynamics, State(q, jnp.zeros(self.dynamics.system.nv), t)
-        return factor_mass(dynamics.system.mass_matrix(q, t, dynamics.p)).solve(
-            dynamics.applied_force(s)
-        )
+        return dynamics.mass_as_given(s).solve(dynamics.applied_force(s))
 
     def normals(self, t, q):
         """`r ↦ A⊕ r` of position constraints."""
@@ -157,9 +154,7 @@ class ConstrainedVectorField(Record):
 
     def speed(self, t, q, v):
         """`√(vᵀMv)`."""
-        return jnp.sqrt(
-            v @ factor_mass(self.dynamics.system.mass_matrix(q, t, self.dynamics.p)).apply(v)
-        )
+        return self.dynamics.mass_as_given(State(q, v, t)).size(v)
 
     def newton(self, t, y, step):
         """`r ↦ δẏ` of one Newton step on `ẏ = f(t, y + step·ẏ)`, f without the constraints'

@@ -32,6 +32,7 @@ from zwang.algebra.pseudoinverse.sparse import Sparse
 from zwang.algebra.sparsity_pattern import colors
 from zwang.arrays import is_concrete
 from zwang.compile import model_program
+from zwang.dynamics import functions
 from zwang.dynamics.model import Model
 from zwang.dynamics.sparse_structure import GAIN, MISSED, SPARSE_ROWS, Sparsity, Structure
 from zwang.equations.constraint import Constraints
@@ -132,7 +133,7 @@ class _Fixed:
 @model_program
 def _acceleration(fixed: _Fixed, q, v, t, p):
     x = fixed.modular
-    F, nothing = jnp.asarray(x.model.system.force(q, v, t, p)), jnp.zeros(())
+    F, nothing = functions.force(x.model.system, q, v, t, p), jnp.zeros(())
     a, tangents = jnp.zeros(len(v)), []
     for block in x.blocks:
         at_q, at_v = block.instances.q(block.model.system), block.instances.v(block.model.system)
@@ -175,7 +176,7 @@ def _acceleration(fixed: _Fixed, q, v, t, p):
 
 def _module(model: Model, q, v, t, F, p):
     """a and T of one module with its own constraints."""
-    mass = factor_mass(jnp.asarray(model.system.mass_matrix(q, t, p), v.dtype))
+    mass = factor_mass(functions.mass_matrix(model.system, q, t, p))
     rows = model.constraints
     gauss = Gauss(mass, rows.matrix(q, v, t, p), Proximal())
     a = constrained_acceleration(mass.solve(F), gauss, rows.rhs(q, v, t, p))

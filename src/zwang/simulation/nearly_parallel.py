@@ -13,10 +13,10 @@ from jaxtyping import Array, Bool, Float
 
 from zwang.algebra.lapack import singular_values
 from zwang.algebra.pseudoinverse import Proximal
+from zwang.algebra.rank import PLACED
 from zwang.arrays import is_concrete, without_derivative
 from zwang.compile.hints import for_any_member
 from zwang.dynamics.consistency import DENSE_ROWS
-from zwang.dynamics.drift.metric import RANK_THRESHOLD
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
 from zwang.errors import Result
@@ -44,7 +44,7 @@ def stays_nearly_parallel(
         C = dynamics.gauss_at(s).rows
         # LAPACK may not return from what is not finite
         sigma = singular_values(jnp.where(jnp.all(jnp.isfinite(C)), C, 0.0))
-        present = sigma > RANK_THRESHOLD * sigma[0]
+        present = sigma > PLACED * sigma[0]
         return jnp.any(present & (sigma**2 < method.damping * sigma[0] ** 2))
 
     suspicious = ~(without_derivative(residual) <= SUSPICIOUS)

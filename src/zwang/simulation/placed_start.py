@@ -17,6 +17,7 @@ from jaxtyping import Array, Bool, Float
 from zwang.algebra.judgement import ABSENT, row_scale
 from zwang.arrays import without_derivative
 from zwang.compile.hints import for_any_member, over_rows
+from zwang.dynamics import functions
 from zwang.dynamics.consistency import SECOND_ORDER
 from zwang.dynamics.drift import Projection
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
@@ -117,7 +118,7 @@ def measured(dynamics: Dynamics, s: State, span: Float[Array, ""]) -> Measured:
     """`zwang.dynamics.scales.measure` inside a program. The state and its neighbours are turns of
     one loop, so that the model's functions are compiled once for all of them.
     """
-    force = jnp.asarray(dynamics.system.force(s.q, s.v, s.t, dynamics.p))
+    force = functions.force(dynamics.system, s.q, s.v, s.t, dynamics.p)
     look = functools.partial(_looked, dynamics, s, span, force)
     _, places = jax.lax.scan(look, jnp.zeros_like(s.v), jnp.asarray(NEIGHBOURS))
     here = jax.tree_util.tree_map(lambda x: x[0], places)
@@ -195,7 +196,7 @@ def judged(dynamics: Dynamics, s: State) -> tuple[Bool[Array, ""], Bool[Array, "
     length, typical = mass.row_lengths(A), dynamics.scales.row_length
     gone = ~(row_scale(jnp, length, typical) > 0)[c.velocity_rows]
     square = lambda x: jnp.abs(x @ mass.apply(x))
-    free = mass.solve(jnp.asarray(dynamics.system.force(s.q, s.v, s.t, dynamics.p)))
+    free = mass.solve(functions.force(dynamics.system, s.q, s.v, s.t, dynamics.p))
     pushed = jnp.sqrt(square(free))
     slow = (pushed > 0) & (
         0.5 * square(s.v) <= pushed * ALONG_BRANCH / dynamics.scales.inverse_length

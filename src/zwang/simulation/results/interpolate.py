@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.algebra.gauss import row_scale
+from zwang.algebra.metric import metric_of, rows_of
 from zwang.compile.blocks import made_for, mapped
-from zwang.dynamics.drift.metric import metric_of, rows_of
 from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import host_state
@@ -107,7 +107,9 @@ class Interpolant:
         usual = np.asarray(dynamics.scales.row_length)
         for i in np.unique(np.linspace(0, len(self.t) - 1, LOOKED_AT).astype(int)):
             at = evaluate(dynamics, host_state(self.y[i, :nq], self.y[i, nq:], self.t[i]))
-            usual = np.fmax(usual, metric_of(dynamics, at.M, at.A).lengths(rows_of(at.A)))
+            usual = np.fmax(
+                usual, metric_of(at.M, at.A, dynamics.singular_mass).lengths(rows_of(at.A))
+            )
         return usual
 
     def rates(self, steps: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 from zwang.algebra.gauss import row_scale
 from zwang.algebra.judgement import relative_error
 from zwang.compile.blocks import mapped
+from zwang.dynamics import functions
 from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.motion import Motion, motion_of
 from zwang.dynamics.sparse_structure import MISSED
@@ -83,7 +84,7 @@ def observe(flow: ConstrainedVectorField, s: State, stage: Float[Array, " nv"]) 
     kinetic, potential = system.energy(s.q, s.v, s.t, p)
     along = (system.rate(s.q, s.v, s.t, p), jnp.ones_like(s.t))
     drift = jax.jvp(lambda q, t: sum(system.energy(q, s.v, t, p)), (s.q, s.t), along)[1]
-    force, moving = jnp.asarray(system.force(s.q, s.v, s.t, p)), system.mechanical(s.v)
+    force, moving = functions.force(system, s.q, s.v, s.t, p), system.mechanical(s.v)
     # large, and known from q, v and t
     motion = dataclasses.replace(motion, matrix=jnp.zeros((0, 0)))
     return Observation(
