@@ -60,8 +60,8 @@ def lines(d: Diagnosis):
         small = d.singular_values[d.rank - 1]
         near = "; close to a singular configuration" if small < NEAR_SINGULAR else ""
         span = f"{d.singular_values[0]:.3g} … {small:.3g}"
-        counted = f"threshold {DEPENDENT_ROWS:.0e}, rows at unit length"
-        yield f"  singular values      {span} ({counted}){near}"
+        beside = f"threshold {DEPENDENT_ROWS:.0e}, rows at unit length"
+        yield f"  singular values      {span} ({beside}){near}"
     yield (
         "  mass matrix          "
         f"{'singular, held by constraints' if d.singular_mass else 'positive definite'}"
