@@ -142,9 +142,16 @@ class Rows:
         return self.metric.W @ self.free
 
     @property
+    def null(self) -> np.ndarray:
+        """An orthonormal basis of the left null space of the rows at unit length, shape (m, m −
+        rank).
+        """
+        return self.factors[0][:, self.rank :]
+
+    @property
     def dependencies(self) -> np.ndarray:
-        """Columns c with `cᵀ A = 0`, rows counted at unit length, shape (m, m − rank)."""
-        return self.unit[:, None] * self.factors[0][:, self.rank :]
+        """Columns c with `cᵀ A = 0`, shape (m, m − rank)."""
+        return self.unit[:, None] * self.null
 
     def correct(self, r: np.ndarray) -> np.ndarray:
         """`A⊕ r`, of one right-hand side or of columns of them."""

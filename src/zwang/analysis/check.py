@@ -210,7 +210,7 @@ def _diagnose(
     # beside typical lengths, so that a row is not absent by its units alone
     unit_rows = metric.rows(A, np.asarray(start.scales.row_length))
     C, rank = unit_rows.C, unit_rows.rank
-    null = unit_rows.factors[0][:, rank:]
+    null = unit_rows.null
     phi, psi = np.full(c.m, np.nan), np.full(c.m, np.nan)
     phi[c.position_rows], psi[c.velocity_rows] = np.abs(start.at.phi), np.abs(start.at.psi)
     reports, span = [], np.zeros((0, model.system.nv))

@@ -21,6 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.algebra.rank import rank_of
 from zwang.analysis.constrained_state import (
     ConstrainedState,
     dynamics_of,
@@ -151,7 +152,7 @@ class Linearization(LinearSystem):
     @functools.cached_property
     def neutral(self) -> np.ndarray:
         U, sigma, _ = np.linalg.svd(self.symmetric_directions, full_matrices=False)
-        return U[:, sigma > 1e-8 * np.max(sigma, initial=0.0)]
+        return U[:, : rank_of(sigma)]
 
     @functools.cached_property
     def balance(self) -> tuple[Motion, Root]:

@@ -14,12 +14,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from zwang.algebra.rank import DEPENDENT_ROWS
 from zwang.analysis.local_equations import force, mass
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
 
-RANK = 1e-9
-"""Singular values of the rows at unit length, relative to the largest, that count as zero."""
 LIMIT_RANK = 1e-6
 """The same at a limit position, which is found to the root of round-off."""
 
@@ -67,7 +66,7 @@ def closed(dynamics: Dynamics, q, t, steps: int):
 
     def step(q):
         A, length = _unit_rows(dynamics, jax.lax.stop_gradient(q), t)
-        inverse = jnp.linalg.pinv(jax.lax.stop_gradient(A), rtol=RANK)
+        inverse = jnp.linalg.pinv(jax.lax.stop_gradient(A), rtol=DEPENDENT_ROWS)
         phi = c.position_residual(q, t, p) / jax.lax.stop_gradient(length)
         return system.move(q, -inverse @ phi, t, p)
 
@@ -83,7 +82,7 @@ def moving(dynamics: Dynamics, q, t, steps: int = 1) -> Moving:
     def one(q, t):
         q = closed(dynamics, q, t, steps)
         A, length = _unit_rows(dynamics, q, t)
-        inverse, still = jnp.linalg.pinv(A, rtol=RANK), jnp.zeros(nv)
+        inverse, still = jnp.linalg.pinv(A, rtol=DEPENDENT_ROWS), jnp.zeros(nv)
         v = -inverse @ (c.velocity_residual(q, still, t, p) / length)
         a = inverse @ (c.rhs(q, v, t, p) / length)
         left = jnp.max(jnp.abs(c.position_residual(q, t, p)) / length)
@@ -135,5 +134,5 @@ def balanced(dynamics: Dynamics, q, multipliers, t):
 
     at = jnp.concatenate([still, multipliers])
     J = jax.lax.stop_gradient(jax.jacfwd(left)(at))
-    x = at - jnp.linalg.pinv(J, rtol=RANK) @ left(at)
+    x = at - jnp.linalg.pinv(J, rtol=DEPENDENT_ROWS) @ left(at)
     return system.move(q, x[:nv], t, p), x[nv:]

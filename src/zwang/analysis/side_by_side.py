@@ -28,15 +28,13 @@ import scipy.linalg
 
 from zwang.algebra.mass_matrix import dense_mass
 from zwang.algebra.pseudoinverse import Proximal
+from zwang.algebra.rank import DEPENDENT_ROWS, rank_of
 from zwang.arguments import instance
 from zwang.call import misfits_named
 from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import motion
 from zwang.errors import ModelError
-
-DEPENDENT_PIVOT = 1e-10
-"""Pivots below this part of the largest count as zero."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -194,7 +192,7 @@ def _kane(x: _Problem) -> np.ndarray:
 def _null_space(x: _Problem) -> np.ndarray:
     _, _, Vt = np.linalg.svd(x.A, full_matrices=True)
     R = Vt[x.rank :].T
-    c = np.linalg.lstsq(x.A, x.b, rcond=DEPENDENT_PIVOT)[0]
+    c = np.linalg.lstsq(x.A, x.b, rcond=DEPENDENT_ROWS)[0]
     return R @ np.linalg.solve(R.T @ x.M @ R, R.T @ (x.F - x.M @ c)) + c
 
 
@@ -260,7 +258,7 @@ def side_by_side(model: Model, q, v, t=0.0, *, params=None) -> SideBySide:
     if len(b):
         R, order = _pivoted(A)
         pivots = np.abs(np.diag(R))
-        rank = int(np.sum(pivots > DEPENDENT_PIVOT * pivots.max(initial=0.0)))
+        rank = rank_of(pivots)
     problem, sizes = _Problem(M, F, A, b, rank, order), (len(F), len(b), rank)
     found = [
         _tried(name, method, problem, unknowns(*sizes), operations(*sizes))
