@@ -14,6 +14,7 @@ import numpy as np
 from zwang.algebra.rank import DEPENDENT_ROWS
 from zwang.analysis.curve import independent_rows, quickly
 from zwang.analysis.implicit import Root, root
+from zwang.analysis.newton import newton, unweighted
 from zwang.analysis.subject import Quantity
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.errors import ModelError
@@ -95,28 +96,18 @@ def _one(grid: Grid, q, u, steps: int = GRID_NEWTON) -> Solved:
     def rows(q):
         along = jax.jacfwd(lambda s: held(system.move(q, s, t, p)))(still)
         A = jnp.concatenate([c.matrix(q, still, t, p), along])
-        r = jnp.concatenate([c.position_residual(q, t, p), held(q)])
-        length = jnp.maximum(jnp.linalg.norm(A, axis=1), 1e-300)
-        return A / length[:, None], r / length, length
+        return A, jnp.concatenate([c.position_residual(q, t, p), held(q)])
 
-    def step(_, q):
-        A, r, _ = rows(q)
-        # held: with r = 0 the step has the exact first derivatives by parameters nevertheless
-        dv = -jax.lax.stop_gradient(jnp.linalg.pinv(A, rtol=DEPENDENT_ROWS)) @ r
-        size = jnp.linalg.norm(jax.lax.stop_gradient(dv))
-        return system.move(
-            q, dv * jnp.minimum(1.0, LONGEST_GRID_STEP / jnp.maximum(size, 1e-300)), t, p
-        )
-
-    q = step(0, q) if steps == 1 else jax.lax.fori_loop(0, steps, step, q)
-    A, r, length = rows(q)
-    k = len(grid.held)
+    move = lambda q, dv: system.move(q, dv, t, p)
+    q = newton(rows, move, q, steps, longest=LONGEST_GRID_STEP)
+    A, r = rows(q)
+    gauss, k = unweighted(A), len(grid.held)
     # velocities per unit of each input: A v = the unit vectors of the last rows
-    v = jnp.linalg.pinv(A, rtol=DEPENDENT_ROWS)[:, -k:] / length[-k:]
+    v = gauss.columns(jnp.eye(len(A), k, k - len(A))).T
     place = lambda s: jnp.atleast_1d(grid.point(system.move(q, s, t, p), t, p))
     slope = jax.jacfwd(place)(still) @ v
-    residual = jnp.where(jnp.all(jnp.isfinite(q)), jnp.max(jnp.abs(r)), jnp.inf)
-    return Solved(q, residual, A, place(still), slope)
+    residual = jnp.where(jnp.all(jnp.isfinite(q)), jnp.max(jnp.abs(gauss.scale * r)), jnp.inf)
+    return Solved(q, residual, gauss.rows, place(still), slope)
 
 
 def nearby(grid: Grid, q, u) -> Solved:
