@@ -9,5 +9,6 @@
 | `rank.py` | which singular values count as zero |
 | `mass_matrix.py` | the mass matrix, factored: diagonal, dense or in blocks |
 | `cholesky.py` | the Cholesky factor of one matrix, and of a batch of small ones |
+| `complementarity.py` | linear complementarity problems |
 | `sparsity_pattern.py` | which entries of a Jacobian can differ from zero |
 """

@@ -33,9 +33,9 @@ from zwang.compile.flat import (
 )
 from zwang.compile.options import compiler_options
 from zwang.compile.program_cache import cache
-from zwang.compile.recent import Recent
 from zwang.errors import ModelError
 from zwang.native import NativeFunction, NotNativeError, lanes, translated
+from zwang.recent import Recent
 
 P = ParamSpec("P")
 R = TypeVar("R")

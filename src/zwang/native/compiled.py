@@ -17,25 +17,23 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr
 
 from zwang.native import rules as rules
-from zwang.native.arrays import Memory, fill, row_major, scalars
+from zwang.native.arrays import MOST_LOADED, Memory, fill, row_major, scalars
 from zwang.native.builder import ALIGNMENT, Buffer, Builder
 from zwang.native.errors import NotNativeError
 from zwang.native.machine import Code, optimized_apart
-from zwang.native.text import module_text
+from zwang.native.text import function_text, module_text, used
 from zwang.native.translate import has_fused, lanes, object_code
 from zwang.native.types import register_type
 from zwang.native.walk import emit
 
 ENTRY = "zwang_function"
-MOST_LOADED = 1024
-"""Elements of an argument that are read at the beginning; of a larger one where they are used."""
 
 
 class Stored(NamedTuple):
     """All that a function is, as data that a file can hold.
 
     Attributes:
-        binary: object code.
+        binaries: object code, of the function and of subroutines that it calls.
         level: of optimization.
         text: in LLVM's language, compressed.
         arguments, results: shape and type of each.
@@ -45,7 +43,7 @@ class Stored(NamedTuple):
         lanes: how many members a call computes.
     """
 
-    binary: bytes
+    binaries: tuple[bytes, ...]
     level: int
     text: bytes
     arguments: tuple[tuple[tuple[int, ...], str], ...]
@@ -72,7 +70,7 @@ class NativeFunction:
 
     def __init__(self, stored: Stored):
         self.stored = stored
-        self._code = Code(stored.binary, ENTRY, stored.routines)
+        self._code = Code(stored.binaries, ENTRY, stored.routines)
         self._spent, self._worth = 0.0, OPTIMIZING * stored.instructions
         self._asked = False
         self.optimized: Callable[[Stored], None] | None = None
@@ -204,8 +202,8 @@ class NativeFunction:
         self._replaced(object_code(zlib.decompress(self.stored.text).decode(), 1))
 
     def _replaced(self, binary: bytes) -> None:
-        self._code = Code(binary, ENTRY, self.stored.routines)
-        self.stored = self.stored._replace(binary=binary, level=1)
+        self._code = Code((binary,), ENTRY, self.stored.routines)
+        self.stored = self.stored._replace(binaries=(binary,), level=1)
         if self.optimized is not None:
             self.optimized(self.stored)
 
@@ -234,21 +232,29 @@ def translated(
     """
     if program.effects:
         raise NotNativeError(f"the effects {program.effects}")
-    builder = Builder(has_fused(), 1 if of_each is None else lanes())
+    builder = Builder(has_fused(), 1 if of_each is None else lanes(), ENTRY)
     with _without_collecting():
         _emit_program(builder, program, of_each or [False] * len(program.in_avals))
-        text, instructions = module_text(builder, ENTRY)
+        head = f"void @{ENTRY}(ptr noalias %in, ptr noalias %out, ptr noalias %work)"
+        functions = function_text(builder, head, "ret void", used(builder)).all
+        text = module_text(functions, ENTRY)
+    instructions = sum(x.instructions for x in functions)
     level = int(instructions <= AT_ONCE) if level is None else level
+    if level:
+        binaries = (object_code(text, level),)
+    else:  # those of subroutines are at hand, if another program has called them
+        own = object_code(module_text(functions[:1], ENTRY), 0)
+        binaries = (own, *(x.binary for x in functions[1:]))
     specify = lambda avals: tuple((tuple(x.shape), np.dtype(x.dtype).str) for x in avals)
     return Stored(
-        object_code(text, level),
+        binaries,
         level,
         zlib.compress(text.encode(), 1),
         specify(program.in_avals),
         specify(program.out_avals),
         builder.workspace,
         instructions,
-        tuple(sorted(builder.routines)),
+        tuple(sorted(set().union(*(x.routines for x in functions)))),
         builder.lanes,
     )
 
