@@ -149,7 +149,7 @@ UNBOUND = {
     "add_any", "copy_p", "core_call", "closed_call", "custom_lin", "custom_vjp_call_jaxpr",
     "custom_vmap_call", "layout_constraint", "pjit", "remat", "remat2", "checkpoint", "run_state",
     "scatter_add", "scatter_max", "scatter_min", "scatter_mul", "scatter_sub", "unstack",
-    "zwang_forward_only", "copy", "stop_gradient", "expand_dims",
+    "zwang_forward_only", "copy", "stop_gradient", "expand_dims", "empty2",
 }  # fmt: skip
 """Primitives that functions of arrays seldom meet, and the names of others in some versions."""
 

@@ -42,9 +42,10 @@ class Builder(Arithmetic):
         calls: declarations of the functions that are called, by name.
         routines: names of those that are called for what they write (`zwang.native.library`).
         workspace: bytes that the function needs beside its arguments and results.
-        constants: arrays of constants, as definitions in LLVM's language.
+        constants: name, stored type and elements of each array of constants.
         functions: subroutines that are called, by name.
         origins: where values have been read from that nothing changes: a buffer and a place in it.
+        buffers: stored type and number of elements of each array of the workspace, by its pointer.
     """
 
     def __init__(self, fused: bool = True, lanes: int = 1, name: str = ""):
@@ -52,7 +53,8 @@ class Builder(Arithmetic):
         self.mask: Value | None = None
         self.calls: dict[str, str] = {}
         self.routines: set[str] = set()
-        self.constants: list[str] = []
+        self.constants: list[tuple[str, str, Sequence[Any]]] = []
+        self.buffers: dict[Value, tuple[str, int]] = {}
         self.functions: dict[str, Any] = {}
         self.origins: dict[Value, tuple[Buffer, int]] = {}
         self.workspace = 0
@@ -254,6 +256,7 @@ class Builder(Arithmetic):
         self.count += 1
         pointer = Value(self.count, "ptr", "getelementptr i8", (self.pointers[2], place), wide)
         self.entry.instructions.insert(0, pointer)
+        self.buffers[pointer] = stored_type(type_), count
         interleaved = layout == "interleaved" and self.lanes > 1
         return Buffer(pointer, True, interleaved, self.mask)
 
@@ -269,14 +272,12 @@ class Builder(Arithmetic):
     def literal(self, type_: str, values: Sequence[Any]) -> Buffer:
         """Memory that holds constants."""
         stored = stored_type(type_)
-        number = lambda x: str(int(x)) if type_ == "i1" else constant_text(type_, x)
-        body = ", ".join(f"{stored} {number(x)}" for x in values)
-        text = f"private unnamed_addr constant [{len(values)} x {stored}] [{body}], align 64"
-        key = ("literal", text)
+        values = [int(x) for x in values] if type_ == "i1" else values
+        key = ("literal", stored, *(constant_text(stored, x) for x in values))
         if (known := self.remembered(key)) is not None:
             return known
         name = f"@{self.name}c{len(self.constants)}"
-        self.constants.append(f"{name} = {text}")
+        self.constants.append((name, stored, values))
         # constants are known everywhere: they belong to the outermost scope
         self._scopes[0][key] = buffer = Buffer(Value(0, "ptr", "named", (name,)), False)
         return buffer

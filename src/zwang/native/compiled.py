@@ -233,8 +233,8 @@ def translated(
     if program.effects:
         raise NotNativeError(f"the effects {program.effects}")
     builder = Builder(has_fused(), 1 if of_each is None else lanes(), ENTRY)
-    with _without_collecting():
-        _emit_program(builder, program, of_each or [False] * len(program.in_avals))
+    with without_collecting():
+        emit_program(builder, program, of_each or [False] * len(program.in_avals))
         head = f"void @{ENTRY}(ptr noalias %in, ptr noalias %out, ptr noalias %work)"
         functions = function_text(builder, head, "ret void", used(builder)).all
         text = module_text(functions, ENTRY)
@@ -260,7 +260,7 @@ def translated(
 
 
 @contextlib.contextmanager
-def _without_collecting() -> Iterator[None]:
+def without_collecting() -> Iterator[None]:
     """Keep Python from searching for garbage: thousands of objects are made, all of them used."""
     was_on = gc.isenabled()
     gc.disable()
@@ -271,25 +271,34 @@ def _without_collecting() -> Iterator[None]:
             gc.enable()
 
 
-def _emit_program(b: Builder, program: ClosedJaxpr, of_each: Sequence[bool]) -> None:
+def emit_program(
+    b: Builder,
+    program: ClosedJaxpr,
+    of_each: Sequence[bool],
+    places: Callable[[int, int], Any] | None = None,
+) -> None:
     """The whole function: arguments, the program, results.
 
     Args:
         of_each: which arguments members have each for itself.
+        places: pointer to an argument (0, k) or a result (1, k); by default as the tables of them
+            say, which the function is called with.
     """
-    arguments: list = []
+
+    def listed(which: int, k: int) -> Any:
+        pointer = b.shared("ptr", "getelementptr ptr", b.pointers[which], k, of="i64")
+        return b.shared("ptr", "load", pointer)
+
+    places, arguments = places or listed, []
     for k, x in enumerate(program.in_avals):
         register_type(x.dtype)
-        pointer = b.shared("ptr", "getelementptr ptr", b.pointers[0], k, of="i64")
-        base = b.shared("ptr", "load", pointer)
+        base = places(0, k)
         buffer = _of_lanes(b, base, x, False) if of_each[k] else Buffer(base, False)
         view = Memory(buffer, np.dtype(x.dtype), x.shape, row_major(x.shape))
         arguments.append(view if view.size > MOST_LOADED else _loaded(b, view))
     found = emit(b, program, arguments)
     for k, (x, like) in enumerate(zip(found, program.out_avals, strict=True)):
-        pointer = b.shared("ptr", "getelementptr ptr", b.pointers[1], k, of="i64")
-        base = b.shared("ptr", "load", pointer)
-        buffer = _of_lanes(b, base, like, True)
+        buffer = _of_lanes(b, places(1, k), like, True)
         target = Memory(buffer, np.dtype(like.dtype), like.shape, row_major(like.shape))
         if math.prod(like.shape):
             fill(b, target, x)

@@ -257,7 +257,9 @@ def _emitted(call: Call, program: ClosedJaxpr, operands: Operands) -> Subroutine
     local, given = _inside(b, call, operands)
     found = emit_jaxpr(b, program.jaxpr, program.consts, given)
     blocks, results = _left(b, call, found, [local[x] for x in operands.values])
-    kept = used(b)
+    # results that lie in the callee's own memory are read by its caller
+    own = {x.place for x in results if isinstance(x, View)}
+    kept = used(b, [x for x in b.buffers if x.operands[1] in own])
     if sum(x.type in FLOATS and x.operation.startswith(ARITHMETIC) for x in kept) < LEAST:
         return None
     read = {x.operands[0] for x in kept if x.operation == "named"}

@@ -12,15 +12,23 @@ from zwang.native.builder import Block, Builder, Value
 from zwang.native.translate import object_code
 from zwang.native.types import constant_text
 
-EFFECTS = ("store ", "scatter ", "do ", "leave ")
+STORES = ("store ", "scatter ")
+EFFECTS = (*STORES, "do ", "leave ")
 """Beginnings of operations that change memory."""
 
 
-def used(b: Builder) -> set[Value]:
-    """The values that results, memory or the way of the program depend on."""
-    waiting: list[Any] = []
+def used(b: Builder, read: Sequence[Value] = ()) -> set[Value]:
+    """The values that results, memory or the way of the program depend on; what is written to an
+    array of the workspace counts where something reads it, or where it is one of `read`.
+    """
+    waiting: list[Any] = [*read]
+    written: dict[Value, list[Value]] = {}
     for block in b.blocks:
-        waiting += [x for x in block.instructions if x.operation.startswith(EFFECTS)]
+        for x in block.instructions:
+            if x.operation.startswith(STORES) and (array := _array(b, x.operands[1])) is not None:
+                written.setdefault(array, []).append(x)
+            elif x.operation.startswith(EFFECTS):
+                waiting.append(x)
         if block.end is not None and type(block.end[1][0]) is Value:
             waiting.append(block.end[1][0])
     found: set[Value] = set()
@@ -29,10 +37,37 @@ def used(b: Builder) -> set[Value]:
         if type(value) is not Value or value in found:
             continue
         found.add(value)
+        waiting += written.pop(value, ())
         if value.operation == "phi":
             waiting += [x for x, _ in value.operands]
         elif value.operation != "named":
             waiting += value.operands
+    return found
+
+
+def _array(b: Builder, pointer: Value) -> Value | None:
+    """The array of the workspace that a pointer leads into."""
+    while pointer not in b.buffers and pointer.operation.startswith("getelementptr"):
+        pointer = pointer.operands[0]
+    return pointer if pointer in b.buffers else None
+
+
+def single_uses(b: Builder, needed: set[Value]) -> dict[Value, Block | None]:
+    """The block in which a value is used, of those that are used once; None of others."""
+    found: dict[Value, Block | None] = {}
+
+    def note(x: Any, where: Block | None) -> None:
+        if type(x) is Value:
+            found[x] = None if x in found else where
+
+    for block in b.blocks:
+        for x in block.instructions:
+            if x not in needed or x.operation == "named":
+                continue
+            for y in x.operands:
+                note(y[0] if x.operation == "phi" else y, None if x.operation == "phi" else block)
+        if block.end is not None and len(block.end[1]) > 1:
+            note(block.end[1][0], block)
     return found
 
 
@@ -295,7 +330,7 @@ def function_text(b: Builder, head: str, end: str, needed: set[Value]) -> Functi
         b.name,
         head,
         "\n".join(lines),
-        b.constants,
+        [_constants(*each) for each in b.constants],
         b.calls,
         b.routines,
         [x for name, x in b.functions.items() if name in called],
@@ -330,6 +365,15 @@ attributes #0 = { nounwind "no-builtins" }
 attributes #1 = { nounwind noinline "no-builtins" }
 """
 """Subroutines stay what they are: inlined they are no faster, and take half as long again."""
+
+
+def _constants(name: str, stored: str, values: Sequence[Any]) -> str:
+    """The definition of an array of constants."""
+    body = ", ".join(f"{stored} {constant_text(stored, x)}" for x in values)
+    array = f"[{len(values)} x {stored}] [{body}]"
+    return f"{name} = private unnamed_addr constant {array}, align 64"
+
+
 MEMBERS = """
 define void @NAME_members(ptr %in, ptr %out, ptr %work, ptr %steps, i64 %given, i64 %found, i64 %n)
 {
