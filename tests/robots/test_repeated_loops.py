@@ -1,0 +1,105 @@
+"""Loops of a robot file that repeat each other: two rods parallel to a third, off by the digits of
+a file, have one freedom, with the accelerations of exact data, against MuJoCo's M, bias and rows.
+"""
+
+import numpy as np
+import pytest
+
+import zwang as zw
+from zwang.robots.exact_loops import MERGED
+
+from .test_files import saved
+
+mujoco = pytest.importorskip(
+    "mujoco", reason="the extra `robots` is not installed: pip install 'zwang[robots]'"
+)
+MASS = '<inertial pos="0.1 0 0.1" mass="1" diaginertia="0.2 0.3 0.15"/>'
+RANK = {"connect": 3, "weld": 5}
+"""Of 4 coordinates, or of 6 where each rod has a joint more on the plate's side."""
+
+
+def rods(off: float, closing: str) -> str:
+    """A plate on three rods, the second too long and the third with a tilted hinge."""
+    places = {"r": (1.0, 1.0 + off, 0.0), "s": (2.0, 1.0, off)}
+    bodies, equalities = "", ""
+    for name, (x, length, tilt) in places.items():
+        end = f'<joint name="k{name}" axis="0 1 0"/>{MASS}'
+        end = f'<body name="e{name}" pos="0.3 0 {length!r}">{end}</body>'
+        bodies += (
+            f'<body name="{name}" pos="{x} 0 0"><joint name="j{name}" axis="{tilt!r} 1 0"/>{MASS}'
+            f"{end if closing == 'weld' else ''}</body>"
+        )
+        equalities += (
+            f'<weld name="W{name}" body1="e{name}" body2="plate"/>'
+            if closing == "weld"
+            else f'<connect name="W{name}" body1="{name}" body2="plate" anchor="0.3 0 {length!r}"/>'
+        )
+    return f"""<mujoco model="rods"><worldbody><body name="base" quat="0.9 0.1 0.3 0.2">{MASS}
+<body name="main"><joint name="A" axis="0 1 0"/>{MASS}<body name="plate" pos="0.3 0 1">
+<joint name="B" axis="0 1 0"/>{MASS}</body></body>{bodies}</body></worldbody>
+<equality>{equalities}</equality></mujoco>"""
+
+
+def by_mujoco(path, rank: int) -> np.ndarray:
+    """Accelerations from rest under rows of some rank, by MuJoCo's M, bias and Jacobian."""
+    m = mujoco.MjModel.from_xml_path(str(path))
+    m.opt.jacobian = mujoco.mjtJacobian.mjJAC_DENSE
+    data = mujoco.MjData(m)
+    mujoco.mj_forward(m, data)
+    M = np.zeros((m.nv, m.nv))
+    mujoco.mj_fullM(m, data, M)
+    J = data.efc_J.reshape(data.nefc, m.nv)
+    free = np.linalg.svd(J)[2][rank:].T
+    return free @ np.linalg.solve(free.T @ M @ free, -free.T @ data.qfrc_bias)
+
+
+def check(tmp_path, closing: str, off: float) -> None:
+    robot = zw.robot(saved(tmp_path, rods(off, closing), "rods.xml"))
+    start = robot.start_state
+    found = zw.motion(robot.model, start.q, start.v)
+    exact = by_mujoco(saved(tmp_path, rods(0.0, closing), "exact.xml"), RANK[closing])
+    assert int(found.rank) == RANK[closing] and np.abs(exact).max() > 1.0
+    np.testing.assert_allclose(found.acceleration, exact, atol=1e-9 + 10 * off)
+    told = [x for x in robot.unsupported if x.startswith(MERGED)]
+    assert bool(told) == (off > 1e-12) and not robot.warnings
+    assert not told or "Wr, Ws (1 row; data off by" in told[0]
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-6])
+def test_rods_that_are_parallel_up_to_the_digits_of_a_file_leave_one_freedom(tmp_path, off):
+    check(tmp_path, "connect", off)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("off", [0.0, *(10.0**n for n in range(-15, -5)), 1e-5])
+@pytest.mark.parametrize("closing", RANK)
+def test_rods_of_any_misalignment_leave_one_freedom(tmp_path, closing, off):
+    if 1e-13 < off < 1e-10:
+        pytest.skip("between round-off and what is told, either may be said")
+    check(tmp_path, closing, off)
+
+
+@pytest.mark.slow
+def test_rods_go_on_moving_with_their_loops_closed(tmp_path):
+    robot = zw.robot(saved(tmp_path, rods(3e-6, "weld"), "rods.xml"))
+    start = robot.start_state
+    run = zw.simulate(robot.model, start.q, start.v, duration=0.5, rtol=1e-9)
+    assert set(run.dataset["constraint_rank"].values) == {5}
+    assert np.abs(run.q[-1] - run.q[0]).max() > 0.3
+    assert float(run.dataset["violation"].max()) < 1e-12
+
+
+def test_a_file_with_rods_can_be_taken_at_its_word(tmp_path):
+    robot = zw.robot(saved(tmp_path, rods(1e-6, "connect"), "rods.xml"), parallel=0)
+    assert not any(x.startswith(MERGED) for x in robot.unsupported)
+
+
+@pytest.mark.slow
+def test_rods_that_are_off_by_more_are_named_and_can_be_freed(tmp_path):
+    text = rods(0.0, "connect").replace('anchor="0.3 0 1.0"', 'anchor="0.3 0 1.001"', 1)
+    path = saved(tmp_path, text, "rods.xml")
+    with pytest.warns(UserWarning, match=r"loops Wr, Ws: data off by .* parallel = "):
+        robot = zw.robot(path)
+    freed = zw.robot(path, parallel=1e-3)
+    ranks = [int(zw.motion(x.model, (s := x.start_state).q, s.v).rank) for x in (robot, freed)]
+    assert ranks == [4, 3]
