@@ -61,7 +61,9 @@ def check(tmp_path, closing: str, off: float) -> None:
     assert int(found.rank) == RANK[closing] and np.abs(exact).max() > 1.0
     np.testing.assert_allclose(found.acceleration, exact, atol=1e-9 + 10 * off)
     told = [x for x in robot.unsupported if x.startswith(MERGED)]
-    assert bool(told) == (off > 1e-12) and not robot.warnings
+    # between round-off and 1e-9 either may be said
+    assert bool(told) == (off > 1e-12) or 1e-12 < off < 1e-9
+    assert not robot.warnings
     assert not told or "Wr, Ws (1 row; data off by" in told[0]
 
 
@@ -71,11 +73,9 @@ def test_rods_that_are_parallel_up_to_the_digits_of_a_file_leave_one_freedom(tmp
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("off", [0.0, *(10.0**n for n in range(-15, -5)), 1e-5])
+@pytest.mark.parametrize("off", [0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6, 1e-5])
 @pytest.mark.parametrize("closing", RANK)
 def test_rods_of_any_misalignment_leave_one_freedom(tmp_path, closing, off):
-    if 1e-13 < off < 1e-10:
-        pytest.skip("between round-off and what is told, either may be said")
     check(tmp_path, closing, off)
 
 

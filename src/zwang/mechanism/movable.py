@@ -130,10 +130,11 @@ class Linkage:
         at = {name: i for i, name in enumerate(self.names)}
         phis, slopes, slots = [], [], []
         for chain, (scaled, rows, twists) in zip(self.chains, self._scaled, strict=True):
-            ends: list[np.ndarray] = []
-            columns: list[tuple[Any, float, np.ndarray]] = []
+            ends: list[Any] = []
+            columns: list[tuple[Any, float, Any]] = []
             for side, home in (("first", scaled.first), ("second", scaled.second)):
-                g, sign = np.eye(4), 1.0 if side == "second" else -1.0
+                g: Any = np.eye(4)
+                sign = 1.0 if side == "second" else -1.0
                 for name, twist in twists.items():
                     if (name in chain.first_joints) != (side == "first"):
                         continue
@@ -144,7 +145,7 @@ class Linkage:
                     columns.append((("after", name), sign, adjoint(g)))
                 columns.append(((side, chain.name), sign, adjoint(g)))
                 ends.append(g @ home)
-            back = scaled.first @ inverse(ends[0])
+            back: Any = scaled.first @ inverse(ends[0])
             pose = back @ ends[1]
             phi = rows(pose)
             S = np.zeros((len(phi), 6))
@@ -216,7 +217,7 @@ def linkage(chains: Sequence[ClosedChain]) -> Linkage:
     return Linkage(tuple(chains), chains[0].first[:3, 3], max(x.size for x in scaled))
 
 
-def _small(twist: np.ndarray) -> np.ndarray:
+def _small(twist: np.ndarray) -> Any:
     """The motion of a turn about the origin and a shift after it."""
     g = np.eye(4)
     g[:3, :3], g[:3, 3] = Rotation.from_rotvec(twist[3:]).as_matrix(), twist[:3]
