@@ -58,10 +58,8 @@ def moved_points(made: Mechanism, within: float, free: Collection[int]) -> Geome
     options = lambda name: compiled.joints.options_of(name, compiled.derived.declared)
     for group in groups(tree.closed_chains(geometry, options)):
         names = [c.name for c in group]
-        start = _start(made, group)
-        if start is None:
-            continue
-        for angle in (within, NEARLY_PARALLEL_AXES):
+        tries = [(q, x) for x in (within, NEARLY_PARALLEL_AXES) for q in _starts(made, group)]
+        for start, angle in tries:
             found = stiffened(linkage(group), start, angle)
             if found is None:
                 continue
@@ -89,25 +87,29 @@ def moved_points(made: Mechanism, within: float, free: Collection[int]) -> Geome
     return geometry
 
 
-def _start(made: Mechanism, group: list[ClosedChain]) -> np.ndarray | None:
-    """Coordinates of loops where the mechanism is put together as well as it can be; None where a
-    ball joint, whose turn has four numbers, carries a body of them.
+def _starts(made: Mechanism, group: list[ClosedChain]) -> list[np.ndarray]:
+    """Coordinates of loops where the mechanism is put together as well as it can be, which may be
+    where it is stretched out, and of its rough start; none where a ball joint, whose turn has four
+    numbers, carries a body of them.
     """
     if any(np.ndim(twist) > 1 for c in group for twist in c.twists.values()):
-        return None
+        return []
     try:
         q = assemble(made.maximal, stepped=False).q
     except AssemblyError as error:
         q = error.q
-    with on_host():
-        params = jax.tree.map(np.asarray, made.maximal.params)
-        at_bodies = np.asarray(q)[: len(made.geometry.q)]
-        values = made.compiled.spanning.coordinates_of(at_bodies, params)
     made_of = linkage(group)
     turns = {name: bool(np.any(twist[3:])) for c in group for name, twist in c.twists.items()}
     # slides in units of the size
     unit = {name: 1.0 if turns[name] else made_of.size for name in turns}
-    return np.array([float(cast(Any, values[n])) / unit[n] for n, _ in made_of.names])
+    found = []
+    with on_host():
+        params = jax.tree.map(np.asarray, made.maximal.params)
+        for at in (q, made.geometry.q):
+            at_bodies = np.asarray(at)[: len(made.geometry.q)]
+            values = made.compiled.spanning.coordinates_of(at_bodies, params)
+            found.append([float(cast(Any, values[n])) / unit[n] for n, _ in made_of.names])
+    return [np.array(x) for x in found]
 
 
 def _points_of(
