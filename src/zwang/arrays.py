@@ -123,17 +123,13 @@ def merged_parameters(own: PyTree, given: PyTree, model: str) -> PyTree:
 
     Args:
         own: the model's parameters; `given`: those that differ, as a dictionary if the model's are
-            one, else all of them.
+            one, else all of them. So are dictionaries inside: what they leave out stays.
         model: name of the model.
     """
     if given is None or (own is None and isinstance(given, dict) and not given):
         return own
     if isinstance(own, dict) and isinstance(given, dict):
-        refuse_unknown(own, given, model)
-        converted = as_parameters(given)
-        for name, value in converted.items():
-            _refuse_other_shape(own[name], value, repr(name), model)
-        return {**own, **converted}
+        return _merged(own, as_parameters(given), (), model)
     if own is None or isinstance(own, dict):
         has = "has no parameters" if own is None else "has parameters by name"
         raise ModelError(
@@ -145,12 +141,22 @@ def merged_parameters(own: PyTree, given: PyTree, model: str) -> PyTree:
     return converted
 
 
-def refuse_unknown(own: PyTree, given: dict, model: str) -> None:
-    """Raise if a name in `given` is no parameter of the model."""
+def _merged(own: PyTree, given: PyTree, group: tuple, model: str) -> PyTree:
+    """Parameters of a group with given ones in place."""
+    if isinstance(own, dict) and isinstance(given, dict):
+        refuse_unknown(own, given, model, group)
+        return {**own, **{k: _merged(own[k], x, (*group, k), model) for k, x in given.items()}}
+    _refuse_other_shape(own, given, repr(".".join(map(str, group))), model)
+    return given
+
+
+def refuse_unknown(own: PyTree, given: dict, model: str, group: tuple = ()) -> None:
+    """Raise if a name in `given` is no parameter of the model, or of a group of them."""
     for name in given:
         if name not in own:
+            whole = ".".join(map(str, (*group, name))) if group else name
             raise ModelError(
-                f"unknown parameter {shown(name)} of {model}{did_you_mean(name, map(str, own))}"
+                f"unknown parameter {shown(whole)} of {model}{did_you_mean(name, map(str, own))}"
             )
 
 

@@ -247,10 +247,11 @@ def test_nearly_parallel_rows_hold_what_they_say(angle):
 
 @pytest.mark.slow
 def test_a_compiled_motion_of_nearly_parallel_rows_ends_and_says_what_helps():
+    """With the method that was asked for; by default they are held."""
     given = pair(), [1.0, 0.0, 1.0], [0.0, 0.0, 0.0], [0.0, 1.0, 2.0]
-    found = zw.trajectory(*given, params={"e": 1e-6})
+    found = zw.trajectory(*given, params={"e": 1e-6}, pseudoinverse=zw.Proximal())
     said = found.reason(pair(), {"e": 1e-6})
-    assert re.search(r"nearly parallel \(singular value .*zw.CompleteOrthogonal\(\)", said)
+    assert re.search(r"nearly parallel.*zw.CompleteOrthogonal\(\)", said)
     found = zw.trajectory(*given, params={"e": 1e-6}, pseudoinverse=zw.CompleteOrthogonal())
     assert found.reason(pair(), {"e": 1e-6}) == "reached the end"
     assert np.max(np.abs(found.q[:, 1])) < 1e-12

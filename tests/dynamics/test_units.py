@@ -92,6 +92,20 @@ def test_a_start_off_a_short_row_is_moved_or_refused_by_its_own_length(factor):
     assert abs(np.hypot(*placed.state.q[:2]) - 1) < 1e-12
 
 
+@pytest.mark.parametrize("force", [-9.81, -1e13])
+def test_a_force_along_a_row_of_round_off_is_no_contradiction(force):
+    """Its residual was judged beside its own terms, of which it is half."""
+    gap = zw.Holonomic(lambda q, t, p: jnp.stack([q[0], np.cos(np.pi / 2) * q[1]]), name="gap")
+    system = zw.System(
+        2, lambda q, t, p: jnp.array([1.0, 1e-6]), lambda q, v, t, p: jnp.array([1.0, force])
+    )
+    model = zw.Model(system, [gap])
+    found = zw.motion(model, [0.0, 0.0], [0.0, 0.0])
+    np.testing.assert_allclose(found.acceleration, [0.0, 1e6 * force], rtol=1e-12)
+    run = zw.simulate(model, [0.0, 0.0], [0.0, 0.0], duration=1.0, samples=2)
+    np.testing.assert_allclose(run.q[-1], [0.0, 0.5e6 * force], rtol=1e-9)
+
+
 @pytest.mark.parametrize("together", [True, False])
 def test_a_row_far_below_another_is_round_off_if_it_is_of_the_same_constraint(together):
     """The gap of two points across the plane of a linkage, whose gradient is cos(π/2)."""

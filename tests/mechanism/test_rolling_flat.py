@@ -1,5 +1,7 @@
 """A disk that lies flat has no lowest point, and one that is tilted a little has one."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -24,6 +26,24 @@ def disk(tilt: float) -> Mechanism:
 def test_a_disk_that_lies_flat_is_refused_in_words_about_disks(tilt):
     with pytest.raises(zw.ModelError, match=r"joints\.roll: the disk lies flat.*tilt its z axis"):
         _ = disk(tilt).start_state
+
+
+@pytest.mark.parametrize("tilt", [1e-6, 1e-3])
+def test_a_disk_that_falls_flat_ends_with_its_contact_named(tilt):
+    mechanism = disk(tilt)
+    start = mechanism.start_state
+    with pytest.raises(zw.SimulationError, match="constraint 'roll' has no number or no deriv"):
+        zw.simulate(mechanism.model, start.q, start.v, duration=0.5)
+
+
+def test_a_nearly_flat_disk_that_spins_is_fast_and_not_stiff():
+    """Its contact runs round the rim at 1e4 rad/s."""
+    mechanism = disk(1e-6)
+    body = dataclasses.replace(mechanism.bodies["disk"], angular_velocity=(0.0, 0.0, 1.0))
+    mechanism = dataclasses.replace(mechanism, bodies={"disk": body})
+    start = mechanism.start_state
+    with pytest.raises(zw.SimulationError, match="gradient of constraint 'roll.* fast, not stiff"):
+        zw.simulate(mechanism.model, start.q, start.v, duration=0.5, max_steps=500)
 
 
 @pytest.mark.parametrize("tilt", [1e-6, 1e-3, 0.3, np.pi / 2 - 0.1])

@@ -10,7 +10,14 @@ import dataclasses
 
 import numpy as np
 
-from zwang.algebra.judgement import ABSENT, CONSISTENT, OFF_MANIFOLD, relative_residuals, row_units
+from zwang.algebra.judgement import (
+    ABSENT,
+    CONSISTENT,
+    OFF_MANIFOLD,
+    relative_residuals,
+    row_scale,
+    units_of,
+)
 from zwang.arrays import on_device
 from zwang.dynamics.drift.metric import RANK_THRESHOLD, AbstractMetric, metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
@@ -100,14 +107,16 @@ def judge(
     acceleration = free + metric.correct(A, length, b - A @ free, typical)
     # a may be far larger than v̇
     acceleration += metric.correct(A, length, b - A @ acceleration, typical)
-    miss = A @ acceleration - b
+    # a row that is absent is the round-off of others: what a force along it makes is no residual
+    scale, met = row_scale(np, length, typical), A @ acceleration
+    miss = np.where((scale > 0) | ~np.isfinite(met), met, 0.0) - b
     # beside the terms that it is the sum of: rods in free fall have b = A a, and beside their
     # difference any round-off is large
     terms = np.abs(b) + abs(A) @ (np.abs(free) + np.abs(acceleration))
     turning = float(scales.curvature) * metric.speed(np.asarray(state.v)) ** 2
     terms = terms + np.asarray(scales.row_length) * turning
     return Verdict(
-        relative_residuals(np, miss, terms, row_units(np, length, typical)),
+        relative_residuals(np, miss, terms, units_of(np, scale)),
         CONSISTENT + OFF_MANIFOLD * violation,
         singular_values(metric, A, length, typical),
     )

@@ -20,6 +20,8 @@
 | `laws.py` | relations between coordinates of several joints |
 | `tree.py` | joint coordinates: a tree of bodies, and the joints that close loops |
 | `forces.py` | springs, dampers, bushings, forces |
+| `friction.py` | dry friction of joints |
+| `switches.py` | joints, laws and drives that hold for a part of the time |
 | `actuation.py` | actuators and servo constraints |
 | `assembly.py` | closed configurations |
 | `loop_rows.py` | rows of loops that a linkage meets by itself |
@@ -49,6 +51,7 @@ from zwang.mechanism.schema import Begin as Begin
 from zwang.mechanism.schema import Bushing as Bushing
 from zwang.mechanism.schema import Drive as Drive
 from zwang.mechanism.schema import Force as Force
+from zwang.mechanism.schema import Friction as Friction
 from zwang.mechanism.schema import Joint as Joint
 from zwang.mechanism.schema import Law as Law
 from zwang.mechanism.schema import Link as Link
@@ -58,6 +61,7 @@ from zwang.mechanism.schema import ServoConstraint as ServoConstraint
 from zwang.mechanism.schema import Settings as Settings
 from zwang.mechanism.schema import Spring as Spring
 from zwang.mechanism.schema import Table as Table
+from zwang.mechanism.schema import Toggle as Toggle
 from zwang.mechanism.toml import read as read
 
 KINDS = KINDS

@@ -26,6 +26,7 @@ from zwang.equations.state import State
 from zwang.equations.system import System
 from zwang.mechanism.actuation import servo
 from zwang.mechanism.derived_numbers import DerivedNumbers, formulas
+from zwang.mechanism.field_types import PartError
 from zwang.mechanism.forces import Forces
 from zwang.mechanism.geometry import Geometry, geometry_of
 from zwang.mechanism.joint_constraints import JointConstraints
@@ -33,11 +34,13 @@ from zwang.mechanism.laws import ResolvedLaw, resolved_law
 from zwang.mechanism.loop_rows import LoopDecisions, decided
 from zwang.mechanism.point_masses import point_masses
 from zwang.mechanism.prescribed_motion import drive_constraint, still_drive
+from zwang.mechanism.switches import resolved_switches
 from zwang.mechanism.tables import splines
 from zwang.mechanism.tree import SpanningTree
 from zwang.mechanism.turns import CountingSystem
 from zwang.servo import Servo
 from zwang.simulation.results.presentation import keep_presentation
+from zwang.simulation.switching import Switch, keep_switches
 
 if TYPE_CHECKING:
     from zwang.mechanism.mechanism import Mechanism
@@ -101,7 +104,14 @@ class CompiledMechanism:
         """
         for name, drive in self.declared.drives.items():
             drive_constraint(name, drive, self.joints, self.rate)
-        _ = self.joints, self.forces, self.laws, self.servo
+        for name, joint in self.declared.joints.items():
+            if joint.friction is not None and self.declared.coordinates == "joint":
+                raise PartError(
+                    ("joints", name, "friction"),
+                    "has the joint's reaction as load, which joint coordinates do not have: give "
+                    'coordinates = "maximal".',
+                )
+        _ = self.joints, self.forces, self.laws, self.servo, self.switches
 
     @cached_property
     def geometry(self) -> Geometry:
@@ -130,7 +140,7 @@ class CompiledMechanism:
     @cached_property
     def counting(self) -> CountingSystem | None:
         """The bodies with angles whose turns are counted, or None."""
-        _ = self.forces, self.laws, self.servo  # they say which
+        _ = self.forces, self.laws, self.servo, self.switches  # they say which
         added = list(self.joints.turns.added.values())
         if not added:
             return None
@@ -203,7 +213,7 @@ class CompiledMechanism:
 
     def kept_rows(self, loops: LoopDecisions) -> dict[str, np.ndarray]:
         """Projectors onto what is kept, by kind of joint, for those of which any has one."""
-        return self.joints.kept_rows(loops.keep, self._carrying)
+        return self.joints.kept_rows(loops.keep, self.carrying)
 
     # --- forces
 
@@ -224,6 +234,11 @@ class CompiledMechanism:
     def laws(self) -> list[ResolvedLaw]:
         """Laws between joints, checked."""
         return [resolved_law(name, law, self.joints) for name, law in self.declared.laws.items()]
+
+    @cached_property
+    def switches(self) -> tuple[Switch, ...]:
+        """Switches of joints, laws and drives, checked."""
+        return resolved_switches(self)
 
     @cached_property
     def servo(self) -> Servo | None:
@@ -257,7 +272,7 @@ class CompiledMechanism:
 
     @property
     def _counts(self) -> bool:
-        _ = self.forces, self.laws, self.servo
+        _ = self.forces, self.laws, self.servo, self.switches
         return bool(self.joints.turns.added)
 
     @cached_property
@@ -296,12 +311,12 @@ class CompiledMechanism:
             drive_constraint(name, drive, self.joints, self.rate)
             for name, drive in self.declared.drives.items()
         ]
-        found = self.joints.constraints(self.rate, self._carrying, self.loops.keep)
+        found = self.joints.constraints(self.rate, self.carrying, self.loops.keep)
         laws = [law.constraint(self.joints) for law in self.laws]
         return (*found, *laws, *drives)
 
     @property
-    def _carrying(self) -> set[str]:
+    def carrying(self) -> set[str]:
         """Names of joints that are no constraints."""
         return self.tree.carrying if self.tree is not None else set()
 
@@ -313,6 +328,7 @@ class CompiledMechanism:
         made = self.model_with((), self.servo)
         # made anew from what was declared: what is kept for a model must not hold it
         declared = dataclasses.replace(self.declared)
+        keep_switches(made, self.switches)
         keep_presentation(made, lambda: present("presentation_of_mechanism", declared))
         return made
 

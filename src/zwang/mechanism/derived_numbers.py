@@ -20,6 +20,7 @@ from zwang.arrays import as_parameters, is_concrete
 from zwang.dynamics.model import AbstractParameterLayout
 from zwang.errors import ModelError
 from zwang.mechanism.field_types import FromFormula
+from zwang.mechanism.friction import friction_numbers
 from zwang.mechanism.geometry import Geometry, geometry_of
 
 if TYPE_CHECKING:
@@ -214,6 +215,9 @@ class DerivedNumbers(AbstractParameterLayout):
             "sizes": self._sizes(joints, geometry.q, points),
             "springs": self._forces(springs, bushings),
         }
+        rough = {n: friction_numbers(x.friction) for n, x in joints.items() if x.friction}
+        if rough:
+            found["friction"] = rough
         of_bodies = geometry.numbers if self._tree is None else self._tree.numbers(geometry)
         return {**found, **of_bodies}
 

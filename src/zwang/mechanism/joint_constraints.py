@@ -13,6 +13,7 @@ from zwang.arithmetic import xp
 from zwang.equations.constraint import AbstractConstraint, Holonomic, Nonholonomic
 from zwang.mechanism.expression import Expression
 from zwang.mechanism.field_types import PartError
+from zwang.mechanism.friction import joint_friction
 from zwang.mechanism.geometry import Geometry
 from zwang.mechanism.joint_kind import JointEquations, JointKind
 from zwang.mechanism.loop_rows import projected_rows, projectors
@@ -249,15 +250,18 @@ class JointConstraints:
         found: list[AbstractConstraint] = []
         for kind in JOINT_KINDS.values():
             names = [name for name in self._named(kind) if name not in without]
-            if kind.formulas:
-                projected = any(n in keep for n in names)
-                for i, name in enumerate(names):
-                    found += self._with_formula(name, kind, rate, i if projected else None)
-                continue
-            many = [name for name in names if not self._counts_turns(name)]
+            projected = any(n in keep for n in names)
+            # two formulas, or two frictions, are two functions, which cannot share one vmap
+            alone = [n for n in names if kind.formulas or self.joints[n].friction is not None]
+            turning = [n for n in names if n not in alone and self._counts_turns(n)]
+            many = [n for n in names if n not in (*alone, *turning)]
             if many:
-                found += self._of_one_kind(kind, many, rate, any(n in keep for n in many))
-            found += [self._by_turns(name, kind) for name in names if name not in many]
+                own = np.array([names.index(n) for n in many])
+                found += self._of_one_kind(kind, many, rate, own if projected else None)
+            for name in alone:
+                own = names.index(name) if projected else None
+                found += self._alone(name, kind, rate, own)
+            found += [self._by_turns(name, kind) for name in turning]
         return found
 
     def kept_rows(
@@ -306,7 +310,7 @@ class JointConstraints:
         return Holonomic(phi, name=name, unit=equations.units)
 
     def _of_one_kind(
-        self, kind: JointKind, names: list[str], rate: Callable, projected: bool
+        self, kind: JointKind, names: list[str], rate: Callable, projectors: np.ndarray | None
     ) -> list[AbstractConstraint]:
         equations, found = self._equations(kind), []
         residual, slip = equations.position, equations.velocity
@@ -329,8 +333,8 @@ class JointConstraints:
 
         def phi(q, t, p):
             rows = jax.vmap(position)(numbers(p), *(x(q, p) for x in poses))
-            if projected:
-                rows = projected_rows(p["keep"][kind.name], rows)
+            if projectors is not None:
+                rows = projected_rows(p["keep"][kind.name][projectors], rows)
             return rows.ravel()
 
         def psi(q, v, t, p):
@@ -345,7 +349,7 @@ class JointConstraints:
             found.append(Nonholonomic(psi, name=rates, parts=labels, unit=SLIDING))
         return found
 
-    def _with_formula(
+    def _alone(
         self, name: str, kind: JointKind, rate: Callable, projector: int | None
     ) -> list[AbstractConstraint]:
         equations, found = self._equations(kind), []
@@ -353,8 +357,7 @@ class JointConstraints:
         poses = [self._poses([name], i) for i in range(len(self.ends[name]))]
         index = self._named(kind).index(name)
         coordinates = [self.coordinate(x) for x in self.coupled(name)] if kind.couples else None
-        # two formulas are two functions, which cannot share one vmap
-        formulas = self._formulas(name)
+        formulas, nonideal = self._formulas(name), self._friction(name, kind, rate)
 
         def options(p):
             return _options(kind, index, formulas, p)
@@ -375,11 +378,19 @@ class JointConstraints:
             return slip(here, moving, options(p))
 
         if equations.position is not None:
-            found.append(Holonomic(phi, name=name, unit=equations.units))
+            found.append(Holonomic(phi, name=name, unit=equations.units, nonideal=nonideal))
         if equations.velocity is not None:
             label = f"{name}{RATES}" if found else name
             found.append(Nonholonomic(psi, name=label, unit=SLIDING))
         return found
+
+    def _friction(self, name: str, kind: JointKind, rate: Callable) -> Callable | None:
+        """Dry friction of a joint, or None."""
+        if self.joints[name].friction is None:
+            return None
+        poses, ends = self._poses([name], 0), self.ends[name][0]
+        pose = lambda q, p: _first(poses(q, p))
+        return joint_friction(name, kind, self.geometry, ends, pose, rate)
 
 
 def _first(poses: RelativePose) -> RelativePose:

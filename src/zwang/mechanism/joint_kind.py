@@ -174,6 +174,8 @@ class JointKind:
         coordinate: the coordinate that drives, springs and forces of the joint act on by default.
         couples: of a joint that couples two other joints, the coordinate of each that it couples;
             None for whichever coordinate that joint has.
+        rubs: what dry friction of the joint acts on: its second point "sliding" along the first,
+            and a pin "turning" in its hole; None where it has no friction.
         symbol: what stands for it in the viewer; None for a coupling.
         mark: what stands for it in pictures.
         line: what is drawn between its two points, or between the two wheels that it couples.
@@ -189,6 +191,7 @@ class JointKind:
     options: tuple[Option, ...] = ()
     coordinate: PoseCoordinate | None = None
     couples: tuple[PoseCoordinate | None, PoseCoordinate | None] | None = None
+    rubs: tuple[Literal["sliding", "turning"], ...] | None = None
     symbol: Symbol | None = None
     mark: Literal["dot", "square"] | None = "dot"
     line: Literal["rod", "belt"] | None = None

@@ -55,11 +55,29 @@ def resolved_law(name: str, law: Law, joints: JointConstraints) -> ResolvedLaw:
     Raises:
         PartError: for a law that makes no sense, naming it.
     """
-    where, ends = ("laws", name), {}
+    where = ("laws", name)
     if not law.of:
         raise PartError((*where, "of"), "is empty; name the coordinates that the equation relates.")
-    for short, given in law.of.items():
-        here = (*where, "of", short)
+    ends = named_coordinates(law.of, joints, (*where, "of"))
+    for short, at in ends.items():
+        joints.turns.count(at, f"{name}.{short}")
+    equation = joints.formula(law.equation, (*ends, "t"), (*where, "equation"))
+    if unused := sorted(ends.keys() - equation.names):
+        raise PartError((*where, "equation"), f"does not use {unused[0]!r}, which is in of.")
+    return ResolvedLaw(name, equation, ends)
+
+
+def named_coordinates(
+    of: Mapping[str, str | tuple[str, str]], joints: JointConstraints, where: tuple[str, ...]
+) -> dict[str, Ends]:
+    """Coordinates by the names that a formula has for them.
+
+    Raises:
+        PartError: for a name that a formula cannot have, or a coordinate that there is not.
+    """
+    ends: dict[str, Ends] = {}
+    for short, given in of.items():
+        here = (*where, short)
         if not re.fullmatch(r"[A-Za-z_]\w*", short) or short in {*CONSTANTS, *FUNCTIONS, "t"}:
             raise PartError(here, "is no name that a formula can have; take a word such as a or b.")
         if short in joints.parameters:
@@ -69,8 +87,4 @@ def resolved_law(name: str, law: Law, joints: JointConstraints) -> ResolvedLaw:
         else:
             pair = ends_between(given, joints.geometry, here)
             ends[short] = Ends(pair.a, pair.b, DISTANCE)
-        joints.turns.count(ends[short], f"{name}.{short}")
-    equation = joints.formula(law.equation, (*ends, "t"), (*where, "equation"))
-    if unused := sorted(ends.keys() - equation.names):
-        raise PartError((*where, "equation"), f"does not use {unused[0]!r}, which is in of.")
-    return ResolvedLaw(name, equation, ends)
+    return ends

@@ -42,7 +42,10 @@ from zwang.mechanism.schema import (
     Settings,
     Spring,
     Table,
+    Toggle,
 )
+from zwang.mechanism.switches import idle_at_start
+from zwang.simulation.switching import keep_switches
 from zwang.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -81,6 +84,7 @@ PARTS: dict[str, type] = {
     "joints": Joint,
     "drives": Drive,
     "laws": Law,
+    "switches": Toggle,
     "tables": Table,
     "springs": Spring,
     "bushings": Bushing,
@@ -106,6 +110,7 @@ class Mechanism:
         joints: by name, of the kinds in `zwang.mechanism.KINDS`.
         drives, springs, bushings, forces: by name.
         laws: relations between coordinates of several joints, by name.
+        switches: when joints, laws and drives hold, by their names; `zw.simulate` takes them.
         tables: functions that formulas may call, by name.
         servo: servo constraints, by name, which the actuators enforce; passive joints react to
             them.
@@ -137,6 +142,7 @@ class Mechanism:
     joints: dict[str, Joint] = dataclasses.field(default_factory=dict)
     drives: dict[str, Drive] = dataclasses.field(default_factory=dict)
     laws: dict[str, Law] = dataclasses.field(default_factory=dict)
+    switches: dict[str, Toggle] = dataclasses.field(default_factory=dict)
     tables: dict[str, Table] = dataclasses.field(default_factory=dict)
     springs: dict[str, Spring] = dataclasses.field(default_factory=dict)
     bushings: dict[str, Bushing] = dataclasses.field(default_factory=dict)
@@ -274,6 +280,7 @@ class Mechanism:
             ModelError: for a name or shape that the model does not have.
         """
         model = self.model.with_params(params)
+        keep_switches(model, self.compiled.switches)
         compiled = copy.copy(self.compiled)
         found = model.parameters()
         with on_host():
@@ -311,7 +318,20 @@ class Mechanism:
         Raises:
             AssemblyError: if it cannot be, with the joint that stays open most.
         """
-        return assemble(self)
+        idle = idle_at_start(self.switches)
+        if not idle:
+            return assemble(self)
+        # what does not hold at the start is not there
+        parts = ("joints", "laws", "drives")
+        held = {x: {n: y for n, y in getattr(self, x).items() if n not in idle} for x in parts}
+        found = dataclasses.replace(self, switches={}, **held).start_state
+        if len(found.q) != self.model.system.nq:
+            raise PartError(
+                ("switches", idle[0]),
+                "is off at the start and counts turns of an angle that nothing else counts; give "
+                "initially = true.",
+            )
+        return found
 
     def frames(self, q) -> Frames:
         """Where all points are, in the order of `geometry`."""

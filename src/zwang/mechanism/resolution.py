@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from zwang.errors import ModelError
 from zwang.mechanism.expression import Expression
 from zwang.mechanism.field_types import OVER_TIME, PartError
+from zwang.mechanism.friction import check_friction
 from zwang.mechanism.geometry import Geometry
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import ALL, ANGLE, DISTANCE, SLIDE, PoseCoordinate
@@ -129,7 +130,8 @@ def _check(name: str, joint: Joint, d: int, parameters: tuple[str, ...], tables:
         world = "the plane" if d == 2 else "space"
         raise PartError((*where, "kind"), f"there is no {joint.kind} joint in {world}.")
     given = {f.name for f in dataclasses.fields(joint) if getattr(joint, f.name) is not None}
-    given -= {"kind"}
+    given -= {"kind", "friction"}
+    check_friction(name, joint, kind)
     acts_on = "joints" if kind.couples else "between"
     # an option that is drawn at the start may be left out
     needed = {acts_on} | {option.name for option in kind.options if option.as_drawn is None}

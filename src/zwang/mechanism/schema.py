@@ -99,16 +99,42 @@ def _option_lines() -> str:
 
 
 @dataclasses.dataclass(frozen=True)
+class Friction:
+    """Dry friction in a joint while it slides, with the joint's own reaction as load: `μ N`
+    against the motion. It needs `coordinates = "maximal"`.
+
+    Attributes:
+        kinetic: coefficient of friction μ [1].
+        radius: at which a pin rubs in its hole [m], of joints that turn.
+        rest_speed: speed ε [m/s] below which friction fades: v/√(v² + ε²) takes the place of the
+            sign of v. With 0 a joint exactly at rest feels none, and there is no sticking: end the
+            run there, or give a speed that is small beside those of interest.
+        static: coefficient of friction at rest; no other than `kinetic` yet.
+        stribeck: speed over which one becomes the other [m/s]; not taken yet.
+    """
+
+    kinetic: Number
+    radius: Number = 0.0
+    rest_speed: Number = 0.0
+    static: Number | None = None
+    stribeck: Number | None = None
+    __pydantic_config__: ClassVar = STRICT
+
+
+@dataclasses.dataclass(frozen=True)
 class _JointFields:
     kind: str
     between: tuple[str, str] | None = None
     joints: tuple[str, str] | None = None
+    friction: Friction | None = None
 
 
 if TYPE_CHECKING:
 
     class Joint(_JointFields):
-        def __init__(self, kind: str, between=None, joints=None, **options: Any) -> None: ...
+        def __init__(
+            self, kind: str, between=None, joints=None, friction=None, **options: Any
+        ) -> None: ...
         def __getattr__(self, option: str) -> Any: ...
 
 else:
@@ -127,6 +153,7 @@ else:
         between: "body.point" of both bodies, "ground" for the frame; the joint's axes are those of
             the first.
         joints: of a kind that couples two joints, these.
+        friction: dry friction of a joint that slides or turns.
 {_option_lines()}
     """
 
@@ -163,6 +190,29 @@ class Law:
 
     of: dict[str, str | tuple[str, str]]
     equation: Formula
+    __pydantic_config__: ClassVar = STRICT
+
+
+@dataclasses.dataclass(frozen=True)
+class Toggle:
+    """When a joint, law or drive holds, by its name in `[switches]`; see `zw.Switch`.
+
+    Attributes:
+        on, off: what switches it on and off, one or several. A number is a time [s]; a formula is
+            an event where it rises through zero: in `t`, the names of `of` and their rates
+            (`l_rate` of `l`), `value` and `rate` of its own coordinate; to switch off also in
+            `load`, the size of the force that it transmits [N], and of a law, a drive or a joint
+            with one row in `effort`, with its sign [N or N·m].
+        of: further coordinates by the names that the formulas have for them, as of a law.
+        transition: "impulsive" or "impact-free".
+        initially: whether it holds at the start; by default it does if nothing switches it on.
+    """
+
+    on: Formula | tuple[Formula, ...] = ()
+    off: Formula | tuple[Formula, ...] = ()
+    of: dict[str, str | tuple[str, str]] = dataclasses.field(default_factory=dict)
+    transition: str = "impulsive"
+    initially: bool | None = None
     __pydantic_config__: ClassVar = STRICT
 
 

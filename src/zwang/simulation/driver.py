@@ -20,7 +20,7 @@ from zwang.errors import Result
 from zwang.simulation.branch_start import meeting
 from zwang.simulation.conditions import refuse_undefined
 from zwang.simulation.jumps import Jump, jumps_of
-from zwang.simulation.pace import Pace, jumping_force, stiff_gain
+from zwang.simulation.pace import Pace, why_short
 from zwang.simulation.reached import Clock
 from zwang.simulation.results import Steps, Switched
 from zwang.simulation.results.observe import refuse_missed
@@ -337,11 +337,11 @@ class RunDriver:
         if stopped in (Result.NOT_CONVERGED, Result.TOO_MANY_STEPS):
             where = meeting(self.flow.dynamics, y[: self.flow.dynamics.system.nq], t)
             self.detail = where or self.detail
-        if stopped in ENDLESS and self.detail is None:
-            step = max(np.max(self._recent_lengths(), initial=0.0), float(here.h))
-            jumps = jumping_force(self.flow.dynamics, *self._last_two())
-            said = hopeless, jumps, stiff_gain(self.model.servo, float(step))
-            self.detail = "; ".join(filter(None, said)) or None
+        if self.detail is None and stopped in (*ENDLESS, Result.NON_FINITE):
+            step = float(max(np.max(self._recent_lengths(), initial=0.0), float(here.h)))
+            asked = flow.dynamics, *self._last_two(), step
+            said = why_short(*asked, self.model.servo, stopped == Result.NON_FINITE)
+            self.detail = "; ".join(filter(None, (hopeless, said))) or None
         return stopped
 
     def _last_two(self) -> tuple[np.ndarray, np.ndarray]:

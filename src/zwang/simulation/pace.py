@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from zwang.dynamics.control_law import AbstractControlLaw
+from zwang.dynamics.drift.metric import metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.dynamics.evaluation import evaluate
+from zwang.dynamics.evaluation import evaluate, moved
 from zwang.equations.state import host_state
 
 MEASURED = 1024
@@ -17,7 +18,8 @@ length."""
 HOPELESS = 1e3
 """A run is given up if the rest takes this many times the steps that are left to it."""
 FOLLOWED = 0.01
-"""Steps are as short as a gain makes them if it decays by this exponent or more within one."""
+"""Steps are as short as a gain makes them if it decays by this exponent or more within one, and as
+a gradient does that turns by this angle [rad]."""
 AROUND = 2.0 ** np.arange(-3, 7)
 """How far to either side of its last step a run looks for a jump, in lengths of that step."""
 HALVED = 30
@@ -62,6 +64,24 @@ class Pace:
         )
 
 
+def why_short(
+    dynamics: Dynamics,
+    t: np.ndarray,
+    y: np.ndarray,
+    step: float,
+    law: AbstractControlLaw | None,
+    not_finite: bool,
+) -> str:
+    """What makes the steps of a run as short as they are, or what ends it where it is NaN or
+    infinite, in words; empty if it is not known.
+    """
+    if not_finite:
+        return no_number_ahead(dynamics, t, y, step)
+    jumps, gain = jumping_force(dynamics, t, y), stiff_gain(law, step)
+    turns = "" if jumps or gain else turning_rows(dynamics, t, y, step)
+    return "; ".join(filter(None, (jumps, gain, turns)))
+
+
 def stiff_gain(law: AbstractControlLaw | None, step: float) -> str:
     """The gain that keeps steps as short as they are, in words; empty if none does."""
     rates = {} if law is None else law.decay_rates()
@@ -72,6 +92,63 @@ def stiff_gain(law: AbstractControlLaw | None, step: float) -> str:
         f"the gain of {name!r} makes its error decay at {rates[name]:.1e} 1/s, which steps of "
         f"{step:.1e} s follow: give a smaller one"
     )
+
+
+def turning_rows(dynamics: Dynamics, t: np.ndarray, y: np.ndarray, step: float) -> str:
+    """Which constraint turns its gradient so quickly that steps follow it, in words; empty if none
+    does, as in a stiff system.
+
+    Args:
+        dynamics: the equation of motion.
+        t, y: the last two instants and states, shapes (2,) and (2, n).
+        step: length of the latest steps [s].
+    """
+    if not dynamics.constraints.m or dynamics.structure.sparse or not t[1] > t[0]:
+        return ""
+    nq, units = dynamics.system.nq, []
+    for at, x in zip(t, y, strict=True):
+        found = evaluate(dynamics, host_state(x[:nq], x[nq:], at))
+        A, metric = rows_of(found.A), metric_of(dynamics, found.M, found.A)
+        units.append(np.asarray(metric.unit_rows(A, metric.lengths(A))))
+    rates = np.linalg.norm(units[1] - units[0], axis=1) / (t[1] - t[0])
+    if not np.all(np.isfinite(rates)):
+        return ""
+    name, rate = max(
+        ((n, float(rates[s].max())) for n, s in dynamics.constraints.row_slices.items()),
+        key=lambda x: x[1],
+    )
+    if not rate * step > FOLLOWED:
+        return ""
+    return (
+        f"the gradient of constraint {name!r} turns at {rate:.1e} rad/s, which steps of "
+        f"{step:.1e} s follow: the motion is fast, not stiff"
+    )
+
+
+def no_number_ahead(dynamics: Dynamics, t: np.ndarray, y: np.ndarray, step: float) -> str:
+    """Which function is NaN or infinite at the last state, or where its velocity leads within a few
+    steps, in words; empty if none is. The arguments are those of `turning_rows`.
+    """
+    nq, c, now = dynamics.system.nq, dynamics.constraints, float(t[-1])
+    q, v = y[-1, :nq], y[-1, nq:]
+    if dynamics.structure.sparse or not np.all(np.isfinite(y)):
+        return ""
+    for ahead in (0.0, *(step * AROUND)):
+        at = evaluate(dynamics, host_state(moved(dynamics, q, ahead * v, now), v, now + ahead))
+        finite = np.ones(c.m, bool)
+        A = rows_of(at.A)
+        sums = abs(A) @ np.ones(dynamics.system.nv) if c.m else np.zeros(0)
+        finite &= np.isfinite(sums) & np.isfinite(np.asarray(at.b))
+        finite[c.position_rows] &= np.isfinite(np.asarray(at.phi))
+        finite[c.velocity_rows] &= np.isfinite(np.asarray(at.psi))
+        bad = [name for name, rows in c.row_slices.items() if not finite[rows].all()]
+        if bad:
+            return f"constraint {bad[0]!r} has no number or no derivative there"
+        forces = ~np.isfinite(np.asarray(at.F))
+        if forces.any():
+            name = dynamics.system.velocities[int(np.argmax(forces))]
+            return f"the force along {name!r} has no number there"
+    return ""
 
 
 def jumping_force(dynamics: Dynamics, t: np.ndarray, y: np.ndarray) -> str:

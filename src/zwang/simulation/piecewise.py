@@ -23,7 +23,7 @@ from zwang.record import Record
 from zwang.simulation.driver import RECENT_TURNS, RunDriver
 from zwang.simulation.listener import Listener
 from zwang.simulation.run_setup import RunRequest, set_up
-from zwang.simulation.switching import Switch
+from zwang.simulation.switching import Switch, declared_switches
 from zwang.stepping import AbstractIntegrator, Dopri8
 from zwang.stepping.step import Progress
 
@@ -106,7 +106,7 @@ class PiecewiseRun:
         rtol: float = 1e-8,
         atol=None,
         loop: AbstractLoop | None = None,
-        switches: Sequence[Switch] = (),
+        switches: Sequence[Switch] | None = None,
         integrator: AbstractIntegrator | None = None,
         step: float | None = None,
         longest_step: float = np.inf,
@@ -128,7 +128,7 @@ class PiecewiseRun:
             params=params,
             loop=loop,
             stop=(),
-            switches=switches,
+            switches=declared_switches(model) if switches is None else switches,
             integrator=Dopri8() if integrator is None else integrator,
             step=step,
             longest_step=longest_step,

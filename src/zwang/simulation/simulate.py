@@ -33,7 +33,7 @@ from zwang.simulation.results import Run, Steps
 from zwang.simulation.run_setup import RunRequest, RunSetup, set_up
 from zwang.simulation.sample_times import run_times
 from zwang.simulation.stop import Stop
-from zwang.simulation.switching import Switch
+from zwang.simulation.switching import Switch, declared_switches
 from zwang.stepping import AbstractIntegrator, Dopri8
 from zwang.stepping.step import Progress
 
@@ -52,7 +52,7 @@ def simulate(
     params: PyTree = None,
     loop: AbstractLoop | None = None,
     stop: Sequence[Stop] = (),
-    switches: Sequence[Switch] = (),
+    switches: Sequence[Switch] | None = None,
     integrator: AbstractIntegrator | None = None,
     step: float | None = None,
     longest_step: float = np.inf,
@@ -83,7 +83,8 @@ def simulate(
         loop: `zw.Loop(...)` for a closed loop that is not ideal: sampled, delayed, noisy, or with a
             controller that believes another model than the one that moves.
         stop: conditions that end the run early.
-        switches: a `zw.Switch` for each constraint that does not hold all the time.
+        switches: a `zw.Switch` for each constraint that does not hold all the time; by default
+            those that the file of a mechanism declares.
 
     **Other arguments**
 
@@ -135,7 +136,7 @@ def simulate(
         params=params,
         loop=loop,
         stop=tuple(stop),
-        switches=switches,
+        switches=declared_switches(model) if switches is None else switches,
         integrator=Dopri8() if integrator is None else integrator,
         step=step,
         longest_step=number(longest_step, "longest_step", above=0, infinite=True, unit="s"),

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.arguments import choice, flag, function, label, shown
+from zwang.by_identity import ByIdentity
 from zwang.call import misfits_named
 from zwang.compile import model_program
 from zwang.display import present
@@ -127,6 +128,21 @@ class Switch:
     def conditions(self, off: int) -> tuple[Condition, ...]:
         given: Any = self.off if off else self.on  # `__post_init__` has made it a tuple
         return given
+
+
+_DECLARED: ByIdentity[tuple[Switch, ...]] = ByIdentity()
+"""Switches that a model was declared with."""
+
+
+def keep_switches(model: Model, switches: Sequence[Switch]) -> None:
+    """Note the switches that runs of a model have, unless they are given others."""
+    if switches:
+        _DECLARED.keep(model, tuple(switches))
+
+
+def declared_switches(model: Model) -> tuple[Switch, ...]:
+    """The switches that a model was declared with."""
+    return _DECLARED.get(model) or ()
 
 
 class RefusedSwitchError(Exception):

@@ -44,6 +44,7 @@ from zwang.simulation.results import servo_warnings
 from zwang.simulation.reverse import FORWARD, forward_only
 from zwang.simulation.sample_times import checked_times, step_grid
 from zwang.simulation.stop import Stop
+from zwang.simulation.switching import declared_switches
 from zwang.simulation.tolerances import accepted_violation, step_tolerances
 from zwang.simulation.watch import by_rank, why_ended
 from zwang.stepping import AbstractIntegrator, Dopri8
@@ -260,6 +261,8 @@ def trajectory(
         drift,
         jnp.asarray(TARGET),
     )
+    if declared_switches(model):
+        raise ModelError(f"{model.name} has switches: {ON_HOST['switches']}; zw.simulate does it.")
     if stop and step is not None:
         raise ModelError(
             "zw.trajectory got stop= and step=: a fixed step cannot be shortened to end where a "

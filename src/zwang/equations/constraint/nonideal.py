@@ -38,18 +38,21 @@ def coulomb(mu: float | str, *, particle: Any = None, rest_speed: float = 0.0) -
     own = slice(None) if particle is None else particle
 
     def friction(q, v, t, p, ideal_force):
-        velocity = v[own]
-        square = velocity @ velocity + rest_speed**2
-        moving = square > 0
-        speed = jnp.sqrt(jnp.where(moving, square, 1.0))
         coefficient = p[mu] if isinstance(mu, str) else mu
-        strength = jnp.where(moving, coefficient * _norm(ideal_force[own]) / speed, 0.0)
-        return jnp.zeros_like(v).at[own].set(-strength * velocity)
+        load = coefficient * length(ideal_force[own])
+        return jnp.zeros_like(v).at[own].set(-load * sliding(v[own], rest_speed))
 
     return friction
 
 
-def _norm(x):
+def sliding(velocity, rest_speed):
+    """Direction in which a contact slides, `v/√(|v|² + ε²)`; zero at rest."""
+    square = velocity @ velocity + rest_speed**2
+    moving = square > 0
+    return jnp.where(moving, velocity / jnp.sqrt(jnp.where(moving, square, 1.0)), 0.0)
+
+
+def length(x):
     """Length, with a derivative that is 0 at zero."""
     square = x @ x
     return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)

@@ -17,5 +17,6 @@ JOINT = JointKind(
         holds="axis",
     ),
     coordinate=SLIDE,
+    rubs=("sliding", "turning"),
     symbol="pin",
 )

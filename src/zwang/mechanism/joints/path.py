@@ -24,6 +24,7 @@ JOINT = JointKind(
             variables=("x", "y", "z"),
         ),
     ),
+    rubs=("sliding",),
     symbol="contact",
     example={"equation": "x**2/4 + y**2 - 1"},
 )

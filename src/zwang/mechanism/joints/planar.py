@@ -25,6 +25,7 @@ JOINT = JointKind(
         holds="axis",
     ),
     coordinate=ANGLE,
+    rubs=("sliding",),
     symbol="contact",
     formats={"urdf": ("planar",)},
 )

@@ -23,6 +23,7 @@ JOINT = JointKind(
         holds="attitude",
     ),
     coordinate=SLIDE,
+    rubs=("sliding",),
     symbol="slide",
     mark="square",
     formats={"sdf": ("prismatic",), "urdf": ("prismatic",), "mjcf": ("slide",)},

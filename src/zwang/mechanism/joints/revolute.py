@@ -23,6 +23,7 @@ JOINT = JointKind(
         holds="axis",
     ),
     coordinate=ANGLE,
+    rubs=("turning",),
     symbol="pin",
     formats={
         "sdf": ("revolute", "continuous"),

@@ -20,6 +20,7 @@ JOINT = JointKind(
         blind="second",
     ),
     coordinate=SLIDE,
+    rubs=("sliding",),
     symbol="slide",
     mark="square",
 )

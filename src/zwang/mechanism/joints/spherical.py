@@ -22,6 +22,7 @@ JOINT = JointKind(
         freedoms=(Freedom(ATTITUDE, ball_twist),),
         blind="both",
     ),
+    rubs=("turning",),
     symbol="ball",
     formats={"sdf": ("ball",), "mjcf": ("ball",), "mjcf equality": ("connect",)},
 )
