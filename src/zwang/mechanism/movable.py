@@ -271,7 +271,10 @@ class Stiffened:
 
 
 def stiffened(
-    made: Linkage, start: np.ndarray, within: float, keep: Mapping[str, np.ndarray] = NOTHING
+    made: Linkage,
+    start: np.ndarray,
+    within: float,
+    kept_rows: Callable[[], Mapping[str, np.ndarray]] = dict,
 ) -> Stiffened | None:
     """A linkage that would move if singular values up to `within` were zero; None for one that
     moves, or that would not even then.
@@ -280,23 +283,31 @@ def stiffened(
         made: the linkage.
         start: a configuration near a closed one.
         within: the largest singular value that may have been meant to be zero.
-        keep: projectors onto the rows of loops that are kept anyway.
+        kept_rows: projectors onto the rows of loops that are kept anyway, asked for only where all
+            rows leave something to decide.
     """
     stiff = lambda gap, s: gap > MET or bool(np.any((s > ROUND_OFF_SLOPE) & (s <= within)))
     with on_host():
         q, here = made.closed(start, within)
-        gap, s = made.kept(here, keep)
-        if not stiff(gap, s) or gap > within:
+        gap, s = made.kept(here, NOTHING)
+        if gap <= MET and s[-1] > within:
             return None
         random = np.random.default_rng(1903)
-        several = made.look(q).K.shape[1] - int(np.sum(s > within)) > 1
-        at, between = [], []
+        several = here.K.shape[1] - int(np.sum(s > within)) > 1
         first = random.standard_normal(len(q))
-        for reach in REACHES:
+        at = [made.along(q, REACHES[0], within, first)]
+        # at the start alone a linkage may happen to move, as one whose rods stand across
+        begun = [here, made.look(at[0])]
+        if not any(stiff(*made.kept(x, NOTHING)) for x in begun):
+            return None
+        keep = kept_rows()
+        if not any(stiff(*made.kept(x, keep)) for x in begun) or made.kept(here, keep)[0] > within:
+            return None
+        for reach in REACHES[1:]:
             # with several motions each configuration is on another way
             way = random.standard_normal(len(q)) if several else first
             at.append(made.along(q, reach, within, way))
-            between.append(made.closed(q + 0.6 * (at[-1] - q), within)[0])
+        between = [made.closed(q + 0.6 * (x - q), within)[0] for x in at]
         looks = [made.kept(made.look(x), keep) for x in at]
     kept = [i for i, (gap, _) in enumerate(looks) if gap <= within]
     if len(kept) < len(REACHES) // 2 or not any(stiff(*looks[i]) for i in kept):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -58,8 +59,8 @@ def moved_points(made: Mechanism, within: float, free: Collection[int]) -> Geome
     options = lambda name: compiled.joints.options_of(name, compiled.derived.declared)
     for group in groups(tree.closed_chains(geometry, options)):
         names = [c.name for c in group]
-        tries = [(q, x) for x in (within, NEARLY_PARALLEL_AXES) for q in _starts(made, group)]
-        for start, angle in tries:
+        starts = _starts(made, group)
+        for angle, start in itertools.product((within, NEARLY_PARALLEL_AXES), starts):
             found = stiffened(linkage(group), start, angle)
             if found is None:
                 continue

@@ -5,7 +5,7 @@ the file leaves out (`zwang.mechanism.movable`).
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -75,8 +75,8 @@ def exact_loops(given: Description, tree: BodyTree) -> ExactLoops:
             continue
         start = np.zeros(len(linkage(group).names))
         for angle in (within, NEARLY_PARALLEL_AXES):
-            keep = decided(group, angle).keep
-            found = stiffened(linkage(group), start, angle, keep)
+            kept_rows = partial(_kept_rows, group, angle)
+            found = stiffened(linkage(group), start, angle, kept_rows)
             if found is None:
                 continue
             handles = _handles(group)
@@ -100,6 +100,11 @@ def exact_loops(given: Description, tree: BodyTree) -> ExactLoops:
             break
     notes = (f"{MERGED} {'; '.join(told)}",) if told else ()
     return ExactLoops(made, notes, tuple(locked))
+
+
+def _kept_rows(group: Sequence[ClosedChain], angle: float) -> Mapping[str, np.ndarray]:
+    """Projectors onto the rows that each loop by itself keeps."""
+    return decided(group, angle).keep
 
 
 def _handles(group: Sequence[ClosedChain]) -> list[Handle]:
