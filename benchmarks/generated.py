@@ -49,7 +49,7 @@ def generated(model, q, folder: str):
         check=True,
     )
     library = ctypes.CDLL(f"{folder}/generated.so")
-    values = [x for _, x in code.equations.parameters]
+    values = [x for _, x in code.functions.parameters]
     arrays = [np.ascontiguousarray(x, float) for x in (q, np.zeros_like(q), [*values, 0.0])]
     out = np.zeros(len(q))
     point = lambda x: x.ctypes.data_as(ctypes.POINTER(ctypes.c_double))

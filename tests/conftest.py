@@ -9,13 +9,18 @@ from pathlib import Path
 # The workers share the cores, and threads of OpenBLAS that wait for each other there make a run 40
 # times slower.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# XLA's older emitters compile an operation or a small program in a quarter to a half of the time;
+# how fast the program runs matters to no test.
+os.environ.setdefault(
+    "XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+)
 
 import hypothesis
 import jax
 import pytest
 
 from zwang.compile import interface, keep_programs
-from zwang.compile.recent import Recent
+from zwang.recent import Recent
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -19,6 +19,8 @@ _HOME = {
     "Holonomic": "equations.constraint",
     "Nonholonomic": "equations.constraint",
     "AccelerationConstraint": "equations.constraint",
+    "Inequality": "equations.constraint",
+    "DryFriction": "equations.constraint",
     "Model": "dynamics.model",
     "Motion": "dynamics.motion",
     "motion": "dynamics.motion",
@@ -243,7 +245,9 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.dynamics.motion import Motion as Motion
     from zwang.dynamics.motion import motion as motion
     from zwang.equations.constraint import AccelerationConstraint as AccelerationConstraint
+    from zwang.equations.constraint import DryFriction as DryFriction
     from zwang.equations.constraint import Holonomic as Holonomic
+    from zwang.equations.constraint import Inequality as Inequality
     from zwang.equations.constraint import Nonholonomic as Nonholonomic
     from zwang.equations.lagrangian import Lagrangian as Lagrangian
     from zwang.equations.system import System as System

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import pytest
 
 import zwang as zw
+from tests.crossed import some
 from zwang.compile import keep_programs
 from zwang.gallery.mechanisms import FOLDER
 from zwang.mechanism import read
@@ -26,7 +27,7 @@ CELLS = {
 FILE = FOLDER / "four-bar.toml"
 
 
-@pytest.mark.parametrize("name", CELLS)
+@pytest.mark.parametrize("name", some(CELLS, 3))
 def test_the_analysis_of_a_cell_compiles_nothing_when_it_is_run_again(name, tmp_path):
     assert keep_programs(tmp_path) == ""
     compiled = []

@@ -55,6 +55,7 @@ def test_a_design_prints_plots_and_saves(found, tmp_path):
         np.testing.assert_allclose(data["design"], list(found.values.values()))
 
 
+@pytest.mark.slow
 def test_a_limit_is_kept_and_costs_something(found, wanted):
     angle = 1.0
     limit = TransmissionAngle(("coupler", "rocker"), angle)

@@ -35,6 +35,7 @@ def test_solutions_at_infinity_are_counted_apart():
     np.testing.assert_allclose(found.w[order], exact, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_four_bar_has_its_two_modes_by_both_methods():
     start = closed_form(LENGTHS, 0.3, 1)
     for method in ("homotopy", "starts"):

@@ -12,6 +12,7 @@ import xarray as xr
 
 import zwang as zw
 from tests.analysis.models import LENGTHS, apart, closed_form, four_bar
+from tests.crossed import some
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.curve import Curve, affine_chart, chart
 from zwang.analysis.interval import Interval, enclosure
@@ -251,7 +252,7 @@ def test_time_as_the_input_of_a_model_without_constraints_is_refused():
         zw.kinematics(zw.Model(system, name="free"), "time", (0.5, 3.0), q=[0.0, 0.0])
 
 
-@pytest.mark.parametrize("name", ["four-bar", "slider-crank", "quick-return"])
+@pytest.mark.parametrize("name", some(["four-bar", "slider-crank", "quick-return"], 3))
 def test_mechanisms_are_followed_from_half_a_radian(name):
     """From an angle that is not that of the file's guess: the crank's angle is the input."""
     mechanism = read(FOLDER / f"{name}.toml")

@@ -145,6 +145,7 @@ CUBE = one(lambda q, v, t: q**3)
             True,
             "neutral",
             id="fed and braked, velocities decay",
+            marks=pytest.mark.slow,
         ),
         pytest.param(
             # trace 0.2

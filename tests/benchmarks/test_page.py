@@ -52,6 +52,7 @@ def test_another_figure_is_another_page(results):
     assert write.text(changed) != write.text(results)
 
 
+@pytest.mark.slow
 def test_every_picture_that_the_page_shows_is_there(results, tmp_path):
     shown = re.findall(r"\]\((_static/performance/[^)]+)\)", (DOCS / "performance.md").read_text())
     assert shown and all((DOCS / name).is_file() for name in shown)

@@ -33,6 +33,12 @@ def test_export_writes_a_functional_mock_up_unit(tmp_path):
     assert answer.code == 0 and (tmp_path / "new" / "pendulum_fmu3.fmu").is_file()
 
 
+def test_export_writes_a_page_that_simulates(tmp_path):
+    answer = zwang("export", "pendulum", "--as", "page", "--out", tmp_path)
+    assert answer.code == 0, answer.err
+    assert "wasm-unsafe-eval" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
 def test_export_says_what_a_form_leaves_out():
     from zwang.cli.export import Form, _left_out
 

@@ -54,7 +54,7 @@ def test_the_test_driver_passes_and_would_notice_an_error(pendulum, tmp_path):
     build()
     assert subprocess.run("./run", cwd=tmp_path, capture_output=True).returncode == 0
     source = tmp_path / f"{code.name}.c"
-    source.write_text(source.read_text().replace("F[1] = ", "F[1] = 1.001 * "))
+    source.write_text(source.read_text().replace("vdot[1] = ", "vdot[1] = 1.001 * "))
     build()
     assert subprocess.run("./run", cwd=tmp_path, capture_output=True).returncode == 1
 
@@ -136,6 +136,7 @@ def test_the_energy_of_a_driven_robot_changes_by_the_work_of_its_motors():
     [
         (lambda m: zw.Model(m.system, m.constraints.members, m.params, singular_mass=True), "mass"),
         (lambda m: m.system, "expected a zw.Model"),
+        (lambda m: zw.Model(m.system, [zw.Inequality(lambda q, t, p: q[1])], m.params), "let go"),
     ],
 )
 def test_what_code_cannot_hold_is_refused(change, said):

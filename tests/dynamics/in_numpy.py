@@ -11,7 +11,14 @@ import equinox as eqx
 import numpy as np
 
 from zwang.algebra.pseudoinverse import Proximal
-from zwang.dynamics import consistency, initial_conditions, number_range, placement, scales
+from zwang.dynamics import (
+    consistency,
+    evaluation,
+    initial_conditions,
+    number_range,
+    placement,
+    scales,
+)
 from zwang.dynamics.equation_of_motion import Scales
 from zwang.dynamics.evaluation import ModelEvaluation
 from zwang.dynamics.matrix_structure import DENSE, AbstractStructure
@@ -169,10 +176,19 @@ def in_numpy(monkeypatch, *further) -> None:
     """Let starts, judgements and further modules evaluate such models, and no others."""
     for module in (placement, scales, consistency, initial_conditions, number_range, *further):
         monkeypatch.setattr(module, "evaluate", lambda d, s, drift=None: d.given.evaluate(d, s))
+    monkeypatch.setattr(initial_conditions, "residuals", _residuals)
     # which solves for a velocity by compiled forms
     monkeypatch.setattr(initial_conditions, "between_branches", lambda *given: "")
     for module in (placement, scales):
         monkeypatch.setattr(module, "moved", lambda dynamics, q, dq, t: _moved(q, dq))
+
+
+def _residuals(constraints, s, p) -> evaluation.Residuals:
+    found = evaluation.Residuals(*np.zeros((2, constraints.m)))
+    found.positions[constraints.position_rows] = abs(constraints.position_residual(s.q, s.t, p))
+    psi = constraints.velocity_residual(s.q, s.v, s.t, p)
+    found.velocities[constraints.velocity_rows] = abs(psi)
+    return found
 
 
 def circle(length: float = 1.0) -> Rows:

@@ -6,13 +6,17 @@ a seed; every operation keeps its numbers of moderate size, so that round-off st
 
 from __future__ import annotations
 
+import functools
+from unittest import mock
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
 from tests.native.lanes import assert_lanes_agree
-from zwang.native import function
+from zwang.native import function, subroutines
+from zwang.native.subroutines import SHARED
 
 SHORT, LONG = (1, 2, 3, 5, 9), (70, 1100)
 """Numbers of elements: carried in registers; carried in memory, or read where they are used."""
@@ -22,6 +26,7 @@ MOST_OPTIMIZED = 4000
 """Instructions of a program whose optimized code is compared, too."""
 ERROR = 1e-9
 """Largest difference, relative to the largest number of a result."""
+KINDS = ("for", "while", "scan", "cond", "calls")
 DEPTH = 2
 """Loops and branches within each other."""
 
@@ -75,7 +80,7 @@ class Drawn:
         self.steps = []
         for _ in range(int(random.integers(2, 7))):
             inner = depth < DEPTH and random.random() < 0.3
-            kind = str(random.choice(["for", "while", "scan", "cond"])) if inner else "operation"
+            kind = str(random.choice(KINDS)) if inner else "operation"
             below = [Drawn(random, count, depth + 1) for _ in range(2)] if inner else []
             self.steps.append((kind, *map(int, random.integers(0, 60, 4)), below))
 
@@ -88,6 +93,20 @@ class Drawn:
             else:
                 arrays = list(getattr(self, f"_{kind}")(tuple(arrays), i, c, d, below))
         return tuple(arrays)
+
+    def _calls(self, arrays: tuple, i: int, c: int, d: int, below: list) -> tuple:
+        """A function that is called twice, and then with an array that is constant."""
+        for _ in range(2):
+            arrays = below[0].shared(arrays)
+        fixed = jnp.where(jnp.arange(len(arrays[i])) % 3 == 0, 0.0, 0.25)
+        return below[0].shared((*arrays[:i], fixed, *arrays[i + 1 :]))
+
+    @functools.cached_property
+    def shared(self):
+        """The program as a function whose code programs share."""
+        called = lambda arrays: self(arrays)
+        called.__name__ = f"{SHARED}drawn"
+        return jax.jit(called)
 
     def _for(self, arrays: tuple, i: int, c: int, d: int, below: list) -> tuple:
         """A loop that uses its counter, and the array that lies outside of it."""
@@ -126,6 +145,7 @@ class Drawn:
         return lax.switch(place(arrays[i], c) % 3, ways, arrays)
 
 
+@mock.patch.object(subroutines, "LEAST", 1)
 def case(random: np.random.Generator) -> None:
     """One program with its arguments, at both levels of optimization, and in several lanes."""
     count = int(random.integers(1, 4))

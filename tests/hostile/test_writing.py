@@ -116,7 +116,9 @@ BOUNDS = "--from", "0", "--to", "6.2832", "--vary", "crank=0.05:0.3", "--time-ra
     [
         (("continuation", "spring.py", "k", "--from", "0.5", "--to", "2"), "continuation.nc"),
         (("equilibrium", "spring.py"), "equilibrium.nc"),
-        (("assembly-modes", "four-bar", "--input", "A=1.1"), "assembly-modes.nc"),
+        pytest.param(
+            ("assembly-modes", "four-bar", "--input", "A=1.1"), "assembly-modes.nc", marks=SLOW
+        ),
         pytest.param(("design", "quick-return", "shaft", *BOUNDS), "design.nc", marks=SLOW),
         pytest.param(("reproduce", "recursive", "-q"), "recursive.html", marks=SLOW),
     ],

@@ -5,6 +5,7 @@ only a motion beyond all measure, or another place, could give.
 import numpy as np
 import pytest
 
+from tests.crossed import crossed
 from zwang.mechanism import Begin, Drive, Joint, Link, Mechanism, PartError, Point
 from zwang.mechanism.assembly import AssemblyError
 
@@ -52,8 +53,7 @@ def bodies(m: Mechanism) -> np.ndarray:
     return np.asarray(m.body_state(start.q, start.v).q).reshape(-1, 3)
 
 
-@pytest.mark.parametrize("inertia", [None, 0.1])
-@pytest.mark.parametrize("made", [slider_crank, disk])
+@pytest.mark.parametrize("made, inertia", crossed([slider_crank, disk], [None, 0.1]))
 def test_the_start_is_one_in_all_units_of_length(made, inertia):
     """Also where an inertia was not scaled with the unit."""
     scaled = [bodies(made(unit, inertia)) / [unit, unit, 1.0] for unit in UNITS]
@@ -81,30 +81,26 @@ def test_the_start_in_space_is_one_in_all_units_of_length():
         np.testing.assert_allclose(other, places[0], atol=1e-9)
 
 
-@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
-@pytest.mark.parametrize("place", [0.4, 0.8])
+@pytest.mark.parametrize("place, coordinates", crossed([0.4, 0.8], ["maximal", "joint"]))
 def test_a_place_at_a_dead_point_is_what_was_asked(place, coordinates):
     m = slider_crank(start={"D": Begin(value=place)}, coordinates=coordinates)
     assert bodies(m)[2, 0] == pytest.approx(place, abs=1e-12)
 
 
-@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"drives": {"motor": Drive("D", value="0.4 - 0.1*t")}},
-        {"drives": {"motor": Drive("D", value="0.8 + 0.1*t")}},
-        {"start": {"D": Begin(value=0.4, rate=0.1)}},
-    ],
-    ids=["inner", "outer", "start"],
-)
+RATES = {
+    "inner": {"drives": {"motor": Drive("D", value="0.4 - 0.1*t")}},
+    "outer": {"drives": {"motor": Drive("D", value="0.8 + 0.1*t")}},
+    "start": {"start": {"D": Begin(value=0.4, rate=0.1)}},
+}
+
+
+@pytest.mark.parametrize("more, coordinates", crossed(RATES, ["maximal", "joint"]))
 def test_a_rate_at_a_dead_point_is_refused(more, coordinates):
     with pytest.raises((PartError, AssemblyError), match="at a dead point"):
         _ = slider_crank(coordinates=coordinates, **more).start_state
 
 
-@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
-@pytest.mark.parametrize("angle", [0.0, np.pi])
+@pytest.mark.parametrize("angle, coordinates", crossed([0.0, np.pi], ["maximal", "joint"]))
 def test_a_held_angle_is_not_moved_for_a_rate(angle, coordinates):
     """A crank at its dead point, the piston driven: the crank stays where it was put."""
     drive = {"motor": Drive("D", rate="1")}

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from tests.crossed import crossed, some
 from zwang.errors import ModelError
 from zwang.gallery.index.mechanisms import MECHANISMS
 from zwang.gallery.mechanisms import FOLDER
@@ -21,10 +22,11 @@ from zwang.mechanism.field_types import FromFormula
 QUICK = ("four-bar", "bennett", "bicycle", "differential", "digger", "excavator")
 FILES = [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in MECHANISMS]
 COORDINATES = ("maximal", "joint")
+WORLDS = ("plane", "space")
 ONE_PERCENT = 1.01
 ROUND_OFF = 1e-12
 """Of numbers that are computed twice, beside the largest of their array."""
-FEW = 4
+FEW = 2
 """Numbers of a file whose change is traced as well, which takes a program each."""
 
 
@@ -45,8 +47,7 @@ def fixed(mechanism: Mechanism) -> set[str]:
     return {name for x in found for name in x.expression.names}
 
 
-@pytest.mark.parametrize("coordinates", COORDINATES)
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name, coordinates", crossed(FILES, COORDINATES))
 def test_every_parameter_of_the_gallery_acts_as_in_the_file(name, coordinates):
     path = FOLDER / f"{name}.toml"
     mechanism = in_coordinates(read(path), coordinates)
@@ -122,13 +123,16 @@ PARTS = ("bodies", "ground", "joints", "springs", "bushings", "gravity")
 
 
 @pytest.mark.parametrize("coordinates", COORDINATES)
-@pytest.mark.parametrize("world", ["plane", "space"])
-def test_every_number_of_a_mechanism_may_be_a_formula(world, coordinates):
+@pytest.mark.parametrize(
+    "world, every",
+    [("plane", 2), ("space", 10), *(pytest.param(w, 1, marks=pytest.mark.slow) for w in WORLDS)],
+)
+def test_every_number_of_a_mechanism_may_be_a_formula(world, every, coordinates):
     mechanism = in_coordinates(machine(world), coordinates)
     places = [(p, *x) for p in PARTS for x in every_number(getattr(mechanism, p))]
     assert len(places) >= 40
     by_formula = lambda x: FromFormula(x, Expression(f"{float(x)!r} + 0.5*delta"))
-    for i, (part, *at) in enumerate(places):
+    for i, (part, *at) in enumerate(places[::every]):
         if world == "space" and ("ratio" in at or (at[-1] == "angle" and "points" not in at)):
             continue  # whole numbers; attitudes in space are turns
         whole = getattr(mechanism, part)
@@ -147,7 +151,7 @@ def test_every_number_of_a_mechanism_may_be_a_formula(world, coordinates):
             {**made.params, "parameters": {"delta": x}}
         )
         alike(given(0.02), expected)
-        if i % (len(places) // FEW) == 0:
+        if i % (len(places) // every // FEW) == 0:
             alike(jax.jit(given)(0.02), expected)
 
 
@@ -248,7 +252,7 @@ def path(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("coordinates", COORDINATES)
+@pytest.mark.parametrize("coordinates", some(COORDINATES, 2))
 def test_params_and_the_edited_file_give_one_motion(path, coordinates):
     m, n = (in_coordinates(read(path, **x), coordinates) for x in ({}, {"L": 2.0, "c": 0.7}))
     start = n.start_state
@@ -295,7 +299,7 @@ def test_batch_sweep_and_fit_move_as_the_edited_file(path, coordinates):
     )
 
 
-@pytest.mark.parametrize("coordinates", COORDINATES)
+@pytest.mark.parametrize("coordinates", some(COORDINATES, 2))
 def test_places_of_points_act_in_both_coordinates(path, coordinates):
     """Twists of joint coordinates follow the points that a run moves."""
     m = in_coordinates(read(path), coordinates)

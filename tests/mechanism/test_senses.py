@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from tests.crossed import crossed
 from zwang.errors import ModelError
 from zwang.gallery.mechanisms import FOLDER
 from zwang.mechanism import (
@@ -38,8 +39,10 @@ def relative_attitude(m: Mechanism, joint: str) -> np.ndarray:
     return at[ends.a].T @ at[ends.b]
 
 
-@pytest.mark.parametrize("turn", UPSIDE_DOWN)
-@pytest.mark.parametrize("kind", ["fixed", "prismatic", "revolute", "cylindrical", "planar"])
+@pytest.mark.parametrize(
+    "kind, turn",
+    crossed(["fixed", "prismatic", "revolute", "cylindrical", "planar"], UPSIDE_DOWN),
+)
 def test_a_body_that_is_drawn_upside_down_is_turned_over(kind, turn):
     m = Mechanism(
         {"b": Link(1.0, J, turn=turn, points={"p": Point((0.1, 0.2, 0.3))})},
@@ -130,9 +133,9 @@ BESIDE = {
 }
 
 
-@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
-@pytest.mark.parametrize("drive, start, angle", BESIDE.values(), ids=BESIDE)
-def test_a_start_value_stands_beside_a_drive(drive, start, angle, coordinates):
+@pytest.mark.parametrize("beside, coordinates", crossed(BESIDE, ["maximal", "joint"]))
+def test_a_start_value_stands_beside_a_drive(beside, coordinates):
+    drive, start, angle = beside
     m = crank(drive, start, coordinates)
     s = m.start_state
     at = m.body_state(s.q, s.v)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tests.native.cases as cases
+from tests.crossed import some
 from tests.native.lanes import assert_lanes_agree
 from tests.native.loops import LOOPS
 from zwang import gallery
@@ -18,23 +19,23 @@ def test_a_function_of_floats(name):
     assert_lanes_agree(cases.OF_ONE[name], cases.one())
 
 
-@pytest.mark.parametrize("name", cases.OF_TWO)
+@pytest.mark.parametrize("name", some(cases.OF_TWO, 3))
 def test_a_function_of_two_floats(name):
     assert_lanes_agree(cases.OF_TWO[name], *cases.pairs())
 
 
-@pytest.mark.parametrize("name", cases.OF_INTEGERS)
+@pytest.mark.parametrize("name", some(cases.OF_INTEGERS, 3))
 def test_a_function_of_integers(name):
     assert_lanes_agree(cases.OF_INTEGERS[name], *cases.whole(np.int32))
 
 
-@pytest.mark.parametrize("name", cases.CASES)
+@pytest.mark.parametrize("name", some(cases.CASES, 3))
 def test_a_function_of_arrays(name):
     f, *arrays = cases.CASES[name]
     assert_lanes_agree(f, *arrays)
 
 
-@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.parametrize("name", some(LOOPS, 3))
 def test_a_loop(name):
     f, *arrays = LOOPS[name]
     assert_lanes_agree(f, *arrays)
@@ -76,7 +77,7 @@ def test_arguments_that_members_share():
     assert_lanes_agree(f, np.ones(3), np.array([1.0, -2.0, 3.0]), np.array(1), of_all=(1, 2))
 
 
-@pytest.mark.parametrize("name", ["pendulum", "appell-hamel"])
+@pytest.mark.parametrize("name", some(["pendulum", "appell-hamel"], 2))
 def test_a_batch(name, monkeypatch):
     example = gallery.load(name)
     scales = np.linspace(0.5, 1.0, 21)[:, None]

@@ -7,12 +7,15 @@ import pytest
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
 import tests.native.cases as cases
+from tests.crossed import crossed
 from tests.native.beside import assert_equal
 from tests.native.loops import LOOPS
 from zwang.native import function
 from zwang.native.walk import RULES
 
-FLOATS = (np.float64, np.float32)
+slow = lambda *types: [pytest.param(x, marks=pytest.mark.slow) for x in types]
+FLOATS = (np.float64, *slow(np.float32))
+INTEGERS = (np.int64, np.uint8, *slow(np.int32, np.uint64, np.uint32, np.int8))
 ANY_ZERO = {"round away", "max", "min"}
 """Functions whose zeros XLA gives another sign than IEEE 754 has, or leaves open."""
 FACTORS = 1e-11
@@ -25,7 +28,7 @@ def test_a_function_of_floats(name, dtype):
     assert_equal(cases.OF_ONE[name], cases.one(dtype=dtype), signs=name not in ANY_ZERO)
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_the_logarithm_of_the_gamma_function(dtype):
     """Near its zeros XLA rounds it to the size of its terms."""
     x = np.array([0.3, 1.0, 1.7, 2.0, 4.5, -0.5, 0.0, -1.0, np.inf, np.nan], dtype)
@@ -38,7 +41,7 @@ def test_a_function_of_two_floats(name, dtype):
     assert_equal(cases.OF_TWO[name], *cases.pairs(dtype=dtype), signs=name not in ANY_ZERO)
 
 
-@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint64, np.uint32, np.int8, np.uint8])
+@pytest.mark.parametrize("dtype", INTEGERS)
 @pytest.mark.parametrize("name", cases.OF_INTEGERS)
 def test_a_function_of_integers(name, dtype):
     assert_equal(cases.OF_INTEGERS[name], *cases.whole(dtype))
@@ -103,10 +106,11 @@ def test_what_is_computed_of_constants_is_what_the_code_would_have_computed(name
     np.testing.assert_allclose(folded.astype(float), emitted.astype(float), rtol=1e-15, atol=0)
 
 
-@pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.uint8, np.int64])
-@pytest.mark.parametrize("name", cases.OF_INTEGERS)
-def test_constants_of_integers_overflow_as_registers_do(name, dtype):
-    f, given = cases.OF_INTEGERS[name], cases.whole(dtype)
+@pytest.mark.parametrize(
+    "dtype, f", crossed([np.int32, np.uint32, np.uint8, np.int64], cases.OF_INTEGERS)
+)
+def test_constants_of_integers_overflow_as_registers_do(dtype, f):
+    given = cases.whole(dtype)
     folded = function(lambda: f(*map(jnp.asarray, given)))()
     # of what is known, more is to be computed: a number outside of its type would show
     further = function(
@@ -145,7 +149,7 @@ UNBOUND = {
     "add_any", "copy_p", "core_call", "closed_call", "custom_lin", "custom_vjp_call_jaxpr",
     "custom_vmap_call", "layout_constraint", "pjit", "remat", "remat2", "checkpoint", "run_state",
     "scatter_add", "scatter_max", "scatter_min", "scatter_mul", "scatter_sub", "unstack",
-    "zwang_forward_only", "copy", "stop_gradient", "expand_dims",
+    "zwang_forward_only", "copy", "stop_gradient", "expand_dims", "empty2",
 }  # fmt: skip
 """Primitives that functions of arrays seldom meet, and the names of others in some versions."""
 

@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 
 import zwang as zw
-from zwang.codegen.equations import identifier
+from zwang.codegen.names import identifier
 from zwang.codegen.samples import samples
 from zwang.symbolic import equations, weighted_pseudoinverse
 
@@ -171,7 +171,7 @@ def test_the_julia_text_has_the_values_of_the_model(pendulum, spring):
 
     for found in (pendulum, spring):
         source = found.sources[f"{identifier(found.model.name)}.jl"]
-        given = samples(found.equations.source, count=20, seed=3)
+        given = samples(found.model, count=20, seed=3)
         reference = given.reference()
         wanted = {"acceleration": reference.acceleration, "control": reference.u}
         for name in wanted.keys() & found.outputs.keys():

@@ -8,5 +8,6 @@
 | `elimination/` | sparse matrices: order of elimination, factorization, solution |
 | `mass_matrix.py` | the mass matrix, factored |
 | `cholesky.py` | the Cholesky factor of one matrix, and of a batch of small ones |
+| `complementarity.py` | linear complementarity problems |
 | `sparsity_pattern.py` | which entries of a Jacobian can differ from zero |
 """

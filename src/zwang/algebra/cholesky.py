@@ -19,7 +19,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from zwang.algebra.lapack import cholesky, solve_triangular
 from zwang.compile.engine import is_native
-from zwang.compile.hints import with_batch_rule
+from zwang.compile.hints import shared_code, with_batch_rule
 from zwang.record import Record
 
 SMALL = 32
@@ -110,11 +110,18 @@ class Inverse(Record):
 
     def solve(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
         """`M⁻¹ x`."""
-        return self.factor.solve(x) if self.formed is None else product(self.formed, x)
+        return _inverse_times(self, x)
 
     def log_det(self) -> Float[Array, ""]:
         """`log det M`."""
         return self.factor.log_det()
+
+
+@shared_code
+def _inverse_times(inverse: Inverse, x: Float[Array, " n"]) -> Float[Array, " n"]:
+    if inverse.formed is None:
+        return inverse.factor.solve(x)
+    return product(inverse.formed, x)
 
 
 def product(S: Float[Array, "n n"], x: Float[Array, " n"]) -> Float[Array, " n"]:

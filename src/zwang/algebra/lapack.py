@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import jax.scipy.linalg as linalg
 from jaxtyping import Array, Float, Int
 
-from zwang.compile.hints import member_by_member
+from zwang.compile.hints import member_by_member, traced_once
 from zwang.record import Record
 
 
@@ -44,6 +44,11 @@ def solve_triangular(
     """
     if x.ndim == 1:
         return solve_triangular(T, x[:, None], lower=lower, trans=trans)[:, 0]
+    return _solve_columns(T, x, lower, trans)
+
+
+@traced_once
+def _solve_columns(T: Array, x: Array, lower: bool, trans: int) -> Array:
     used = jnp.tril(T) if lower else jnp.triu(T)
     fixed = jax.lax.stop_gradient(T)
     ways = [partial(_triangular[lower, turned], fixed) for turned in (trans, 1 - trans)]
@@ -71,8 +76,13 @@ class LU(Record):
         """The matrix' inverse times x."""
         if x.ndim == 1:
             return self.solve(x[:, None])[:, 0]
-        ways = [partial(_of_lu[trans], self.factor, self.pivots) for trans in (0, 1)]
-        return _linear_solve(self.matrix, x, *ways)
+        return _solve_factored(self.matrix, self.factor, self.pivots, x)
+
+
+@traced_once
+def _solve_factored(matrix: Array, factor: Array, pivots: Array, x: Array) -> Array:
+    ways = [partial(_of_lu[trans], factor, pivots) for trans in (0, 1)]
+    return _linear_solve(matrix, x, *ways)
 
 
 def solve(A: Float[Array, "n n"], x: Float[Array, "n *k"]) -> Float[Array, "n *k"]:

@@ -54,6 +54,7 @@ class Reaction(NamedTuple):
 
 def acting_reaction(
     ideal: Float[Array, " m"],
+    gains: Callable[[np.ndarray], Array],
     reaction: Callable[[Array], Array],
     impressed: Callable[[Array], Array],
     parts: Sequence[slice],
@@ -62,14 +63,19 @@ def acting_reaction(
 
     Args:
         ideal: λ₀, shape (m,).
+        gains: rows ↦ `(A M⁻¹Aᵀ)⁺ A M⁻¹` of these, shape (rows, nv).
         reaction: c [N, N·m …], shape (nv,) ↦ λ(c), affine, `λ(0) = λ₀`.
         impressed: λ ↦ c, which depends on the rows of `parts` only.
         parts: rows of each part with friction, whose c depends on its own rows only.
     """
+    if not parts:  # forces that do not depend on any reaction
+        return Reaction(reaction(impressed(ideal)), jnp.ones(()), jnp.asarray(True))
     rows = np.concatenate([np.arange(len(ideal))[own] for own in parts])
+    # once, and not at each step of the iteration and for each of its derivatives
+    gain = gains(rows)
 
     def left(x):
-        return x - reaction(impressed(ideal.at[rows].set(x)))[rows]
+        return x - ideal[rows] + gain @ impressed(ideal.at[rows].set(x))
 
     def size(x):
         return jnp.max(jnp.abs(x)) + jnp.max(jnp.abs(ideal[rows]))

@@ -23,11 +23,14 @@ class Form(enum.StrEnum):
     fmu2_python = "fmu2-python"
     fmu3_python = "fmu3-python"
     stablehlo = "stablehlo"
+    page = "page"
 
 
 C = {Form.c, Form.fmu2, Form.fmu3}
 """Forms that are C, or hold it."""
 VERSIONS = {Form.fmu2: 2, Form.fmu2_python: 2, Form.fmu3: 3, Form.fmu3_python: 3}
+SECONDS_OF_A_PAGE = 10.0
+"""Length of the run on a page, where a model does not say how long to run [s]."""
 KEPT = ("rtol", "atol", "loop", "switches", "integrator", "step", "longest_step")
 """What an FMU with Python keeps of the options of a run."""
 
@@ -39,15 +42,15 @@ def command(
         typer.Option(
             "--as",
             help="C99, an FMU of FMI 2.0 or 3.0 (fmu2-python, fmu3-python: for what C cannot "
-            "hold), or StableHLO; repeat for more.",
+            "hold), StableHLO, or a page that simulates in a browser; repeat for more.",
         ),
     ] = None,
     set_: Settings = None,
     out: OutFolder = None,
     states: States = 100,
 ) -> int:
-    """Write a model of any size as code for other programs: C without allocation, an FMU, or
-    StableHLO.
+    """Write a model of any size as code for other programs: C without allocation, an FMU,
+    StableHLO, or one HTML file that simulates it.
 
     C, also that inside an FMU, is executed and compared with the numeric model before it is
     written. An FMU with Python inside holds what C cannot: switches, sampled controllers, limits of
@@ -68,7 +71,7 @@ def command(
         try:
             say(_compared(chosen, target.q0, target.v0, states))
         except ModelError as error:
-            hint = " An FMU with Python needs no formulas: --as fmu3-python."
+            hint = " An FMU with Python can hold it: --as fmu3-python."
             raise UserError(f"{error}{hint if VERSIONS.keys() & set(forms) else ''}") from None
     for kind in forms:
         if sentence := _left_out(target.options, kind):
@@ -97,7 +100,7 @@ def _left_out(options: Mapping[str, Any], form: Form) -> str:
     """What the runs of a model have and a form has not, as a sentence; empty where that is
     nothing.
     """
-    kept = () if form in C or form is Form.stablehlo else KEPT
+    kept = KEPT if form in VERSIONS and form not in C else ()
     lost = [name for name in ("switches", "loop", "stop") if options.get(name) and name not in kept]
     if not lost:
         return ""
@@ -116,9 +119,26 @@ def written(model, target: Target, form: Form, folder: Path) -> list[Path]:
         from zwang.codegen.stablehlo import stablehlo
 
         return stablehlo(model).write(folder)
+    if form is Form.page:
+        return [_page(model, target, folder)]
     from zwang.codegen.fmu import fmu
 
     python = form not in C
     options = {k: x for k, x in target.options.items() if python and k in KEPT}
     unit = fmu(model, q0, v0, version=VERSIONS[form], python=python, **options)
     return [unit.write(folder / f"{unit.name}_{form.value.replace('-', '_')}.fmu")]
+
+
+def _page(model, target: Target, folder: Path) -> Path:
+    """One HTML file that plays a run and simulates on from wherever one lets go."""
+    from zwang.files import make_folder
+    from zwang.output.viewer import write_view
+    from zwang.simulation.simulate import simulate
+
+    if target.scene is None:
+        raise UserError(f"{model.name} has no scene that a page could show; declare one: scene=.")
+    duration = target.options.get("duration", SECONDS_OF_A_PAGE)
+    run = simulate(model, target.q0, target.v0, duration=duration)
+    path = make_folder(folder) / "page.html"
+    write_view(run, target.scene, path, description=target.description, simulates=True)
+    return path

@@ -2,12 +2,15 @@
 
 | file | what |
 |---|---|
-| `expression.py` | scalar expressions as one shared graph |
+| `functions.py` | what code of a model computes, as traced programs; what it cannot hold |
+| `names.py` | parameters by names of any language |
+| `expression.py` | for formulas: scalar expressions as one shared graph |
 | `interpreter.py`, `movement.py` | a traced program of JAX as expressions |
 | `equations.py` | M, F, N, φ, ψ, A, b of a model, and its servo, as expressions |
 | `samples.py` | random states and what the numeric model says there |
 | `c/` | C99 without allocation: `c_code` |
 | `fmu/` | functional mock-up units: `fmu` |
+| `browser.py` | steps of a model as WebAssembly: `browser_program` |
 | `linear.py` | linear systems in Python, C and Octave: `linear_code` |
 | `stablehlo.py` | the compiled evaluation by `jax.export`: `stablehlo` |
 """

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from zwang.algebra.pseudoinverse import Proximal
-from zwang.arguments import instance
 from zwang.codegen.expression import Graph, Node
+from zwang.codegen.functions import refuse_unwritable
 from zwang.codegen.interpreter import expressions
+from zwang.codegen.names import parameters, with_parameters
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError
@@ -120,19 +119,13 @@ def equations(model: Model) -> Equations:
         ModelError: for an operation that cannot be written as a formula, a mass matrix that the
             model declares singular, limits of actuators, or a control law that is no `zw.Servo`.
     """
-    instance(model, Model, "model", "a zw.Model")
-    if model.singular_mass:
-        raise ModelError(
-            f"{model.name}: formulas and code need a positive definite mass matrix, but the model "
-            "has singular_mass=True; choose coordinates in which every velocity has mass."
-        )
+    refuse_unwritable(model)
     graph, trace = Graph(), None
-    leaves, tree = jax.tree_util.tree_flatten(model.params)
-    names = parameter_names(model.params)
+    named = parameters(model.params)
     nq, nv = model.system.nq, model.system.nv
     inputs = {c: _inputs(graph, c, n) for c, n in (("q", nq), ("v", nv), ("w", nv))}
-    p, t = _inputs(graph, "p", len(names)), graph.input("t")
-    trace = _Trace(model, graph, tree, [np.shape(x) for x in leaves])
+    p, t = _inputs(graph, "p", len(named)), graph.input("t")
+    trace = _Trace(model, graph)
     q, v, w, time = inputs["q"], inputs["v"], inputs["w"], np.asarray(t, object)
     system, constraints = model.system, model.constraints
     M, N, moved, phi = trace(
@@ -174,7 +167,7 @@ def equations(model: Model) -> Equations:
         w,
         p,
         t,
-        tuple(zip(names, _values(leaves), strict=True)),
+        named,
         M,
         F,
         rate,
@@ -194,58 +187,19 @@ def equations(model: Model) -> Equations:
 class _Trace:
     """Traces functions of `(p, …)`, p being the parameters as the model's functions get them."""
 
-    def __init__(self, model: Model, graph: Graph, tree, shapes: Sequence[tuple[int, ...]]):
-        self.model, self.graph, self.tree, self.shapes = model, graph, tree, shapes
-
-    def params(self, p):
-        """The tree of parameters from their entries in order."""
-        ends = np.cumsum([0, *(int(np.prod(s)) for s in self.shapes)])
-        leaves = [p[i:j].reshape(s) for i, j, s in zip(ends, ends[1:], self.shapes, strict=False)]
-        return jax.tree_util.tree_unflatten(self.tree, leaves)
+    def __init__(self, model: Model, graph: Graph):
+        self.model, self.graph = model, graph
 
     def __call__(self, function: Callable, p: np.ndarray, *given: np.ndarray):
-        whole = lambda p, *x: function(self.model.parameters(self.params(p)), *x)
+        def whole(p, *x):
+            return function(self.model.parameters(with_parameters(self.model.params, p)), *x)
+
         return expressions(whole, self.graph, p, *given)
 
 
 def _inputs(graph: Graph, letter: str, count: int) -> np.ndarray:
     out = np.empty(count, object)
     out[:] = [graph.input(f"{letter}{i}") for i in range(count)]
-    return out
-
-
-def _values(leaves) -> list[float]:
-    return [float(x) for leaf in leaves for x in np.asarray(leaf).ravel()]
-
-
-def parameter_names(params) -> list[str]:
-    """A name for each number among a model's parameters, an identifier in any language: `mass`,
-    `link_length`, `inertia_2` for the second entry of an array.
-    """
-    names = []
-    for path, leaf in jax.tree_util.tree_leaves_with_path(params):
-        parts = [str(getattr(k, "key", getattr(k, "idx", getattr(k, "name", k)))) for k in path]
-        whole = identifier("_".join(parts) or "parameter")
-        for index in np.ndindex(np.shape(leaf)):
-            names.append("_".join([whole, *(str(i + 1) for i in index)]))
-    return unique(names)
-
-
-def identifier(name: str) -> str:
-    """A name as an identifier of every target language."""
-    plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "x"
-    return plain if plain[0].isalpha() else f"x_{plain}"
-
-
-def unique(names: Sequence[str]) -> list[str]:
-    """Names, those that repeat numbered."""
-    out: list[str] = []
-    for name in names:
-        number, wanted = 1, name
-        while wanted in out:
-            number += 1
-            wanted = f"{name}_{number}"
-        out.append(wanted)
     return out
 
 
@@ -298,24 +252,11 @@ def _servo(trace: _Trace, p, q, v, t) -> ServoEquations | None:
     model, servo = trace.model, trace.model.servo
     if servo is None:
         return None
-    if not isinstance(servo, Servo):
-        raise ModelError(f"{model.name}: formulas and code need a zw.Servo as control law.")
-    if servo.limits is not None:
-        raise ModelError(
-            f"{model.name}: limits of actuators have no formula; leave limits= out, and limit u "
-            "where it is applied."
-        )
+    assert isinstance(servo, Servo)
     if not isinstance(servo.null_space, CHOICES):
         raise ModelError(
             f"{model.name}: null_space {type(servo.null_space).__name__} is not known; expected "
             f"one of {', '.join(c.__name__ for c in CHOICES)}."
-        )
-    if trace.model.constraints.members and any(
-        c.nonideal is not None for c in model.constraints.members
-    ):
-        raise ModelError(
-            f"{model.name}: a servo together with nonideal constraints has no closed form; u "
-            "then depends on its own friction. Drop nonideal= or the servo."
         )
     dynamics = model.passive.dynamics(pseudoinverse=Proximal())  # dense, as its rows are traced
 

@@ -10,11 +10,11 @@ from typing import Protocol
 import numpy as np
 
 from zwang.codegen.c.library import FLAGS, build, compiler
-from zwang.codegen.c.statements import constant
-from zwang.codegen.equations import identifier
+from zwang.codegen.names import identifier
 from zwang.errors import ModelError
 from zwang.files import write_files, write_text
 from zwang.files.isolation import scratch_folder
+from zwang.native.c import constant
 
 LINEAR_AGREES = 1e-14
 """Largest relative difference between a printed program and the matrices, which it repeats."""

@@ -5,6 +5,7 @@ program is compared with before it is handed over.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -13,7 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.arrays import vector
-from zwang.codegen.equations import Equations
+from zwang.codegen.names import parameters, with_parameters
+from zwang.compile import Many
 from zwang.dynamics.drift.metric import RANK_THRESHOLD
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import motion
@@ -73,7 +75,8 @@ class Samples:
     def _reference(self) -> Reference:
         model = self.model
 
-        def at(q, v, t, params):
+        def at(q, v, t, p):
+            params = with_parameters(model.params, p)
             F = jnp.asarray(model.system.force(q, v, t, model.parameters(params)))
             if model.servo is not None:  # whose answer holds all that a motion would say
                 found = control(model, q=q, v=v, t=t, params=params, throw=False)
@@ -83,8 +86,7 @@ class Samples:
             forces = found.acceleration, found.constraint_force, found.free_acceleration
             return (*forces, F, jnp.zeros(0))
 
-        out = jax.jit(jax.vmap(at))(self.q, self.v, self.t, _parameters(model, self.p))
-        return Reference(*map(np.asarray, out))
+        return Reference(*map(np.asarray, _at_states(at, self.q, self.v, self.t, self.p)))
 
     def error(self, found: np.ndarray, expected: np.ndarray, terms: np.ndarray) -> float:
         """Largest difference over all states, beside the largest entry of a state's result and of
@@ -95,7 +97,7 @@ class Samples:
         return float(np.max(off / np.where(size > 0, size, 1.0), initial=0.0))
 
 
-def samples(found: Equations, q0=None, v0=None, count: int = 1000, seed: int = 0) -> Samples:
+def samples(model: Model, q0=None, v0=None, count: int = 1000, seed: int = 0) -> Samples:
     """Random states around a start, with parameters that vary by up to a tenth.
 
     Where rows of A depend on each other the states are brought onto their constraints, with the
@@ -105,10 +107,10 @@ def samples(found: Equations, q0=None, v0=None, count: int = 1000, seed: int = 0
     Raises:
         ModelError: if q0 or v0 does not fit the model, or no such state is found.
     """
-    model, system = found.model, found.model.system
+    system, m = model.system, model.constraints.m
     q0 = np.ones(system.nq) if q0 is None else np.asarray(vector(q0, system.nq, "q0"))
     v0 = np.zeros(system.nv) if v0 is None else np.asarray(vector(v0, system.nv, "v0"))
-    own = np.array([x for _, x in found.parameters])
+    own = _own(model)
 
     def drawn(count: int):
         rng = np.random.default_rng(seed)
@@ -117,19 +119,18 @@ def samples(found: Equations, q0=None, v0=None, count: int = 1000, seed: int = 0
         t = rng.uniform(0.0, 1.0, count)
         # relative changes, so that masses and lengths stay positive
         p = own * (1 + rng.uniform(-0.1, 0.1, (count, len(own))))
-        moved = lambda w, t, p: system.move(jnp.asarray(q0), w, t, model.parameters(p))
-        q = np.asarray(jax.jit(jax.vmap(moved))(w, t, _parameters(model, p)))
-        return q, v, t, p
+        moved = lambda w, t, p: system.move(jnp.asarray(q0), w, t, _whole(model, p))
+        return _at_states(moved, w, t, p), v, t, p
 
     # off the constraints first, where independent rows leave nothing to chance
     q, v, t, p = drawn(count)
     free = Samples(model, (q0, v0), q, v, t, p, False)
-    if not found.m:
+    if not m:
         return free
     # rows may also depend on each other where they hold and nowhere else
     # off the constraints redundant rows contradict each other, and no two methods need agree
     rank, _ = _ranks(_on_constraints(free, own))
-    if rank == found.m:
+    if rank == m:
         return free
     # twice as many, as states near a loss of rank are dropped
     on = _on_constraints(Samples(model, (q0, v0), *drawn(2 * count), False), own)
@@ -146,19 +147,23 @@ def samples(found: Equations, q0=None, v0=None, count: int = 1000, seed: int = 0
 def _on_constraints(given: Samples, own: np.ndarray) -> Samples:
     """The states moved onto the constraints, with the model's own parameters."""
     p = np.broadcast_to(own, given.p.shape).copy()
-    q, v = _projected(given.model, given.q, given.v, given.t, _parameters(given.model, p))
+    q, v = _projected(given.model, given.q, given.v, given.t, p)
     return dataclasses.replace(given, q=q, v=v, p=p, projected=True)
 
 
-def _parameters(model: Model, p: np.ndarray):
-    """The model's tree of parameters, each leaf with the states first."""
-    leaves, tree = jax.tree_util.tree_flatten(model.params)
-    ends = np.cumsum([0, *(np.size(x) for x in leaves)])
-    batched = [
-        jnp.asarray(p[:, i:j].reshape(len(p), *np.shape(leaf)))
-        for i, j, leaf in zip(ends, ends[1:], leaves, strict=False)
-    ]
-    return jax.tree_util.tree_unflatten(tree, batched)
+def _own(model: Model) -> np.ndarray:
+    """The model's own parameters."""
+    return np.array([x for _, x in parameters(model.params)])
+
+
+def _whole(model: Model, p):
+    """Parameters as functions get them, from those of a state."""
+    return model.parameters(with_parameters(model.params, p))
+
+
+def _at_states(function: Callable, *arrays: np.ndarray):
+    """A function of one state at each of them."""
+    return Many(function, (0,) * len(arrays), arrays)(*arrays)
 
 
 def _ranks(given: Samples) -> tuple[int, np.ndarray]:
@@ -172,17 +177,17 @@ def _ranks(given: Samples) -> tuple[int, np.ndarray]:
     return rank, np.where(ranks == rank, sigma[:, max(rank, 1) - 1], 0.0)
 
 
-def refuse_nearly_parallel(found: Equations, given: Samples) -> None:
+def refuse_nearly_parallel(model: Model, given: Samples) -> None:
     """Refuse rows that are nearly parallel at most states on the constraints, for code that takes
     no rank decision.
 
     Raises:
         ModelError: with their smallest singular value.
     """
-    if not found.m:
+    if not model.constraints.m:
         return
     if not given.projected:
-        given = _on_constraints(given, np.array([x for _, x in found.parameters]))
+        given = _on_constraints(given, _own(model))
     sigma = np.linalg.svd(_unit(matrices(given)), compute_uv=False)
     sigma = sigma / np.maximum(sigma[:, :1], 1e-300)
     least = np.min(sigma, axis=1, where=sigma > RANK_THRESHOLD, initial=1.0)
@@ -200,13 +205,13 @@ def _unit(A: np.ndarray) -> np.ndarray:
     return A / np.where(length > 0, length, 1.0)
 
 
-def _projected(model: Model, q, v, t, params):
+def _projected(model: Model, q, v, t, p):
     """States moved onto the constraints: positions by Newton's method, then velocities."""
     system, constraints = model.system, model.constraints
     rows = constraints.position_rows
 
-    def at(q, v, t, params):
-        p = model.parameters(params)
+    def at(q, v, t, p):
+        p = _whole(model, p)
 
         def closer(_, q):
             A = constraints.matrix(q, v, t, p)[rows]
@@ -221,13 +226,11 @@ def _projected(model: Model, q, v, t, params):
         q = jax.lax.fori_loop(0, PROJECTIONS if len(rows) else 0, closer, q)
         return q, jax.lax.fori_loop(0, 3, slower, v)
 
-    q, v = jax.jit(jax.vmap(at))(q, v, t, params)
-    return np.asarray(q), np.asarray(v)
+    return _at_states(at, q, v, t, p)
 
 
 def matrices(given: Samples) -> np.ndarray:
     """A at each state, shape (states, m, nv)."""
     model = given.model
-    at = lambda q, v, t, p: model.constraints.matrix(q, v, t, model.parameters(p))
-    A = jax.jit(jax.vmap(at))(given.q, given.v, given.t, _parameters(model, given.p))
-    return np.asarray(A)
+    at = lambda q, v, t, p: model.constraints.matrix(q, v, t, _whole(model, p))
+    return _at_states(at, given.q, given.v, given.t, given.p)

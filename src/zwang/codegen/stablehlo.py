@@ -12,7 +12,7 @@ from jax import export
 
 from zwang.arguments import count, instance, known, refuse, texts
 from zwang.call import misfits_named
-from zwang.codegen.equations import identifier
+from zwang.codegen.names import identifier
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import motion
 from zwang.errors import ModelError

@@ -21,6 +21,7 @@ The rest of zwang uses the names below and `zwang.compile.hints`. Native code is
 from zwang.compile.blocks import mapped as mapped
 from zwang.compile.compatibility import trace_state_clean as trace_state_clean
 from zwang.compile.engine import is_native as is_native
+from zwang.compile.engine import native_trace as native_trace
 from zwang.compile.events import LOADED as LOADED
 from zwang.compile.events import NOT_CACHED as NOT_CACHED
 from zwang.compile.folder import cache_folder as cache_folder

@@ -17,7 +17,8 @@ from jax.custom_batching import custom_vmap
 
 from zwang.compile.compatibility import MissingNameError, buffered_while_loop, unvmap_any
 from zwang.compile.engine import is_native
-from zwang.compile.recent import Recent
+from zwang.native.subroutines import SHARED
+from zwang.recent import Recent
 
 
 def with_batch_rule(leading: Callable) -> Callable[[Callable], Callable]:
@@ -84,12 +85,23 @@ def member_by_member(
 
 
 def traced_once(function: Callable) -> Callable:
-    """A function of a model that native programs trace once for all of their calls of it with
-    arguments of the same shapes, in this program or in another one.
+    """A function that native programs trace once for all of their calls of it with arguments of the
+    same shapes, in this program or in another one.
 
     Args:
         function: of pytrees, whose leaves that are no arrays can be hashed.
     """
+    return _traced(function, function.__name__)
+
+
+def shared_code(function: Callable) -> Callable:
+    """A function that is `traced_once`, and whose native code is made once, too: where it is long,
+    programs call it as a subroutine.
+    """
+    return _traced(function, f"{SHARED}{function.__name__}")
+
+
+def _traced(function: Callable, name: str) -> Callable:
     known: Recent[Callable] = Recent(MOST_TRACES)
 
     @functools.wraps(function)
@@ -100,7 +112,9 @@ def traced_once(function: Callable) -> Callable:
         leaves, tree = jax.tree_util.tree_flatten(fixed)
         key = tree, tuple(leaves)
         if (inner := known.get(key)) is None:
-            known.put(key, inner := jax.jit(lambda given: function(*eqx.combine(given, fixed))))
+            traced = lambda given: function(*eqx.combine(given, fixed))
+            traced.__name__ = name
+            known.put(key, inner := jax.jit(traced))
         return inner(arrays)
 
     return called

@@ -7,6 +7,7 @@
 | `formulation/` | the equations for the acceleration, one file each |
 | `drift/` | how violations of the constraints are kept from growing, one file each |
 | `control_law.py` | abstract control laws and sampled loops |
+| `contact_problem.py` | forces that push at gaps and rub along tangents |
 | `vector_field.py` | a model's motion as a vector field on its manifold |
 | `model.py` | `Model`: system, constraints and parameters; `motion` |
 | `initial_conditions.py` | a start on its constraints, or a reason to refuse it |

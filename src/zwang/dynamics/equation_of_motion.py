@@ -8,6 +8,7 @@ import dataclasses
 from typing import Any, Protocol
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
@@ -145,8 +146,6 @@ class Dynamics(Record):
         return dataclasses.replace(self, law=None, stepped=False)
 
     # --- residuals
-    #
-    # ----------------------------------------------------------------------------------------------
 
     def position_residual(self, s: State) -> Float[Array, " holonomic"]:
         """`φ(q, t)`."""
@@ -192,8 +191,6 @@ class Dynamics(Record):
         return self.system.move(s.q, dq, s.t, self.p)
 
     # --- matrices
-    #
-    # ----------------------------------------------------------------------------------------------
 
     def matrix(self, s: State) -> Float[Array, "m nv"]:
         """A; a `SparseMatrix`, which multiplies alike, if the model's structure is known."""
@@ -287,7 +284,6 @@ class Dynamics(Record):
         return self.equation(s, self.weighted(self.mass(s, A), A), stabilization)
 
     # --- the equation of motion
-    # ----------------------------------------------------------------------------------
 
     def acceleration(self, eq: Equation) -> Float[Array, " nv"]:
         """`v̇`."""
@@ -325,8 +321,8 @@ class Dynamics(Record):
 
     @property
     def rough(self) -> bool:
-        """Whether a constraint is nonideal."""
-        return any(c.nonideal is not None for c in self.constraints.members)
+        """Whether a constraint is nonideal, or may slide."""
+        return any(c.nonideal is not None or c.slides for c in self.constraints.members)
 
     def nonideal_force(self, eq: Equation) -> Float[Array, " nv"] | None:
         """c, the sum of the constraints' impressed forces [N, N·m …], or None if all are ideal; NaN
@@ -350,11 +346,18 @@ class Dynamics(Record):
             if c.nonideal is not None
             for part in c.parts
         ]
+        loaded = [x.loaded for x in self.constraints.frictions if x.loaded is not None]
+        parts += [x for k, x in enumerate(loaded) if x not in [*parts, *loaded[:k]]]
 
         def reaction(c):
             return ideal - weighted.multipliers(weighted.A @ eq.mass.solve(c))
 
-        return acting_reaction(ideal, reaction, lambda x: self._impressed(eq, x), parts)
+        def gains(rows):
+            # the operator of multipliers is symmetric
+            push = lambda e: eq.mass.solve(weighted.A.T @ weighted.multipliers(e))
+            return jax.vmap(push)(jnp.eye(len(ideal))[rows])
+
+        return acting_reaction(ideal, gains, reaction, lambda x: self._impressed(eq, x), parts)
 
     def _impressed(self, eq: Equation, multipliers: Float[Array, " m"]) -> Float[Array, " nv"]:
         return sum(self.nonideal_forces(eq, multipliers).values(), jnp.zeros_like(eq.force))
@@ -374,11 +377,16 @@ class Dynamics(Record):
                 )
                 forces |= dict(zip(c.parts, impressed, strict=True))
         # a constraint that is switched off exerts no friction either
-        return (
-            forces
-            if on is None
-            else {part: jnp.where(jnp.any(on[rows[part]]), c, 0.0) for part, c in forces.items()}
-        )
+        if on is not None:
+            forces = {
+                part: jnp.where(jnp.any(on[rows[part]]), c, 0.0) for part, c in forces.items()
+            }
+        if constraints.sliding is not None:
+            for x in constraints.frictions:
+                load, direction = x.load(self.p, multipliers), constraints.sliding[x.row]
+                slides = x.law.sliding_force(s.q, s.v, s.t, self.p, load, direction)
+                forces[x.law.name] = jnp.where(direction != 0, slides, 0.0)
+        return forces
 
     def missed(self, s: State) -> Float[Array, ""]:
         """Relative part of `A w` that lies outside the known structure, along a random w; 0 if A is

@@ -17,13 +17,13 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.compile import BoundProgram, Many
-from zwang.compile.recent import Recent
 from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.drift import AbstractDrift, Projection
 from zwang.dynamics.equation_of_motion import Choice, Dynamics, Scales
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
 from zwang.equations.system import System
+from zwang.recent import Recent
 
 
 class ModelEvaluation(NamedTuple):
@@ -265,6 +265,27 @@ def _bound(dynamics: Dynamics, drift: AbstractDrift) -> _Remembered:
         known = dynamics, drift, _Remembered(bound.at)
         _BOUND.put(key, known)
     return known[2]
+
+
+class Residuals(NamedTuple):
+    """Sizes of the residuals of all rows, shapes (m,), 0 where a row has none: |φ| and |ψ|."""
+
+    positions: np.ndarray
+    velocities: np.ndarray
+
+
+def residuals(constraints: Constraints, s: State, p: Any) -> Residuals:
+    """By how much a state misses each row, on the host."""
+    found = Residuals(*np.zeros((2, constraints.m)))
+    given = np.asarray(s.q, float), np.asarray(s.v, float), np.float64(s.t)
+    phi, psi = BoundProgram(_residuals, (constraints, p), given)(*given)
+    found.positions[constraints.position_rows] = np.abs(phi)
+    found.velocities[constraints.velocity_rows] = np.abs(psi)
+    return found
+
+
+def _residuals(constraints: Constraints, p, q, v, t):
+    return constraints.position_residual(q, t, p), constraints.velocity_residual(q, v, t, p)
 
 
 def _rows(constraints: Constraints, p, q, v, t):

@@ -1,20 +1,20 @@
 """The functions of a model at a state: the only ones that call what the user wrote along a motion.
 
-Native programs trace each of them once (`zwang.compile.hints.traced_once`).
+Native programs trace each of them once (`zwang.compile.hints.shared_code`).
 """
 
 from __future__ import annotations
 
 import jax.numpy as jnp
 
-from zwang.compile.hints import traced_once
+from zwang.compile.hints import shared_code
 from zwang.dynamics.matrix_structure import AbstractStructure
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
 from zwang.equations.system import System
 
 
-@traced_once
+@shared_code
 def residuals(constraints: Constraints, q, v, t, p):
     return constraints.residuals(q, v, t, p)
 
@@ -32,12 +32,12 @@ def velocity_residual(constraints: Constraints, q, v, t, p):
     return residuals(constraints, q, v, t, p)[1]
 
 
-@traced_once
+@shared_code
 def rhs(constraints: Constraints, q, v, t, p):
     return constraints.rhs(q, v, t, p)
 
 
-@traced_once
+@shared_code
 def linearized(structure: AbstractStructure, constraints: Constraints, s: State, p):
     return structure.linearized(constraints, s, p)
 
@@ -46,11 +46,11 @@ def matrix(structure: AbstractStructure, constraints: Constraints, s: State, p):
     return linearized(structure, constraints, s, p)[0]
 
 
-@traced_once
+@shared_code
 def mass_matrix(system: System, q, v, t, p):
     return jnp.asarray(system.mass_matrix(q, t, p), dtype=v.dtype)
 
 
-@traced_once
+@shared_code
 def force(system: System, q, v, t, p):
     return jnp.asarray(system.force(q, v, t, p), dtype=v.dtype)

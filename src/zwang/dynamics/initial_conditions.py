@@ -16,7 +16,7 @@ from zwang.dynamics.branch_velocity import between_branches
 from zwang.dynamics.consistency import Verdict, judge
 from zwang.dynamics.drift.metric import augmented_mass, dense_mass, mass_blocks, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
-from zwang.dynamics.evaluation import ModelEvaluation, evaluate
+from zwang.dynamics.evaluation import ModelEvaluation, evaluate, residuals
 from zwang.dynamics.matrix_structure import DENSE
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import augmented, contradiction, refuse_vanishing, row_name
@@ -414,10 +414,7 @@ def lost_in_round_off(model: Model, dynamics: Dynamics, start: Start) -> str:
 def worst_violation(model: Model, state: State, params: PyTree) -> str:
     """The constraint with the largest residual, in its own units."""
     c, p = model.constraints, model.params if params is None else model.merged(params)
-    phi = np.zeros(c.m)
-    phi[c.position_rows] = np.abs(c.position_residual(state.q, state.t, p))
-    psi = np.zeros(c.m)
-    psi[c.velocity_rows] = np.abs(c.velocity_residual(state.q, state.v, state.t, p))
+    phi, psi = residuals(c, state, p)
     size, symbol = (phi, "phi") if phi.max(initial=0.0) > NO_RESIDUAL else (psi, "psi")
     name = max(c.row_slices, key=lambda n: float(size[c.row_slices[n]].max(initial=0.0)))
     return f"constraint {name!r} has {symbol} = {size[c.row_slices[name]].max():.3g}"

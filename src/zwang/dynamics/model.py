@@ -152,12 +152,18 @@ class Model(Record):
         pseudoinverse: AbstractPseudoinverse | None = None,
         formulation: AbstractFormulation | None = None,
         implicit: bool = False,
+        lets_go: bool = False,
     ) -> Dynamics:
         """The model's equation of motion with given parameters and methods, and what an implicit
-        integrator needs to know of it.
+        integrator needs to know of it; `lets_go` of who knows which inequalities are closed.
         """
+        if not lets_go and (loose := self.constraints.loose):
+            raise ModelError(
+                f"{self.name}: constraint {loose[0]!r} may let go, which zw.simulate alone "
+                "follows; leave it out here, or put an equation in its place."
+            )
         # asked for at every instant that a caller looks at, and a fifth of the time of one
-        plain = params is pseudoinverse is formulation is None and not implicit
+        plain = params is pseudoinverse is formulation is None and not implicit and not lets_go
         if plain and (known := _DYNAMICS.get(self)) is not None and same(known[0], self.params):
             return known[1]
         strategy(

@@ -14,7 +14,8 @@ from jaxtyping import Array, Float, Int
 from zwang.algebra.kernel import row_scale
 from zwang.algebra.lapack import LU
 from zwang.algebra.mass_matrix import factor_mass
-from zwang.arrays import on_device
+from zwang.arrays import is_concrete, on_device
+from zwang.compile.hints import shared_code
 from zwang.dynamics.control_law import AbstractSampler
 from zwang.dynamics.drift import AbstractDrift
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -22,6 +23,14 @@ from zwang.equations.state import State
 from zwang.record import Record
 from zwang.stepping.manifold import Landing
 from zwang.stepping.tableau import Tableau
+
+HELD_OFF, HELD_ON, SLIDES_FORWARD, SLIDES_BACKWARD = 0.0, 1.0, -1.0, -2.0
+"""How a row is held that may let go: not at all, as an equation, or as friction that slides along s
+or against it."""
+GAP_BAND, FORCE_BAND = 1e-14, 1e-11
+"""A gap that is open closes where it is below −`GAP_BAND` of the largest coordinate, and a force
+lets go where it is below −`FORCE_BAND` of what moves the free system: fifty and ten thousand
+times the round-off of either."""
 
 
 class ConstrainedVectorField(Record):
@@ -33,8 +42,8 @@ class ConstrainedVectorField(Record):
         target: violation that counts as zero after a projection.
         sampler: what changes the control at instants, or None.
         switched: for each row the switch (`zw.Switch`) that it hangs on, or −1, shape (m,); None
-            without switches. The controller state of a run is then 1 for each switch that is on, 0
-            for the others, shape (switches,).
+            without switches. The controller state of a run is then how each of them is held
+            (`HELD_ON` and the others), shape (switches,); each gap and each dry friction is one.
     """
 
     dynamics: Dynamics
@@ -47,10 +56,19 @@ class ConstrainedVectorField(Record):
         """The flow while a sampler holds its control, or while some switches are on."""
         if self.switched is not None:
             # rows that are off stay and are zero: no shape changes, and nothing is compiled anew
-            on = (self.switched < 0) | (jnp.asarray(held) > 0)[self.switched]
-            return eqx.tree_at(
+            # on the host by NumPy: JAX would compile each operation
+            xp = np if is_concrete((held, self.switched)) else jnp
+            modes = xp.asarray(held)
+            on = (self.switched < 0) | (modes > HELD_OFF)[self.switched]
+            flow = eqx.tree_at(
                 lambda f: f.dynamics.constraints.on, self, on, is_leaf=lambda x: x is None
             )
+            if not self.dynamics.constraints.frictions:
+                return flow
+            way = (modes == SLIDES_FORWARD) * 1.0 - (modes == SLIDES_BACKWARD)
+            sliding = xp.where(self.switched < 0, 0.0, way[self.switched])
+            where = lambda f: f.dynamics.constraints.sliding
+            return eqx.tree_at(where, flow, sliding, is_leaf=lambda x: x is None)
         return (
             self
             if self.sampler is None
@@ -96,8 +114,7 @@ class ConstrainedVectorField(Record):
 
     def rate_and_residual(self, t, y):
         """`ẏ`, and what is left of `A v̇ = b` (`Dynamics.residual`)."""
-        rate = self.drift.rate(self.dynamics, self.state(t, y))
-        return jnp.concatenate([rate.q, rate.v]), rate.residual
+        return _rate(self.drift, self.dynamics, t, y)
 
     def stages(self, method: Tableau, t, y, h):
         """ẏ at the stages of an explicit method, shape (n, s), and what is left of `A v̇ = b` at
@@ -116,19 +133,7 @@ class ConstrainedVectorField(Record):
         return jax.lax.fori_loop(0, method.stages, stage, start)
 
     def project_step(self, t, y, error) -> Landing:
-        landed = self.drift.project_step(
-            self.dynamics, self.state(t, y), self.split(error), self.target
-        )
-        state = landed.state
-        return Landing(
-            jnp.concatenate([state.q, state.v]),
-            jnp.concatenate(landed.error),
-            landed.violation,
-            landed.slip,
-            landed.creep,
-            landed.converged,
-            landed.log_det,
-        )
+        return _landing(self.drift, self.dynamics, t, y, error, self.target)
 
     def missed(self, t, y) -> Float[Array, ""]:
         """Relative part of A outside the structure that the run goes by."""
@@ -203,22 +208,51 @@ class ConstrainedVectorField(Record):
         return solve
 
 
+# Every program of a motion calls these two, whose code is made once for all of them.
+
+
+@shared_code
+def _rate(drift: AbstractDrift, dynamics: Dynamics, t, y):
+    nq = dynamics.system.nq
+    rate = drift.rate(dynamics, State(y[:nq], y[nq:], t))
+    return jnp.concatenate([rate.q, rate.v]), rate.residual
+
+
+@shared_code
+def _landing(drift: AbstractDrift, dynamics: Dynamics, t, y, error, target) -> Landing:
+    nq = dynamics.system.nq
+    state, error = State(y[:nq], y[nq:], t), (error[:nq], error[nq:])
+    landed = drift.project_step(dynamics, state, error, target)
+    return Landing(
+        jnp.concatenate([landed.state.q, landed.state.v]),
+        jnp.concatenate(landed.error),
+        landed.violation,
+        landed.slip,
+        landed.creep,
+        landed.converged,
+        landed.log_det,
+    )
+
+
 class Events(Record):
-    """What a run looks out for, as one vector-valued function: stop conditions, then the conditions
-    of switches.
+    """What a run looks out for, as one vector-valued function: stop conditions, the conditions of
+    switches, then gaps and dry frictions that may change how they are held.
 
     Attributes:
         stops: `(q, v, t, p)` → a number; an event wherever it crosses zero.
         conditions: conditions of switches; an event where one rises through zero.
+        loose: how many gaps and dry frictions there are.
     """
 
     stops: tuple[Callable, ...]
     conditions: tuple[SwitchCondition, ...]
+    loose: int = eqx.field(static=True, default=0)
 
     @property
     def rising(self) -> np.ndarray:
         """Which events count only where their function rises."""
-        return np.arange(len(self.stops) + len(self.conditions)) >= len(self.stops)
+        n = len(self.stops) + len(self.conditions) + self.loose
+        return np.arange(n) >= len(self.stops)
 
     def __call__(self, flow: ConstrainedVectorField, controller_state, t, y) -> Float[Array, " e"]:
         if not len(self.rising):
@@ -229,7 +263,7 @@ class Events(Record):
         )
         values = [f(s.q, s.v, s.t, dynamics.p) for f in self.stops]
         # multipliers cost a factorization, which only conditions that switch off need
-        if any(condition.off for condition in self.conditions):
+        if self.loose or any(condition.off for condition in self.conditions):
             eq = dynamics.equation_at(s)
             multipliers = eq.weighted.multipliers(eq.b - eq.weighted.A @ eq.free_acceleration)
             if dynamics.rough:
@@ -241,7 +275,40 @@ class Events(Record):
             values.append(
                 jnp.where(waiting, condition.function(s.q, s.v, s.t, dynamics.p, *own), 0.0)
             )
+        if self.loose:
+            values += _loosening(flow, dynamics, eq, multipliers, controller_state)
         return jnp.stack([jnp.asarray(x, jnp.float64).reshape(()) for x in values])
+
+
+def _loosening(flow, dynamics: Dynamics, eq, multipliers, modes) -> list:
+    """What rises through zero where a gap or a dry friction changes how it is held:
+
+    −g    of a gap that is open          |λ| − μ₀ N   of a friction that sticks
+    −λ    of one that is closed          ∓s           of one that slides
+    """
+    assert dynamics.scales is not None
+    c, s, switched = dynamics.constraints, eq.state, flow.switched
+    every = eqx.tree_at(lambda c: c.on, c, None)
+    free = jnp.sqrt(jnp.abs(eq.free_acceleration @ eq.force))
+    length = jnp.where(dynamics.scales.row_length > 0, dynamics.scales.row_length, 1.0)
+    force_band = FORCE_BAND * free / length
+    values = []
+    if len(gaps := c.one_sided_rows):
+        phi = jnp.zeros(c.m).at[c.position_rows].set(every.position_residual(s.q, s.t, dynamics.p))
+        # of one unit of a coordinate in the mass metric
+        gradient = length * jnp.sqrt(jnp.mean(jnp.abs(eq.mass.diag())))
+        band = GAP_BAND * gradient * jnp.max(jnp.abs(s.q))
+        closed = modes[switched[gaps]] > HELD_OFF
+        open_value, held_value = -phi - band, -multipliers - force_band
+        values += list(jnp.where(closed, held_value[gaps], open_value[gaps]))
+    for x in c.frictions:
+        mode = modes[switched[x.row]]
+        slip = x.law.sliding_velocity(s.q, s.v, s.t, dynamics.p)
+        limit = x.law.limit(dynamics.p, x.load(dynamics.p, multipliers))
+        over = jnp.abs(multipliers[x.row]) - limit - force_band[x.row]
+        way = (mode == SLIDES_FORWARD) * 1.0 - (mode == SLIDES_BACKWARD)
+        values.append(jnp.where(mode > HELD_OFF, over, -way * slip))
+    return values
 
 
 class SwitchCondition(Record):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 
 from zwang.algebra.reaction import acting_reaction
@@ -46,7 +47,8 @@ def with_nonideal(level: Enforced) -> Enforced:
         return inverse.T @ w.pulled(moved - w.force - c)
 
     parts = [slices[part] for c in rough.values() for part in c.parts if part in slices]
-    found = acting_reaction(level.multipliers, reaction, impressed, parts)
+    gains = lambda rows: -jax.jacfwd(reaction)(zero)[rows]
+    found = acting_reaction(level.multipliers, gains, reaction, impressed, parts)
     total = jnp.where(found.unique, impressed(found.multipliers), jnp.nan)
     acceleration = w.acceleration(level._a, level._spread, left, total)
     return eqx.tree_at(lambda e: e.acceleration, level, acceleration)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.dynamics.evaluation import residuals
 from zwang.dynamics.initial_conditions import PlacementError, placed
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
@@ -248,8 +249,8 @@ def _placed(
         raise
     except PlacementError as error:
         failed = error.placement.state
-    residuals = _residuals(model, failed)
-    if residuals.positions.max(initial=0.0) <= OPEN:
+    missed = residuals(model.constraints, failed, model.params)
+    if missed.positions.max(initial=0.0) <= OPEN:
         # rates alone are impossible here, and positions are where they were asked for
         raise _unplaced(mechanism, model, failed)
     # axes drawn exactly at right angles to where they belong have no way that is downhill
@@ -330,25 +331,10 @@ def _refuse_undefined(mechanism: Mechanism, name: str) -> None:
         raise PartError(("joints", name), equations.undefined) from None
 
 
-class _Residuals(NamedTuple):
-    """Residuals of all rows, shapes (m,): of positions, and of velocities."""
-
-    positions: np.ndarray
-    velocities: np.ndarray
-
-
-def _residuals(model: Model, state: State) -> _Residuals:
-    c, found = model.constraints, _Residuals(*np.zeros((2, model.constraints.m)))
-    position = c.position_residual(state.q, state.t, model.params)
-    velocity = c.velocity_residual(state.q, state.v, state.t, model.params)
-    found.positions[c.position_rows] = np.abs(position)
-    found.velocities[c.velocity_rows] = np.abs(velocity)
-    return found
-
-
 def _unplaced(mechanism: Mechanism, model: Model, state: State) -> AssemblyError:
     """The error of an assembly that ended in a state."""
-    c, (phi, psi) = model.constraints, _residuals(model, state)
+    c = model.constraints
+    phi, psi = residuals(c, state, model.params)
     # an open joint makes every velocity wrong, too, so that position is blamed first
     residual = phi if phi.max(initial=0.0) > OPEN else psi
     worst = max(c.row_slices, key=lambda n: float(residual[c.row_slices[n]].max(initial=0.0)))

@@ -11,9 +11,13 @@
 | `instructions` | values, basic blocks, memory |
 | `arithmetic` | instructions with numbers: constants folded, products and sums fused |
 | `builder` | instructions: equal expressions shared, basic blocks, lanes, memory |
+| `subroutines` | inner programs emitted once and called |
 | `functions` | functions of one and two numbers |
 | `trigonometry` | sine and cosine, within one unit in the last place, for all lanes at once |
 | `text` | the function in LLVM's language |
+| `c` | the same in C99 |
+| `webassembly` | the same for browsers |
+| `structure`, `stack_codes` | jumps as nested blocks; codes of its instructions |
 | `translate` | its object code, by llvmlite |
 | `machine` | object code in this process; faster code from another one |
 | `types` | types of elements |

@@ -20,6 +20,9 @@ from zwang.native.types import python_constant, register_type
 
 MOST_UNROLLED = 256
 """Elements of an array in memory that is read element by element; more are read in loops."""
+MOST_LOADED = 1024
+"""Elements of an argument that are read at the beginning, or of an operand in memory where another
+one is written out; of a larger one they are read where they are used."""
 MOST_COPIED = 16
 """Elements that are copied, or set to one number, one by one; more are in a loop."""
 
@@ -85,6 +88,17 @@ def constants(x: Any) -> Scalars:
 def is_constant(x: Any) -> bool:
     """Whether every element is known."""
     return isinstance(x, np.ndarray) and all(type(y) is not Value for y in x.reshape(-1))
+
+
+def is_written_out(x: Scalars | Memory) -> bool:
+    """Whether an array has elements of its own in registers, zeros of its structure among them: to
+    store them would be as long as an operation with them.
+    """
+    if isinstance(x, Memory):
+        return False
+    values = (y for y in x.reshape(-1).tolist() if type(y) is Value)
+    first = next(values, None)
+    return any(y is not first for y in values)
 
 
 def known(x: Scalars, dtype: Any) -> np.ndarray:

@@ -34,21 +34,29 @@ class Builder(Arithmetic):
     Args:
         fused: whether the processor has fused multiply-adds.
         lanes: how many members the function is computed for at once.
+        name: of the function, unlike those of others in its module; without one it calls no
+            subroutines, and everything is written out.
 
     Attributes:
         mask: lanes that the instructions are meant for; all of them where it is None.
         calls: declarations of the functions that are called, by name.
         routines: names of those that are called for what they write (`zwang.native.library`).
         workspace: bytes that the function needs beside its arguments and results.
-        constants: arrays of constants, as definitions in LLVM's language.
+        constants: name, stored type and elements of each array of constants.
+        functions: subroutines that are called, by name.
+        origins: where values have been read from that nothing changes: a buffer and a place in it.
+        buffers: stored type and number of elements of each array of the workspace, by its pointer.
     """
 
-    def __init__(self, fused: bool = True, lanes: int = 1):
-        self.fused, self.lanes = fused, lanes
+    def __init__(self, fused: bool = True, lanes: int = 1, name: str = ""):
+        self.fused, self.lanes, self.name = fused, lanes, name
         self.mask: Value | None = None
         self.calls: dict[str, str] = {}
         self.routines: set[str] = set()
-        self.constants: list[str] = []
+        self.constants: list[tuple[str, str, Sequence[Any]]] = []
+        self.buffers: dict[Value, tuple[str, int]] = {}
+        self.functions: dict[str, Any] = {}
+        self.origins: dict[Value, tuple[Buffer, int]] = {}
         self.workspace = 0
         self.blocks: list[Block] = []
         self.count = 0
@@ -199,7 +207,36 @@ class Builder(Arithmetic):
             self.jump(onward)
             self.begin(onward)
 
+    def enter(self, function: Any, workspace: int, pointers: Sequence[Value]) -> Value:
+        """A call of a subroutine, which gives the pointer to its memory."""
+        self.functions[function.name] = function
+        frame = self.allocate("i8", workspace, "common").base
+        mask = [] if self.mask is None else [self.mask]
+        return self._new("ptr", f"enter {function.name}", (frame, *mask, *pointers), wide=False)
+
+    def part(self, frame: Value, place: Any, wide: bool = False) -> Value:
+        """The pointer to a part of a subroutine's memory."""
+        return self._new("ptr", "getelementptr i8", (frame, place), wide)
+
     # memory
+
+    def pack(self, type_: str, values: Sequence[Value], wide: bool) -> Value:
+        """The pointer to memory that holds some values, one after the other."""
+        key = ("pack", *values)
+        if (known := self.remembered(key)) is not None:
+            return known
+        place = self.allocate(type_, len(values), "interleaved" if wide else "common")
+        return self.remember(key, self._stored("pack", type_, place, values, wide))
+
+    def leave(self, type_: str, place: Buffer, values: Sequence[Value], wide: bool) -> None:
+        """Leave values to a caller, which reads them one after the other."""
+        self._stored("leave", type_, place, values, wide)
+
+    def _stored(self, what: str, type_: str, place: Buffer, values: Any, wide: bool) -> Value:
+        if type_ == "i1":
+            values = [self.cast("zext", "i1", "i8", x) for x in values]
+        operation = f"{what} {stored_type(type_)}{' wide' * wide}"
+        return self._new("ptr", operation, (place.base, *values), wide=False)
 
     def allocate(self, type_: str, count: int, layout: str = "interleaved") -> Buffer:
         """Memory of the workspace, whose content is not defined yet.
@@ -219,6 +256,7 @@ class Builder(Arithmetic):
         self.count += 1
         pointer = Value(self.count, "ptr", "getelementptr i8", (self.pointers[2], place), wide)
         self.entry.instructions.insert(0, pointer)
+        self.buffers[pointer] = stored_type(type_), count
         interleaved = layout == "interleaved" and self.lanes > 1
         return Buffer(pointer, True, interleaved, self.mask)
 
@@ -234,14 +272,12 @@ class Builder(Arithmetic):
     def literal(self, type_: str, values: Sequence[Any]) -> Buffer:
         """Memory that holds constants."""
         stored = stored_type(type_)
-        number = lambda x: str(int(x)) if type_ == "i1" else constant_text(type_, x)
-        body = ", ".join(f"{stored} {number(x)}" for x in values)
-        text = f"private unnamed_addr constant [{len(values)} x {stored}] [{body}], align 64"
-        key = ("literal", text)
+        values = [int(x) for x in values] if type_ == "i1" else values
+        key = ("literal", stored, *(constant_text(stored, x) for x in values))
         if (known := self.remembered(key)) is not None:
             return known
-        name = f"@c{len(self.constants)}"
-        self.constants.append(f"{name} = {text}")
+        name = f"@{self.name}c{len(self.constants)}"
+        self.constants.append((name, stored, values))
         # constants are known everywhere: they belong to the outermost scope
         self._scopes[0][key] = buffer = Buffer(Value(0, "ptr", "named", (name,)), False)
         return buffer
@@ -259,6 +295,8 @@ class Builder(Arithmetic):
         value = self._new(stored, operation, (place,), wide)
         if type_ == "i1":
             value = self.cast("trunc", "i8", "i1", value)
+        if not buffer.mutable and type(index) is int:
+            self.origins[value] = buffer, index
         return self.remember(key, value)
 
     def store(self, type_: str, buffer: Buffer, index: Any, value: Any) -> None:

@@ -17,25 +17,23 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr
 
 from zwang.native import rules as rules
-from zwang.native.arrays import Memory, fill, row_major, scalars
+from zwang.native.arrays import MOST_LOADED, Memory, fill, row_major, scalars
 from zwang.native.builder import ALIGNMENT, Buffer, Builder
 from zwang.native.errors import NotNativeError
 from zwang.native.machine import Code, optimized_apart
-from zwang.native.text import module_text
+from zwang.native.text import function_text, module_text, used
 from zwang.native.translate import has_fused, lanes, object_code
 from zwang.native.types import register_type
 from zwang.native.walk import emit
 
 ENTRY = "zwang_function"
-MOST_LOADED = 1024
-"""Elements of an argument that are read at the beginning; of a larger one where they are used."""
 
 
 class Stored(NamedTuple):
     """All that a function is, as data that a file can hold.
 
     Attributes:
-        binary: object code.
+        binaries: object code, of the function and of subroutines that it calls.
         level: of optimization.
         text: in LLVM's language, compressed.
         arguments, results: shape and type of each.
@@ -45,7 +43,7 @@ class Stored(NamedTuple):
         lanes: how many members a call computes.
     """
 
-    binary: bytes
+    binaries: tuple[bytes, ...]
     level: int
     text: bytes
     arguments: tuple[tuple[tuple[int, ...], str], ...]
@@ -72,7 +70,7 @@ class NativeFunction:
 
     def __init__(self, stored: Stored):
         self.stored = stored
-        self._code = Code(stored.binary, ENTRY, stored.routines)
+        self._code = Code(stored.binaries, ENTRY, stored.routines)
         self._spent, self._worth = 0.0, OPTIMIZING * stored.instructions
         self._asked = False
         self.optimized: Callable[[Stored], None] | None = None
@@ -204,8 +202,8 @@ class NativeFunction:
         self._replaced(object_code(zlib.decompress(self.stored.text).decode(), 1))
 
     def _replaced(self, binary: bytes) -> None:
-        self._code = Code(binary, ENTRY, self.stored.routines)
-        self.stored = self.stored._replace(binary=binary, level=1)
+        self._code = Code((binary,), ENTRY, self.stored.routines)
+        self.stored = self.stored._replace(binaries=(binary,), level=1)
         if self.optimized is not None:
             self.optimized(self.stored)
 
@@ -234,27 +232,35 @@ def translated(
     """
     if program.effects:
         raise NotNativeError(f"the effects {program.effects}")
-    builder = Builder(has_fused(), 1 if of_each is None else lanes())
-    with _without_collecting():
-        _emit_program(builder, program, of_each or [False] * len(program.in_avals))
-        text, instructions = module_text(builder, ENTRY)
+    builder = Builder(has_fused(), 1 if of_each is None else lanes(), ENTRY)
+    with without_collecting():
+        emit_program(builder, program, of_each or [False] * len(program.in_avals))
+        head = f"void @{ENTRY}(ptr noalias %in, ptr noalias %out, ptr noalias %work)"
+        functions = function_text(builder, head, "ret void", used(builder)).all
+        text = module_text(functions, ENTRY)
+    instructions = sum(x.instructions for x in functions)
     level = int(instructions <= AT_ONCE) if level is None else level
+    if level:
+        binaries = (object_code(text, level),)
+    else:  # those of subroutines are at hand, if another program has called them
+        own = object_code(module_text(functions[:1], ENTRY), 0)
+        binaries = (own, *(x.binary for x in functions[1:]))
     specify = lambda avals: tuple((tuple(x.shape), np.dtype(x.dtype).str) for x in avals)
     return Stored(
-        object_code(text, level),
+        binaries,
         level,
         zlib.compress(text.encode(), 1),
         specify(program.in_avals),
         specify(program.out_avals),
         builder.workspace,
         instructions,
-        tuple(sorted(builder.routines)),
+        tuple(sorted(set().union(*(x.routines for x in functions)))),
         builder.lanes,
     )
 
 
 @contextlib.contextmanager
-def _without_collecting() -> Iterator[None]:
+def without_collecting() -> Iterator[None]:
     """Keep Python from searching for garbage: thousands of objects are made, all of them used."""
     was_on = gc.isenabled()
     gc.disable()
@@ -265,25 +271,34 @@ def _without_collecting() -> Iterator[None]:
             gc.enable()
 
 
-def _emit_program(b: Builder, program: ClosedJaxpr, of_each: Sequence[bool]) -> None:
+def emit_program(
+    b: Builder,
+    program: ClosedJaxpr,
+    of_each: Sequence[bool],
+    places: Callable[[int, int], Any] | None = None,
+) -> None:
     """The whole function: arguments, the program, results.
 
     Args:
         of_each: which arguments members have each for itself.
+        places: pointer to an argument (0, k) or a result (1, k); by default as the tables of them
+            say, which the function is called with.
     """
-    arguments: list = []
+
+    def listed(which: int, k: int) -> Any:
+        pointer = b.shared("ptr", "getelementptr ptr", b.pointers[which], k, of="i64")
+        return b.shared("ptr", "load", pointer)
+
+    places, arguments = places or listed, []
     for k, x in enumerate(program.in_avals):
         register_type(x.dtype)
-        pointer = b.shared("ptr", "getelementptr ptr", b.pointers[0], k, of="i64")
-        base = b.shared("ptr", "load", pointer)
+        base = places(0, k)
         buffer = _of_lanes(b, base, x, False) if of_each[k] else Buffer(base, False)
         view = Memory(buffer, np.dtype(x.dtype), x.shape, row_major(x.shape))
         arguments.append(view if view.size > MOST_LOADED else _loaded(b, view))
     found = emit(b, program, arguments)
     for k, (x, like) in enumerate(zip(found, program.out_avals, strict=True)):
-        pointer = b.shared("ptr", "getelementptr ptr", b.pointers[1], k, of="i64")
-        base = b.shared("ptr", "load", pointer)
-        buffer = _of_lanes(b, base, like, True)
+        buffer = _of_lanes(b, places(1, k), like, True)
         target = Memory(buffer, np.dtype(like.dtype), like.shape, row_major(like.shape))
         if math.prod(like.shape):
             fill(b, target, x)

@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ class Code:
     """Machine code in this process.
 
     Args:
-        binary: an object file.
+        binaries: object files.
         name: of its function.
         routines: that it calls (`zwang.native.library`).
     """
@@ -37,8 +37,10 @@ class Code:
         None, *[ctypes.c_void_p] * 4, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64
     )
 
-    def __init__(self, binary: bytes, name: str, routines: Iterable[str] = ()):
-        builder = llvm.JITLibraryBuilder().add_object_img(binary).add_current_process()
+    def __init__(self, binaries: Sequence[bytes], name: str, routines: Iterable[str] = ()):
+        builder = llvm.JITLibraryBuilder().add_current_process()
+        for binary in binaries:
+            builder.add_object_img(binary)
         for routine in routines:
             builder.import_symbol(routine, address_of(routine))
         names = name, f"{name}_members"

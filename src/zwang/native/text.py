@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from zwang.native.builder import Block, Builder, Value
+from zwang.native.translate import object_code
 from zwang.native.types import constant_text
 
-EFFECTS = ("store ", "scatter ", "do ")
+STORES = ("store ", "scatter ")
+EFFECTS = (*STORES, "do ", "leave ")
 """Beginnings of operations that change memory."""
 
 
-def used(b: Builder) -> set[Value]:
-    """The values that results, memory or the way of the program depend on."""
-    waiting: list[Any] = []
+def used(b: Builder, read: Sequence[Value] = ()) -> set[Value]:
+    """The values that results, memory or the way of the program depend on; what is written to an
+    array of the workspace counts where something reads it, or where it is one of `read`.
+    """
+    waiting: list[Any] = [*read]
+    written: dict[Value, list[Value]] = {}
     for block in b.blocks:
-        waiting += [x for x in block.instructions if x.operation.startswith(EFFECTS)]
+        for x in block.instructions:
+            if x.operation.startswith(STORES) and (array := _array(b, x.operands[1])) is not None:
+                written.setdefault(array, []).append(x)
+            elif x.operation.startswith(EFFECTS):
+                waiting.append(x)
         if block.end is not None and type(block.end[1][0]) is Value:
             waiting.append(block.end[1][0])
     found: set[Value] = set()
@@ -25,10 +37,37 @@ def used(b: Builder) -> set[Value]:
         if type(value) is not Value or value in found:
             continue
         found.add(value)
+        waiting += written.pop(value, ())
         if value.operation == "phi":
             waiting += [x for x, _ in value.operands]
         elif value.operation != "named":
             waiting += value.operands
+    return found
+
+
+def _array(b: Builder, pointer: Value) -> Value | None:
+    """The array of the workspace that a pointer leads into."""
+    while pointer not in b.buffers and pointer.operation.startswith("getelementptr"):
+        pointer = pointer.operands[0]
+    return pointer if pointer in b.buffers else None
+
+
+def single_uses(b: Builder, needed: set[Value]) -> dict[Value, Block | None]:
+    """The block in which a value is used, of those that are used once; None of others."""
+    found: dict[Value, Block | None] = {}
+
+    def note(x: Any, where: Block | None) -> None:
+        if type(x) is Value:
+            found[x] = None if x in found else where
+
+    for block in b.blocks:
+        for x in block.instructions:
+            if x not in needed or x.operation == "named":
+                continue
+            for y in x.operands:
+                note(y[0] if x.operation == "phi" else y, None if x.operation == "phi" else block)
+        if block.end is not None and len(block.end[1]) > 1:
+            note(block.end[1][0], block)
     return found
 
 
@@ -41,6 +80,7 @@ class Writer:
 
     def __init__(self, lanes: int = 1):
         self.lanes = lanes
+        self.stored: dict[Value, set[Value]] = {}
 
     def type(self, type_: str, wide: bool) -> str:
         return f"<{self.lanes} x {type_}>" if wide else type_
@@ -129,6 +169,29 @@ class Writer:
         which = self.type("i1", condition.wide)
         return f"{x.name} = select {which} {condition.name}, {t} {yes}, {t} {no}"
 
+    def _pack(self, x: Value, rest: str, given: Any) -> str:
+        lines = [f"{x.name} = getelementptr i8, ptr {given[0].name}, i64 0"]
+        for k, value in enumerate(given[1:]):
+            if value not in self.stored.get(x, ()):
+                lines += self.element_stored(x, k, value)
+        return "\n  ".join(lines)
+
+    def element_stored(self, x: Value, k: int, value: Value) -> list[str]:
+        """An element of a pack written to its place."""
+        _, stored, *wide = x.operation.split(" ")
+        element = f"[{self.lanes} x {stored}]" if wide else stored
+        place = f"{x.name}_{k}"
+        return [
+            f"{place} = getelementptr {element}, ptr {x.operands[0].name}, i64 {k}",
+            f"store {self.type(stored, bool(wide))} {value.name}, ptr {place}",
+        ]
+
+    _leave = _pack
+
+    def _enter(self, x: Value, rest: str, given: Any) -> str:
+        arguments = ", ".join(f"{self.type(y.type, y.wide)} {y.name}" for y in given)
+        return f"{x.name} = call ptr @{rest}({arguments})"
+
     def _call(self, x: Value, rest: str, given: Any) -> str:
         types = [v.type if type(v) is Value else x.type for v in given]
         pairs = list(zip(types, given, strict=True))
@@ -178,9 +241,8 @@ class Writer:
         return f"{x.name} = fneg {self.type(x.type, x.wide)} {given[0].name}"
 
     def end(self, block: Block) -> str:
-        """The way on from a block."""
-        if block.end is None:
-            return "ret void"
+        """The way on from a block that is not the last one."""
+        assert block.end is not None
         _, targets = block.end
         if len(targets) == 1:
             return f"br label %{targets[0].label}"
@@ -193,27 +255,123 @@ LONGEST = 500
 """Instructions of a basic block; LLVM's time for one grows with the square of its length."""
 
 
-def module_text(b: Builder, name: str) -> tuple[str, int]:
-    """The module of a function, and the number of its instructions."""
-    needed, lines, write = used(b), [], Writer(b.lanes)
+@dataclasses.dataclass(eq=False)
+class Function:
+    """The text of a function.
+
+    Attributes:
+        name: of it.
+        head: result, name and parameters.
+        body: instructions, in lines.
+        constants: definitions of arrays that it reads.
+        calls: declarations of the functions of libraries that it calls, by name.
+        routines: names of those that are called for what they write.
+        functions: the subroutines that it calls.
+        instructions: their number.
+    """
+
+    name: str
+    head: str
+    body: str
+    constants: list[str]
+    calls: dict[str, str]
+    routines: set[str]
+    functions: list[Function]
+    instructions: int
+
+    @functools.cached_property
+    def all(self) -> list[Function]:
+        """The function and all that it calls, through others, too."""
+        found = {self.name: self}
+        for each in self.functions:
+            found |= {x.name: x for x in each.all}
+        return list(found.values())
+
+    @functools.cached_property
+    def binary(self) -> bytes:
+        """Its object code by itself, made at once."""
+        return object_code(module_text([self]), 0)
+
+
+def function_text(b: Builder, head: str, end: str, needed: set[Value]) -> Function:
+    """The text of a function whose instructions a builder holds.
+
+    Args:
+        head: its result, name and parameters.
+        end: the last line.
+        needed: values to be computed (`used`).
+    """
+    lines, count, write = [], 0, Writer(b.lanes)
     kept = {block: [x for x in block.instructions if x in needed] for block in b.blocks}
     for block in b.blocks:  # a block is left from its last part
         parts = max(len(kept[block]) - 1, 0) // LONGEST
         block.left_from = f"{block.label}_{parts}" if parts else block.label
     for block in b.blocks:
         lines.append(f"{block.label}:")
+        early: dict[Value, list[tuple[Value, int]]] = {}
+        here = set(kept[block])
+        for x in kept[block]:
+            if x.operation.startswith(("pack ", "leave ")):
+                for k, value in enumerate(x.operands[1:]):
+                    if value in here and value.operation != "phi":
+                        early.setdefault(value, []).append((x, k))
+                        write.stored.setdefault(x, set()).add(value)
         for k, x in enumerate(kept[block]):
             if k and k % LONGEST == 0:
                 part = f"{block.label}_{k // LONGEST}"
                 lines += [f"  br label %{part}", f"{part}:"]
             lines.append("  " + write.line(x))
-        lines.append("  " + write.end(block))
-    head = f"define void @{name}(ptr noalias %in, ptr noalias %out, ptr noalias %work) #0 {{"
-    parts = [*b.constants, head, *lines, "}", MEMBERS.replace("NAME", name)]
-    # functions of LLVM are known to it, whatever the number of their lanes
-    parts += sorted({x for name, x in b.calls.items() if not name.startswith("llvm.")})
-    text = "\n".join([*parts, 'attributes #0 = { nounwind "no-builtins" }', ""])
-    return text, sum(map(len, kept.values()))
+            for pack, i in early.get(x, ()):
+                lines += ["  " + y for y in write.element_stored(pack, i, x)]
+            count += 1 if not x.operation.startswith("pack ") else len(x.operands)
+        lines.append("  " + (end if block.end is None else write.end(block)))
+    called = {x.operation.partition(" ")[2] for x in needed if x.operation.startswith("enter ")}
+    return Function(
+        b.name,
+        head,
+        "\n".join(lines),
+        [_constants(*each) for each in b.constants],
+        b.calls,
+        b.routines,
+        [x for name, x in b.functions.items() if name in called],
+        count,
+    )
+
+
+def module_text(functions: Sequence[Function], entry: str = "") -> str:
+    """A module of some functions.
+
+    Args:
+        entry: name of the one that is called with members; the others are seen by it alone.
+    """
+    defined = {x.name for x in functions}
+    known: dict[str, str] = {}
+    parts: list[str] = []
+    for each in functions:
+        parts += each.constants
+        hidden = "internal " if entry and each.name != entry else ""
+        parts += [f"define {hidden}{each.head} #{int(bool(hidden))} {{", each.body, "}"]
+        # functions of LLVM are known to it, whatever the number of their lanes
+        known |= {n: x for n, x in each.calls.items() if not n.startswith("llvm.")}
+        known |= {x.name: f"declare {x.head}" for x in each.functions if x.name not in defined}
+    if entry:
+        parts.append(MEMBERS.replace("NAME", entry))
+    parts += sorted(known.values())
+    return "\n".join([*parts, ATTRIBUTES])
+
+
+ATTRIBUTES = """
+attributes #0 = { nounwind "no-builtins" }
+attributes #1 = { nounwind noinline "no-builtins" }
+"""
+"""Subroutines stay what they are: inlined they are no faster, and take half as long again."""
+
+
+def _constants(name: str, stored: str, values: Sequence[Any]) -> str:
+    """The definition of an array of constants."""
+    body = ", ".join(f"{stored} {constant_text(stored, x)}" for x in values)
+    array = f"[{len(values)} x {stored}] [{body}]"
+    return f"{name} = private unnamed_addr constant {array}, align 64"
 
 
 MEMBERS = """

@@ -45,6 +45,7 @@ class Call:
         dtypes, shapes: of the operands.
         outputs: abstract results, each with a shape and a dtype.
         last: for each operand whether nothing uses it afterwards.
+        needed: for each result whether anything uses it.
     """
 
     builder: Builder
@@ -55,6 +56,7 @@ class Call:
     shapes: list[tuple[int, ...]]
     outputs: list[Any]
     last: list[bool]
+    needed: list[bool]
 
     def scalars(self, i: int) -> Scalars:
         """An operand as scalars."""
@@ -121,6 +123,7 @@ def emit_jaxpr(b: Builder, jaxpr: Jaxpr, consts: Sequence, arguments: Sequence) 
             [_aval(x).shape for x in eqn.invars],
             [x.aval for x in eqn.outvars],
             ends,
+            [last.get(x, -1) >= 0 for x in eqn.outvars],
         )
         results = _ruled(call)
         for variable, value in zip(eqn.outvars, results, strict=True):

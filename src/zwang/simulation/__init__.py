@@ -6,6 +6,9 @@
 | `driver.py` | a run from start to end: the compiled loop called again and again |
 | `reached.py` | how far a run is: time, speed, violation, what is left |
 | `switching.py` | constraints that are switched on and off: conditions, impacts, refusals |
+| `contact.py` | gaps and dry frictions that may let go: impacts, and what holds afterwards |
+| `contact_modes.py` | what holds, by Gauss's principle with inequalities |
+| `turning.py` | all of that at one instant of a run |
 | `trajectory.py` | `trajectory`: one motion inside `jit`, `vmap`, `grad` and `jacfwd` |
 | `batch.py` | `batch`: many motions of one model, in chunks; `prepare`: the same, compiled only |
 | `single_precision.py` | a program in 32-bit numbers |

@@ -20,15 +20,21 @@ _CHECKED: weakref.WeakKeyDictionary[Callable, set] = weakref.WeakKeyDictionary()
 """Conditions found right, by the shapes that they were called with; each takes a millisecond."""
 
 
-def conditions_of(events: Events, stops: Sequence[str], switches: Sequence[str]) -> list[str]:
-    """What each function of `events` is called in messages, from the names of the stop conditions
-    and those of the switched constraints.
+def conditions_of(
+    events: Events, stops: Sequence[str], switches: Sequence[str], loose: Sequence[str]
+) -> list[str]:
+    """Names of the functions of `events` in messages, from those of the stop conditions, of the
+    switched constraints, and of what lets go by itself.
     """
     switching = [
         f"condition {'off' if condition.off else 'on'}= of zw.Switch {switches[condition.switch]!r}"
         for condition in events.conditions
     ]
-    return [*(f"stop condition {name!r}" for name in stops), *switching]
+    return [
+        *(f"stop condition {name!r}" for name in stops),
+        *switching,
+        *(f"constraint {name!r}" for name in loose),
+    ]
 
 
 def check_condition(function: Callable, what: str, model: Model, p, *further) -> None:

@@ -24,14 +24,8 @@ from zwang.simulation.pace import Pace, why_short
 from zwang.simulation.reached import Clock
 from zwang.simulation.results import Steps, Switched
 from zwang.simulation.results.observe import refuse_missed
-from zwang.simulation.switching import (
-    CHATTER,
-    SAME_INSTANT,
-    RefusedSwitchError,
-    Switching,
-    accumulation,
-    event_values,
-)
+from zwang.simulation.switching import RefusedSwitchError, Switching
+from zwang.simulation.turning import turned
 from zwang.simulation.vanishing import ENDLESS, Contradiction, vanishing
 from zwang.simulation.watch import (
     STOPPED_BY_FRICTION,
@@ -58,8 +52,6 @@ be missed.
 """
 
 
-RECENT_TURNS = 1000
-"""Turns that decide whether their instants accumulate, or chatter."""
 LOST_MASS = (Result.NON_FINITE, Result.STEP_TOO_SMALL, Result.NOT_CONVERGED)
 """How a run ends whose mass matrix becomes singular."""
 
@@ -366,7 +358,10 @@ class RunDriver:
     def _turned_at_start(self, here: Progress, done: int) -> Progress:
         """The start with what switches off there."""
         switching, stops = self.switching, len(self.events.stops)
-        if switching is None or not np.any(fired := switching.fired_at_start(here, stops)):
+        if switching is None:
+            return here
+        fired = switching.fired_at_start(here, stops)
+        if switching.contacts is None and not np.any(fired):
             return here
         here = eqx.tree_at(lambda p: p.fired, here, fired)
         turned = self._turn(here, self.instants[-1] - float(here.t))
@@ -374,58 +369,18 @@ class RunDriver:
         return turned
 
     def _turn(self, here: Progress, duration: float) -> Progress:
-        """Switch what is due, and what that switches in its wake at the same instant: a rope that
-        is pushed as soon as it is taut.
-        """
-        switching = self.switching
-        assert switching is not None
-        stops, first = len(self.events.stops), len(self.turned)
-        due = switching.due(here, stops)
-        while due:
-            now = switching.apply(self.flow, here, due, duration)
-            self.turned.append(now.record)
-            values = (
-                np.array(event_values(self.events, self.flow, now.controller_state, here.t, now.y))
-                if len(here.events)
-                else np.zeros(0)
-            )
-            for k, turn in enumerate(switching.conditions, start=stops):
-                if not turn.off and due.get(turn.switch) == 1:
-                    # spent: the constraint has brought it to zero, on which side of it is round-off
-                    values[k] = np.inf
-            fired = (
-                self.events.rising
-                & (np.asarray(here.events) <= 0)
-                & (values > 0)
-                & np.isfinite(values)
-            )
-            here = eqx.tree_at(
-                lambda p: (p.y, p.controller_state, p.events, p.fired),
-                here,
-                (now.y, now.controller_state, values, fired),
-            )
-            due = switching.due(here, stops)
-            # many turns at one instant, or more than there are switches: they undo each other
-            recent = [
-                x for x in self.turned[-RECENT_TURNS:] if here.t - x.time <= SAME_INSTANT * duration
-            ]
-            if len(recent) > CHATTER or len(self.turned) - first > 2 * len(switching.switches) + 1:
-                raise RefusedSwitchError(Result.CHATTERING, self.turned[-1].what)
-        what = self.turned[first].what if len(self.turned) > first else ""
-        recent = self.turned[-RECENT_TURNS:]
-        limit = accumulation([x.time for x in recent if x.what == what])
-        if limit <= self.instants[-1]:
-            detail = (
-                f"{what} at instants that accumulate at about t = {limit:.6g} s: end the run "
-                "before with a zw.Stop"
-            )
-            raise RefusedSwitchError(Result.CHATTERING, detail)
+        """Change what holds where that is due, and try the first step after it."""
+        assert self.switching is not None
+        first = len(self.turned)
+        end = float(self.instants[-1])
+        here = turned(self.flow, self.events, self.switching, self.turned, here, duration, end)
         lengths = self._recent_lengths()
         fixed = self.tolerances.growth[1] == 1
         # the steps before the turn are the best guess of the scale after it; the controller
         # corrects it
         h = self.first_step if fixed else max(float(np.max(lengths, initial=0.0)), self.first_step)
-        apart = float(here.t) - self.turned[first - 1].time if first else np.inf
+        before = [x.time for x in self.turned[:first] if x.time < float(here.t)]
+        apart = float(here.t) - before[-1] if before else np.inf
         h = h if fixed or apart <= 0 else min(h, SOON * apart)
         fresh = lambda p: (p.h, p.ratio, p.ceiling, p.refused, p.result, p.fired)
         values = (h, 1.0, np.inf, 0, Result.SUCCESS, np.zeros(len(here.fired), bool))

@@ -20,10 +20,11 @@ from zwang.dynamics.evaluation import BoundEvaluation, ModelEvaluation
 from zwang.dynamics.model import Model
 from zwang.errors import Result, SimulationError
 from zwang.record import Record
-from zwang.simulation.driver import RECENT_TURNS, RunDriver
+from zwang.simulation.driver import RunDriver
 from zwang.simulation.listener import Listener
 from zwang.simulation.run_setup import RunRequest, set_up
 from zwang.simulation.switching import Switch, declared_switches
+from zwang.simulation.turning import RECENT_TURNS
 from zwang.stepping import AbstractIntegrator, Dopri8
 from zwang.stepping.step import Progress
 

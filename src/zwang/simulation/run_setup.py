@@ -25,8 +25,9 @@ from zwang.errors import ModelError
 from zwang.simulation.branch_start import onto_branch
 from zwang.simulation.conditions import check_condition, conditions_of, refuse_undefined
 from zwang.simulation.stop import Stop
-from zwang.simulation.switching import Switch, Switching, event_values
+from zwang.simulation.switching import Switch, Switching
 from zwang.simulation.tolerances import accepted_violation, step_tolerances
+from zwang.simulation.turning import event_values
 from zwang.simulation.watch import suited
 from zwang.stepping import AbstractIntegrator
 from zwang.stepping.step import Progress
@@ -120,13 +121,14 @@ def set_up(asked: RunRequest) -> RunSetup:
         asked.pseudoinverse,
         asked.formulation,
         implicit=asked.integrator.implicit,
+        lets_go=True,
     )
     tolerances = step_tolerances(
         model, asked.rtol, asked.atol, step, asked.longest_step, asked.span
     )
     for s in asked.stop:
         check_condition(s.function, f"Stop {s.name!r}: function(q, v, t, p)", model, dynamics.p)
-    switching = _switching(asked.switches, model, asked.loop, asked.formulation)
+    switching = _switching(asked)
     dynamics, sampler = _closed(model, dynamics, asked.loop, float(state.t))
     dynamics = dynamics if switching is None else switching.begun(dynamics)
     # only the values at the start tell whether M is singular, and then all that follows needs it
@@ -149,8 +151,12 @@ def set_up(asked: RunRequest) -> RunSetup:
     accept = _accepted(flow, start, asked.rtol, step)
     tolerances = tolerances._replace(accept=_number(accept))
     turns = () if switching is None else switching.conditions
-    events = Events(tuple(s.function for s in asked.stop), turns)
-    names = [s.name for s in asked.stop], [s.constraint for s in asked.switches]
+    contacts = None if switching is None else switching.contacts
+    loose = [] if contacts is None else contacts.names
+    if contacts is not None:
+        contacts.refuse_penetration(flow, state, asked.span)
+    events = Events(tuple(s.function for s in asked.stop), turns, len(loose))
+    names = [s.name for s in asked.stop], [s.constraint for s in asked.switches], loose
     conditions = conditions_of(events, *names)
     # far below any time of the motion: the controller lengthens it tenfold a step
     first = 1e-4 * asked.span / max(len(asked.instants) - 1, 100) if step is None else step
@@ -227,22 +233,24 @@ def _closed(
     return dynamics, None
 
 
-def _switching(switches, model: Model, loop, formulation) -> Switching | None:
-    """The switches of a run, if they fit the rest of it."""
-    switches = items(switches, Switch, "switches", "zw.Switch(constraint, on=..., off=...)")
-    if not switches:
+def _switching(asked: RunRequest) -> Switching | None:
+    """The switches, gaps and dry frictions of a run, if they fit the rest of it."""
+    model, loop, formulation = asked.model, asked.loop, asked.formulation
+    expected = "zw.Switch(constraint, on=..., off=...)"
+    switches = items(asked.switches, Switch, "switches", expected)
+    if not switches and not model.constraints.loose:
         return None
     if loop is not None:
         raise ModelError(
-            f"{model.name}: a loop's controller cannot know of switches; give zw.simulate "
-            "either loop= or switches=."
+            f"{model.name}: a loop's controller cannot know which constraints hold; give it a "
+            "model without switches, zw.Inequality and zw.DryFriction."
         )
     if formulation is not None and not formulation.redundant_constraints:
         raise ModelError(
             f"{type(formulation).__name__} needs independent rows, but a row that is switched "
             "off is zero."
         )
-    return Switching(switches, model)
+    return Switching(switches, model, asked.params)
 
 
 def _number(x) -> Array:

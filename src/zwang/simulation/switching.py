@@ -18,34 +18,26 @@ from typing import Any, Literal
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import PyTree
 
 from zwang.arguments import choice, flag, function, label, shown
 from zwang.by_identity import ByIdentity
 from zwang.call import misfits_named
-from zwang.compile import model_program
 from zwang.display import present
 from zwang.dynamics.drift.metric import AbstractMetric, DenseMetric, dense_mass, metric_of
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.initial_conditions import START_TOLERANCE, Start, begin
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import contradiction
-from zwang.dynamics.vector_field import ConstrainedVectorField, Events, SwitchCondition
+from zwang.dynamics.vector_field import ConstrainedVectorField, SwitchCondition
 from zwang.errors import ModelError, Result
 from zwang.simulation.conditions import check_condition
+from zwang.simulation.contact import Contacts
 from zwang.simulation.results import Switched
 from zwang.stepping.step import Progress
 from zwang.suggestions import did_you_mean
 
 Condition = float | Callable
-ACCUMULATING, STEADY_RATIO = 8, 0.05
-"""This many intervals in a row, each shorter than the last by one ratio up to this relative spread,
-go on for ever in a finite time (Zeno): a ball that bounces ever lower.
-"""
-CHATTER = 100
-"""More turns than this within `SAME_INSTANT` of the run's duration are chattering, which no step
-gets past.
-"""
-SAME_INSTANT = 1e-9
 
 
 @dataclasses.dataclass(frozen=True)
@@ -169,9 +161,13 @@ class Switching:
     Args:
         switches: as given to `zw.simulate`.
         model: the model.
+        params: parameters of the run.
+
+    Attributes:
+        contacts: the gaps and dry frictions of the model, or None.
     """
 
-    def __init__(self, switches: Sequence[Switch], model: Model):
+    def __init__(self, switches: Sequence[Switch], model: Model, params: PyTree = None):
         self.switches, self.model = tuple(switches), model
         slices = model.constraints.row_slices
         self.rows = np.full(model.constraints.m, -1)
@@ -189,6 +185,16 @@ class Switching:
                 )
             self.rows[own] = i
         self.start = np.array([float(switch.starts_on) for switch in self.switches])
+        self.contacts = None
+        if loose := model.constraints.loose:
+            self.contacts = Contacts(model, params, len(self.switches))
+            own = self.contacts.rows
+            if np.any(self.rows[own] >= 0):
+                raise ModelError(
+                    f"{model.name}: {loose[0]!r} lets go by itself, so that no zw.Switch is needed."
+                )
+            self.rows[own] = len(self.switches) + np.arange(len(own))
+            self.start = np.concatenate([self.start, np.zeros(len(own))])
         sides = [(i, switch, off) for i, switch in enumerate(self.switches) for off in (0, 1)]
         span = lambda switch: (slices[switch.constraint].start, slices[switch.constraint].stop)
         self.conditions = tuple(
@@ -224,7 +230,8 @@ class Switching:
         """
         fired = np.zeros(len(here.events), bool)
         off = [bool(condition.off) for condition in self.conditions]
-        fired[stops:] = np.array(off, bool) & (np.asarray(here.events)[stops:] > 0)
+        own = slice(stops, stops + len(off))
+        fired[own] = np.array(off, bool) & (np.asarray(here.events)[own] > 0)
         return fired
 
     def due(self, here: Progress, stops: int) -> dict[int, int]:
@@ -235,7 +242,7 @@ class Switching:
         }
         fired = [
             condition
-            for condition, yes in zip(self.conditions, np.asarray(here.fired)[stops:], strict=True)
+            for condition, yes in zip(self.conditions, np.asarray(here.fired)[stops:], strict=False)
             if yes
         ]
         return by_time | {
@@ -333,23 +340,6 @@ class Switching:
             )
 
 
-def accumulation(times: Sequence[float]) -> float:
-    """When instants that follow each other at geometrically shorter intervals come to their limit
-    [s]; inf if they do not.
-    """
-    # the sum of a geometric series: the events come to an end there, and no step passes it
-    intervals = np.diff(times)[-ACCUMULATING:]
-    if len(intervals) < ACCUMULATING or np.any(intervals <= 0):
-        return np.inf
-    ratios = intervals[1:] / intervals[:-1]
-    ratio = float(ratios[-1])
-    steady = (
-        np.max(ratios) < 1 - STEADY_RATIO
-        and np.max(ratios) - np.min(ratios) <= STEADY_RATIO * ratio
-    )
-    return float(times[-1] + intervals[-1] * ratio / (1 - ratio)) if steady else np.inf
-
-
 def impact(
     metric: AbstractMetric, A: np.ndarray, before: np.ndarray, after: np.ndarray
 ) -> tuple[np.ndarray, float, np.ndarray]:
@@ -364,9 +354,3 @@ def impact(
         scale * np.linalg.lstsq((scale[:, None] * C).T, metric.W.T @ momentum, rcond=1e-10)[0]
     )
     return momentum, float(0.5 * (before @ M @ before - after @ M @ after)), multipliers
-
-
-@model_program
-def event_values(events: Events, flow: ConstrainedVectorField, controller_state, t, y):
-    """The functions of all events at one instant, compiled once."""
-    return events(flow, controller_state, t, y)

@@ -16,6 +16,9 @@ EVENT_BAND = 1e-9
 relative to the largest value of its function so far: on its own constraint it is zero up to
 round-off.
 """
+LOCATED = 1e-15
+"""An event whose function is within this part of its largest value on both sides of zero is located
+as well as the function can tell, however long the step is: a gap that closes slowly."""
 INSIDE = 1e-3
 """Part of a step over which the slope of a stop's function is taken at both ends."""
 LOOKS, GOLDEN = 24, 0.6180339887498949
@@ -42,12 +45,14 @@ class Crossed(NamedTuple):
         values, largest: as in `Progress`, at the end of the step.
         crossed: which of them crossed zero, shape (e,).
         secant: where the first of them did, as a part of the step that is tried next.
+        located: whether all that crossed are zero by round-off at both ends.
     """
 
     values: Float[Array, " e"]
     largest: Float[Array, " e"]
     crossed: Bool[Array, " e"]
     secant: Float[Array, ""]
+    located: Bool[Array, ""]
 
 
 def crossed_events(
@@ -59,7 +64,7 @@ def crossed_events(
     """
     if not len(events.rising):
         nothing = jnp.zeros(0)
-        return Crossed(nothing, nothing, nothing > 0, jnp.asarray(1.0))
+        return Crossed(nothing, nothing, nothing > 0, jnp.asarray(1.0), jnp.asarray(False))
     at = lambda t, y: without_derivative(events(flow, controller_state, t, y))
     values = at(*end)
     largest = jnp.maximum(largest_before, jnp.abs(values))
@@ -78,7 +83,9 @@ def crossed_events(
     change = jnp.where(beyond, before - values, 1.0)
     secant = jnp.min(jnp.where(beyond, before / change, 1.0), initial=1.0)
     secant = jnp.minimum(secant, inside)
-    return Crossed(values, largest, crossed, jnp.clip(secant * (1 - 1e-3), 1e-3, 0.8))
+    size = jnp.maximum(jnp.abs(before), jnp.abs(values))
+    located = jnp.all(~crossed | (size <= LOCATED * largest))
+    return Crossed(values, largest, crossed, jnp.clip(secant * (1 - 1e-3), 1e-3, 0.8), located)
 
 
 def _path(flow, start, end):

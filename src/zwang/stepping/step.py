@@ -228,7 +228,7 @@ def _decided(p: Progress, h, judged: _Judged, found: Crossed, tolerances: Tolera
     # a step that is refused anyway says nothing about events: its end may be far off
     crossed = jnp.any(found.crossed)
     good = judged.acceptable & judged.close & ~judged.contradicted
-    at_event = crossed & good & (h <= 10 * _resolution(p, tolerances))
+    at_event = crossed & good & ((h <= _resolution(p, tolerances)) | found.located)
     kept = good & (~crossed | at_event)
     approach = crossed & good & ~at_event
     return _Decided(kept, approach, ~kept & ~approach, at_event)
@@ -244,12 +244,14 @@ def _ahead(order: int, p, h, hit, judged: _Judged, found: Crossed, decided: _Dec
     kept, approach = decided.kept, decided.approach
     limits = tolerances.growth
     growth = step_growth(order, judged.ratio, p.ratio, judged.acceptable, judged.close, limits)
-    h_next = jnp.where(approach, h * found.secant + resolution, h * growth)
+    h_next = jnp.where(approach, h * found.secant + 0.1 * resolution, h * growth)
     h_next = jnp.where(hit & kept, jnp.maximum(p.h, h * growth), h_next)
     h_next = jnp.where(fixed & kept, p.h, h_next)
     # an event lies within the step that was tried last, less what has been stepped since
     ceiling = jnp.where(approach, h, jnp.where(kept, p.ceiling - h, p.ceiling))
-    ceiling = jnp.where(ceiling <= resolution, jnp.where(approach, h, 10 * resolution), ceiling)
+    # it may lie a little later than the longer step has said
+    beyond = jnp.where(approach, h, jnp.maximum(resolution, 2 * h))
+    ceiling = jnp.where(ceiling <= 0.1 * resolution, beyond, ceiling)
     return without_derivative((h_next, ceiling))
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from zwang.algebra.pseudoinverse import CompleteOrthogonal
 from zwang.archive.growing import switched
 from zwang.dynamics.motion import augmented
-from zwang.simulation.driver import RECENT, RECENT_TURNS, RunDriver
+from zwang.simulation.driver import RECENT, RunDriver
 from zwang.simulation.results import Steps
 from zwang.simulation.results.stored import (
     SCALES,
@@ -28,6 +28,7 @@ from zwang.simulation.results.stored import (
     leaves_by_name,
     with_leaves,
 )
+from zwang.simulation.turning import RECENT_TURNS
 from zwang.stepping.step import Progress
 
 STATE, LAST, ABOUT = "state", "last", "about"

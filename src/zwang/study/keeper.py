@@ -12,9 +12,10 @@ import numpy as np
 from zwang.archive.growing import ROWS_OF_A_CHUNK, GrowingRun
 from zwang.errors import OutputError, Result
 from zwang.files.reading import shown_path
-from zwang.simulation.driver import RECENT_TURNS, RunDriver
+from zwang.simulation.driver import RunDriver
 from zwang.simulation.results import Run, Steps
 from zwang.simulation.results.stored import record_of
+from zwang.simulation.turning import RECENT_TURNS
 from zwang.stepping.step import Progress
 from zwang.study.checkpoint import LOOKED_BACK, restore, state_of
 

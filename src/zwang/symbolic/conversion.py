@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from zwang.codegen.equations import Equations, identifier
+from zwang.codegen.equations import Equations
 from zwang.codegen.expression import Node, Scalar, in_order
+from zwang.codegen.names import identifier
 from zwang.errors import ModelError
 
 WORDS_OF_LANGUAGES = """

@@ -172,7 +172,7 @@ def derive(model: Model, q0=None, v0=None, *, states: int = 1000) -> Derivation:
     instance(model, Model, "derive: model", "a zw.Model")
     _refuse_large(model)
     found = symbolic_equations(model)
-    given = samples(found.source, q0, v0, states)
+    given = samples(found.model, q0, v0, states)
     return printed_and_checked(closed_form(found, given), given)
 
 

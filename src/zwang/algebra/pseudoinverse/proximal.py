@@ -17,6 +17,7 @@ from zwang.algebra.pseudoinverse.certificate import (
     certified_gradients,
     least_singular_value,
 )
+from zwang.compile.hints import traced_once
 
 LEAST_ROW = 1e-280
 """The longest row squared counts as at least this, so that C = 0 leaves μ a normal number, and 1/μ
@@ -100,6 +101,7 @@ class ProximalFactor(AbstractFactor):
         )
 
 
+@traced_once
 def swept(
     gram: Float[Array, "m m"], damped: Inverse, r: Float[Array, " m"], sweeps: int
 ) -> Float[Array, " m"]:

@@ -3,7 +3,6 @@
 | file | what |
 |---|---|
 | `source.py` | `c_code`: header, source and test driver of a model |
-| `statements.py` | expressions as C statements |
 | `library.py` | the code compiled and called from Python, to check it |
 | `comparison.py` | the code compared with the model at random states |
 | `*.in` | the parts that are the same for every model |

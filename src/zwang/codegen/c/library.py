@@ -16,7 +16,7 @@ from zwang.codegen.c.source import CCode
 from zwang.errors import ModelError
 from zwang.files.isolation import refuse_full, scratch_folder
 
-FLAGS = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic")
+FLAGS = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-pedantic")
 COMPILERS = ("cc", "gcc", "clang")
 SECONDS = 300.0
 """Time that a compiler, Octave or Julia may take [s]."""
@@ -84,10 +84,9 @@ class Library:
             build([*flags, "-fPIC", "-shared", f"{code.name}.c", "-o", "model.so", "-lm"], folder)
             self._library = ctypes.CDLL(str(folder / "model.so"))
             self._folder = kept.pop_all()  # goes when this object does
-        size = code.equations
-        self.nq, self.nv = len(size.q), len(size.v)
-        self.nu = size.servo.nu if size.servo else 0
-        self.p = np.array([x for _, x in size.parameters])
+        system = code.functions.model.system
+        self.nq, self.nv, self.nu = system.nq, system.nv, len(code.functions.actuators)
+        self.p = np.array([x for _, x in code.functions.parameters])
 
     def _call(self, name: str, *given, result: Any = ctypes.c_int):
         function = self._library[f"{self.code.name}_{name}"]

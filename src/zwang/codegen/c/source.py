@@ -1,29 +1,32 @@
 """A model as C99: header, source and test driver.
 
-The model's own functions are straight lines, traced from its equations; the linear algebra is a
-few short loops (`dense.c.in`), the same for every model. Nothing is allocated, nothing is static
-but constants, and no library but the mathematical one is needed.
+The model's functions, with the linear algebra that gives their results, are printed from the
+instructions of native code (`zwang.native.c`); around them stand one fixed step and what its
+callers see. Nothing is allocated, nothing is static but constants, and no library but the
+mathematical one is needed.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import importlib.resources
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
 
-from zwang.algebra.reaction import MOST_SIGNS, MOST_STEPS, REACTION_FOUND, ROUND_OFF
 from zwang.arguments import label
 from zwang.arrays import require_float64
 from zwang.call import misfits_named
-from zwang.codegen.c.statements import Statements, constant, entries
-from zwang.codegen.equations import Equations, equations, identifier, nonideal_rows
-from zwang.codegen.expression import Node
+from zwang.codegen.functions import ModelFunctions
+from zwang.codegen.names import identifier
 from zwang.codegen.samples import Samples, refuse_nearly_parallel, samples
 from zwang.dynamics.model import Model
+from zwang.errors import ModelError
 from zwang.files import write_files
+from zwang.native import NotNativeError
+from zwang.native.c import CFunction, c_function, constant, prelude
 from zwang.version import __version__
 
 DRIVER_STATES = 8
@@ -37,7 +40,7 @@ class CCode:
     Attributes:
         name: prefix of every function, an identifier.
         header, source, driver: the text of `name.h`, `name.c` and `name_test.c`.
-        equations: what they were written from.
+        functions: what they were written from.
         q0, v0: start that the header states.
     """
 
@@ -45,7 +48,7 @@ class CCode:
     header: str
     source: str
     driver: str
-    equations: Equations = dataclasses.field(repr=False)
+    functions: ModelFunctions = dataclasses.field(repr=False)
     q0: np.ndarray
     v0: np.ndarray
 
@@ -79,9 +82,10 @@ def c_code(model: Model, q0=None, v0=None, *, name: str | None = None) -> CCode:
         NAME_project        q and v onto the constraints
         NAME_step           one fixed step (Runge-Kutta of order 4) with projection
 
-    A, b, M and F are written out from the model's own functions; A⊕ is dense and takes no rank
-    decision (three proximal sweeps), so that redundant rows and singular configurations need
-    nothing more. A `zw.Servo` of the model is part of the code.
+    What is printed are the instructions that native code of the model executes: A, b, M and F with
+    every zero of their structure left out, and A⊕ by elimination, which takes no rank decision
+    (three proximal sweeps), so that redundant rows and singular configurations need nothing more. A
+    `zw.Servo` of the model is part of the code.
 
     Args:
         model: the model.
@@ -93,25 +97,24 @@ def c_code(model: Model, q0=None, v0=None, *, name: str | None = None) -> CCode:
         A `CCode`: `.header`, `.source`, `.driver`, `.write(folder)`.
 
     Raises:
-        ModelError: for an operation that cannot be written as a formula, a singular mass matrix,
-            limits of actuators, a servo together with nonideal constraints, or rows that are nearly
-            parallel.
+        ModelError: for an operation that cannot be written in C, a singular mass matrix, limits of
+            actuators, a servo together with nonideal constraints, or rows that are nearly parallel.
 
     Example:
         >>> zw.c_code(model, q0=[1.0, 0.0], v0=[0.0, 0.0]).write("firmware")
     """
     require_float64()
-    found = equations(model)
+    found = ModelFunctions(model)
     prefix = identifier(label(model.name if name is None else name, "c_code: name"))
     prefix = prefix if prefix[0].isalpha() else f"m_{prefix}"
-    states = samples(found, q0, v0, DRIVER_STATES)
-    refuse_nearly_parallel(found, states)
+    states = samples(model, q0, v0, DRIVER_STATES)
+    refuse_nearly_parallel(model, states)
     start = states.start
     return CCode(
         prefix,
         _header(found, prefix, *start),
         _source(found, prefix),
-        _driver(found, prefix, states),
+        _driver(prefix, states),
         found,
         *start,
     )
@@ -125,58 +128,27 @@ def template(name: str, replaced: Mapping[str, str]) -> str:
     return text
 
 
-def macros(found: Equations) -> dict[str, int]:
-    """Sizes that the fixed part of the source is compiled with."""
-    servo, nv, m = found.servo, len(found.v), found.m
-    rows, nu = (len(servo.b), servo.nu) if servo else (0, 0)
-    return {
-        "NQ": len(found.q),
-        "NV": nv,
-        "NM": m,
-        "NP": len(found.p),
-        "NU": nu,
-        "NS": rows,
-        "NPHI": len(found.phi),
-        "NPSI": len(found.psi),
-        "PARTS": len(nonideal_rows(found.model)),
-        "ROWS": max(m, rows, 2),
-        "COLS": max(nv, nu, 2),
-        "DIAGONAL_MASS": int(found.diagonal),
-        "LINEAR_RATES": int(_linear_in_v(found)),
-    }
-
-
-def _linear_in_v(found: Equations) -> bool:
-    """Whether no entry of A contains a velocity."""
-    from zwang.codegen.expression import in_order
-
-    used = {x for node in in_order(found.A.flat) for x in node.args if isinstance(x, Node)}
-    used |= {x for x in found.A.flat if isinstance(x, Node)}
-    return not any(x in used for x in found.v)
-
-
-def _header(found: Equations, name: str, q0, v0) -> str:
-    upper, size = name.upper(), macros(found)
+def _header(found: ModelFunctions, name: str, q0, v0) -> str:
+    upper, size = name.upper(), _sizes(found)
     shown = lambda values: ", ".join(constant(x) for x in values) or "0"
-    names = found.model.system.coordinates, found.model.system.velocities
+    system = found.model.system
     listed = lambda title, items: "".join(
         f"\n   {title}[{i}]  {_comment(x)}" for i, x in enumerate(items)
     )
-    actuators = found.servo.actuators if found.servo else ()
     words = {
         "NAME": upper,
         "name": name,
         "version": __version__,
         "title": _comment(found.model.name),
-        **{key: str(size[key]) for key in ("NQ", "NV", "NP", "NU", "NM")},
-        "COORDINATES": listed("q", names[0]),
-        "VELOCITIES": listed("v", names[1]),
+        **{key: str(value) for key, value in size.items()},
+        "COORDINATES": listed("q", system.coordinates),
+        "VELOCITIES": listed("v", system.velocities),
         "PARAMETERS": listed("p", (f"{n} = {constant(x)}" for n, x in found.parameters)),
-        "ACTUATORS": listed("u", actuators),
+        "ACTUATORS": listed("u", found.actuators),
         "P0": shown(x for _, x in found.parameters),
         "Q0": shown(q0),
         "V0": shown(v0),
-        "ENERGY": "" if found.potential is None else template("energy.h.in", {"name": name}),
+        "ENERGY": "" if system.potential is None else template("energy.h.in", {"name": name}),
     }
     return template("header.h.in", words)
 
@@ -186,131 +158,51 @@ def _comment(text: str) -> str:
     return text.replace("*/", "* /").replace("\n", " ")
 
 
-def _source(found: Equations, name: str) -> str:
-    size, upper = macros(found), name.upper()
-    words = {"NAME": upper, "name": name}
-    listed = lambda rows: ", ".join(map(str, rows)) or "0"
-    model = found.model
-    parts = [
-        template("prelude.c.in", words),
-        *(f"#define {key} {value}\n" for key, value in size.items()),
-        "\n",
-        *_evaluations(found),
-        template("dense.c.in", words),
-    ]
-    if found.servo:
-        paper = str(int(found.servo.choice == "PaperLeastNorm"))
-        servo = template("servo.c.in", words | {"PAPER_LEAST_NORM": paper})
-    else:
-        servo = ""
-    impressed = nonideal_rows(model)
-    nonideal = (
-        template(
-            "nonideal.c.in",
-            words
-            | {
-                "FIRST": listed(s.start for s in impressed),
-                "LAST": listed(s.stop for s in impressed),
-                "MOST_STEPS": str(MOST_STEPS),
-                "MOST_SIGNS": str(MOST_SIGNS),
-                "ROUND_OFF": repr(ROUND_OFF),
-                "SOLVED": repr(REACTION_FOUND),
-            },
-        )
-        if impressed
-        else ""
-    )
-    motion = template(
-        "motion.c.in",
-        words
-        | {
-            "ALL_ROWS": listed(range(found.m)),
-            "VELOCITY_ROWS": listed(found.velocity_rows),
-            "POSITION_ROWS": listed(found.position_rows),
-            "POTENTIAL": ""
-            if found.potential is None
-            else "\n" + template("energy.c.in", words) + "\n",
-        },
-    )
-    # the servo and friction need the operators above `motion`, and `motion` needs them
-    head, tail = motion.split("/* everything at one state", 1)
-    return "".join([*parts, head, servo, nonideal, "/* everything at one state", tail])
+def _sizes(found: ModelFunctions) -> dict[str, int]:
+    system = found.model.system
+    return {
+        "NQ": system.nq,
+        "NV": system.nv,
+        "NP": len(found.parameters),
+        "NU": len(found.actuators),
+        "NM": found.model.constraints.m,
+    }
 
 
-def _evaluations(found: Equations) -> list[str]:
-    """The model's own functions."""
-    state = "const double *q, const double *v, double t, const double *p"
-    moved = "const double *q, const double *w, double t, const double *p"
-    functions = [
-        (
-            "evaluate_rows",
-            state,
-            [
-                ("M", found.M, "double M[NV][NV]"),
-                ("A", found.A, "double A[ROWS][NV]"),
-                ("phi", found.phi, "double *phi"),
-                ("psi", found.psi, "double *psi"),
-            ],
-        ),
-        ("evaluate_forces", state, [("F", found.F, "double *F"), ("b", found.b, "double *b")]),
-        ("evaluate_rate", state, [("qdot", found.rate, "double *qdot")]),
-        ("evaluate_move", moved, [("out", found.moved, "double *out")]),
-    ]
-    if found.servo:
-        s = found.servo
-        functions.append(
-            (
-                "evaluate_servo",
-                state,
-                [
-                    ("A", s.A, "double A[NS][NV]"),
-                    ("b", s.b, "double *b"),
-                    ("B", s.B, "double B[NV][NU]"),
-                    ("weight", s.weight, "double *weight"),
-                    ("preferred", s.preferred, "double *preferred"),
-                ],
-            )
-        )
-    if found.nonideal is not None:
-        functions.append(
-            ("evaluate_nonideal", state + ", const double *f", [("c", found.nonideal, "double *c")])
-        )
-    if found.potential is not None:
-        value = np.array([found.potential], object)
-        functions.append(("evaluate_potential", state, [("V", value, "double *V")]))
-    return [_function(found, *each) for each in functions]
+def _source(found: ModelFunctions, name: str) -> str:
+    """The file: what is printed from the model's functions, and what is the same for all."""
+    printed = [_printed(found, *each) for each in RESULTS.items()]
+    words = {"NAME": name.upper(), "name": name, "ENERGY": ""}
+    if found.model.system.potential is not None:
+        printed.append(_printed(found, "energy", ("E",)))
+        words["ENERGY"] = template("energy.c.in", words)
+    sizes = ", ".join(f"{key} = {value}" for key, value in _sizes(found).items())
+    included = f'#include "{name}.h"\n\n#include <string.h>'
+    parts = [included, prelude(printed), f"enum {{ {sizes} }};\n"]
+    return "\n".join([*parts, *(x.text for x in printed), template("motion.c.in", words)])
 
 
-def _function(found: Equations, name: str, arguments: str, outputs: Sequence) -> str:
-    written = Statements(input_names(found))
-    targets = [each for array, values, _ in outputs for each in entries(array, values)]
-    unused = " ".join(f"(void){x.split('*')[-1].split(' ')[-1]};" for x in arguments.split(", "))
-    zeros = [
-        f"zero({a}, {int(np.prod(values.shape))});"
-        if values.ndim == 1
-        else f"zero(&{a}[0][0], {_count(a, values)});"
-        for a, values, _ in outputs
-    ]
-    lines = [unused, " ".join(f"(void){a};" for a, *_ in outputs), *zeros]
-    lines += written.assignments(targets)
-    declared = ", ".join([arguments, *(d for *_, d in outputs)])
-    body = "\n".join(f"    {line}" for line in lines)
-    return f"static void {name}({declared}) {{\n{body}\n}}\n\n"
+RESULTS = {
+    "evaluate": ("qdot", "vdot", "force", "u", "code"),
+    "project": ("q_on", "v_on", "code"),
+    "rate": ("qdot",),
+    "violation": ("worst",),
+}
+"""Functions that are printed, with names of their results."""
 
 
-def _count(name: str, values: np.ndarray) -> str:
-    return str(int(np.prod(values.shape)))
+def _printed(found: ModelFunctions, name: str, results: tuple[str, ...]) -> CFunction:
+    function = getattr(found, name)
+    try:
+        return c_function(found.traced(function), name, [*signature(function).parameters], results)
+    except NotNativeError as error:
+        raise ModelError(
+            f"{found.model.name}: its functions use {error}, which cannot be written in C; write "
+            "that part with sums, products, jnp.where and elementary functions."
+        ) from None
 
 
-def input_names(found: Equations) -> dict[str, str]:
-    """How each input of the expressions is written in C."""
-    names = {"t": "t"}
-    for letter, array in (("q", found.q), ("v", found.v), ("w", found.w), ("p", found.p)):
-        names |= {f"{letter}{i}": f"{letter}[{i}]" for i in range(len(array))}
-    return names | {f"f{i}": f"f[{i}]" for i in range(found.ideal.size)}
-
-
-def _driver(found: Equations, name: str, states: Samples) -> str:
+def _driver(name: str, states: Samples) -> str:
     rows = lambda values: ",\n    ".join(
         "{" + (", ".join(constant(x) for x in row) or "0") + "}" for row in values
     )

@@ -17,7 +17,7 @@ from jaxtyping import PyTree
 
 from zwang.arguments import known
 from zwang.arrays import require_float64
-from zwang.codegen.equations import parameter_names
+from zwang.codegen.names import parameter_names
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.simulation.piecewise import PiecewiseRun, Snapshot

@@ -15,14 +15,14 @@ from zwang.arguments import choice, flag, instance, label, number
 from zwang.call import misfits_named
 from zwang.codegen.c.library import build
 from zwang.codegen.c.source import c_code
-from zwang.codegen.c.statements import constant
-from zwang.codegen.equations import identifier
 from zwang.codegen.fmu.description import Interface, build_description, fmi2, fmi3, variables
 from zwang.codegen.fmu.python_unit import UNIT_FILE, PythonUnit
+from zwang.codegen.names import identifier
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.files import make_folder, write_bytes, write_text
 from zwang.files.isolation import scratch_folder
+from zwang.native.c import constant
 
 FLAGS = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared")
 VERSIONS = (2, 3)
@@ -156,9 +156,9 @@ class _Content:
 
 def _without_python(model: Model, q0, v0, step: float | None, name: str | None) -> _Content:
     code = c_code(model, q0, v0, name=name)
-    found, step = code.equations, UNIT_STEP if step is None else step
-    actuators = found.servo.actuators if found.servo else ()
-    shown = Interface(code.name, model.system, found.parameters, actuators, code.q0, code.v0, step)
+    found, step = code.functions, UNIT_STEP if step is None else step
+    names = found.parameters, found.actuators
+    shown = Interface(code.name, model.system, *names, code.q0, code.v0, step)
     words = {"NAME": code.name.upper(), "STEP": repr(step), "DRIFT": DRIFT}
     sources = {f"{code.name}.h": code.header, f"{code.name}.c": code.source}
     digest = (code.source + code.header).encode()

@@ -26,9 +26,9 @@ from zwang.compile.program_cache.environment import environment_key
 from zwang.compile.program_cache.fingerprint import Fingerprint
 from zwang.compile.program_cache.source_digest import ModuleConstants, source_digest
 from zwang.compile.program_cache.store import Store
-from zwang.compile.recent import Recent
 from zwang.files.reading import file_name
 from zwang.native import NativeFunction, Stored
+from zwang.recent import Recent
 
 
 class ProgramCache:

@@ -64,6 +64,16 @@ class AbstractConstraint(Record):
         return ()
 
     @property
+    def one_sided(self) -> bool:
+        """Whether its rows are gaps, each of which may be open (`zw.Inequality`)."""
+        return False
+
+    @property
+    def slides(self) -> bool:
+        """Whether its row is dry friction, which may slide (`zw.DryFriction`)."""
+        return False
+
+    @property
     def is_full(self) -> bool:
         """Whether each row is taken to depend on all velocities, without a look at its function."""
         return False

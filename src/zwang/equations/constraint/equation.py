@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -27,9 +28,11 @@ from jaxtyping import Array, Bool, Float, Int
 from zwang.algebra.sparsity_pattern import dependencies, grouped
 from zwang.display import present
 from zwang.equations.constraint.base import AbstractConstraint
+from zwang.equations.constraint.dry_friction import DryFriction
 from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.record import Record
+from zwang.suggestions import did_you_mean
 from zwang.tracing import first_line as first_line
 from zwang.tracing import outcome
 
@@ -42,6 +45,8 @@ class Constraints(Record):
         sizes: rows of each; the rows of one that has several parts are theirs in turn.
         system: the system they act on.
         on: which rows are switched on, shape (m,); None where all are, always.
+        sliding: of each row of dry friction the direction in which it slides, 1 or −1, and 0 where
+            it does not, shape (m,); None where none ever does.
         entries: where A can have entries.
     """
 
@@ -49,10 +54,12 @@ class Constraints(Record):
     sizes: tuple[int, ...]
     system: System
     on: Bool[Array, " m"] | None
+    sliding: Float[Array, " m"] | None
     entries: Entries = eqx.field(static=True)
 
     def __init__(self, members: Sequence[AbstractConstraint], system: System, p):
-        self.members, self.system, self.on = tuple(members), system, None
+        self.members, self.system = tuple(members), system
+        self.on = self.sliding = None
         counted = Counter(self.names)
         repeated = sorted(name for name, count in counted.items() if count > 1)
         if repeated:
@@ -67,6 +74,13 @@ class Constraints(Record):
                 raise ModelError(
                     f"constraint {c.name!r} has {len(c.row_units)} units for {own} rows; "
                     "give one unit, or one per row."
+                )
+        for _, loaded, law in self.frictions:
+            known = isinstance(p, dict) and law.load in p
+            if isinstance(law.load, str) and loaded is None and not known:
+                raise ModelError(
+                    f"constraint {law.name!r}: load is {law.load!r}, expected a number, a "
+                    f"constraint or a parameter{did_you_mean(law.load, self.row_slices)}"
                 )
         self.entries = Entries(self, p)
 
@@ -105,6 +119,27 @@ class Constraints(Record):
         """The rows of one member, all its parts."""
         slices = self.row_slices
         return slice(slices[c.parts[0]].start, slices[c.parts[-1]].stop)
+
+    @property
+    def one_sided_rows(self) -> np.ndarray:
+        """Indices of the rows that are gaps."""
+        keep = [np.arange(self.m)[self.rows_of(c)] for c in self.members if c.one_sided]
+        return np.concatenate([np.zeros(0, int), *keep])
+
+    @property
+    def loose(self) -> tuple[str, ...]:
+        """Names of what may let go."""
+        return tuple(x for c in self.members if c.one_sided or c.slides for x in c.parts)
+
+    @property
+    def frictions(self) -> list[Friction]:
+        """Every row of dry friction."""
+        slices = self.row_slices
+        return [
+            Friction(slices[c.name].start, slices.get(str(c.load)), c)
+            for c in self.members
+            if isinstance(c, DryFriction)
+        ]
 
     def ideal_forces(
         self, c: AbstractConstraint, A, multipliers: Float[Array, " m"]
@@ -215,6 +250,24 @@ class Constraints(Record):
             return differentiated
         order = np.argsort(np.concatenate([self.velocity_rows, self.rows_at("acceleration")]))
         return jnp.concatenate([differentiated, *outright])[order]
+
+
+class Friction(NamedTuple):
+    """One row of dry friction.
+
+    Attributes:
+        row: its index.
+        loaded: rows of the constraint whose force is its load; None where that is given.
+        law: the constraint.
+    """
+
+    row: int
+    loaded: slice | None
+    law: DryFriction
+
+    def load(self, p, multipliers: Float[Array, " m"]) -> Float[Array, ""]:
+        """N."""
+        return self.law.normal_load(p, None if self.loaded is None else multipliers[self.loaded])
 
 
 class Entries:

@@ -9,6 +9,7 @@ from jax.extend.core import ClosedJaxpr
 
 from zwang.native.arrays import scalar
 from zwang.native.errors import NotNativeError
+from zwang.native.subroutines import results_of
 from zwang.native.walk import Call, emit_jaxpr, released, retained, rule
 
 
@@ -53,7 +54,8 @@ def call_inner(call: Call) -> list:
         return found
     for name in PROGRAMS:
         if (program := call.params.get(name)) is not None:
-            return inner(call, program)
+            shared = results_of(call, program) if call.name in ("jit", "pjit") else None
+            return inner(call, program) if shared is None else shared
     raise NotNativeError(f"the operation {call.name}")
 
 

@@ -22,6 +22,7 @@ from zwang.native.arrays import (
     each,
     element,
     fill,
+    is_constant,
     loop,
     memory,
     new_memory,
@@ -55,19 +56,32 @@ INDEXED = {
 """Operations whose first operand lies in memory if their indices are not known."""
 
 
-def indexed(jaxpr: Any) -> set[int]:
-    """The inputs of a program that are indexed by numbers that it computes."""
+def indexed(jaxpr: Any, constant: Sequence[bool] = ()) -> set[int]:
+    """The inputs of a program that are indexed by numbers that are not known.
+
+    Args:
+        constant: which inputs are.
+    """
     origin = {variable: i for i, variable in enumerate(jaxpr.invars)}
+    known = {x for x, is_known in zip(jaxpr.invars, constant, strict=False) if is_known}
+    known |= set(jaxpr.constvars)
     found: set[int] = set()
     for eqn in jaxpr.eqns:
         sources = [None if isinstance(x, Literal) else origin.get(x) for x in eqn.invars]
+        are_known = [isinstance(x, Literal) or x in known for x in eqn.invars]
         name = eqn.primitive.name
-        if name in INDEXED and sources[0] is not None and not _known_indices(eqn):
+        programs = _inner_programs(eqn)
+        if name in INDEXED and sources[0] is not None and not all(are_known[1:]):
             found.add(sources[0])
-        for program, first in _inner_programs(eqn):
-            for i in indexed(program):
+        for program, first in programs:
+            # what a loop carries does not stay what it was
+            end = {"while": "body_nconsts", "scan": "num_consts"}.get(name)
+            fixed = are_known[first : None if end is None else first + eqn.params[end]]
+            for i in indexed(program, fixed):
                 if (k := sources[first + i] if first + i < len(sources) else None) is not None:
                     found.add(k)
+        if all(are_known) and name not in ("while", "scan", "cond"):
+            known |= set(eqn.outvars)
         if name in MOVES:
             for source, moved in zip(sources, eqn.outvars, strict=True):
                 if source is not None:
@@ -84,6 +98,10 @@ def placed(b: Builder, arrays: Sequence, dtypes: Sequence, needed: set[int]) -> 
     ]
 
 
+def _are_constant(arrays: Sequence) -> list[bool]:
+    return [is_constant(x) for x in arrays]
+
+
 MOVES = {
     "reshape",
     "squeeze",
@@ -94,10 +112,6 @@ MOVES = {
     "optimization_barrier",
     "layout_constraint",
 }
-
-
-def _known_indices(eqn: Any) -> bool:
-    return all(isinstance(x, Literal) for x in eqn.invars[1:]) and len(eqn.invars) > 1
 
 
 def _inner_programs(eqn: Any) -> list[tuple[Any, int]]:
@@ -124,9 +138,9 @@ def while_loop(call: Call) -> list:
     first = call.inputs[:of_condition]
     second = call.inputs[of_condition : of_condition + of_body]
     start, dtypes = call.inputs[of_condition + of_body :], call.dtypes[of_condition + of_body :]
-    found = indexed(body.jaxpr)
+    found = indexed(body.jaxpr, _are_constant(second))
     second = placed(b, second, call.dtypes[of_condition:], found)
-    in_condition = indexed(condition.jaxpr)
+    in_condition = indexed(condition.jaxpr, _are_constant(first))
     first = placed(b, first, call.dtypes, in_condition)
     in_memory = {i - of_body for i in found if i >= of_body}
     in_memory |= {i - of_condition for i in in_condition if i >= of_condition}
@@ -190,7 +204,7 @@ def branch(call: Call) -> list:
         k = min(max(int(which), 0), len(branches) - 1)
         return inner(call, branches[k], inputs)
     t, outputs = register_type(call.dtypes[0]), call.outputs
-    needed = set().union(*(indexed(x.jaxpr) for x in branches))
+    needed = set().union(*(indexed(x.jaxpr, _are_constant(inputs)) for x in branches))
     inputs = placed(b, inputs, call.dtypes[1:], needed)
     results = [
         np.empty(x.shape, object)
@@ -305,7 +319,7 @@ def scan(call: Call) -> list:
     if length == 1 or operations <= MOST_UNROLLED_OPERATIONS * (ALLOWED_OF_FEW if few else 1):
         return _turn_by_turn(call, program, length, reverse, constants, carried)
     b = call.builder
-    needed = indexed(program.jaxpr)
+    needed = indexed(program.jaxpr, _are_constant(call.inputs[:constants]))
     consts = placed(b, call.inputs[:constants], call.dtypes, needed)
     start = call.inputs[constants : constants + carried]
     rows = [

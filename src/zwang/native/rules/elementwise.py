@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import operator
 from collections.abc import Callable
@@ -11,10 +12,12 @@ import numpy as np
 
 from zwang.native import functions, trigonometry
 from zwang.native.arrays import (
+    MOST_LOADED,
     Memory,
     assign,
     each,
     element,
+    is_written_out,
     loop,
     memory,
     new_memory,
@@ -27,10 +30,10 @@ from zwang.native.walk import Call, rule
 
 
 def elementwise(call: Call, function: Callable[..., Any]) -> Any:
-    """A function of scalars on every element; in loops where an operand lies in memory."""
+    """A function of scalars on every element; in loops where operands lie in memory."""
     b, out = call.builder, call.outputs[0]
     in_loops = any(isinstance(x, Memory) and x.size > 1 for x in call.inputs)
-    if not in_loops:
+    if not in_loops or (out.size <= MOST_LOADED and any(map(is_written_out, call.inputs))):
         arrays = [scalars(b, x) for x in call.inputs]
         if any(x.shape != out.shape for x in arrays):
             arrays = [np.broadcast_to(x, out.shape) for x in arrays]
@@ -404,17 +407,8 @@ def raised(call: Call) -> Any:
         if exponents is None or exponents.size != 1:
             raise NotNativeError("powers whose exponents are integers that are not known")
         n = int(exponents.reshape(()))
-        base = Call(
-            b,
-            "integer_pow",
-            {"y": n},
-            call.inputs[:1],
-            call.dtypes[:1],
-            call.shapes[:1],
-            call.outputs,
-            call.last[:1],
-        )
-        return integer_power(base)
+        one = {x: getattr(call, x)[:1] for x in ("inputs", "dtypes", "shapes", "last")}
+        return integer_power(dataclasses.replace(call, name="integer_pow", params={"y": n}, **one))
     return elementwise(call, lambda x, y: functions.library(b, t, "pow", x, y))
 
 

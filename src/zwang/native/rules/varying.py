@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,9 +38,9 @@ def _of_loop(params: dict, consts: list, carry: list, rows: list) -> list[bool]:
     while_loop = "body_jaxpr" in params
     of_condition = params["cond_nconsts"] if while_loop else 0
     body = params["body_jaxpr"] if while_loop else params["jaxpr"]
-    sizes = [math.prod(x.shape) for x in body.in_avals]
+    with_axes = [len(x.shape) > 0 for x in body.in_avals]
     first = len(consts) - of_condition
-    carry = [x or sizes[first + i] > 1 for i, x in enumerate(carry)]
+    carry = [x or with_axes[first + i] for i, x in enumerate(carry)]
     while True:
         found = varying(body.jaxpr, [*consts[of_condition:], *carry, *rows])
         after = [x or y for x, y in zip(carry, found, strict=False)]
@@ -61,7 +60,7 @@ def varying(jaxpr: Any, inputs: Sequence[bool]) -> list[bool]:
     for eqn in jaxpr.eqns:
         found = _of_operation(eqn, [of(x) for x in eqn.invars])
         for x, differs in zip(eqn.outvars, found, strict=True):
-            known[x] = differs or math.prod(x.aval.shape) > 1
+            known[x] = differs or len(x.aval.shape) > 0
     return [of(x) for x in jaxpr.outvars]
 
 

@@ -98,6 +98,22 @@ def motion(run: Run, scene: Scene) -> dict[str, Any]:
     return made
 
 
+def everything(run: Run, scene: Scene, q: np.ndarray) -> np.ndarray:
+    """Places, axes and poses as the page has them at n configurations, shape (n, numbers); the
+    angle of a body in the plane in place of its quaternion.
+    """
+    seen, given, turn = scene.at(q), scene.seen(q), upright(scene, run.q[0])
+    flat = lambda x: np.reshape(x, (len(q), -1))
+    poses = _turned_poses(turn, seen.poses)
+    if scene.dimensions(run.q[0]) == 2 and given.poses is not None:
+        own = 2 * np.arctan2(turn.quaternion[3], turn.quaternion[0])
+        angle = np.asarray(given.poses)[..., 2:] + own
+        poses = np.concatenate([poses[..., :3], angle], axis=-1)
+    return np.concatenate(
+        [flat(_turned(turn, seen.places)), flat(_turned(turn, seen.axes)), flat(poses)], axis=1
+    )
+
+
 class Turn(NamedTuple):
     """A rotation as a matrix, shape (3, 3), and as a unit quaternion (w, x, y, z)."""
 

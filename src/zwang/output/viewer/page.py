@@ -9,6 +9,7 @@ import jinja2
 from markupsafe import Markup
 
 from zwang.files import page, write_text
+from zwang.output.viewer.live import live
 from zwang.output.viewer.motion import motion
 from zwang.scene import Scene
 from zwang.simulation.results import Run
@@ -18,7 +19,13 @@ HERE = Path(__file__).parent
 
 
 def write_view(
-    run: Run, scene: Scene, path: Path, *, description: str = "", report: str | None = None
+    run: Run,
+    scene: Scene,
+    path: Path,
+    *,
+    description: str = "",
+    report: str | None = None,
+    simulates: bool = False,
 ) -> None:
     """Write a run as a page that plays it, in one file that asks the network for nothing.
 
@@ -28,15 +35,24 @@ def write_view(
         path: the HTML file.
         description: a sentence about the model.
         report: name of the report beside the page, for a link.
+        simulates: whether the page computes other motions, too.
 
     Raises:
-        ModelError: for an ending that is not `.html`, for a scene that does not fit the run, or a
-            mesh that cannot be read.
+        ModelError: for an ending that is not `.html`, for a scene that does not fit the run, a mesh
+            that cannot be read, or a model that cannot be simulated in a browser.
     """
-    write_text(page(path), view_text(run, scene, description=description, report=report))
+    options = {"description": description, "report": report, "simulates": simulates}
+    write_text(page(path), view_text(run, scene, **options))
 
 
-def view_text(run: Run, scene: Scene, *, description: str = "", report: str | None = None) -> str:
+def view_text(
+    run: Run,
+    scene: Scene,
+    *,
+    description: str = "",
+    report: str | None = None,
+    simulates: bool = False,
+) -> str:
     """The text of the page that plays a run; arguments as in `write_view`."""
     files = {name: _text(file) for name, file in FILES.items()}
     # the licence of a library asks to stand in every copy
@@ -44,6 +60,9 @@ def view_text(run: Run, scene: Scene, *, description: str = "", report: str | No
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
+    numbers = motion(run, scene)
+    if simulates:
+        numbers["live"] = live(run, scene)
     stopped = (
         ""
         if not run.result.is_failure
@@ -56,12 +75,14 @@ def view_text(run: Run, scene: Scene, *, description: str = "", report: str | No
         stopped=stopped,
         report=report,
         version=__version__,
+        simulates=simulates,
+        wasm=Markup(" 'wasm-unsafe-eval'") if simulates else "",
         # "<" is escaped, lest a name in the data close the script element
-        data=Markup(json.dumps(motion(run, scene), allow_nan=False).replace("<", "\\u003c")),
+        data=Markup(json.dumps(numbers, allow_nan=False).replace("<", "\\u003c")),
     )
 
 
-FILES = {"css": "view.css", "three": "three.js", "program": "view.js"}
+FILES = {"css": "view.css", "three": "three.js", "program": "view.js", "simulation": "live.js"}
 
 
 def _text(file: str) -> Markup:

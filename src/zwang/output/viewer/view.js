@@ -6,10 +6,11 @@
   const el = Object.fromEntries([...document.querySelectorAll("[id]")].map(x => [x.id, x]));
   const floats = text => new Float32Array(Uint8Array.from(atob(text), c => c.charCodeAt(0)).buffer);
   const { frames, start, end, joints, points } = data;
-  const places = floats(data.places),
+  let places = floats(data.places),
     axes = floats(data.axes),
     poses = floats(data.poses),
-    samples = floats(data.samples);
+    live = null; // the simulation that has taken over from the run
+  const samples = floats(data.samples);
   const violation = floats(data.violation),
     forces = data.forces && floats(data.forces);
   const PALETTE = [
@@ -451,7 +452,7 @@
   const aim = (object, way) => object.quaternion.setFromUnitVectors(UP, tmp.copy(way).normalize());
 
   function show() {
-    const f = end > start ? ((now - start) / (end - start)) * (frames - 1) : 0;
+    const f = end > start && !live ? ((now - start) / (end - start)) * (frames - 1) : 0;
     low_ = Math.min(Math.floor(f), frames - 1);
     part = f - low_;
     for (const bar of bars) {
@@ -526,10 +527,13 @@
     });
     instant();
     el.scrub.value = end > start ? (now - start) / (end - start) : 0;
-    el.time.textContent = `t = ${now.toFixed(3)} s of ${digits(end)} s`;
+    el.time.textContent = live
+      ? `t = ${live.time().toFixed(3)} s, simulated`
+      : `t = ${now.toFixed(3)} s of ${digits(end)} s`;
   }
 
   function instant() {
+    if (live) return; // forces and violations are those of the run
     // forces and violations, known at the samples of the run
     let k = 1;
     while (k < samples.length - 1 && samples[k] < now) k++;
@@ -570,8 +574,8 @@
 
   function draw() {
     marks.visible = el.joints.checked;
-    paths.visible = el.traces.checked;
-    arrows.visible = el.forces.checked;
+    paths.visible = el.traces.checked && !live;
+    arrows.visible = el.forces.checked && !live;
     el.labels.hidden = !el.names.checked;
     el.colors.hidden = !el.violation.checked;
     el.arrows.hidden = !el.forces.checked;
@@ -590,7 +594,8 @@
 
   // --- time ---
   function tick(clock) {
-    if (playing) {
+    if (live) stale = live.tick(playing ? ((clock - last) / 1000) * Number(el.speed.value) : 0);
+    else if (playing) {
       now += ((clock - last) / 1000) * Number(el.speed.value);
       if (now > end) {
         if (el.loop.checked && end > start) now = start + ((now - start) % (end - start));
@@ -610,12 +615,13 @@
     requestAnimationFrame(tick);
   }
   function play(on) {
-    if (on && now >= end) now = start;
+    if (on && now >= end && !live) now = start;
     playing = on;
     el.play.textContent = on ? "❚❚" : "▶";
     el.play.setAttribute("aria-pressed", on);
   }
   const go = time => {
+    live = null;
     now = Math.min(Math.max(time, start), end);
     stale = true;
   };
@@ -700,6 +706,26 @@
   orbit.addEventListener("change", () => {
     stale = true;
   });
+  if (data.live)
+    simulation(data, el, {
+      // the mechanism's points on the screen, and the arrays of one instant
+      seen: i => place(i).project(camera),
+      unseen: (x, y, i) => V(x, y, place(i).project(camera).z).unproject(camera),
+      orbit,
+      begin: made => {
+        [places, axes, poses] = made.arrays;
+        live = made;
+        stale = true;
+        play(true);
+      },
+      finish: () => {
+        [places, axes, poses] = [data.places, data.axes, data.poses].map(floats);
+        go(start);
+      },
+      changed: () => {
+        stale = true;
+      },
+    });
   new ResizeObserver(resize).observe(el.stage);
   whole();
   requestAnimationFrame(clock => {

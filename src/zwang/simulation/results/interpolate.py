@@ -82,7 +82,9 @@ class Interpolant:
         return mapped(_between, self._fixed(on_constraints), times, guess, held)
 
     def _fixed(self, on_constraints: bool) -> tuple:
-        return self.flow, self._usual_lengths, np.asarray(on_constraints)
+        # an error that is zero, as an argument: the projection is then the code of the run's steps
+        none = np.zeros(self.y.shape[1])
+        return self.flow, self._usual_lengths, np.asarray(on_constraints), none
 
     def _guessed(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """States before their projection, which of them are those of steps, and what was held."""
@@ -156,7 +158,7 @@ def _stepped(flow: ConstrainedVectorField, integrator: AbstractIntegrator, t, y,
     return integrator.step(flow.with_input(applied), t, y, h, jnp.ones_like(y)).y
 
 
-def _between(flow: ConstrainedVectorField, usual, on_constraints, t, y, applied):
+def _between(flow: ConstrainedVectorField, usual, on_constraints, error, t, y, applied):
     held = flow.with_input(applied)
     dynamics, scales = held.dynamics, held.dynamics.scales
     assert scales is not None
@@ -170,7 +172,7 @@ def _between(flow: ConstrainedVectorField, usual, on_constraints, t, y, applied)
         return row_scale(length, scales.row_length)[:, None] * mass.weigh(A)
 
     # as the steps themselves are, so that a gap between branches is seen from where they see it
-    projected = lambda y: held.project_step(t, y, jnp.zeros_like(y)).y
+    projected = lambda y: held.project_step(t, y, error).y
     y = jax.lax.cond(on_constraints, projected, lambda y: y, y)
     A = dynamics.matrix(state := held.state(t, y))
     return y, rows(A, dynamics.mass(state, A))

@@ -10,13 +10,15 @@ class Switched:
     """A change of topology.
 
     Attributes:
-        time: when [s].
-        on, off: names of the constraints that were switched on and off.
+        time: when [s]; of a gap that comes to rest after rebounds ever shorter, their limit.
+        on, off: names of the constraints that were switched on and off: gaps that are closed from
+            then on or open, dry frictions that stick or slide.
         energy_loss: kinetic energy before minus after [energy_unit]; 0 where no velocity jumps.
         impulse: what the constraints added to the momentum, `M (v⁺ − v⁻) = AᵀΛ` [N s, N m s …],
             shape (nv,).
         multipliers: Λ of the rows of each constraint in `on`, by name.
         energy_unit: the system's unit of energy.
+        hit: names of the gaps that closed with a speed, whether they open again or not.
     """
 
     time: float
@@ -26,16 +28,16 @@ class Switched:
     impulse: tuple[float, ...]
     multipliers: dict[str, tuple[float, ...]]
     energy_unit: str
+    hit: tuple[str, ...] = ()
 
     @property
     def what(self) -> str:
         """Such as "latch on, rope off"."""
-        return ", ".join(
-            [*(f"{name} on" for name in self.on), *(f"{name} off" for name in self.off)]
-        )
+        changes = {"hit": self.hit, "on": self.on, "off": self.off}
+        return ", ".join(f"{name} {how}" for how, names in changes.items() for name in names)
 
     def __str__(self) -> str:
-        if not self.on:
+        if not self.multipliers:
             return f"t = {self.time:.6f} s: {self.what}"
         impulse = "; ".join(
             f"{name} Λ = {', '.join(f'{x:.4g}' for x in values[:6])}{' …' * (len(values) > 6)}"

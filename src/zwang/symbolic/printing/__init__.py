@@ -16,7 +16,7 @@ import dataclasses
 
 import numpy as np
 
-from zwang.codegen.equations import identifier
+from zwang.codegen.names import identifier
 from zwang.codegen.samples import Samples
 from zwang.errors import ModelError
 from zwang.symbolic.conversion import TAKEN

@@ -9,10 +9,10 @@ import sympy as sp
 from sympy.printing.c import C99CodePrinter
 
 from zwang.codegen.c.library import FLAGS, build, compiler
-from zwang.codegen.c.statements import constant
 from zwang.codegen.samples import Samples
 from zwang.files import write_text
 from zwang.files.isolation import scratch_folder
+from zwang.native.c import constant
 from zwang.symbolic.derivation import Derivation
 from zwang.symbolic.printing.routine import Routine
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from zwang.compile import BoundProgram, recent
-from zwang.compile.recent import Recent
+from zwang import recent
+from zwang.compile import BoundProgram
+from zwang.recent import Recent
 
 
 @pytest.fixture

@@ -1,0 +1,204 @@
+"""A model that is simulated in a browser: its steps as a module of WebAssembly.
+
+What is printed is the text that `zw.simulate` executes (`zwang.stepping.step.attempt`): stages,
+projection, error control. What it needs and gives are arrays at known places of the module's
+memory.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+from functools import cached_property
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.codegen.functions import refuse_letting_go
+from zwang.codegen.names import parameters, with_parameters
+from zwang.compile import native_trace
+from zwang.dynamics.drift import Projection
+from zwang.dynamics.model import Model
+from zwang.dynamics.vector_field import ConstrainedVectorField
+from zwang.errors import ModelError, Result
+from zwang.native import NotNativeError
+from zwang.native.webassembly import Module
+from zwang.simulation.run_setup import RunRequest, RunSetup, set_up
+from zwang.stepping import Dopri8
+from zwang.stepping.step import Progress, attempt
+
+ATTEMPTS_OF_A_CALL = 500
+"""Attempted steps of one call at most: a page answers between two of them."""
+STATE = ("t", "y", "h", "ratio", "ceiling", "accepted", "rejected", "refused", "result")
+"""Arrays that a step changes, by the names of `Progress`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class BrowserProgram:
+    """Steps of a model as a module of WebAssembly.
+
+    Functions of the module, which take and return nothing:
+
+        advance   steps from the state to the time `until`, at most `ATTEMPTS_OF_A_CALL`
+        place     y onto the constraints at t, by the least change in the mass metric
+
+    Attributes:
+        binary: the module.
+        places: byte, type and shape of each array: `STATE`, "p", "until", "violation".
+        start: what the arrays begin with.
+        parameters: names of the entries of p.
+        instructions: of each function.
+    """
+
+    binary: bytes = dataclasses.field(repr=False)
+    places: dict[str, tuple[int, np.dtype, tuple[int, ...]]]
+    start: dict[str, np.ndarray]
+    parameters: tuple[str, ...]
+    instructions: dict[str, int]
+
+    def as_data(self) -> dict[str, Any]:
+        """The same as what JSON can hold."""
+        kinds = {"f": "Float64Array", "i": "BigInt64Array"}
+        return {
+            "binary": base64.b64encode(self.binary).decode(),
+            "places": {
+                name: [at, kinds[dtype.kind], int(np.prod(shape))]
+                for name, (at, dtype, shape) in self.places.items()
+            },
+            "start": {name: _listed(x) for name, x in self.start.items()},
+            "parameters": self.parameters,
+        }
+
+
+def _listed(x: np.ndarray) -> list:
+    """Numbers as JSON holds them: infinity as the text that JavaScript reads."""
+    words = {np.inf: "Infinity", -np.inf: "-Infinity"}
+    return [e if np.isfinite(e) else words.get(e, "NaN") for e in map(float, np.ravel(x))]
+
+
+def browser_program(
+    model: Model, q0, v0, *, duration: float = 10.0, rtol: float = 1e-8, t0: float = 0.0
+) -> BrowserProgram:
+    """The steps of `zw.simulate(model, q0, v0, rtol=rtol)` as a module of WebAssembly.
+
+    Args:
+        model: the model.
+        q0, v0: start, which is measured, judged and placed as that of a run.
+        duration: length of a motion that is typical [s].
+        rtol: relative error of a step.
+        t0: initial time [s].
+
+    Raises:
+        ModelError: for a start that a run refuses, or an operation that cannot be printed.
+    """
+    refuse_letting_go(model)
+    asked = _request(model, q0, v0, duration, rtol, t0)
+    steps = _Steps(asked, set_up(asked))
+    module = Module()
+    try:
+        module.add("advance", steps.advancing(), [*STATE, "p", "until"], [*STATE, "violation"])
+        module.add("place", steps.placing(), ["t", "y", "p"], ["y", "violation"])
+    except NotNativeError as error:
+        raise ModelError(
+            f"{model.name}: its steps cannot be taken in a browser ({error}); a view of a run "
+            "can be shown there."
+        ) from None
+    return BrowserProgram(
+        module.binary(),
+        module.places,
+        steps.start,
+        tuple(name for name, _ in parameters(model.params)),
+        module.instructions,
+    )
+
+
+def _request(model: Model, q0, v0, duration: float, rtol: float, t0: float) -> RunRequest:
+    """A run as `zw.simulate` asks for it, with its defaults."""
+    return RunRequest(
+        model=model,
+        state=model.state(q0, v0, t0),
+        instants=np.array([t0 + duration]),
+        span=duration,
+        rtol=rtol,
+        atol=None,
+        params=None,
+        loop=None,
+        stop=(),
+        switches=(),
+        integrator=Dopri8(),
+        step=None,
+        longest_step=np.inf,
+        drift=Projection(),
+        pseudoinverse=None,
+        formulation=None,
+        start_tolerance=1e-3,
+        max_steps=2**31,
+    )
+
+
+class _Steps:
+    """A run's steps as functions of its state and parameters."""
+
+    def __init__(self, asked: RunRequest, setup: RunSetup):
+        self.model, self.setup = asked.model, setup
+        self.integrator, self.limit = asked.integrator, asked.max_steps
+
+    @cached_property
+    def start(self) -> dict[str, np.ndarray]:
+        here = self.setup.here
+        found = {name: np.asarray(getattr(here, name)) for name in STATE}
+        own = np.array([x for _, x in parameters(self.model.params)])
+        return {**found, "p": own, "until": np.asarray(here.t), "violation": np.zeros(())}
+
+    def _flow(self, p) -> ConstrainedVectorField:
+        own = self.model.parameters(with_parameters(self.model.params, p))
+        return eqx.tree_at(lambda f: f.dynamics.p, self.setup.flow, own)
+
+    def _traced(self, function, *names: str):
+        with native_trace():
+            return jax.make_jaxpr(function)(*(self.start[x] for x in names))
+
+    def advancing(self):
+        setup, none = self.setup, jnp.zeros(0)
+
+        def advance(*given):
+            *state, p, until = given
+            flow = self._flow(p)
+            known = dict(zip(STATE, state, strict=True))
+            begun = Progress(
+                **known, events=none, largest=none, fired=none > 0, controller_state=()
+            )
+
+            def going(carry):
+                progress, arrived, turn, _ = carry
+                return (progress.result == Result.SUCCESS) & ~arrived & (turn < ATTEMPTS_OF_A_CALL)
+
+            def once(carry):
+                progress, _, turn, before = carry
+                tried = attempt(
+                    flow,
+                    self.integrator,
+                    setup.events,
+                    progress,
+                    until,
+                    setup.tolerances,
+                    jnp.asarray(self.limit),
+                )
+                left = jnp.where(tried.kept, tried.violation, before)
+                return tried.progress, tried.on_sample, turn + 1, left
+
+            start = begun, known["t"] >= until, 0, jnp.zeros(())
+            progress, _, _, violation = jax.lax.while_loop(going, once, start)
+            return *(getattr(progress, name) for name in STATE), violation
+
+        return self._traced(advance, *STATE, "p", "until")
+
+    def placing(self):
+        def place(t, y, p):
+            landed = self._flow(p).project_step(t, y, jnp.zeros_like(y))
+            return landed.y, landed.violation
+
+        return self._traced(place, "t", "y", "p")

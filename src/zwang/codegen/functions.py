@@ -1,0 +1,214 @@
+"""The functions that code of a model is made of, as traced programs of arrays."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from functools import cached_property
+from inspect import signature
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import ClosedJaxpr
+
+from zwang.algebra.pseudoinverse import Proximal
+from zwang.arguments import instance
+from zwang.codegen.names import parameters, with_parameters
+from zwang.compile import native_trace
+from zwang.dynamics.drift.base import renormalized
+from zwang.dynamics.equation_of_motion import Dynamics, Equation
+from zwang.dynamics.model import Model
+from zwang.equations.state import State
+from zwang.errors import ModelError
+from zwang.servo import Servo
+
+MOST_CORRECTIONS = 8
+"""Corrections of a projection at most."""
+VELOCITY_CORRECTIONS = 3
+"""Those of velocities at least, where constraints are not holonomic."""
+UNPROJECTED = 1e-8
+"""Largest φ, rows at unit length, that a projection may leave."""
+SUCCESS, SINGULAR_MASS, NON_FINITE, NOT_PROJECTED = range(4)
+"""What the functions return."""
+
+
+def refuse_unwritable(model: Model) -> None:
+    """Raise unless formulas and code can hold a model.
+
+    Raises:
+        ModelError: for a mass matrix that the model declares singular, constraints that may let go,
+            limits of actuators, a control law that is no `zw.Servo`, or a servo together with
+            nonideal constraints.
+    """
+    instance(model, Model, "model", "a zw.Model")
+    if model.singular_mass:
+        raise ModelError(
+            f"{model.name}: formulas and code need a positive definite mass matrix, but the model "
+            "has singular_mass=True; choose coordinates in which every velocity has mass."
+        )
+    refuse_letting_go(model)
+    servo = model.servo
+    if servo is None:
+        return
+    if not isinstance(servo, Servo):
+        raise ModelError(f"{model.name}: formulas and code need a zw.Servo as control law.")
+    if servo.limits is not None:
+        raise ModelError(
+            f"{model.name}: limits of actuators have no formula; leave limits= out, and limit u "
+            "where it is applied."
+        )
+    if any(c.nonideal is not None for c in model.constraints.members):
+        raise ModelError(
+            f"{model.name}: a servo together with nonideal constraints has no closed form; u "
+            "then depends on its own friction. Drop nonideal= or the servo."
+        )
+
+
+def refuse_letting_go(model: Model) -> None:
+    """Raise unless every constraint acts at all times.
+
+    Raises:
+        ModelError: with the names of inequalities and dry friction.
+    """
+    if loose := model.constraints.loose:
+        raise ModelError(
+            f"{model.name}: {', '.join(loose)} may let go or slide, which formulas and code do not "
+            "follow; leave it out, or use zw.simulate."
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelFunctions:
+    """Functions of a model's state (q, v, t), with its parameters as one array p.
+
+    A⊕ is dense and takes no rank decision (`zw.Proximal`), with rows at their present lengths.
+    """
+
+    model: Model
+
+    def __post_init__(self) -> None:
+        refuse_unwritable(self.model)
+
+    @cached_property
+    def parameters(self) -> tuple[tuple[str, float], ...]:
+        """Name and value of each parameter."""
+        return parameters(self.model.params)
+
+    @cached_property
+    def actuators(self) -> tuple[str, ...]:
+        """Names of the controls."""
+        servo = self.model.servo
+        if not isinstance(servo, Servo):
+            return ()
+        return tuple(servo.names(servo.checked(self.model.passive.dynamics())))
+
+    @cached_property
+    def _dynamics(self) -> Dynamics:
+        return self.model.dynamics(pseudoinverse=Proximal())
+
+    def dynamics(self, p) -> Dynamics:
+        """The equation of motion with given parameters."""
+        own = self.model.parameters(with_parameters(self.model.params, p))
+        return dataclasses.replace(self._dynamics, p=own)
+
+    def evaluate(self, treated, q, v, t, p, applied) -> tuple:
+        """q̇, v̇, force of the constraints, u, and a code, with a force applied; at a velocity
+        that is brought onto the constraints before where that is wanted (`treated`), as at a stage.
+        """
+        dynamics, s = self.dynamics(p), State(q, v, t)
+        A, _, psi = dynamics.linearized(s)
+        mass = dynamics.mass(s, A)
+        weighted, rows = dynamics.weighted(mass, A), dynamics.constraints.velocity_rows
+        if len(rows):
+
+            def moved():
+                whole = len(rows) == len(A)
+                moving = weighted if whole else dynamics.weighted(mass, A, rows)
+                return v - moving.correct(psi)
+
+            v = jax.lax.cond(treated, moved, lambda: v)
+        eq = dynamics.passive.equation(State(q, v, t), weighted)
+        eq, u = _driven(dynamics, dataclasses.replace(eq, force=eq.force + applied))
+        acceleration = dynamics.acceleration(eq)
+        force = mass.apply(acceleration - eq.free_acceleration)
+        finite = jnp.all(jnp.isfinite(acceleration))
+        code = jnp.where(finite, SUCCESS, NON_FINITE)
+        code = jnp.where(mass.is_positive(), code, SINGULAR_MASS)
+        return dynamics.system.rate(q, v, t, dynamics.p), acceleration, force, u, code
+
+    def project(self, q, v, t, p) -> tuple:
+        """q and v on the constraints, by the least change in the mass metric, and a code.
+
+        One text of A, its factor and both corrections is gone through until φ is round-off.
+        """
+        dynamics, rows = self.dynamics(p).passive, self.model.constraints
+        held, moving = rows.position_rows, rows.velocity_rows
+        rolls = len(held) < len(moving)
+
+        def corrected(carry):
+            q, v, _, before, turn, _ = carry
+            s = State(q, v, t)
+            A, phi, psi = dynamics.linearized(s)
+            mass = dynamics.mass(s, A)
+            by_velocity = dynamics.weighted(mass, A, moving)
+            by_position = dynamics.weighted(mass, A, held) if rolls else by_velocity
+            size = jnp.max(jnp.abs(by_position.scale * phi), initial=0.0)
+            settled = ~(size > 0) | (size >= 0.5 * before) | (turn + 1 >= MOST_CORRECTIONS)
+            closer = dynamics.move(s, -by_position.correct(phi))
+            slower = v - by_velocity.correct(psi)
+            # of rows that are not linear in v one correction leaves a square
+            ended = settled & (turn + 1 >= (VELOCITY_CORRECTIONS if rolls else 1))
+            q = jnp.where(settled, q, closer)
+            return q, slower, mass.is_positive(), size, turn + 1, ended
+
+        begun = renormalized(dynamics, State(q, v, t))
+        if not len(moving):
+            return begun.q, v, jnp.asarray(SUCCESS)
+        start = begun.q, v, jnp.asarray(True), jnp.inf * jnp.ones(()), 0, jnp.asarray(False)
+        q, v, positive, size, *_ = jax.lax.while_loop(lambda x: ~x[-1], corrected, start)
+        code = jnp.where(size <= UNPROJECTED, SUCCESS, NOT_PROJECTED)
+        finite = jnp.all(jnp.isfinite(q)) & jnp.all(jnp.isfinite(v)) & jnp.isfinite(size)
+        code = jnp.where(finite, code, NON_FINITE)
+        return q, v, jnp.where(positive, code, SINGULAR_MASS)
+
+    def rate(self, q, v, t, p) -> tuple:
+        """q̇."""
+        dynamics = self.dynamics(p)
+        return (dynamics.system.rate(q, v, t, dynamics.p),)
+
+    def violation(self, q, v, t, p) -> tuple:
+        """Largest residual at position and velocity level."""
+        largest = lambda x: jnp.max(jnp.abs(x), initial=0.0)
+        phi, psi = self.dynamics(p).residuals(State(q, v, t))
+        return (jnp.maximum(largest(phi), largest(psi)),)
+
+    def energy(self, q, v, t, p) -> tuple:
+        """Kinetic and potential energy."""
+        dynamics, s = self.dynamics(p), State(q, v, t)
+        mass = dynamics.mass(s, dynamics.matrix(s))
+        potential = dynamics.system.potential
+        assert potential is not None
+        return (0.5 * (v @ mass.apply(v)) + jnp.asarray(potential(q, t, dynamics.p)),)
+
+    def traced(self, function: Callable) -> ClosedJaxpr:
+        """One of the functions above as a program."""
+        shapes = {
+            "treated": jax.ShapeDtypeStruct((), bool),
+            "q": np.zeros(self.model.system.nq),
+            "v": np.zeros(self.model.system.nv),
+            "t": np.zeros(()),
+            "p": np.zeros(len(self.parameters)),
+            "applied": np.zeros(self.model.system.nv),
+        }
+        with native_trace():
+            return jax.make_jaxpr(function)(*(shapes[x] for x in signature(function).parameters))
+
+
+def _driven(dynamics: Dynamics, eq: Equation) -> tuple[Equation, Any]:
+    """The equation with the force of actuators, and their control."""
+    if dynamics.law is None:
+        return eq, jnp.zeros(0)
+    choice: Any = dynamics.law.choose(dynamics.passive, eq)
+    return dataclasses.replace(eq, force=eq.force + choice.actuator_force, choice=choice), choice.u

@@ -1,0 +1,161 @@
+"""Forces that push at gaps and rub along tangents, at one state.
+
+    0 ≤ G x + l ⊥ λ ≥ 0,   |τ| ≤ μ λ,   τ against T x + l where that is not zero,
+    x = M⁻¹(Gᵀλ + Tᵀτ)  beside the rows that hold in any case
+
+x is an acceleration and l what the gaps' second derivatives are without λ and τ, or x is a change
+of velocity and l the velocities that an impact meets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from zwang.algebra.complementarity import complementary
+from zwang.dynamics.drift.metric import RANK_THRESHOLD, AbstractMetric, dense_rows, metric_of
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.evaluation import evaluate
+from zwang.equations.state import State
+
+
+class ContactProblem(NamedTuple):
+    """All rows of a model at one state, those of gaps that are open included.
+
+    Attributes:
+        A, b: of `A v̇ = b`; `length` of the rows in the metric of M⁻¹.
+        phi, psi: residuals of all rows, zero of those without one.
+        F: applied force with that of actuators, shape (nv,).
+        metric: of M.
+        held: rows that hold in any case.
+        away: projector that takes from a vector in the mass metric what `held` forbids.
+    """
+
+    A: np.ndarray
+    b: np.ndarray
+    length: np.ndarray
+    phi: np.ndarray
+    psi: np.ndarray
+    F: np.ndarray
+    metric: AbstractMetric
+    held: np.ndarray
+    away: np.ndarray
+
+    @classmethod
+    def at_state(cls, dynamics: Dynamics, state: State, loose: np.ndarray) -> ContactProblem:
+        """The problem of a model at a state.
+
+        Args:
+            dynamics: the model's, with every row switched on that may act.
+            loose: rows that may let go.
+        """
+        at, c = evaluate(dynamics, state), dynamics.constraints
+        A = dense_rows(at.A)
+        phi, psi = np.zeros(c.m), np.zeros(c.m)
+        phi[c.position_rows], psi[c.velocity_rows] = np.asarray(at.phi), np.asarray(at.psi)
+        metric = metric_of(dynamics, at.M, at.A)
+        length = metric.lengths(A)
+        # a row that is switched off is zero
+        held = np.setdiff1d(np.flatnonzero(length > 0), loose)
+        away = np.eye(A.shape[1])
+        if len(held):
+            _, sigma, Vt = np.linalg.svd(metric.unit_rows(A[held], length[held]))
+            Vt = Vt[: np.sum(sigma > RANK_THRESHOLD * sigma[0])]
+            away = away - Vt.T @ Vt
+        F = np.asarray(at.F) + np.asarray(at.actuator_force)
+        return cls(A, np.asarray(at.b), length, phi, psi, F, metric, held, away)
+
+    def response(self, force: np.ndarray) -> np.ndarray:
+        """`M⁻¹ f` beside the rows that hold, of each column of f."""
+        return self.metric.W @ (self.away @ (self.metric.W.T @ force))
+
+    def correct(self, rows: np.ndarray, residual: np.ndarray) -> np.ndarray:
+        """`A⊕ r` of some rows, given r of all."""
+        return self.metric.correct(self.A[rows], self.length[rows], residual[rows])
+
+    def acceleration(self, force: np.ndarray) -> np.ndarray:
+        """v̇ under a force, of the rows that hold alone."""
+        return self.response(force) + self.correct(self.held, self.b)
+
+    def multipliers(self, rows: np.ndarray, force: np.ndarray) -> np.ndarray:
+        """λ of all rows with `Aᵀλ = f`, of some rows alone, of least norm at unit length."""
+        C = self.metric.unit_rows(self.A[rows], self.length[rows])
+        least = np.linalg.lstsq(C.T, self.metric.W.T @ force, rcond=RANK_THRESHOLD)[0]
+        found = np.zeros(len(self.A))
+        found[rows] = least / self.length[rows]
+        return found
+
+
+class Rubbing(NamedTuple):
+    """A tangent along which a force may rub.
+
+    Attributes:
+        row: its row.
+        owner: which gap of a problem loads it; −1 where `limit` is the largest force itself.
+        limit: coefficient μ, or the largest force.
+    """
+
+    row: int
+    owner: int
+    limit: float
+
+
+def coulomb(
+    problem: ContactProblem,
+    normal: np.ndarray,
+    rubbing: Sequence[Rubbing],
+    left: np.ndarray,
+    pulls: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Forces, or impulses, by Coulomb's law in the plane.
+
+    In λ, μλ + τ and the negative part of the sliding it is a linear complementarity problem.
+
+    Args:
+        normal: rows of the gaps.
+        rubbing: tangents; a gap may load several.
+        left: l of all rows.
+        pulls: force that slides already, by a unit of λ of each gap, shape (nv, gaps).
+
+    Returns:
+        λ of the gaps and τ of the tangents; None if there are none, or a gap pushes itself shut.
+
+    Reference: Pfeiffer and Glocker (1996), Multibody Dynamics with Unilateral Contacts, Wiley,
+        chapter 5.
+    """
+    rows = np.concatenate([normal, [x.row for x in rubbing]]).astype(int)
+    n, k = len(normal), len(rubbing)
+    if not n + k:
+        return np.zeros(0), np.zeros(0)
+    # at unit length, so that units decide nothing
+    unit = 1 / np.where(problem.length[rows] > 0, problem.length[rows], 1.0)
+    J = unit[:, None] * problem.A[rows]
+    forces = J.T.copy()
+    forces[:, :n] += unit[:n] * pulls
+    D, c = J @ problem.response(forces), unit * left[rows]
+    if np.any(np.diag(D)[:n] <= 0):
+        return None  # no force opens it, or two do: Painlevé's paradox
+    share, fixed = np.zeros((k, n)), np.zeros(k)
+    for i, x in enumerate(rubbing):
+        if x.owner < 0:
+            fixed[i] = x.limit / unit[n + i]
+        else:
+            share[i, x.owner] = x.limit * unit[x.owner] / unit[n + i]
+    NN, NT, TN, TT = D[:n, :n], D[:n, n:], D[n:, :n], D[n:, n:]
+    eye, zero = np.eye(k), np.zeros((k, k))
+    Q = np.block(
+        [
+            [NN - NT @ share, NT, np.zeros((n, k))],
+            [TN - TT @ share, TT, eye],
+            [2 * share, -eye, zero],
+        ]
+    )
+    q = np.concatenate([c[:n] - NT @ fixed, c[n:] - TT @ fixed, 2 * fixed])
+    size = np.max(np.abs(q), initial=0.0)
+    z = complementary(Q, q / size) if size > 0 else np.zeros(len(q))
+    if z is None:
+        return None
+    push, other = size * z[:n], size * z[n : n + k]
+    return unit[:n] * push, unit[n:] * (other - share @ push - fixed)

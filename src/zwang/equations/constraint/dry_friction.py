@@ -1,0 +1,134 @@
+"""Dry friction that sticks and slides, as a constraint that lets go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from zwang.arguments import function, label, number, refuse, text
+from zwang.call import misfits_named
+from zwang.equations.constraint.base import AbstractConstraint
+from zwang.tracing import returned
+
+COEFFICIENT = "a number of at least 0, or the name of a parameter that holds it"
+
+
+class DryFriction(AbstractConstraint):
+    """Coulomb's law of dry friction along a sliding velocity s:
+
+        s(q, v, t, p) = 0 with a force |f| ≤ μ₀ N    it sticks
+        f = −μ N s/|s|                               it slides
+
+    While it sticks it is a constraint like any other, and lets go where the force that this asks
+    for would exceed μ₀ N. While it slides its force follows the load N, which it may change. It
+    sticks again where s comes back to zero, if μ₀ N suffices there.
+
+    Args:
+        slip: `(q, v, t, p)` → sliding velocity s, one number that is linear in v: of a contact
+            along its tangent [m/s], of a hinge its rate [rad/s].
+        load: the load N: a number, the name of a parameter, or the name of the constraint whose
+            force it is: of a `zw.Inequality` λ, of joints the length of λ of all their rows. Times
+            μ it must be the force that does work on s: the coefficient of a hinge of radius r is
+            μ r [m].
+        static: coefficient μ₀ while it sticks; or the name of a parameter.
+        kinetic: μ while it slides; that of `static` by default. A function of |s| is Stribeck's
+            curve.
+        name: name in results; "friction" by default.
+        unit: unit of s, such as "m/s", whose multiplier is then the force in newtons.
+
+    Reference: Pfeiffer and Glocker (1996), Multibody Dynamics with Unilateral Contacts, Wiley.
+
+    Example:
+        >>> grip = zw.DryFriction(lambda q, v, t, p: v[0], load="floor", static=0.4, kinetic=0.3)
+    """
+
+    slip: Callable
+    load: float | str
+    static: float | str
+    kinetic: float | str | Callable
+    name: str
+    unit: str = eqx.field(static=True)
+
+    @misfits_named
+    def __init__(
+        self,
+        slip: Callable,
+        *,
+        load: float | str,
+        static: float | str,
+        kinetic: float | str | Callable | None = None,
+        name: str = "friction",
+        unit: str = "",
+    ):
+        self.name = label(name, "DryFriction: name")
+        said = f"constraint {name!r}:"
+        self.slip = function(slip, f"{said} slip", "(q, v, t, p) → sliding velocity")
+        self.load = load if isinstance(load, str) else number(load, f"{said} load", least=0.0)
+        self.static = _coefficient(static, f"{said} static")
+        if callable(kinetic):
+            self.kinetic = function(kinetic, f"{said} kinetic", "(speed) → coefficient")
+        else:
+            self.kinetic = (
+                self.static if kinetic is None else _coefficient(kinetic, f"{said} kinetic")
+            )
+        self.unit = text(unit, f"{said} unit")
+
+    @property
+    def nonideal(self) -> None:
+        """None: its force is no function of its own ideal force (`sliding_force`)."""
+        return None
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return (self.unit,) if self.unit else ()
+
+    @property
+    def level(self) -> str:
+        return "velocity"
+
+    @property
+    def slides(self) -> bool:
+        return True
+
+    def velocity_residual(self, system, q, v, t, p):
+        return jnp.reshape(self.sliding_velocity(q, v, t, p), (1,))
+
+    def sliding_velocity(self, q, v, t, p) -> Float[Array, ""]:
+        """s."""
+        s = returned(self.slip(q, v, t, p), f"constraint {self.name!r}: slip(q, v, t, p)")
+        return jnp.asarray(s).reshape(())
+
+    def normal_load(self, p, multipliers: Float[Array, " rows"] | None) -> Float[Array, ""]:
+        """N, given the multipliers of the constraint that it names, if it names one."""
+        if multipliers is not None:
+            square = multipliers @ multipliers
+            loaded = square > 0
+            return jnp.where(loaded, jnp.sqrt(jnp.where(loaded, square, 1.0)), 0.0)
+        return _value(self.load, p)
+
+    def limit(self, p, load) -> Float[Array, ""]:
+        """Largest force that sticks, `μ₀ N`."""
+        return _value(self.static, p) * load
+
+    def sliding_force(self, q, v, t, p, load, direction) -> Float[Array, " nv"]:
+        """`−μ N ∂s/∂v`, along the direction 1 or −1 of s; zero for a direction 0."""
+        s, pull = jax.vjp(lambda v: self.sliding_velocity(q, v, t, p), v)
+        mu = self.kinetic(jnp.abs(s)) if callable(self.kinetic) else _value(self.kinetic, p)
+        return -mu * load * direction * pull(jnp.ones_like(s))[0]
+
+
+def _coefficient(value: float | str, name: str) -> float | str:
+    if isinstance(value, str):
+        return value
+    if callable(value):
+        refuse(name, value, COEFFICIENT)
+    return number(value, name, least=0.0)
+
+
+def _value(given: float | str, p) -> Array:
+    """A number, or the parameter of that name."""
+    return jnp.asarray(p[given] if isinstance(given, str) else given)

@@ -1,0 +1,101 @@
+"""Constraints that hold on one side, g(q, t) ≥ 0: stops, contacts, ropes, play."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import equinox as eqx
+import jax.numpy as jnp
+
+from zwang.arguments import function, label, labels, number, text, texts
+from zwang.call import misfits_named
+from zwang.equations.constraint.base import AbstractConstraint
+from zwang.tracing import returned
+
+
+class Inequality(AbstractConstraint):
+    """A gap that may open and close, and never becomes negative:
+
+        0 ≤ g(q, t, p),   λ ≥ 0,   λ g = 0
+
+    Where it is closed it acts as a holonomic constraint that pushes only, and lets go where it
+    would have to pull. By Gauss's principle the acceleration is the one that is closest to the free
+    one, in the mass metric, among all that the constraints allow: `g̈ ≥ 0` of every gap that is
+    closed and stays closed. Where a gap closes with a speed, the velocity jumps
+    (`zwang.simulation.impact`).
+
+    Args:
+        gap: `(q, t, p)` → gap, a scalar or shape (rows,), each of which opens and closes by itself;
+            positive where it is open.
+        name: name in results; "inequality" by default.
+        restitution: e from 0 (no rebound) to 1 (no loss), `ġ⁺ = −e ġ⁻`; the name of a parameter
+            that holds it; or a function of the parameters.
+        parts: names of like gaps that the function returns one after another, as many each.
+        unit: unit of g, such as "m", whose multiplier is then the force that pushes in newtons.
+
+    Reference: Kalaba and Udwadia (1994), Appl. Math. Comput. 60, 1-13 (Gauss's principle with
+        inequalities); Moreau (1988), in Nonsmooth Mechanics and Applications, Springer, 1-82
+        (impacts).
+
+    Example:
+        >>> floor = zw.Inequality(lambda q, t, p: q[1], name="floor", restitution=0.5, unit="m")
+    """
+
+    gap: Callable
+    name: str
+    restitution: float | str | Callable
+    labels: tuple[str, ...]
+    unit: tuple[str, ...] = eqx.field(static=True)
+
+    @misfits_named
+    def __init__(
+        self,
+        gap: Callable,
+        *,
+        name: str = "inequality",
+        restitution: float | str | Callable = 0.0,
+        parts: Sequence[str] = (),
+        unit: str | Sequence[str] = (),
+    ):
+        self.name = label(name, "Inequality: name")
+        self.gap = function(gap, f"constraint {name!r}: gap", "(q, t, p) → gap")
+        said = f"constraint {name!r}: restitution"
+        self.restitution = (
+            restitution
+            if isinstance(restitution, str) or callable(restitution)
+            else number(restitution, said, least=0.0, most=1.0)
+        )
+        self.labels = labels(parts, f"constraint {name!r}: parts")
+        said = f"constraint {name!r}: unit"
+        self.unit = (text(unit, said),) if isinstance(unit, str) else texts(unit, said)
+
+    @property
+    def nonideal(self) -> None:
+        """None: what pushes does no work under virtual displacements; `zw.DryFriction` does."""
+        return None
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return self.labels or (self.name,)
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return self.unit
+
+    @property
+    def level(self) -> str:
+        return "position"
+
+    @property
+    def one_sided(self) -> bool:
+        return True
+
+    def position_residual(self, system, q, t, p):
+        gap = returned(self.gap(q, t, p), f"constraint {self.name!r}: gap(q, t, p)")
+        return jnp.atleast_1d(gap)
+
+    def velocity_residual(self, system, q, v, t, p):
+        return self.differentiated(system, q, v, t, p)[1]
+
+    def residuals(self, system, q, v, t, p):
+        return self.differentiated(system, q, v, t, p)

@@ -1,0 +1,433 @@
+"""Inner programs emitted once, as functions of their own, and called from every place.
+
+A subroutine belongs to a traced program with what is known of its operands: which elements are
+constants, which are equal or the negatives of others, and which differ between lanes. Zeros of the
+structure therefore vanish in it as they do in a program that is written out, and what is constant
+in its results is constant to its callers. Other operands are passed by pointers: to where another
+subroutine has left them, or to where the caller stores them.
+
+The memory of a callee, its results included, is a part of its caller's workspace, one part for each
+place that calls it. The callee returns the pointer to it, so that what reads a result depends on
+the call, and a call whose results nothing reads is left out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from jax.extend.core import ClosedJaxpr, Jaxpr
+
+from zwang.native.arrays import Memory, fill, new_memory
+from zwang.native.builder import Buffer, Builder, Value, is_wide
+from zwang.native.text import Function, function_text, used
+from zwang.native.types import FLOATS, register_type, stored_type
+from zwang.native.walk import Call, emit_jaxpr
+from zwang.recent import Recent
+
+SHARED = "zwang."
+"""Beginning of the names of traced functions that programs of a model share."""
+LEAST = 300
+"""Operations with floating-point numbers of a subroutine; a shorter one is written out where it is
+called. A call stores operands and loads results, and what both sides of it compute alike is
+computed twice.
+"""
+MOST_KNOWN = 64
+"""Inner programs that are known to later programs of this process, each with its text and code."""
+ARITHMETIC = ("fadd", "fsub", "fmul", "fdiv", "call ")
+"""Beginnings of these operations, of which there are as many whatever the number of lanes."""
+
+
+class Block(NamedTuple):
+    """Elements of a result, one after the other in the callee's memory.
+
+    Attributes:
+        place: where they begin [bytes].
+        wide: whether each lane has its own.
+    """
+
+    type: str
+    place: int
+    wide: bool
+
+
+class Element(NamedTuple):
+    """An element of a result that is not a constant.
+
+    Attributes:
+        block: that it lies in, or None for a value among the operands.
+        index: within the block, or the number of the value.
+        negative: whether it is the negative of that.
+    """
+
+    block: int | None
+    index: int
+    negative: bool
+
+
+class View(NamedTuple):
+    """A result in memory.
+
+    Attributes:
+        place: of its buffer in the callee's memory, a constant of LLVM; None for the buffer of an
+            operand.
+        group: number of that operand's group, or of the buffer.
+        wide, interleaved, mutable: of the buffer (`zwang.native.instructions.Buffer`).
+    """
+
+    place: Any
+    group: int
+    wide: bool
+    interleaved: bool
+    mutable: bool
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+
+
+@dataclasses.dataclass(eq=False)
+class Subroutine:
+    """A traced program as a function that others call.
+
+    Attributes:
+        function: its text.
+        groups: numbers of the groups of operands that it reads.
+        blocks, results: where its results are; a result that nobody needs is None.
+        workspace: bytes of its memory.
+    """
+
+    function: Function
+    groups: list[int]
+    blocks: list[Block]
+    results: list[Any]
+    workspace: int
+
+
+@dataclasses.dataclass(eq=False)
+class Group:
+    """What the callee reads through one pointer: elements of one operand, or its memory.
+
+    Attributes:
+        values: the elements, in their order.
+        wide: whether each lane has its own; of memory, its own pointer.
+        memory: the operand, if it lies in memory.
+        pointer: to that memory.
+    """
+
+    type: str
+    values: list[Value]
+    wide: bool
+    memory: Memory | None = None
+    pointer: Value | None = None
+
+
+class Operands:
+    """The operands of a call.
+
+    Attributes:
+        key: all that the callee depends on of them.
+        groups: what is passed by pointers.
+        values: all values among them, in the order of their numbers.
+    """
+
+    def __init__(self, call: Call):
+        self._b = call.builder
+        self.groups: list[Group] = []
+        self._numbers: dict[Value, int] = {}
+        self._buffers: dict[Buffer, int] = {}
+        given = zip(call.inputs, call.dtypes, strict=True)
+        self.key = tuple(
+            self._memory(x) if isinstance(x, Memory) else self._scalars(x, dtype)
+            for x, dtype in given
+        )
+        self.values = list(self._numbers)
+
+    def _scalars(self, x: np.ndarray, dtype: Any) -> tuple:
+        elements, order, numbers = [], [], self._numbers
+        new: tuple[list[Value], list[Value]] = [], []
+        for element in x.reshape(-1).tolist():
+            if type(element) is not Value:
+                elements.append(_constant(element))
+                continue
+            value, negative = _unsigned(element)
+            if (number := numbers.get(value)) is None:
+                numbers[value] = number = len(numbers)
+                new[value.wide].append(value)
+                order.append(value.wide)
+            elements.append((number, negative))
+        type_ = register_type(dtype)
+        self.groups += [Group(type_, group, bool(k)) for k, group in enumerate(new) if group]
+        return np.dtype(dtype).str, x.shape, tuple(elements), tuple(order)
+
+    def _memory(self, x: Memory) -> tuple:
+        buffer, offset, pointer = x.buffer, x.offset, x.buffer.base
+        number = len(self.groups)
+        if type(offset) is Value:  # what moves begins at a pointer of its own
+            pointer, offset = self._b.address(stored_type(x.type), buffer, offset), 0
+        else:
+            number = self._buffers.setdefault(buffer, number)
+        if number == len(self.groups):
+            self.groups.append(Group(x.type, [], pointer.wide, x, pointer))
+        layout = buffer.interleaved, pointer.wide
+        return "memory", number, x.dtype.str, x.shape, x.strides, offset, *layout
+
+    def pointer(self, group: Group) -> Value:
+        """Where the callee finds a group: in memory that holds it already, or where it is stored
+        now.
+        """
+        b, values = self._b, group.values
+        if group.pointer is not None:
+            return group.pointer
+        buffer, first = b.origins.get(values[0], (None, 0))
+        if buffer is not None and buffer.interleaved == group.wide:
+            if all(b.origins.get(x) == (buffer, first + k) for k, x in enumerate(values)):
+                return b.address(stored_type(group.type), buffer, first)
+        return b.pack(group.type, values, group.wide)
+
+
+def _constant(x: Any) -> Any:
+    """A constant as a part of a key: zeros of both signs differ, NaN is itself."""
+    if x > 0 or x < 0:
+        return x
+    return "NaN" if x != x else "-0" if math.copysign(1.0, x) < 0 else "0"
+
+
+def _unsigned(x: Value) -> tuple[Value, bool]:
+    """A value and whether it is the negative of that."""
+    return (x.operands[0], True) if x.operation == "fneg" else (x, False)
+
+
+def results_of(call: Call, program: ClosedJaxpr) -> list | None:
+    """The results of an inner program by a call of its subroutine, or None if it has none: it is
+    not one that several programs share, or it is short.
+    """
+    b = call.builder
+    if not b.name or not call.params["name"].startswith(SHARED) or _moves_apart(call):
+        return None
+    if _operations(program.jaxpr) < LEAST:
+        return None
+    operands = Operands(call)
+    made_from = program if program.consts else program.jaxpr
+    key = id(made_from), operands.key, b.lanes, b.fused, b.mask is not None
+    known = _known.get(key) or _Known(made_from, [])
+    fitting = [callee for needed, callee in known.variants if _covers(needed, call.needed)]
+    if not fitting:
+        fitting = [_emitted(call, program, operands)]
+        variants = [*known.variants, (call.needed, fitting[0])]
+        _known.put(key, _Known(made_from, variants))
+    return None if fitting[0] is None else _called(call, fitting[0], operands)
+
+
+class _Known(NamedTuple):
+    """What became of a program for some operands.
+
+    Attributes:
+        program: which stays alive with it, as it is known by its identity.
+        variants: which results are needed, with the subroutine; None if it is short.
+    """
+
+    program: Any
+    variants: list[tuple[list[bool], Subroutine | None]]
+
+
+def _covers(these: list[bool], needed: list[bool]) -> bool:
+    return all(x or not y for x, y in zip(these, needed, strict=True))
+
+
+_known: Recent[_Known] = Recent(MOST_KNOWN)
+_numbers = itertools.count(1)
+
+
+def _moves_apart(call: Call) -> bool:
+    """Whether an operand is a view that begins elsewhere for each lane."""
+    return any(isinstance(x, Memory) and is_wide(x.offset) for x in call.inputs)
+
+
+def _emitted(call: Call, program: ClosedJaxpr, operands: Operands) -> Subroutine | None:
+    """The subroutine of a program for such operands, or None if it is short."""
+    outer, name = call.builder, f"zwang_s{next(_numbers)}"
+    b = Builder(outer.fused, outer.lanes, name)
+    if outer.mask is not None:
+        b.mask = Value(0, "i1", "named", ("%mask",), True)
+    local, given = _inside(b, call, operands)
+    found = emit_jaxpr(b, program.jaxpr, program.consts, given)
+    blocks, results = _left(b, call, found, [local[x] for x in operands.values])
+    # results that lie in the callee's own memory are read by its caller
+    own = {x.place for x in results if isinstance(x, View)}
+    kept = used(b, [x for x in b.buffers if x.operands[1] in own])
+    if sum(x.type in FLOATS and x.operation.startswith(ARITHMETIC) for x in kept) < LEAST:
+        return None
+    read = {x.operands[0] for x in kept if x.operation == "named"}
+    groups = [k for k in range(len(operands.groups)) if f"%g{k}" in read]
+    mask = [f"<{b.lanes} x i1> %mask"] if b.mask is not None else []
+    wide = lambda k: operands.groups[k].memory is not None and operands.groups[k].wide
+    pointers = [
+        f"<{b.lanes} x ptr> %g{k}" if wide(k) else f"ptr noalias readonly %g{k}" for k in groups
+    ]
+    parameters = ", ".join(["ptr noalias returned %work", *mask, *pointers])
+    function = function_text(b, f"ptr @{name}({parameters})", "ret ptr %work", kept)
+    return Subroutine(function, groups, blocks, results, b.workspace)
+
+
+def _inside(b: Builder, call: Call, operands: Operands) -> tuple[dict[Value, Value], list]:
+    """The values among the operands as the callee reads them, and its arrays of these."""
+    local: dict[Value, Value] = {}
+    buffers = []
+    for k, group in enumerate(operands.groups):
+        memory = group.memory
+        pointer = Value(0, "ptr", "named", (f"%g{k}",), memory is not None and group.wide)
+        interleaved = group.wide if memory is None else memory.buffer.interleaved
+        buffers.append(buffer := Buffer(pointer, False, interleaved))
+        local |= {x: b.load(group.type, buffer, i) for i, x in enumerate(group.values)}
+    given: list[Any] = []
+    for x, key, dtype in zip(call.inputs, operands.key, call.dtypes, strict=True):
+        if isinstance(x, Memory):
+            _, number, _, _, _, offset, *_ = key
+            given.append(dataclasses.replace(x, buffer=buffers[number], offset=offset))
+            continue
+        array = np.empty(x.shape, object)
+        array.reshape(-1)[:] = [_inner(b, dtype, local, y) for y in x.reshape(-1).tolist()]
+        given.append(array)
+    return local, given
+
+
+def _inner(b: Builder, dtype: Any, local: dict[Value, Value], x: Any) -> Any:
+    if type(x) is not Value:
+        return x
+    value, negative = _unsigned(x)
+    return b.negative(register_type(dtype), local[value]) if negative else local[value]
+
+
+def _left(b: Builder, call: Call, found: list, given: list[Value]) -> tuple[list, list]:
+    """What the callee leaves to its caller: blocks of elements, which are stored here, and where
+    each result is.
+
+    Args:
+        given: the values among the operands.
+    """
+    blocks: list[Block] = []
+    places = {x: (None, k) for k, x in enumerate(given)}
+    results: list[Any] = []
+    for x, like, needed in zip(found, call.outputs, call.needed, strict=True):
+        if not needed:
+            results.append(None)
+        elif isinstance(x, Memory):
+            results.append(_view(b, x))
+        else:
+            flat, type_ = x.reshape(-1).tolist(), register_type(like.dtype)
+            for wide in (False, True):
+                of_all = (_unsigned(y)[0] for y in flat if type(y) is Value)
+                new = dict.fromkeys(y for y in of_all if y.wide == wide and y not in places)
+                if new:
+                    buffer = b.allocate(type_, len(new), "interleaved" if wide else "common")
+                    b.leave(type_, buffer, list(new), wide)
+                    places |= {y: (len(blocks), k) for k, y in enumerate(new)}
+                    blocks.append(Block(type_, buffer.base.operands[1], wide))
+            results.append(
+                [y if type(y) is not Value else _placed(places, *_unsigned(y)) for y in flat]
+            )
+    return blocks, results
+
+
+def _placed(places: dict, x: Value, negative: bool) -> Element:
+    block, index = places[x]
+    return Element(block, index, negative)
+
+
+def _view(b: Builder, x: Memory) -> View:
+    base, buffer = x.buffer.base, x.buffer
+    own = base.operation == "getelementptr i8" and base.operands[0] is b.pointers[2]
+    given = base.operation == "named" and base.operands[0].startswith("%g")
+    if not (own or given) or type(x.offset) is Value:
+        copy = new_memory(b, x.dtype, x.shape)
+        fill(b, copy, x)
+        return _view(b, copy)
+    place = base.operands[1] if own else None
+    number = base.index if own else int(base.operands[0][2:])
+    layout = base.wide, buffer.interleaved, buffer.mutable
+    return View(place, number, *layout, x.dtype, x.shape, x.strides, x.offset)
+
+
+def _called(call: Call, callee: Subroutine, operands: Operands) -> list:
+    """The results of a call, as arrays of the caller."""
+    b = call.builder
+    pointers = [operands.pointer(operands.groups[k]) for k in callee.groups]
+    frame = b.enter(callee.function, callee.workspace, pointers)
+    blocks = [Buffer(b.part(frame, x.place), False, x.wide and b.lanes > 1) for x in callee.blocks]
+    buffers: dict[int, Buffer] = {}
+    found: list[Any] = []
+    for x, like in zip(callee.results, call.outputs, strict=True):
+        if isinstance(x, View):
+            found.append(_seen(b, x, frame, buffers, operands))
+            continue
+        array = np.empty(like.shape, object)
+        if x is None:
+            array[...] = 0.0
+        else:
+            type_ = register_type(like.dtype)
+            array.reshape(-1)[:] = [_element(b, type_, y, blocks, operands) for y in x]
+        found.append(array)
+    return found
+
+
+def _element(b: Builder, type_: str, x: Any, blocks: list[Buffer], operands: Operands) -> Any:
+    if type(x) is not Element:
+        return x
+    if x.block is None:
+        value = operands.values[x.index]
+    else:
+        value = b.load(type_, blocks[x.block], x.index)
+    return b.negative(type_, value) if x.negative else value
+
+
+def _seen(b: Builder, x: View, frame: Value, buffers: dict, operands: Operands) -> Memory:
+    """A result in memory, of the callee or of an operand."""
+    if x.place is not None:
+        buffer = buffers.get(x.group)
+        if buffer is None:
+            pointer = b.part(frame, x.place, x.wide)
+            buffer = buffers[x.group] = Buffer(pointer, x.mutable, x.interleaved, b.mask)
+        return Memory(buffer, x.dtype, x.shape, x.strides, x.offset)
+    group = operands.groups[x.group]
+    assert group.memory is not None and group.pointer is not None
+    given = group.memory.buffer
+    if group.pointer is given.base:
+        return Memory(given, x.dtype, x.shape, x.strides, x.offset)
+    # a part that moves is copied before anything is written to the whole
+    part = Buffer(group.pointer, given.mutable, given.interleaved)
+    copy = new_memory(b, x.dtype, x.shape)
+    fill(b, copy, Memory(part, x.dtype, x.shape, x.strides, x.offset))
+    return copy
+
+
+def _programs(eqn: Any) -> Iterator[Jaxpr]:
+    """The inner programs of an operation that are emitted."""
+    for x in eqn.params.values():
+        for each in x if isinstance(x, (tuple, list)) else (x,):
+            if isinstance(each, (ClosedJaxpr, Jaxpr)):
+                yield each.jaxpr if isinstance(each, ClosedJaxpr) else each
+
+
+def _operations(jaxpr: Jaxpr) -> float:
+    """An upper bound of a program's operations with numbers, each turn of a loop the same ones."""
+    count = 0.0
+    shape: Any = lambda x: x.aval.shape
+    for eqn in jaxpr.eqns:
+        inner = [_operations(x) for x in _programs(eqn)]
+        sizes = [math.prod(shape(x)) for x in (*eqn.invars, *eqn.outvars)]
+        if inner:
+            count += sum(inner)
+        elif (name := eqn.primitive.name) in PRODUCTS:  # of matrices of n × n: n³
+            count += max(math.sqrt(math.prod(sizes)), max(sizes) ** 1.5)
+        else:
+            count += max(sizes, default=0) * (OF_A_SINE if name in LONG else 1)
+    return count
+
+
+PRODUCTS = ("dot_general", "cholesky", "triangular_solve", "lu")
+LONG, OF_A_SINE = ("sin", "cos", "tan"), 40

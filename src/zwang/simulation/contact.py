@@ -1,0 +1,246 @@
+"""Gaps that open and close, and dry friction that sticks and slides, along one run.
+
+    0 ≤ ġ⁺ + e ġ⁻ ⊥ Λ ≥ 0,   M (v⁺ − v⁻) = GᵀΛ + AᵀΛ_A    where a gap closes with a speed
+
+then the accelerations say what holds on (`contact_modes.py`). Between two instants nothing changes,
+so that a run has the order of its integrator.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from zwang.dynamics.contact_problem import ContactProblem, Rubbing, coulomb
+from zwang.dynamics.initial_conditions import START_TOLERANCE
+from zwang.dynamics.model import Model
+from zwang.dynamics.placement import place
+from zwang.dynamics.vector_field import HELD_OFF, HELD_ON, ConstrainedVectorField
+from zwang.equations.state import State, host_state
+from zwang.errors import ModelError, Result
+from zwang.simulation.contact_modes import NoMotionError, held_modes
+from zwang.simulation.frictions import frictions_of, value_of
+from zwang.simulation.results import Switched
+
+SHUT = 1e-11
+"""A gap up to this part of the extent of the motion, or of the way that a run at the present speed
+takes, counts as closed: a hundred times what the instant of an event is found to."""
+SLOW, STILL = 1e-11, 1e-12
+"""A velocity up to `SLOW` of what the free acceleration makes in the time of a run counts as zero,
+a hundred times what the instant of an event is found to; and up to `STILL` of the present speed,
+its round-off."""
+COMES_TO_REST = 1e-5
+"""An impact with less than this part of the largest speed that a gap has closed with brings all
+gaps that are closed to rest: rebounds that become shorter without end (Zeno) have 1e-10 of their
+first height left, and a block that rocks from edge to edge 1e-10 of its energy."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Holding:
+    """How gaps and frictions are held from an instant on.
+
+    Attributes:
+        y: the state, with the velocity after an impact.
+        modes: of each switch, gap and friction.
+        record: what changed, or None where nothing did.
+    """
+
+    y: np.ndarray
+    modes: np.ndarray
+    record: Switched | None
+
+
+class _Impact(NamedTuple):
+    """The velocity after an impact, with Λ of each gap that was hit, by name."""
+
+    v: np.ndarray
+    pushes: dict[str, tuple[float, ...]]
+
+
+class Contacts:
+    """The gaps and dry frictions of a model along one run.
+
+    Args:
+        model: the model.
+        params: parameters of the run.
+        first: place of the first of them in the controller state.
+
+    Attributes:
+        gaps: rows of the gaps; `rows`: of the frictions, too.
+        names: of all of them.
+    """
+
+    def __init__(self, model: Model, params: Any, first: int):
+        c, p = model.constraints, model.parameters(params)
+        self.model, self.first = model, first
+        self.gaps, self.frictions = c.one_sided_rows, frictions_of(model, p)
+        self.rows = np.array([*self.gaps, *(x.row for x in self.frictions)], int)
+        owners = [(name, s) for name, s in c.row_slices.items() for _ in range(s.stop - s.start)]
+        self.names = [
+            name if s.stop - s.start == 1 else f"{name}[{i - s.start}]"
+            for i, (name, s) in ((i, owners[i]) for i in self.rows)
+        ]
+        e = [getattr(c.owners[owners[i][0]], "restitution", 0.0) for i in self.gaps]
+        self.restitution = np.array([value_of(x, p) for x in e])
+        if np.any(bad := ~((self.restitution >= 0) & (self.restitution <= 1))):
+            k = int(np.argmax(bad))
+            raise ModelError(
+                f"constraint {self.names[k]!r}: restitution is {self.restitution[k]:g}, expected a "
+                "number from 0 to 1."
+            )
+        self._fastest = 0.0
+        self._impacts: list[list[float]] = [[] for _ in self.gaps]
+        self._rests: set[int] = set()
+
+    def settle(
+        self, flow: ConstrainedVectorField, state: State, modes: np.ndarray, span: float
+    ) -> Holding:
+        """Decide how everything is held from a state on.
+
+        Args:
+            flow: the motion.
+            state: on the constraints that are held before.
+            modes: how everything was held before, switches included.
+            span: length of the run [s].
+
+        Raises:
+            NoMotionError: if no forces keep all inequalities.
+        """
+        n, before = len(self.gaps), modes[self.first :]
+        q, v, t = np.asarray(state.q), np.asarray(state.v), float(state.t)
+        problem = self._problem(flow, modes, host_state(q, v, t))
+        was_shut, slow = before[:n] > HELD_OFF, self._slow(problem, v, span)
+        closed = problem.phi[self.gaps] <= SHUT * self._extent(flow, problem, v, span)
+        shut = closed | was_shut
+        impact = self._collide(problem, v, t, shut, slow)
+        if impact is not None:
+            after = impact.v
+            problem = self._problem(flow, modes, host_state(q, after, t))
+        else:
+            after = v
+        staying = shut & (np.abs(problem.psi[self.gaps]) <= slow[self.gaps])
+        # a gap that opens again has its instant's accuracy: to close it exactly would lift it
+        if np.any(staying & ~was_shut):
+            q = self._placed(flow, modes, staying, host_state(q, after, t))
+            problem = self._problem(flow, modes, host_state(q, after, t))
+        own = held_modes(problem, self.gaps, self.frictions, staying, slow)
+        held = np.concatenate([modes[: self.first], own])
+        record = self._record(t, before, own, problem.metric.M, v, impact)
+        # without the round-off of velocities that are held at zero
+        rows = np.array([*problem.held, *self.rows[own > HELD_OFF]], int)
+        after = after - problem.correct(rows, problem.psi)
+        return Holding(np.concatenate([q, after]), held, record)
+
+    def refuse_penetration(self, flow: ConstrainedVectorField, state: State, span: float) -> None:
+        """Raise if a gap is negative at the start by more than a start may be off."""
+        modes = np.full(self.first + len(self.rows), HELD_ON)
+        problem, v = self._problem(flow, modes, state), np.asarray(state.v)
+        gap, extent = problem.phi[self.gaps], self._extent(flow, problem, v, span)
+        if np.any(bad := gap < -START_TOLERANCE * extent):
+            k = int(np.argmax(bad))
+            raise ModelError(
+                f"{self.model.name}: the start penetrates {self.names[k]!r}: its gap is "
+                f"{gap[k]:.3g}, expected at least 0; start from where it is open or closed."
+            )
+
+    def _problem(self, flow, modes: np.ndarray, state: State) -> ContactProblem:
+        every = np.concatenate([modes[: self.first], np.full(len(self.rows), HELD_ON)])
+        dynamics = flow.with_input(every).dynamics
+        return ContactProblem.at_state(dynamics, state, self.rows)
+
+    def _extent(self, flow, problem: ContactProblem, v, span: float) -> np.ndarray:
+        """Length of the motion along each gap, in its own unit."""
+        inverse = float(flow.dynamics.scales.inverse_length)
+        way = problem.metric.speed(v) * span + (1 / inverse if inverse > 0 else 0.0)
+        return problem.length[self.gaps] * way
+
+    def _slow(self, problem: ContactProblem, v, span: float) -> np.ndarray:
+        """Velocity of each row that counts as zero."""
+        metric = problem.metric
+        size = SLOW * metric.speed(metric.solve(problem.F)) * span + STILL * metric.speed(v)
+        return problem.length * size
+
+    def _placed(self, flow, modes: np.ndarray, shut: np.ndarray, state: State) -> np.ndarray:
+        """The coordinates with the gaps exactly closed that are so up to the instant's accuracy."""
+        still = np.full(len(self.frictions), HELD_OFF)
+        held = np.concatenate([modes[: self.first], np.where(shut, HELD_ON, HELD_OFF), still])
+        dynamics = flow.with_input(held).dynamics
+        placement = place(dynamics, state, dynamics.scales)
+        if not placement.converged:
+            names = [x for x, yes in zip(self.names, shut, strict=False) if yes]
+            raise NoMotionError(Result.NOT_CONVERGED, f"with {', '.join(names)} closed")
+        return np.asarray(placement.state.q)
+
+    def _collide(self, problem: ContactProblem, v, t: float, shut, slow) -> _Impact | None:
+        """The impact of gaps that close with a speed; None without one.
+
+        Newton's law of restitution as Moreau has it for several contacts: a gap that is hit
+        rebounds with e times its speed at least, and one whose push is zero may open faster. Energy
+        never rises where all that is hit has one e.
+        """
+        psi, length = problem.psi, problem.length
+        if not np.any(shut & (psi[self.gaps] < -slow[self.gaps])):
+            return None
+        closing = np.flatnonzero(shut)
+        normal = self.gaps[closing]
+        # comparable, as rows may be in other units
+        fast = -psi[normal] / np.where(length[normal] > 0, length[normal], 1.0)
+        self._fastest = max(self._fastest, float(np.max(fast)))
+        for k in closing[-psi[normal] > slow[normal]]:
+            self._impacts[k].append(t)
+        rubs = [x for x in self.frictions if x.gap in closing]
+        least = COMES_TO_REST * self._fastest
+        self._rests = set()
+        if np.max(fast) <= least:
+            still = [x.row for x in rubs if abs(psi[x.row]) <= least * length[x.row]]
+            after = v - problem.correct(np.array([*problem.held, *normal, *still], int), psi)
+            self._rests = set(closing[self.restitution[closing] > 0].tolist())
+            return _Impact(after, {self.names[k]: () for k in closing})
+        met = psi.copy()
+        met[normal] *= 1 + self.restitution[closing]
+        places = closing.tolist()
+        rubbing = [Rubbing(x.row, places.index(x.gap), x.kinetic(psi[x.row])) for x in rubs]
+        found = coulomb(problem, normal, rubbing, met, np.zeros((len(v), len(normal))))
+        if found is None:
+            raise NoMotionError(Result.PARADOX, "no impulses keep all gaps from closing further")
+        push, rub = found
+        momentum = problem.A[normal].T @ push + problem.A[[x.row for x in rubbing]].T @ rub
+        pushes = {self.names[k]: (float(x),) for k, x in zip(closing, push, strict=True) if x > 0}
+        return _Impact(v + problem.response(momentum), pushes)
+
+    def _record(self, t, before, after, M, v, impact: _Impact | None) -> Switched | None:
+        """What changed, in names."""
+        n = len(self.gaps)
+        name = lambda which: tuple(x for x, yes in zip(self.names, which, strict=True) if yes)
+        on = (before <= HELD_OFF) & (after > HELD_OFF)
+        slides = (after < HELD_OFF) & (after != before)
+        off = np.where(
+            np.arange(len(before)) < n, (before > HELD_OFF) & (after <= HELD_OFF), slides
+        )
+        hit = {} if impact is None else impact.pushes
+        if not (hit or np.any(on) or np.any(off)):
+            return None
+        system, end = self.model.system, v if impact is None else impact.v
+        rests = [self._limit(k) for k in self._rests if self.names[k] in hit]
+        return Switched(
+            max([t, *(x for x in rests if np.isfinite(x))]),
+            name(on),
+            name(off),
+            float(0.5 * (v @ M @ v - end @ M @ end)),
+            tuple((M @ (end - v)).tolist()),
+            hit,
+            system.energy_unit,
+            tuple(hit),
+        )
+
+    def _limit(self, gap: int) -> float:
+        """The limit of the instants at which a gap has closed, each interval shorter than the one
+        before by the last ratio [s]; inf if they have none.
+        """
+        times = self._impacts[gap][-3:]
+        if len(times) < 3:
+            return np.inf
+        first, second = np.diff(times)
+        return times[-1] + second**2 / (first - second) if 0 < second < first else np.inf

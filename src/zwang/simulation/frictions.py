@@ -1,0 +1,93 @@
+"""Dry frictions with their numbers, on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from zwang.dynamics.contact_problem import ContactProblem, Rubbing
+from zwang.dynamics.model import Model
+from zwang.dynamics.vector_field import SLIDES_BACKWARD, SLIDES_FORWARD
+from zwang.errors import ModelError
+
+
+class HostFriction(NamedTuple):
+    """One dry friction of a run.
+
+    Attributes:
+        row: its row; `gap`: place of the gap that loads it, or −1.
+        loaded: rows of the joints that load it, or None.
+        load: N where it is given, else 0.
+        static: μ₀; `law`: the constraint.
+        p: parameters.
+    """
+
+    row: int
+    gap: int
+    loaded: slice | None
+    load: float
+    static: float
+    law: Any
+    p: Any
+
+    def kinetic(self, slip: float) -> float:
+        """μ at a sliding velocity."""
+        given = self.law.kinetic
+        return value_of(given(np.abs(slip)) if callable(given) else given, self.p)
+
+    def pull(self, problem: ContactProblem, way: float) -> np.ndarray:
+        """The sliding force by a unit of the load, shape (nv,); zero where it does not slide."""
+        sign = float(way == SLIDES_FORWARD) - float(way == SLIDES_BACKWARD)
+        return -sign * self.kinetic(problem.psi[self.row]) * problem.A[self.row]
+
+    def rubbing(self, places: Mapping[int, int], load: float) -> Rubbing:
+        """It while it rests, beside gaps of a problem by their places."""
+        if self.gap >= 0:
+            return Rubbing(self.row, places[self.gap], self.static)
+        return Rubbing(self.row, -1, self.static * load)
+
+    def load_of(self, multipliers: np.ndarray, given: float) -> float:
+        """N by the forces of joints; the given one of any other load."""
+        if self.loaded is None or self.gap >= 0:
+            return given
+        return float(np.linalg.norm(multipliers[self.loaded]))
+
+
+def frictions_of(model: Model, p: Any) -> list[HostFriction]:
+    """The dry frictions of a model with parameters p."""
+    gaps = model.constraints.one_sided_rows
+    found = []
+    for x in model.constraints.frictions:
+        own = (
+            np.arange(len(gaps))[:0]
+            if x.loaded is None
+            else np.flatnonzero((gaps >= x.loaded.start) & (gaps < x.loaded.stop))
+        )
+        if len(own) > 1:
+            raise ModelError(
+                f"constraint {x.law.name!r}: load is {x.law.load!r} of {len(own)} gaps, expected "
+                "one: give each its own zw.Inequality and friction."
+            )
+        found.append(
+            HostFriction(
+                x.row,
+                int(own[0]) if len(own) else -1,
+                x.loaded,
+                0.0 if x.loaded is not None else value_of(x.law.load, p),
+                value_of(x.law.static, p),
+                x.law,
+                p,
+            )
+        )
+    return found
+
+
+def value_of(given: Any, p: Any) -> float:
+    """A number, that of the parameter of a name, or what a function makes of the parameters."""
+    if callable(given):
+        return float(np.asarray(given(p)))
+    if isinstance(given, str) and not (isinstance(p, dict) and given in p):
+        raise ModelError(f"{given!r} is no parameter, expected a number or the name of one.")
+    return float(p[given] if isinstance(given, str) else given)
