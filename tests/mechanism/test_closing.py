@@ -202,6 +202,7 @@ def test_axes_that_meet_in_a_point_meet_in_it_again():
     moves(found.mechanism)
 
 
+@pytest.mark.slow
 def test_a_chain_with_a_slide_closes():
     """A slider-crank: the way of its slide is across the axes of its hinges."""
     hinge = lambda x, off=0.0: Point(at=(x, 0, 0), axis=(0, off, 1))
@@ -284,6 +285,7 @@ def test_bennetts_linkage_of_exact_data_is_left_as_it_is():
     assert not found.turned and not found.moved
 
 
+@pytest.mark.slow
 def test_a_misfit_that_is_no_round_off_is_left_alone():
     with pytest.raises(zw.ModelError, match="within="):
         zw.closed(bennett(17, misfit=3e-3), within=1e-4)
