@@ -234,7 +234,7 @@ def bennett(digits: int, misfit: float = 0.0) -> Mechanism:
     a, b, alpha = 1.1, 1.4, 0.55
     beta = np.arcsin(b * np.sin(alpha) / a) + misfit
     axis = lambda x: (0.0, round(-float(np.sin(x)), digits), round(float(np.cos(x)), digits))
-    end = lambda length, x: {"end": Point(at=(length / 2, 0, 0), axis=axis(x), x=(1, 0, 0))}
+    end: Any = lambda length, x: {"end": Point(at=(length / 2, 0, 0), axis=axis(x), x=(1, 0, 0))}
     link = lambda length, x, at, turn: Link(
         length=length, radius=0.05, at=at, turn=turn, points=end(length, x)
     )
@@ -271,7 +271,7 @@ def test_bennetts_linkage_of_four_digits_moves_after_the_least_change():
     # Bennett's condition, from the data that came out: between the axes of a body at its ends
     ratio = []
     for name in ("right", "top", "left"):
-        body = found.mechanism.bodies[name]
+        body: Any = found.mechanism.bodies[name]
         start, end = (body.points.get(x) for x in ("start", "end"))
         z = axes_of(body)
         n = np.cross(z[0], z[1])
