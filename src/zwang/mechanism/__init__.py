@@ -25,7 +25,8 @@
 | `actuation.py` | actuators and servo constraints |
 | `assembly.py` | closed configurations |
 | `loop_rows.py` | rows of loops that a linkage meets by itself |
-| `closing.py` | data moved so that loops close |
+| `movable.py` | loops that move only with exact data, and the least change to such |
+| `closing.py`, `moved_points.py` | data moved so that loops close |
 | `reactions.py` | forces and torques of joints in their own axes |
 | `joint_motion.py` | coordinates of joints over a run |
 | `applied_forces.py` | forces of springs, dampers, bushings and formulas over a run |

@@ -6,6 +6,9 @@ body by itself, which no motion changes:
 
     axes of hinges on one body that belong to one loop  ←  their mean direction aᵢ, least Σ angle²
     places along the axes  ←  Σ_bodies aᵢ · (place out − place in) = 0 around each loop, least Σ s²
+
+Then the points of all loops that move only with exact data are moved by the least
+(`zwang.mechanism.moved_points`).
 """
 
 from __future__ import annotations
@@ -16,13 +19,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from zwang.arguments import instance, number
 from zwang.call import misfits_named
 from zwang.errors import ModelError
 from zwang.mechanism.field_types import FromFormula
+from zwang.mechanism.geometry import Geometry
 from zwang.mechanism.loop_rows import NEARLY_PARALLEL_AXES, PARALLEL
 from zwang.mechanism.mechanism import Mechanism
+from zwang.mechanism.moved_points import moved_points
 from zwang.mechanism.schema import Point
 from zwang.mechanism.toml import read
 
@@ -30,6 +36,8 @@ HINGES = ("revolute", "cylindrical", "screw")
 """Joints whose axis has to be parallel to the others of a loop."""
 SLIDING = ("cylindrical", "screw")
 """Of these, those that let a loop close wherever its bodies are along the axis."""
+Frame = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Place, z axis and x axis of a point on its body."""
 UNMOVED = 1e-15
 """Changes of a direction [rad] or of a place [m] up to this are none."""
 
@@ -41,7 +49,7 @@ class Closed:
     Attributes:
         mechanism: with the data changed.
         turned: angle by which the axis of a point was turned, by "body.point" [rad].
-        moved: distance by which a point was moved along its axis, by "body.point" [m].
+        moved: distance by which a point was moved, by "body.point" [m].
     """
 
     mechanism: Mechanism
@@ -50,7 +58,7 @@ class Closed:
 
     def __str__(self) -> str:
         lines = [f"axis of {name} turned by {x:.1e} rad" for name, x in self.turned.items()]
-        lines += [f"{name} moved by {x:.1e} m along its axis" for name, x in self.moved.items()]
+        lines += [f"{name} moved by {x:.1e} m" for name, x in self.moved.items()]
         return "\n".join([f"{self.mechanism.name}: {'closed' if lines else 'unchanged'}", *lines])
 
     __repr__ = __str__
@@ -82,21 +90,22 @@ class _Loop:
 
 @misfits_named
 def closed(given: Mechanism | Path | str, *, within: float | None = None) -> Closed:
-    """A mechanism whose loops of hinges have exactly parallel axes, by the least change of its
-    data, so that no row of a closing joint has to be taken out or locks it.
+    """A mechanism whose loops move, by the least change of its data: hinges of a plane linkage get
+    exactly parallel axes, and loops whose motion depends on lengths and angles that fit, such as
+    Bennett's linkage or three parallel rods, data that do.
 
     Args:
         given: a mechanism, or its file.
-        within: angle up to which axes are meant to be parallel [rad]; by default the mechanism's
-            own, `parallel`, and 2e-5 rad where that is 0.
+        within: angle up to which axes are meant to be parallel, and the largest change of other
+            data [rad, or of a loop's size]; by default the mechanism's own, `parallel`, and 2e-5
+            where that is 0.
 
     Returns:
         A `Closed`: `.mechanism`, and what was changed, by how much, in `.turned` and `.moved`.
 
     Raises:
-        ModelError: for a loop that is off and whose axes are not all of hinges and parallel, one
-            whose axes are off by somewhat more than `within`, and where data that would have to
-            change are formulas.
+        ModelError: for a loop whose data are off by somewhat more than `within`, one that is off
+            and no change nearby closes, and where data that would have to change are formulas.
 
     Example:
         >>> found = zw.closed("four-bar.toml")
@@ -113,15 +122,15 @@ def closed(given: Mechanism | Path | str, *, within: float | None = None) -> Clo
         raise ModelError(
             f"{made.name}: {found.locked[0]}, or take zw.closed(mechanism, within=...) with it."
         )
-    for name, rows in found.inexact.found.items():
-        if rows.by_places:
-            raise ModelError(
-                f"{made.name}: loop {name} is one of axes that meet in a point; zw.closed moves "
-                "parallel axes only, so give the point in all digits."
-            )
-    loops = [_around(made, name) for name in found.inexact.found]
+    # loops of other joints, or of axes through a point, are left to the points of all loops
+    plane = [x for x, rows in found.inexact.found.items() if not rows.by_places]
+    loops = [loop for name in plane if (loop := _around(made, name)) is not None]
     axes = _parallel_axes(made, loops)
-    done = _written(made, axes, _closing_shifts(made, loops, axes))
+    frames = _turned_frames(made, axes, _closing_shifts(made, loops, axes))
+    parallel = _written(made, frames).mechanism
+    free = [i for x, i in made.geometry.index.items() if _is_free(made, x) and _is_number(made, x)]
+    exact = moved_points(parallel, within, free)
+    done = _written(made, _frames(exact))
     left = dataclasses.replace(done.mechanism, parallel=within).compiled.loops
     if left.inexact.found:
         name = next(iter(left.inexact.found))
@@ -132,12 +141,8 @@ def closed(given: Mechanism | Path | str, *, within: float | None = None) -> Clo
     return done
 
 
-def _around(made: Mechanism, name: str) -> _Loop:
-    """The loop that a joint closes.
-
-    Raises:
-        ModelError: for one of other joints than hinges.
-    """
+def _around(made: Mechanism, name: str) -> _Loop | None:
+    """The loop that a joint closes; None for one of other joints than hinges."""
     tree = made.compiled.spanning
     above = {by.body: (by.parent, by.joint) for by in tree.carriers}
     carrier, (last, first) = tree.geometry.carrier, tree.ends[name]
@@ -156,11 +161,7 @@ def _around(made: Mechanism, name: str) -> _Loop:
     joints: list[str] = []
     for _, joint in [*rise, *down[::-1]]:
         if joint is None or made.joints[joint].kind not in HINGES:
-            kind = "no joint" if joint is None else f"{joint!r} ({made.joints[joint].kind})"
-            raise ModelError(
-                f"{made.name}: loop {name} has {kind} in its chain; zw.closed moves axes of "
-                f"{', '.join(HINGES)} joints only."
-            )
+            return None
         joints.append(joint)
     by_hinge = made.joints[name].kind in HINGES
     here, come, hinge = int(carrier[first]), first, by_hinge
@@ -230,41 +231,71 @@ def _is_free(made: Mechanism, name: str) -> bool:
     return label in made.bodies[body].points or label in ("start", "end")
 
 
-def _written(
+def _turned_frames(
     made: Mechanism, axes: Mapping[int, np.ndarray], shifts: Mapping[int, np.ndarray]
-) -> Closed:
-    """The mechanism with its points moved and turned; x axes stay as near as they can."""
+) -> dict[int, Frame]:
+    """Points moved and turned; x axes stay as near as they can."""
+    geometry = made.geometry
+    return {
+        i: (
+            geometry.offset[i] + shifts.get(i, np.zeros(3)),
+            axes.get(i, geometry.orientation[i][:, 2]),
+            geometry.orientation[i][:, 0],
+        )
+        for i in {*axes, *shifts}
+    }
+
+
+def _frames(geometry: Geometry) -> dict[int, Frame]:
+    """Of all points."""
+    turns = geometry.orientation
+    if geometry.d == 2:
+        turns = Rotation.from_rotvec(np.outer(turns, [0.0, 0.0, 1.0])).as_matrix()
+    return {i: (geometry.offset[i], turns[i][:, 2], turns[i][:, 0]) for i in range(len(turns))}
+
+
+def _written(made: Mechanism, frames: Mapping[int, Frame]) -> Closed:
+    """The mechanism with points at other places, or with other axes, x as near as it can be."""
     geometry, bodies, ground = made.geometry, dict(made.bodies), dict(made.ground)
     turned: dict[str, float] = {}
     moved: dict[str, float] = {}
+    before = _frames(geometry)
     for name, i in geometry.index.items():
-        frame, shift = geometry.orientation[i], shifts.get(i, np.zeros(3))
-        axis = axes.get(i, frame[:, 2])
-        angle, length = np.linalg.norm(np.cross(frame[:, 2], axis)), np.linalg.norm(shift)
+        at, axis, x = frames.get(i, before[i])
+        length = float(np.linalg.norm(at - before[i][0]))
+        new, old = (np.array(y) for y in ((axis, x), before[i][1:]))
+        angle = float(np.max(np.linalg.norm(np.cross(new, old), axis=1)))
         if max(angle, length) <= UNMOVED:
             continue
         body, _, label = name.partition(".")
         points: Any = ground if body == "ground" else bodies[body].points
-        given = points.get(label)
-        if _has_formula(given):
+        if _has_formula(points.get(label)):
             raise ModelError(
                 f"{made.name}: point {name} is given by formulas, which zw.closed cannot move."
             )
-        point = Point(
-            at=tuple(map(float, geometry.offset[i] + shift)),
-            axis=tuple(map(float, axis)),
-            x=tuple(map(float, frame[:, 0])),
-        )
+        place, z, x = (tuple(map(float, y)) for y in (at, axis, x))
+        point = Point(at=place, axis=z, x=x)
+        if made.d == 2:
+            point = Point(at=place, angle=float(np.arctan2(x[1], x[0])))
         if body == "ground":
             ground[label] = point
         else:
             points = {**bodies[body].points, label: point}
             bodies[body] = dataclasses.replace(bodies[body], points=points)
         if angle > UNMOVED:
-            turned[name] = float(angle)
+            turned[name] = angle
         if length > UNMOVED:
-            moved[name] = float(length)
+            moved[name] = length
     return Closed(dataclasses.replace(made, bodies=bodies, ground=ground), turned, moved)
+
+
+def _is_number(made: Mechanism, name: str) -> bool:
+    """Whether the place and axes of a point are no formulas."""
+    body, _, label = name.partition(".")
+    if body == "ground":
+        return not _has_formula(made.ground[label])
+    own = made.bodies[body]
+    return not _has_formula(own.points.get(label, own.length))
 
 
 def _has_formula(point: Any) -> bool:

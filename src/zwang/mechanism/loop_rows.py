@@ -97,6 +97,7 @@ class ClosedChain:
         places: where the bodies of the chain are, which say how large it is, shape (n, 3) [m].
         options: of the closing joint, as its equations take them.
         d: 2 in the plane, 3 in space.
+        first_joints: joints of the chain that carry the first frame; the others carry the second.
     """
 
     name: str
@@ -107,6 +108,7 @@ class ClosedChain:
     places: np.ndarray
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     d: int = 3
+    first_joints: frozenset[str] = frozenset()
 
     @property
     def equations(self) -> JointEquations | None:
@@ -155,7 +157,7 @@ def loop_rows(loop: ClosedChain, within: float = PARALLEL) -> LoopRows | None:
     if kind.couples or equations.velocity is not None or (kind.options and not loop.options):
         return None
     names = [name for name, twist in loop.twists.items() for _ in np.atleast_2d(twist)]
-    scaled = _scaled(loop)
+    scaled = scaled_chain(loop)
     group = _group(scaled.twists, within)
     if group is None or len(group.basis) == 3 * (loop.d - 1):  # rows are independent in all motions
         return None
@@ -177,14 +179,15 @@ def loop_rows(loop: ClosedChain, within: float = PARALLEL) -> LoopRows | None:
     return LoopRows(keep, dropped, float(max(off, own)), joint, group.at_one_place)
 
 
-def _scaled(loop: ClosedChain) -> _Scaled:
-    center = loop.first[:3, 3]
+def scaled_chain(loop: ClosedChain, about: np.ndarray | None = None, size: float = 0.0) -> _Scaled:
+    """A loop in units of its size, or of another one, about its first end or another place."""
+    center = loop.first[:3, 3] if about is None else about
     twists = np.concatenate([np.atleast_2d(x) for x in loop.twists.values()])
     turning = np.any(twists[:, 3:], axis=1)
     v = twists[:, :3] + np.cross(twists[:, 3:], center)
     arms = np.linalg.norm(v[turning], axis=1)
     ends = np.linalg.norm(np.vstack([loop.second[:3, 3], loop.places]) - center, axis=1)
-    size = max(np.max(arms, initial=0.0), np.max(ends)) or 1.0
+    size = size or max(np.max(arms, initial=0.0), np.max(ends)) or 1.0
     frames = [x.copy() for x in (loop.first, loop.second)]
     for frame in frames:
         frame[:3, 3] = (frame[:3, 3] - center) / size
@@ -247,7 +250,7 @@ def _about_one_axis(v: np.ndarray, w: np.ndarray, along: np.ndarray, within: flo
     return _Group(basis, off, at_one_place=True)
 
 
-def _rows(loop: ClosedChain, scaled: _Scaled) -> Callable[[Any], np.ndarray]:
+def scaled_rows(loop: ClosedChain, scaled: _Scaled) -> Callable[[Any], np.ndarray]:
     """The closing joint's rows of the second frame, lengths in units of the loop's size; those of a
     formula in units of their slope.
     """
@@ -288,7 +291,7 @@ def _closed(
     """Rows and their Jacobian along a group, at configurations of it in which the joint is closed
     up to `within`.
     """
-    rows = _rows(loop, scaled)
+    rows = scaled_rows(loop, scaled)
 
     def moved(at: Any, way: np.ndarray) -> np.ndarray:
         for twist, x in zip(basis, way, strict=True):
@@ -390,7 +393,7 @@ def decided(chains: Iterable[ClosedChain], within: float) -> LoopDecisions:
             locked.append(
                 f"loop {chain.name}: {_off(nearly)} make rows hard that the linkage would meet by "
                 f"itself with exact axes, and most probably lock it; give exact axes, or "
-                f"parallel = {_allowing(nearly.off)}"
+                f"parallel = {allowing(nearly.off)}"
             )
     return LoopDecisions(found, tuple(locked))
 
@@ -412,7 +415,7 @@ def _off(found: LoopRows) -> str:
     return f"axes off by {found.off:.1e} rad at {found.joint}"
 
 
-def _allowing(off: float) -> str:
+def allowing(off: float) -> str:
     """An angle with one digit that allows another one."""
     digit = 10.0 ** np.floor(np.log10(off))
     return f"{np.ceil(1.1 * off / digit) * digit:.0e}"

@@ -252,8 +252,9 @@ class SpanningTree:
         bodies = [int(self.geometry.carrier[i]) for i in self.ends[name]]
         homes = [branch[b].frame if b in branch else np.eye(4) for b in bodies]
         first, second = (home @ points[i] for home, i in zip(homes, self.ends[name], strict=True))
-        between = set(above(bodies[0])) ^ set(above(bodies[1]))
-        carried = [x for b, x in branch.items() if b in between]
+        sides = set(above(bodies[0])), set(above(bodies[1]))
+        carried = [x for b, x in branch.items() if b in sides[0] ^ sides[1]]
+        of_first = [x for b, x in branch.items() if b in sides[0] - sides[1]]
         return ClosedChain(
             name,
             JOINT_KINDS[self.joints[name].kind],
@@ -263,6 +264,7 @@ class SpanningTree:
             np.array([b.center for b in carried]).reshape(-1, 3),
             options,
             self.geometry.d,
+            frozenset(joint for b in of_first for joint in b.joints),
         )
 
     def _carried(self, by: Carrier, home: dict, points: list) -> tuple[Any, dict[str, Any]]:
@@ -346,10 +348,8 @@ class SpanningTree:
         params = jax.tree.map(np.asarray, params)
         # by NumPy, as each operation on its own would be compiled
         with on_host():
-            at = frames(own, params, self.geometry.carrier)
-            for by in self.carriers:
-                for name, value in self._read(by, own, at).items():
-                    q[tree.coordinate(name)] = value
+            for name, value in self.coordinates_of(own, params).items():
+                q[tree.coordinate(name)] = value
             # twists are linear in v: their matrix by columns
             columns = [tree.twists(q, v, params).ravel() for v in np.eye(tree.system.nv)]
             twists = self._body_twists(state)[[by.body for by in self.carriers]]
@@ -357,6 +357,11 @@ class SpanningTree:
         J = np.stack(columns, axis=1) if columns else np.zeros((twists.size, 0))
         v = np.linalg.lstsq(J, twists.ravel(), rcond=None)[0]
         return State(jnp.asarray(q), jnp.asarray(v), state.t)
+
+    def coordinates_of(self, q: np.ndarray, params: dict) -> dict[str, object]:
+        """Coordinates of the tree's joints by name, from those of all bodies."""
+        at = frames(cast(Any, q), params, self.geometry.carrier)
+        return {x: value for by in self.carriers for x, value in self._read(by, q, at).items()}
 
     def _read(self, by: Carrier, q: np.ndarray, at) -> dict[str, object]:
         if by.joint is None:

@@ -14,6 +14,7 @@
 | `sdf_joints.py`, `sdf_couplings.py` | its joints, and those that follow others |
 | `sdf_inertia.py`, `sdf_pictures.py` | mass of its links, and what they look like |
 | `sdf_specification.py` | every element and attribute of SDF, and what becomes of it |
+| `exact_loops.py` | loops of several rods, whose axes and places are made exact |
 | `loop_forces.py` | springs and dampers of joints that close loops, bodies without weight |
 | `text.py` | XML as all of them take it |
 | `robot.py` | `Robot`: a description as a `zw.Model` |

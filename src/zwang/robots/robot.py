@@ -24,11 +24,12 @@ from zwang.equations.constraint import AbstractConstraint, Holonomic
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.files.reading import file_name, shown_path
-from zwang.mechanism.loop_rows import PARALLEL, ClosedChain, decided, projected_rows, projectors
+from zwang.mechanism.loop_rows import PARALLEL, decided, projected_rows, projectors
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import RelativePose
 from zwang.robots.configuration import configured
-from zwang.robots.description import Description, Loop
+from zwang.robots.description import Description
+from zwang.robots.exact_loops import chain_of, exact_loops
 from zwang.robots.judgement import notes
 from zwang.robots.loop_forces import LoopForces
 from zwang.robots.text import parsed
@@ -141,13 +142,15 @@ class Robot:
         self.shapes = {body: tuple(shapes) for body, shapes in description.shapes.items()}
         self.actuators = tuple(description.actuators)
         bare = BodyTree(description.branches, gravity=list(description.gravity))
+        exact = exact_loops(description, bare)
+        self.description = description = exact.description
         self._others = LoopForces(description, bare)
         # without control: its numbers and names are what everything below refers to
         self.tree = self._tree(None)
-        chains = [self._chain(name, loop) for name, loop in description.loops.items()]
+        chains = [chain_of(self.tree, name, loop) for name, loop in description.loops.items()]
         self._rows = decided(chains, description.parallel)
-        self.warnings = self._rows.locked
-        self.unsupported = (*description.unsupported, *self._rows.notes)
+        self.warnings = (*self._rows.locked, *exact.locked)
+        self.unsupported = (*description.unsupported, *self._rows.notes, *exact.notes)
         self.params = {
             **self.tree.params,
             "damping": self.filled(description.damping, "velocity", np.zeros(self.tree.system.nv)),
@@ -236,30 +239,6 @@ class Robot:
         return B
 
     # --- constraints
-
-    def _chain(self, name: str, loop: Loop) -> ClosedChain:
-        """A loop with the joints between its two bodies."""
-        branches = {b.name: b for b in self.tree.branches}
-
-        def above(body: str | None) -> list[str]:
-            return [] if body is None else [body, *above(branches[body].parent)]
-
-        def frame(end: tuple[str | None, np.ndarray]) -> np.ndarray:
-            body, at = end
-            own = None if body is None else branches[body].frame
-            return np.asarray(at if own is None else own @ at)
-
-        between = set(above(loop.first[0])) ^ set(above(loop.second[0]))
-        carried = [branches[x] for x in branches if x in between]
-        return ClosedChain(
-            name,
-            JOINT_KINDS[loop.kind],
-            {joint: twist for b in carried for joint, twist in b.joints.items()},
-            frame(loop.first),
-            frame(loop.second),
-            np.array([b.center for b in carried]).reshape(-1, 3),
-            JOINT_KINDS[loop.kind].named(loop.numbers),
-        )
 
     def _loop_numbers(self) -> dict:
         """Frames of both ends of all loops of a kind, on their bodies, shapes (n, 4, 4), the
