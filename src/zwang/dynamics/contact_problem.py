@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from zwang.algebra.complementarity import complementary
-from zwang.algebra.metric import AbstractMetric, dense_rows, metric_of
-from zwang.algebra.rank import PLACED
+from zwang.algebra.metric import DenseMetric, Rows, dense_metric, dense_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
 from zwang.equations.state import State
@@ -31,7 +30,7 @@ class ContactProblem(NamedTuple):
         F: applied force with that of actuators, shape (nv,).
         metric: of M.
         held: rows that hold in any case.
-        away: projector that takes from a vector in the mass metric what `held` forbids.
+        rows: those, factored.
     """
 
     A: np.ndarray
@@ -40,9 +39,9 @@ class ContactProblem(NamedTuple):
     phi: np.ndarray
     psi: np.ndarray
     F: np.ndarray
-    metric: AbstractMetric
+    metric: DenseMetric
     held: np.ndarray
-    away: np.ndarray
+    rows: Rows
 
     @classmethod
     def at_state(cls, dynamics: Dynamics, state: State, loose: np.ndarray) -> ContactProblem:
@@ -56,36 +55,29 @@ class ContactProblem(NamedTuple):
         A = dense_rows(at.A)
         phi, psi = np.zeros(c.m), np.zeros(c.m)
         phi[c.position_rows], psi[c.velocity_rows] = np.asarray(at.phi), np.asarray(at.psi)
-        metric = metric_of(at.M, at.A, dynamics.singular_mass)
+        metric = dense_metric(at.M, A if dynamics.singular_mass else None)
         length = metric.lengths(A)
         # a row that is switched off is zero
         held = np.setdiff1d(np.flatnonzero(length > 0), loose)
-        away = np.eye(A.shape[1])
-        if len(held):
-            _, sigma, Vt = np.linalg.svd(metric.unit_rows(A[held], length[held]))
-            Vt = Vt[: np.sum(sigma > PLACED * sigma[0])]
-            away = away - Vt.T @ Vt
         F = np.asarray(at.F) + np.asarray(at.actuator_force)
-        return cls(A, np.asarray(at.b), length, phi, psi, F, metric, held, away)
+        return cls(A, np.asarray(at.b), length, phi, psi, F, metric, held, metric.rows(A[held]))
 
     def response(self, force: np.ndarray) -> np.ndarray:
         """`M⁻¹ f` beside the rows that hold, of each column of f."""
-        return self.metric.W @ (self.away @ (self.metric.W.T @ force))
+        return self.rows.kernel @ (self.rows.kernel.T @ force)
 
     def correct(self, rows: np.ndarray, residual: np.ndarray) -> np.ndarray:
         """`A⊕ r` of some rows, given r of all."""
-        return self.metric.correct(self.A[rows], self.length[rows], residual[rows])
+        return self.metric.rows(self.A[rows]).correct(residual[rows])
 
     def acceleration(self, force: np.ndarray) -> np.ndarray:
         """v̇ under a force, of the rows that hold alone."""
-        return self.response(force) + self.correct(self.held, self.b)
+        return self.response(force) + self.rows.correct(self.b[self.held])
 
     def multipliers(self, rows: np.ndarray, force: np.ndarray) -> np.ndarray:
         """λ of all rows with `Aᵀλ = f`, of some rows alone, of least norm at unit length."""
-        C = self.metric.unit_rows(self.A[rows], self.length[rows])
-        least = np.linalg.lstsq(C.T, self.metric.W.T @ force, rcond=PLACED)[0]
         found = np.zeros(len(self.A))
-        found[rows] = least / self.length[rows]
+        found[rows] = self.metric.rows(self.A[rows]).multipliers(force)
         return found
 
 
