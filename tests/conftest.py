@@ -1,5 +1,6 @@
 """What every test shares: float64, one compile cache, patient hypothesis, a browser."""
 
+import collections
 import ctypes
 import gc
 import os
@@ -70,14 +71,45 @@ def _optimized_if_long(request):
     jax.config.update("jax_disable_most_optimizations", True)
 
 
+LONG_FILES = {
+    ROOT / "tests" / name
+    for name in (
+        "analysis/test_continuation.py",
+        "analysis/test_design.py",
+        "analysis/test_kinematics.py",
+        "analysis/test_sensitivities.py",
+        "laws/test_laws.py",
+        "laws/test_verdicts.py",
+        "mechanism/test_applied_forces.py",
+        "mechanism/test_assembled_starts.py",
+        "native/test_end_of_process.py",
+        "native/test_processes.py",
+        "output/viewer/test_upright.py",
+        "servo/test_relative_degree.py",
+        "simulation/test_contact.py",
+    )
+}
+"""Files with fewer than twenty tests that take more than 5 s of a processor together."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Files that take long begin first, so that the workers end together: those, and then those
+    with the most tests.
+    """
+    tests = collections.Counter(item.path for item in items)
+    items.sort(key=lambda item: (item.path not in LONG_FILES, -tests[item.path]))
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """A module stays with one worker, which compiles its programs once, unless `--dist` says
-    otherwise.
+    otherwise; modules begin in the order of `pytest_collection_modifyitems`.
     """
     if config.getvalue("dist") == "load":
         from xdist.scheduler import LoadFileScheduling
 
+        config.option.loadscopereorder = False
         return LoadFileScheduling(config, log)
 
 

@@ -179,8 +179,9 @@ def in_numpy(monkeypatch, *further) -> None:
     monkeypatch.setattr(initial_conditions, "residuals", _residuals)
     # which solves for a velocity by compiled forms
     monkeypatch.setattr(initial_conditions, "between_branches", lambda *given: "")
-    for module in (placement, scales):
-        monkeypatch.setattr(module, "moved", lambda dynamics, q, dq, t: _moved(q, dq))
+    move = lambda dynamics, q, dq, t: dynamics.system.move(q, dq, t, None)
+    for module in (placement, scales, consistency, number_range):
+        monkeypatch.setattr(module, "moved", move)
 
 
 def _residuals(constraints, s, p) -> evaluation.Residuals:

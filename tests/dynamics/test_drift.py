@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tests.crossed import some
 from zwang.algebra.gauss import Gauss
 from zwang.algebra.mass_matrix import factor_mass
 from zwang.algebra.pseudoinverse import Proximal
@@ -116,7 +117,7 @@ def settled(bead, state, error=ERROR, drift=None, target=TARGET):
         return (drift or Projection()).project_step(bead, state, error, target)
 
 
-@pytest.mark.parametrize("rolls", [False, True])
+@pytest.mark.parametrize("rolls", some([True, False], 2))
 def test_a_step_is_moved_least_in_the_mass_metric(rolls):
     bead, s = Bead(rolls), beside()
     found = settled(bead, s)

@@ -244,7 +244,7 @@ def test_wrong_orders_are_told_in_a_sentence(call, says):
         call(build)
 
 
-@pytest.mark.parametrize("order", some([4, 1, 2, 3, 5], 3))
+@pytest.mark.parametrize("order", some([4, 1, 2, 3, 5], 5))
 def test_a_relation_with_time_is_followed_at_every_order(order):
     """`x = sin t` is sin(t + kπ/2) in its k-th derivative."""
     track = zw.Relation(lambda x, t, p: x["x"][0] - jnp.sin(t), name="track")

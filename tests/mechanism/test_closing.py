@@ -8,6 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import zwang as zw
+from tests.crossed import crossed
 from zwang.mechanism import Joint, Link, Mechanism, Point
 from zwang.mechanism.expression import Expression
 from zwang.mechanism.field_types import FromFormula
@@ -89,8 +90,9 @@ def test_the_axes_of_one_base_are_parallel_after_it(off, kind):
     assert not found.mechanism.notes and found.mechanism.parallel == 2e-4
 
 
-@pytest.mark.parametrize("six", [False, True], ids=["four-bar", "six-bar"])
-@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+@pytest.mark.parametrize(
+    "six, coordinates", crossed({"four-bar": False, "six-bar": True}, ["maximal", "joint"])
+)
 def test_a_linkage_of_bodies_at_any_attitude_moves_with_its_one_freedom(six, coordinates):
     off = 3e-6
     made = drawn(off, six=six, coordinates=coordinates)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from tests.crossed import crossed
 from zwang.mechanism import (
     Actuator,
     Begin,
@@ -24,7 +25,11 @@ from zwang.mechanism import (
     reactions,
 )
 
-HOMES = (("plane", "maximal"), ("space", "maximal"), ("space", "joint"))
+HOMES = [
+    ("plane", "maximal"),
+    pytest.param("space", "maximal", marks=pytest.mark.slow),
+    ("space", "joint"),
+]
 DURATION, SPIN = 3.0, 10.0
 K, D = 0.3, 0.05
 TURNS = 6 * np.pi
@@ -104,8 +109,7 @@ def plane(name: str):
     return moved(wheel("plane", "maximal", **{k: dict(x) for k, x in CASES[name].items()}))[1]
 
 
-@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name, coordinates", crossed(QUICK, ["maximal", "joint"]))
 def test_three_turns_in_space_are_those_of_the_plane(name, coordinates):
     expected = plane(name)
     assert np.abs(expected["pin"].values).max() > np.pi

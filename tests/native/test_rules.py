@@ -7,7 +7,7 @@ import pytest
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
 import tests.native.cases as cases
-from tests.crossed import crossed
+from tests.crossed import crossed, some
 from tests.native.beside import assert_equal
 from tests.native.loops import LOOPS
 from zwang.native import function
@@ -62,7 +62,7 @@ def test_a_function_of_arrays(name):
 FLOATING = {"pad", "reduced precision"}
 
 
-@pytest.mark.parametrize("name", sorted({*cases.MOVED, *cases.INDEXED} - FLOATING))
+@pytest.mark.parametrize("name", some(sorted({*cases.MOVED, *cases.INDEXED} - FLOATING), 3))
 def test_integers_are_moved_as_floats_are(name):
     f, x, *indices = cases.MOVED.get(name) or cases.INDEXED[name]
     assert_equal(f, np.round(10 * x).astype(np.int64), *indices)
@@ -95,7 +95,7 @@ CONSTANT = {
 }
 
 
-@pytest.mark.parametrize("name", CONSTANT)
+@pytest.mark.parametrize("name", some(CONSTANT, 3))
 def test_what_is_computed_of_constants_is_what_the_code_would_have_computed(name):
     f, count = CONSTANT[name]
     given = (cases.one(),) if count == 1 else cases.pairs()

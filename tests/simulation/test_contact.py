@@ -31,11 +31,16 @@ def rate_of(function):
     return lambda q, v, t, p: jax.jvp(function, (q,), (v,))[1]
 
 
+BALL = zw.Model(
+    falling(2),
+    [zw.Inequality(lambda q, t, p: q[1], name="floor", restitution="e", unit="m")],
+    {"e": 0.5},
+)
+
+
 @pytest.mark.parametrize("e", [0.5, 0.8])
 def test_a_ball_comes_to_rest_at_the_limit_of_its_bounces(e):
-    floor = zw.Inequality(lambda q, t, p: q[1], name="floor", restitution="e", unit="m")
-    model = zw.Model(falling(2), [floor], {"e": e})
-    run = zw.simulate(model, [0.0, 1.0], [0.3, 0.0], duration=5.0)
+    run = zw.simulate(BALL, [0.0, 1.0], [0.3, 0.0], duration=5.0, params={"e": e})
     fall = np.sqrt(2 / G)
     hits = np.array([x.time for x in run.switches])
     k = np.arange(10)
@@ -100,15 +105,24 @@ def test_a_mass_on_a_belt_sticks_and_slips_periodically():
     np.testing.assert_allclose(between[1::2], 2 * a / speed, atol=1e-10)
 
 
+INCLINE = 0.3
+INCLINED = zw.Model(
+    free(
+        [1.0, 1.0],
+        lambda q, v, t, p: jnp.array([G * np.sin(INCLINE), -G * np.cos(INCLINE)]),
+    ),
+    [
+        zw.Inequality(lambda q, t, p: q[1], name="plane"),
+        zw.DryFriction(lambda q, v, t, p: v[0], load="plane", static="mu", name="grip"),
+    ],
+    {"mu": 0.0},
+)
+
+
 @pytest.mark.parametrize("above", [1e-9, -1e-9])
 def test_a_block_sticks_on_an_incline_up_to_its_coefficient(above):
-    angle = 0.3
-    mu = np.tan(angle) * (1 + above)
-    slope = jnp.array([G * np.sin(angle), -G * np.cos(angle)])
-    system = free([1.0, 1.0], lambda q, v, t, p: slope)
-    plane = zw.Inequality(lambda q, t, p: q[1], name="plane")
-    grip = zw.DryFriction(lambda q, v, t, p: v[0], load="plane", static=mu, name="grip")
-    run = zw.simulate(zw.Model(system, [plane, grip]), [0.0, 0.0], [0.0, 0.0], duration=1.0)
+    angle, mu = INCLINE, np.tan(INCLINE) * (1 + above)
+    run = zw.simulate(INCLINED, [0.0, 0.0], [0.0, 0.0], duration=1.0, params={"mu": mu})
     slides = 0.0 if above > 0 else G * (np.sin(angle) - mu * np.cos(angle))
     assert run.v[-1, 0] == pytest.approx(slides, abs=1e-13)
 

@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from zwang.algebra import lapack
+from zwang.compile.hints import traced_once
 
 ROUND_OFF = 1e-14
 """Residual of a reaction, relative to its size, below which Newton's iteration ends."""
@@ -73,6 +74,7 @@ def acting_reaction(
     rows = np.concatenate([np.arange(len(ideal))[own] for own in parts])
     # once, and not at each step of the iteration and for each of its derivatives
     gain = gains(rows)
+    impressed = traced_once(impressed)
 
     def left(x):
         return x - ideal[rows] + gain @ impressed(ideal.at[rows].set(x))

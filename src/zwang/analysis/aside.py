@@ -4,12 +4,11 @@ what forces do on motions there.
 
 from __future__ import annotations
 
-import jax.numpy as jnp
 import numpy as np
 
 from zwang.analysis.constrained_state import ConstrainedState, on_constraints, solve
 from zwang.analysis.local_equations import moved, time_derivatives
-from zwang.equations.state import State
+from zwang.equations.state import host_state
 
 DISTANCES_ASIDE = (0.1, 0.03, 0.01)
 """Distances from an equilibrium, relative to the size of its coordinates, at which the potential is
@@ -30,7 +29,7 @@ def aside(here: ConstrainedState, along: np.ndarray, distance: float) -> Constra
 
 def still(here: ConstrainedState, along: np.ndarray) -> ConstrainedState | None:
     s = here.state
-    q = moved(here.dynamics, s.q, jnp.asarray(along), s.t)
+    q = moved(here.dynamics, s.q, along, s.t)
     there = on_constraints(here.dynamics, q, np.zeros(len(along)), float(s.t))
     return None if there is None else solve(here.dynamics, there)
 
@@ -71,8 +70,8 @@ def resistance(here, there: ConstrainedState, along, speed: float) -> float:
     """Power of the forces on a motion along a direction, by the square of its velocity [1/s]."""
     free = there.free
     v = speed * free @ (free.T @ (there.metric @ along))
-    moving = solve(here.dynamics, State(there.state.q, jnp.asarray(v), there.state.t))
-    M_rate = time_derivatives(here.dynamics, moving.state, jnp.asarray(moving.w))[0]
+    moving = solve(here.dynamics, host_state(there.state.q, v, there.state.t))
+    M_rate = time_derivatives(here.dynamics, moving.state, moving.w)[0]
     fed = v @ (moving.local.F - there.local.F) + 0.5 * v @ np.asarray(M_rate) @ v
     return float(fed / (v @ there.metric @ v))
 
@@ -115,8 +114,8 @@ def power(here: ConstrainedState) -> tuple[float, float]:
                 continue
             v = there.free @ random.standard_normal(T.W.shape[1])
             v *= distance * (1 + np.max(np.abs(s.q))) / max(np.max(np.abs(v)), 1e-300)
-            moving = solve(here.dynamics, State(there.state.q, jnp.asarray(v), s.t))
-            M_rate = time_derivatives(here.dynamics, moving.state, jnp.asarray(moving.w))[0]
+            moving = solve(here.dynamics, host_state(there.state.q, v, s.t))
+            M_rate = time_derivatives(here.dynamics, moving.state, moving.w)[0]
             by_mass = 0.5 * v @ np.asarray(M_rate) @ v
             fed = v @ (moving.local.F - there.local.F) + by_mass
             size = np.abs(v) @ (np.abs(moving.local.F) + np.abs(there.local.F)) + abs(by_mass)

@@ -215,8 +215,8 @@ class Problem:
     def moved(self, at: Point, step: np.ndarray) -> Point | None:
         """The trial after a step of (y, γ, μ)."""
         ny, k = at.Y.shape[1], len(at.gamma)
-        along = jnp.asarray(at.Y @ step[:ny])
-        q = np.asarray(moved(self.dynamics, jnp.asarray(at.q), along, jnp.asarray(self.t, float)))
+        along = at.Y @ step[:ny]
+        q = np.asarray(moved(self.dynamics, at.q, along, np.float64(self.t)))
         return self.at(q, at.gamma + step[ny : ny + k], at.mu + step[ny + k :], at.multipliers)
 
     def longest(self, at: Point, step: np.ndarray) -> float:

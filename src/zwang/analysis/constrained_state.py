@@ -22,7 +22,7 @@ from zwang.analysis.local_equations import (
 from zwang.analysis.tangent_space import TangentSpace, kernel, metric_at, tangent_space
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
-from zwang.equations.state import State
+from zwang.equations.state import State, host_state
 from zwang.errors import ModelError
 
 PLACING_ITERATIONS = 40
@@ -138,11 +138,11 @@ def on_constraints(dynamics: Dynamics, q, v, t) -> State | None:
     """The state on the constraints near a guess, least moved in the mass metric; None if none is
     found.
     """
-    q, v = np.asarray(q, float), np.asarray(v, float)
+    q, v, t = np.asarray(q, float), np.asarray(v, float), np.float64(t)
     rows, best, lengths = dynamics.constraints, np.inf, np.zeros(dynamics.constraints.m)
     positions, speeds = rows.position_rows, rows.velocity_rows
     for _ in range(PLACING_ITERATIONS):
-        here = Local(*(np.asarray(x) for x in local(dynamics, _state(q, v, t))))
+        here = Local(*(np.asarray(x) for x in local(dynamics, host_state(q, v, t))))
         if not all(np.all(np.isfinite(x)) for x in here):
             return None
         metric = metric_at(here.M, here.A)
@@ -158,14 +158,10 @@ def on_constraints(dynamics: Dynamics, q, v, t) -> State | None:
             met = np.all(away <= UNMET * lengths[positions])
             if not (met and np.all(slip <= UNMET * lengths[speeds])):
                 return None
-            return _state(moved(dynamics, jnp.asarray(q), jnp.asarray(step), t), v + turn, t)
+            return host_state(moved(dynamics, q, step, t), v + turn, t)
         best = min(best, size)
-        q, v = np.asarray(moved(dynamics, jnp.asarray(q), jnp.asarray(step), t)), v + turn
+        q, v = np.asarray(moved(dynamics, q, step, t)), v + turn
     return None
-
-
-def _state(q, v, t) -> State:
-    return State(jnp.asarray(q), jnp.asarray(v), jnp.asarray(t, float))
 
 
 def _size(step: np.ndarray, x: np.ndarray, M: np.ndarray) -> float:

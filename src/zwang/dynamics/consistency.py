@@ -22,9 +22,9 @@ from zwang.algebra.metric import AbstractMetric, metric_of, rows_of
 from zwang.algebra.rank import PLACED, rank_of
 from zwang.arrays import on_device
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
-from zwang.dynamics.evaluation import ModelEvaluation, evaluate
+from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.dynamics.number_range import acts, kin_of
-from zwang.equations.state import State
+from zwang.equations.state import State, host_state
 
 NEARLY_PARALLEL = 1e-3
 """Rows with a singular value below this are nearly parallel: the sweeps of `Proximal` (μ = 1e-10,
@@ -171,14 +171,14 @@ def _depends_on_nothing(dynamics: Dynamics, state: State, row: int) -> str | Non
     random = np.random.default_rng(1788)
     position = row in set(c.position_rows.tolist())
     place = list(c.position_rows if position else c.velocity_rows).index(row)
-    still, before, after = on_device(np.zeros(dynamics.system.nv)), [], []
+    still, before, after = np.zeros(dynamics.system.nv), [], []
     for later in (0.0, *LATER):
         t = state.t + later
         for spread in (0.0, 0.1):
-            q = state.q + spread * on_device(random.standard_normal(dynamics.system.nq))
-            kept = dynamics.system.move(q, still, t, dynamics.p)
+            q = np.asarray(state.q) + spread * random.standard_normal(dynamics.system.nq)
+            kept = moved(dynamics, q, still, t)
             for near, values in ((q, before), (kept, after)):
-                here = evaluate(dynamics, State(near, state.v, t))
+                here = evaluate(dynamics, host_state(near, state.v, t))
                 values.append(abs(np.asarray(here.phi if position else here.psi)[place]))
     if np.max(after) <= KEPT * np.max(before):
         return None

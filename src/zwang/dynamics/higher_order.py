@@ -36,6 +36,7 @@ from zwang.algebra.pseudoinverse import Proximal
 from zwang.arguments import count, function, items, label, mapping, optional_function
 from zwang.arrays import as_parameters
 from zwang.call import misfits_named
+from zwang.compile import program
 from zwang.dynamics import functions
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import (
@@ -288,10 +289,10 @@ class DifferentiatedRelation:
         first, last = layout.nq, layout.nq + layout.nv
         residual = lambda z, t, p: self.residual(z[:first], z[first:last], z[last:], t, p)
         outcome(residual, what, np.zeros(len(seen)), np.zeros(()), p)
-        slope = jax.jacfwd(residual)
+        slope = program(jax.jacfwd(residual))
         # a slope that is zero at one place may be so by chance, at three random ones hardly
         for _ in range(3):
-            at = jnp.asarray(random.standard_normal(len(seen))), jnp.asarray(random.uniform())
+            at = random.standard_normal(len(seen)), np.float64(random.uniform())
             rows = np.asarray(slope(*at, p))
             seen |= np.any((rows != 0) | np.isnan(rows), axis=0)
         top = {}

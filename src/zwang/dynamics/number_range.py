@@ -11,8 +11,8 @@ import numpy as np
 from zwang.algebra.judgement import ABSENT
 from zwang.algebra.metric import mass_blocks, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.dynamics.evaluation import ModelEvaluation, evaluate
-from zwang.equations.state import State
+from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
+from zwang.equations.state import State, host_state
 from zwang.errors import ModelError
 
 LEAST_SIZE, LARGEST_SIZE = 1e-100, 1e100
@@ -115,10 +115,10 @@ def acts(dynamics: Dynamics, state: State, A, row: int) -> bool:
 
     def residual(dv):
         if position:
-            moved = dynamics.system.move(state.q, dv, state.t, dynamics.p)
-            return float(np.asarray(evaluate(dynamics, State(moved, state.v, state.t)).phi)[place])
-        moved = State(state.q, state.v + dv, state.t)
-        return float(np.asarray(evaluate(dynamics, moved).psi)[place])
+            there = host_state(moved(dynamics, state.q, dv, state.t), state.v, state.t)
+            return float(np.asarray(evaluate(dynamics, there).phi)[place])
+        there = host_state(state.q, np.asarray(state.v) + dv, state.t)
+        return float(np.asarray(evaluate(dynamics, there).psi)[place])
 
     still = residual(np.zeros(dynamics.system.nv))
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-import jax.numpy as jnp
 import numpy as np
 
-from zwang.dynamics.evaluation import residuals
+from zwang.dynamics.evaluation import moved, residuals
 from zwang.dynamics.initial_conditions import PlacementError, placed
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
@@ -258,7 +257,7 @@ def _placed(
     for size, drawn in zip(
         SHAKEN, np.random.default_rng(1828).standard_normal((3, len(angular))), strict=True
     ):
-        shaken = model.system.move(jnp.asarray(q), jnp.asarray(size * drawn * angular), 0.0, {})
+        shaken = moved(model.dynamics(), q, size * drawn * angular, 0.0)
         with contextlib.suppress(PlacementError):
             return placed(model, shaken, v, parts=parts, stepped=stepped, params=params).state
     raise _unplaced(mechanism, model, failed)

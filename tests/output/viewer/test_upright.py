@@ -39,10 +39,10 @@ def shown(gravity, world: str) -> dict[str, np.ndarray]:
 @pytest.mark.parametrize(
     ("gravity", "world", "up"),
     [
-        ((0.0, -9.81), "plane", 1),
+        pytest.param((0.0, -9.81), "plane", 1, marks=pytest.mark.slow),
         ((-9.81, 0.0), "plane", 1),
-        ((0.0, 9.81), "plane", 1),
-        ((0.0, -9.81, 0.0), "space", 2),
+        pytest.param((0.0, 9.81), "plane", 1, marks=pytest.mark.slow),
+        pytest.param((0.0, -9.81, 0.0), "space", 2, marks=pytest.mark.slow),
         ((0.0, 0.0, 9.81), "space", 2),
     ],
 )

@@ -35,8 +35,8 @@ class DryFriction(AbstractConstraint):
             μ it must be the force that does work on s: the coefficient of a hinge of radius r is
             μ r [m].
         static: coefficient μ₀ while it sticks; or the name of a parameter.
-        kinetic: μ while it slides; that of `static` by default. A function of |s| is Stribeck's
-            curve.
+        kinetic: μ while it slides; that of `static` by default. A function of the speed is
+            Stribeck's curve.
         name: name in results; "friction" by default.
         unit: unit of s, such as "m/s", whose multiplier is then the force in newtons.
 
