@@ -15,7 +15,6 @@ from zwang.arguments import numbers, real_array, refuse, shown
 from zwang.errors import ModelError
 from zwang.suggestions import did_you_mean
 
-
 FLOAT64 = np.dtype(np.float64)
 
 

@@ -45,10 +45,13 @@ from zwang.tracing import outcome, returned
 
 
 class _Known(NamedTuple):
-    """The equation of motion of a model, and its parameters at that time: leaves and structure."""
+    """The equation of motion of a model, its parameters at that time (leaves and structure), and
+    whether a constraint may let go.
+    """
 
     leaves: list
     tree: Any
+    loose: bool
     dynamics: Dynamics
 
 
@@ -167,8 +170,9 @@ class Model(Record):
         integrator needs to know of it; `lets_go` of who knows which inequalities are closed.
         """
         # asked for at every instant that a caller looks at, and a fifth of the time of one
-        plain = params is pseudoinverse is formulation is None and not implicit and not lets_go
-        if plain and (known := _DYNAMICS.get(self)) is not None:
+        plain = params is pseudoinverse is formulation is None and not implicit
+        known = _DYNAMICS.get(self) if plain else None
+        if known is not None and (lets_go or not known.loose):
             leaves, tree = jax.tree_util.tree_flatten(self.params)
             if tree == known.tree and all(map(operator.is_, leaves, known.leaves)):
                 return known.dynamics
@@ -212,7 +216,7 @@ class Model(Record):
         leaves, tree = jax.tree_util.tree_flatten(self.params)
         # what is traced belongs to one program, and an array of NumPy may get other numbers
         if plain and is_concrete(p) and not any(isinstance(x, np.ndarray) for x in leaves):
-            _DYNAMICS.keep(self, _Known(leaves, tree, found))
+            _DYNAMICS.keep(self, _Known(leaves, tree, bool(self.constraints.loose), found))
         return found
 
     def _default(self, formulation) -> AbstractPseudoinverse:

@@ -7,6 +7,7 @@ the model's functions, or inside a program (`zwang.simulation.placed_start`).
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 
@@ -141,9 +142,12 @@ def are_typical(xp, nearby: Scales, here: Scales, lengths, reach):
     return held & (here.curvature > UNTYPICAL * nearby.curvature)
 
 
+@functools.lru_cache(maxsize=8)
 def directions_of(nv: int) -> np.ndarray:
     """The eight directions of unit variance of `measure`, shape (8, nv)."""
-    return np.random.default_rng(1992).standard_normal((8, nv))
+    found = np.random.default_rng(1992).standard_normal((8, nv))
+    found.flags.writeable = False
+    return found
 
 
 def extent_of(xp, place, speed, acceleration, unit, span):

@@ -320,6 +320,8 @@ class RunDriver:
 
     def _explained(self, here: Progress, stopped: int, part: Steps, hopeless: str) -> int:
         """Why a run ends, with its `detail`; `hopeless`: why it was given up."""
+        if stopped == Result.SUCCESS:
+            return stopped
         t, y = float(here.t), np.asarray(here.y)
         if stopped in STOPPED_BY_FRICTION and locked(self.flow.dynamics, t, y):
             return Result.PARADOX
