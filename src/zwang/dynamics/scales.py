@@ -174,8 +174,10 @@ def scales_of(xp, length, curved, extent) -> Scales:
     # a row that vanishes here has no curvature of its own and is left out of the median
     ratio = xp.where(length > 0, hessian / xp.where(length > 0, length, 1.0), 0.0)
     known = ratio > 1e-12 * xp.max(ratio, initial=0.0)
-    unknown = xp.where(xp.any(known), xp.nan, 0.0)
-    curvature = xp.nanmedian(xp.where(known, ratio, unknown))
+    # the median by hand: that of NumPy takes as long as all the rest
+    count, ranked = xp.sum(known), xp.sort(xp.where(known, ratio, xp.inf))
+    middle = 0.5 * (ranked[xp.maximum(count - 1, 0) // 2] + ranked[count // 2])
+    curvature = xp.where(count > 0, middle, 0.0)
     inverse = xp.where(curvature > 0, curvature, 1 / extent)
     nearby = hessian / inverse
     return Scales(xp.sqrt(length**2 + nearby**2), xp.asarray(curvature), xp.asarray(inverse))
