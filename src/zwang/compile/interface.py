@@ -76,7 +76,7 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
             compiled.put(key, ready)
         return ready, arrays
 
-    def told(args: tuple, kwargs: dict) -> tuple[R, str]:
+    def answer(args: tuple, kwargs: dict) -> tuple[R, str]:
         if not trace_state_clean():
             return function(*args, **kwargs), "JAX"  # a part of another program
         if _is_debugging():
@@ -90,7 +90,7 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
 
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
-        return told(args, kwargs)[0]
+        return answer(args, kwargs)[0]
 
     bound: ByIdentity[tuple[tuple, Callable[..., R]]] = ByIdentity()
     anew = cast(Callable[..., R], called)
@@ -108,7 +108,7 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
                 return anew(fixed, *rest)
         return known[1](*jax.tree_util.tree_leaves(rest))
 
-    cast(Any, called).told, cast(Any, called).again = told, again
+    cast(Any, called).answer, cast(Any, called).again = answer, again
     return cast(Callable[P, R], called)
 
 
@@ -118,7 +118,7 @@ model_program = functools.partial(program, structure=True)
 
 def with_engine(compiled: Callable[..., R], *args: Any) -> tuple[R, str]:
     """The result of a `program`, and what it was compiled by, in words."""
-    return cast(Any, compiled).told(args, {})
+    return cast(Any, compiled).answer(args, {})
 
 
 def called_again(compiled: Callable[..., R], fixed: Any, *rest: Any) -> R:

@@ -178,7 +178,7 @@ def motion(
     return answer
 
 
-def _has_short_rows(A: np.ndarray | SparseMatrix) -> bool:
+def _has_short_rows(A: Any) -> bool:
     """Whether a row may vanish, beside the longest one."""
     size = np.abs(A.data).sum((0, 1)) if isinstance(A, SparseMatrix) else np.abs(A).sum(1)
     sizes = size.tolist()  # of a dozen rows, in a tenth of the time that an array takes
