@@ -16,9 +16,10 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from zwang.algebra.mass_matrix import factor_mass
+from zwang.algebra.mass_matrix import dense_mass
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal, Pseudoinverse
 from zwang.dynamics.drift import AbstractDrift
+from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.formulation import AbstractFormulation
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import motion
@@ -198,8 +199,7 @@ def check_drift(drift: AbstractDrift, violation: float) -> None:
 
 
 def _check_mass(model: Model, s: State) -> None:
-    M = jnp.asarray(model.system.mass_matrix(s.q, s.t, model.params), jnp.float64)
-    M = np.asarray(M if M.ndim == 2 else factor_mass(M).dense())
+    M = dense_mass(np.asarray(evaluate(model.dynamics(), s).M))
     _assert(M - M.T, 1e-12 * _size(M), "M symmetric")
     smallest = np.linalg.eigvalsh(M)[0]
     if smallest < 0 if model.singular_mass else smallest <= 0:

@@ -30,7 +30,7 @@ SIMULATE = (
     ("dynamics/evaluation.py", "evaluate"),
     ("dynamics/equation_of_motion.py", "Dynamics"),
     ("equations/constraint/equation.py", "Constraints"),
-    ("algebra/kernel.py", "WeightedPseudoinverse"),
+    ("algebra/gauss.py", "Gauss"),
     ("algebra/pseudoinverse/proximal.py", "Proximal"),
     ("simulation/driver.py", "RunDriver"),
     ("stepping/step_loop.py", "advance"),

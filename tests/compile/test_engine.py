@@ -116,3 +116,13 @@ def test_steps_of_a_model_with_a_callback_say_why_xla_takes_them():
     run = zw.simulate(zw.Model(system), [1.0], [0.0], duration=1.0, samples=3)
     assert run.attrs["engine"].startswith("XLA (") and "pure_callback" in run.attrs["engine"]
     assert abs(run.q[-1, 0] - np.cos(1.0)) < 1e-6
+
+
+def test_xla_compiles_an_equal_function_of_many_members_once(monkeypatch):
+    monkeypatch.setenv("ZWANG_ENGINE", "xla")
+    x = np.arange(6.0).reshape(3, 2)
+    # a function of its own each time, as a batch makes one
+    made = [Many(lambda x, k=k: k * jnp.sum(x), (0,), (x,)) for k in (2.0, 2.0, 3.0)]
+    assert made[0]._all is made[1]._all and made[0]._all is not made[2]._all
+    for many, k in zip(made, (2.0, 2.0, 3.0), strict=True):
+        np.testing.assert_array_equal(many(x), k * x.sum(axis=1))

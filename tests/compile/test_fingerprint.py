@@ -247,28 +247,28 @@ def test_what_cannot_be_known_is_refused(name):
 
 
 def test_numbers_of_zwang_that_somebody_has_set_are_seen(monkeypatch):
-    import zwang.algebra.kernel
+    import zwang.algebra.gauss
     import zwang.dynamics.model
 
     modules = ModuleConstants()
     before = modules.digest({"zwang.dynamics.model"})
     name = next(
-        n for n, x in vars(zwang.algebra.kernel).items() if n.isupper() and isinstance(x, float)
+        n for n, x in vars(zwang.algebra.gauss).items() if n.isupper() and isinstance(x, float)
     )
     with monkeypatch.context() as patch:
-        patch.setattr(zwang.algebra.kernel, name, 0.125)
+        patch.setattr(zwang.algebra.gauss, name, 0.125)
         assert modules.digest({"zwang.dynamics.model"}) != before
     assert modules.digest({"zwang.dynamics.model"}) == before
 
 
 def test_a_function_in_the_place_of_zwangs_is_refused(monkeypatch):
-    import zwang.algebra.kernel
+    import zwang.algebra.gauss
     import zwang.dynamics.model
 
     modules = ModuleConstants()
     modules.digest({"zwang.dynamics.model"})
     with monkeypatch.context() as patch, pytest.raises(NotCacheableError, match="replaced"):
-        patch.setattr(zwang.algebra.kernel, "row_scale", lambda length: 1 / length)
+        patch.setattr(zwang.algebra.gauss, "row_scale", lambda length: 1 / length)
         modules.digest({"zwang.dynamics.model"})
     with monkeypatch.context() as patch, pytest.raises(NotCacheableError, match="replaced"):
         patch.setattr(zw.Proximal, "relaxed", lambda self, violation: self)

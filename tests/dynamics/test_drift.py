@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from zwang.algebra.kernel import WeightedPseudoinverse
+from zwang.algebra.gauss import Gauss
 from zwang.algebra.mass_matrix import factor_mass
 from zwang.algebra.pseudoinverse import Proximal
 from zwang.dynamics.drift import Projection
@@ -70,11 +70,15 @@ class Bead:
     def mass(self, s, A):
         return factor_mass(jnp.asarray(M))
 
-    def weighted(self, mass, A, rows=None, violation=None):
+    def gauss(self, mass, A, rows=None, violation=None):
         A = A if rows is None else A[rows]
-        found = WeightedPseudoinverse(mass, jnp.asarray(A), Proximal())
+        found = Gauss(mass, jnp.asarray(A), Proximal())
         object.__setattr__(found, "violation", violation)
         return found
+
+    def gauss_at(self, s):
+        A = self.matrix(s)
+        return self.gauss(self.mass(s, A), A)
 
     def uncertainty(self, phi):
         return 0.25
@@ -85,8 +89,8 @@ class Bead:
     def move(self, s, dq):
         return s.q + dq
 
-    def equation(self, s, weighted, term):
-        return types.SimpleNamespace(state=s, weighted=weighted, term=term)
+    def equation(self, s, gauss, term):
+        return types.SimpleNamespace(state=s, gauss=gauss, term=term)
 
     def acceleration(self, equation):
         return 3.0 * equation.state.v
@@ -262,7 +266,7 @@ def test_a_stage_has_its_velocity_on_the_constraints():
     np.testing.assert_allclose(rate.q, 7.0 * v, atol=1e-12)
     np.testing.assert_allclose(rate.v, 3.0 * v, atol=1e-12)
     assert rate.residual == 0.125 and rate.equation.term == 0.0
-    assert rate.equation.weighted.violation == 0.25
+    assert rate.equation.gauss.violation == 0.25
     np.testing.assert_allclose(rate.phi, bead.position_residual(s))
     np.testing.assert_allclose(rate.psi, bead.velocity_residual(s))
     assert np.array_equal(np.asarray(Projection().rate(bead, s, False).equation.state.v), s.v)

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 from tests.dynamics.in_numpy import InNumPy, Rows, circle, in_numpy, line
 from zwang.algebra.judgement import CONSISTENT, FLOOR, OFF_MANIFOLD
+from zwang.algebra.metric import metric_of
 from zwang.dynamics.consistency import (
     DENSE_ROWS,
     LATER,
@@ -19,7 +20,6 @@ from zwang.dynamics.consistency import (
     singular_values,
     vanishing_rows,
 )
-from zwang.dynamics.drift.metric import metric_of
 from zwang.dynamics.equation_of_motion import Scales
 
 
@@ -129,7 +129,7 @@ def test_nearly_parallel_rows_are_told_from_redundant_ones():
 
 def test_singular_values_are_of_rows_at_unit_length():
     A = np.array([[3.0, 0.0], [3.0, 4.0]])
-    metric = metric_of(InNumPy(2, {}).dynamics(), np.ones(2), A)
+    metric = metric_of(np.ones(2), A)
     length = metric.lengths(A)
     # at an angle whose cosine is 0.6
     np.testing.assert_allclose(singular_values(metric, A, length), np.sqrt([1.6, 0.4]), rtol=1e-12)
@@ -142,7 +142,7 @@ def test_singular_values_are_of_rows_at_unit_length():
 
 
 def test_singular_values_of_very_many_rows_are_not_asked_for():
-    metric = metric_of(InNumPy(2, {}).dynamics(), np.ones(2), np.zeros((0, 2)))
+    metric = metric_of(np.ones(2), np.zeros((0, 2)))
     many = lambda m: singular_values(metric, np.ones((m, 2)), np.full(m, np.sqrt(2.0)))
     assert len(many(DENSE_ROWS)) == 2 and len(many(DENSE_ROWS + 1)) == 0
 

@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import zwang as zw
-from zwang.dynamics.drift.metric import dense_mass
+from zwang.algebra.mass_matrix import dense_mass
 from zwang.dynamics.evaluation import evaluate
 from zwang.equations.state import State
 from zwang.mechanism import (

@@ -9,7 +9,7 @@ import numpy as np
 import zwang as zw
 from tests.algebra.pseudoinverse.matrices import QUICK
 from zwang import gallery
-from zwang.algebra.operator.sparse import BESIDE
+from zwang.algebra.elimination.pseudoinverse import BESIDE
 
 
 def test_sweeps_end_at_round_off():
@@ -18,20 +18,20 @@ def test_sweeps_end_at_round_off():
     state = example.model.state(example.q0, example.v0)
 
     def answers(w, settings):
-        A = dynamics.matrix(state)
-        weighted = dynamics.weighted(dynamics.mass(state, A), A)
+        gauss = dynamics.gauss_at(state)
+        A = gauss.A
         r = A @ w
-        size = jnp.sqrt(w @ weighted.mass.apply(w))
+        size = gauss.mass.size(w)
         swept = [
-            dataclasses.replace(weighted.sweeps, **change).solve(weighted.scale * r)[1]
+            dataclasses.replace(gauss.C.sweeps, **change).solve(gauss.scale * r)[1]
             for change in settings
         ]
-        refined = [weighted.refine(r * factor, w) for factor in (1.0, 1e-6)]
+        refined = [gauss.refine(r * factor, w) for factor in (1.0, 1e-6)]
         left = [
-            jnp.linalg.norm(weighted.scale * (r - weighted.A @ x)) / size
-            for x in (weighted.estimate(r), refined[0])
+            jnp.linalg.norm(gauss.scale * (r - gauss.A @ x)) / size
+            for x in (gauss.estimate(r), refined[0])
         ]
-        return [*(weighted.unweigh(y) for y in swept), weighted.estimate(r), *refined], left
+        return [*(gauss.mass.unweigh(y) for y in swept), gauss.estimate(r), *refined], left
 
     w = np.random.default_rng(3).standard_normal(example.model.system.nv)
     settings = [{}, {"count": 2}, {"count": 3, "enough": jnp.nan}, {"count": 1}]

@@ -136,6 +136,13 @@ def is_inverted(rows: int) -> bool:
     return rows <= SMALL and not is_native()
 
 
+def lower_inverse(M: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """`L⁻¹` with `M = L Lᵀ`, rows in the order of M; NaN where M is not positive definite."""
+    if is_inverted(len(M)):
+        return inverse_factor(M)
+    return solve_triangular(cholesky(M), jnp.eye(len(M), dtype=M.dtype), lower=True)
+
+
 @jax.jit
 def zwang_ordered_factor(M: Float[Array, "n n"]) -> tuple[Float[Array, "n n"], Int[Array, " n"]]:
     """L and an order of rows with `M[order][:, order] = L Lᵀ`. Native code knows this function by

@@ -3,20 +3,30 @@
 M may be given as its diagonal (nv,), dense (nv, nv), or block diagonal (nb, k, k) with nb·k = nv;
 `M^±1/2` is never formed. Only the product `A W` and the vector `W y` are needed: `A⊕ = W (A W)⁺`
 for any W with W Wᵀ = M⁻¹, because two such W differ by an orthogonal matrix, which the
-Moore-Penrose inverse lets through.
+Moore-Penrose inverse lets through. A may be an array or, of a mass in blocks, a `SparseMatrix`.
 """
 
 from __future__ import annotations
 
 import abc
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from zwang.algebra.cholesky import Cholesky
+from zwang.algebra.cholesky import LEAST_EIGENVALUE, Cholesky, lower_inverse
+from zwang.algebra.elimination.gather import total
+from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.record import Record
+
+MASSLESS = 1e-14
+"""A coordinate with this part of the largest entry of M's diagonal has no mass."""
+LEAST_WEIGHT = 1e-3
+"""Least weight of a row in `M + AᵀDA`, relative to the largest mass: any positive weight gives the
+same motion, and one that is off by a thousand costs three digits of M⁻¹, which the second
+correction brings back."""
 
 
 class AbstractMass(Record):
@@ -35,9 +45,9 @@ class AbstractMass(Record):
         """`M⁻¹ f`."""
 
     @abc.abstractmethod
-    def weigh(self, A: Float[Array, "m nv"]) -> Float[Array, "m nv"]:
+    def weigh(self, A: Any) -> Any:
         """`A W`: rows in the metric of M⁻¹, in which their ordinary length is what a unit
-        multiplier accelerates.
+        multiplier accelerates; an array of an array, a `SparseMatrix` of one.
         """
 
     @abc.abstractmethod
@@ -65,6 +75,14 @@ class AbstractMass(Record):
     def is_positive(self) -> Bool[Array, ""]:
         """Whether the factorization succeeded, i.e. M is positive definite to working precision."""
 
+    def size(self, w: Float[Array, " nv"]) -> Float[Array, ""]:
+        """`√(wᵀ M w)`: length of a velocity or an acceleration in the mass metric."""
+        return jnp.sqrt(jnp.abs(w @ self.apply(w)))
+
+    def row_lengths(self, A: Any) -> Float[Array, " m"]:
+        """Length of each row of A in the metric of M⁻¹."""
+        return row_lengths(self.weigh(A))
+
 
 class DiagonalMass(AbstractMass):
     diagonal: Float[Array, " nv"]
@@ -83,6 +101,8 @@ class DiagonalMass(AbstractMass):
         return f / self.diagonal
 
     def weigh(self, A):
+        if isinstance(A, SparseMatrix):
+            return A.times_lower(jax.lax.rsqrt(self.diagonal)[None, None])
         return A / jnp.sqrt(self.diagonal)
 
     def spread(self, pattern):
@@ -95,7 +115,7 @@ class DiagonalMass(AbstractMass):
         return self.diagonal
 
     def dense(self):
-        return jnp.diag(self.diagonal)
+        return dense_mass(self.diagonal)
 
     def is_positive(self):
         return jnp.all(self.diagonal > 0)
@@ -141,21 +161,21 @@ class DenseMass(AbstractMass):
 
 
 class BlockDiagonalMass(AbstractMass):
+    """M in blocks along its diagonal; `roots` are those of L⁻¹, shape (k, k, nb)."""
+
     blocks: Float[Array, "nb k k"]
-    factors: Cholesky
+    roots: Float[Array, "k k nb"]
 
     def __init__(self, blocks: Float[Array, "nb k k"]):
-        self.blocks, self.factors = blocks, jax.vmap(Cholesky)(blocks)
+        self.blocks = blocks
+        self.roots = jax.vmap(lower_inverse)(blocks).transpose(1, 2, 0)
 
     @property
     def given(self):
         return self.blocks
 
-    def _each(self, what, x):
-        """`what` of each block's factor applied to its part of x, shape (nv, *k)."""
-        return jax.vmap(what)(
-            self.factors, x.reshape(*self.blocks.shape[:2], *x.shape[1:])
-        ).reshape(x.shape)
+    def _parts(self, x: Float[Array, " nv"]) -> Float[Array, "k nb"]:
+        return x.reshape(self.blocks.shape[:2]).T
 
     def apply(self, x):
         return jnp.einsum("bij,bj->bi", self.blocks, x.reshape(self.blocks.shape[:2])).ravel()
@@ -165,29 +185,86 @@ class BlockDiagonalMass(AbstractMass):
         return jnp.einsum("bij,bj->bi", jnp.abs(self.blocks), parts).ravel()
 
     def solve(self, f):
-        return self._each(Cholesky.solve, f)
+        return self.unweigh(self._weighed(f[None])[0])
 
     def weigh(self, A):
-        return self._each(Cholesky.forward, A.T).T
+        return A.times_lower(self.roots) if isinstance(A, SparseMatrix) else self._weighed(A)
+
+    def _weighed(self, A: Float[Array, "m nv"]) -> Float[Array, "m nv"]:
+        count, k, _ = self.blocks.shape
+        parts = jnp.moveaxis(A.reshape(len(A), count, k), 2, 0)
+        rows = [total(self.roots[a, b] * parts[b] for b in range(a + 1)) for a in range(k)]
+        return jnp.stack(rows, axis=2).reshape(A.shape)
 
     def spread(self, pattern):
         count, k, _ = self.blocks.shape
         return np.repeat(np.any(pattern.reshape(-1, count, k), axis=2), k, axis=1)
 
     def unweigh(self, y):
-        return self._each(Cholesky.backward, y)
+        parts = self._parts(y)
+        # of a lower triangle, whose zeros are not multiplied
+        k = len(parts)
+        rows = [total(self.roots[a, b] * parts[a] for a in range(b, k)) for b in range(k)]
+        return jnp.stack(rows).T.ravel()
 
     def diag(self):
         return jnp.einsum("bii->bi", self.blocks).ravel()
 
     def dense(self):
-        return jax.scipy.linalg.block_diag(*self.blocks)
+        return dense_mass(self.blocks)
 
     def is_positive(self):
-        diagonals = jnp.einsum("bii->bi", self.blocks)
-        return jnp.all(jax.vmap(Cholesky.is_positive)(self.factors, diagonals))
+        # the sum of 1/eigenvalue of each block at unit diagonal, as M⁻¹ = L⁻ᵀ L⁻¹
+        spread = jnp.sum(self.roots**2 * jnp.abs(self._parts(self.diag())), axis=(0, 1))
+        return jnp.all(jnp.isfinite(self.roots)) & jnp.all(spread * LEAST_EIGENVALUE < 1)
+
+
+def row_lengths(C: Any) -> Float[Array, " m"]:
+    """Length of each row of an array or a `SparseMatrix`."""
+    return C.row_lengths() if isinstance(C, SparseMatrix) else jnp.sqrt(jnp.sum(C * C, axis=1))
 
 
 def factor_mass(M: Array) -> AbstractMass:
     """Factor a mass matrix given as diagonal (nv,), dense (nv, nv) or block diagonal (nb, k, k)."""
     return {1: DiagonalMass, 2: DenseMass, 3: BlockDiagonalMass}[M.ndim](M)
+
+
+def dense_mass(M: Any) -> Any:
+    """M as a full matrix, of an array of NumPy or of JAX."""
+    xp = np if isinstance(M, np.ndarray) else jnp
+    if M.ndim < 3:
+        return M if M.ndim == 2 else xp.diag(M)
+    count, k, _ = M.shape
+    own = np.eye(count, dtype=bool)[:, None, :, None]
+    return xp.where(own, M[:, :, None, :], 0.0).reshape(count * k, count * k)
+
+
+def augmented_mass(xp: Any, M: Any, A: Any) -> Any:
+    """`M + AᵀDA`, which is positive definite where [M; A] has full column rank; on `A v̇ = b` with
+    `AᵀDb` added to the force it gives the same motion as M.
+    """
+    return M + A.T @ (augmentation(xp, M, A)[:, None] * A)
+
+
+def augmentation(xp: Any, M: Any, A: Any) -> Any:
+    """D in `M + AᵀDA`: each row weighs as much as the masses that it moves, over massive columns
+    first, then over all; and at least `LEAST_WEIGHT` of the largest mass that it acts on (of all,
+    if it acts on massless coordinates alone, as `|e|² = 1` of a quaternion at rest), and at most
+    that mass, which such a row would exceed by far if its zeros are round-off.
+    """
+    scale = xp.diag(M)
+    D = xp.zeros(len(A))
+    size = xp.sum(A**2, axis=1)
+    # of its own columns, as masses and moments of inertia are counted in other units
+    own = xp.max(xp.where(A != 0, scale, 0.0), axis=1, initial=0.0)
+    largest = xp.where(own > MASSLESS * xp.max(scale), own, xp.max(scale))
+    largest = xp.where(size > 0, largest / xp.where(size > 0, size, 1.0), 0.0)
+    # the first turn gives the massless columns that rows act on a scale, by which the second weighs
+    # every row
+    for _ in range(2):
+        massive = scale > MASSLESS * xp.max(scale)
+        mobility = xp.sum(xp.where(massive, A**2 / xp.where(massive, scale, 1.0), 0.0), axis=1)
+        D = xp.where(mobility > 0, 1 / xp.where(mobility > 0, mobility, 1.0), 0.0)
+        D = xp.clip(D, LEAST_WEIGHT * largest, largest)
+        scale = xp.diag(M) + D @ A**2
+    return D

@@ -69,7 +69,7 @@ def beyond(here: ConstrainedState, free, held, curvature) -> str:
 
 def resistance(here, there: ConstrainedState, along, speed: float) -> float:
     """Power of the forces on a motion along a direction, by the square of its velocity [1/s]."""
-    free = there.all_rows.basis
+    free = there.free
     v = speed * free @ (free.T @ (there.metric @ along))
     moving = solve(here.dynamics, State(there.state.q, jnp.asarray(v), there.state.t))
     M_rate = time_derivatives(here.dynamics, moving.state, jnp.asarray(moving.w))[0]
@@ -113,7 +113,7 @@ def power(here: ConstrainedState) -> tuple[float, float]:
             there = aside(here, T.Y @ random.standard_normal(T.Y.shape[1]), distance)
             if there is None:
                 continue
-            v = there.all_rows.basis @ random.standard_normal(T.W.shape[1])
+            v = there.free @ random.standard_normal(T.W.shape[1])
             v *= distance * (1 + np.max(np.abs(s.q))) / max(np.max(np.abs(v)), 1e-300)
             moving = solve(here.dynamics, State(there.state.q, jnp.asarray(v), s.t))
             M_rate = time_derivatives(here.dynamics, moving.state, jnp.asarray(moving.w))[0]

@@ -30,6 +30,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse.proximal import Proximal
+from zwang.algebra.rank import rank_of
 from zwang.analysis.curve import quickly
 from zwang.analysis.distinct import attitudes, distinct, same_senses, telling
 from zwang.analysis.kinematics import Constant
@@ -433,4 +434,4 @@ def _smallest(dynamics: Dynamics, q, t) -> tuple[int, float]:
     sigma = np.linalg.svd(A / np.where(length > 0, length, 1.0), compute_uv=False)
     if len(sigma) < nv:
         return len(sigma), 0.0
-    return int(np.sum(sigma > 1e-9 * sigma[0])), float(sigma[nv - 1])
+    return rank_of(sigma), float(sigma[nv - 1])

@@ -17,11 +17,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.algebra.metric import DenseMetric
 from zwang.analysis.constrained_state import on_constraints
 from zwang.analysis.inputs import Inputs
 from zwang.analysis.local_equations import Balance, Generator, Local, balance, local, moved
 from zwang.analysis.symmetry import Symmetries
-from zwang.analysis.tangent_space import Rows, metric
+from zwang.analysis.tangent_space import kernel, metric_at
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
 
@@ -44,7 +45,7 @@ class Point:
     values: Balance
     slopes: Balance
     local: Local
-    metric: np.ndarray
+    mass: DenseMetric
     multipliers: np.ndarray
     Y: np.ndarray
     W: np.ndarray
@@ -52,6 +53,11 @@ class Point:
     @property
     def v(self) -> np.ndarray:
         return self.values.v
+
+    @property
+    def metric(self) -> np.ndarray:
+        """M, or M + AᵀDA where it is singular."""
+        return self.mass.M
 
     @property
     def gradient(self) -> np.ndarray:
@@ -123,14 +129,13 @@ class Problem:
             )
             here = local(dynamics, State(state.q, jnp.asarray(values.v), t))
             here = Local(*(np.asarray(x) for x in here))
-            M = metric(here.M, here.A)
-            rows = Rows(here.A, M)
-            first = first + rows.multipliers(values.dynamic)
+            metric = metric_at(here.M, here.A)
+            first = first + metric.rows(here.A).multipliers(values.dynamic)
         if not all(np.all(np.isfinite(x)) for x in (*values, *here)):
             return None
         constraints = dynamics.constraints
-        W = Rows(here.A[constraints.velocity_rows], M).basis
-        Y = Rows(here.A[constraints.position_rows], M).basis
+        W = kernel(metric.rows(here.A[constraints.velocity_rows]))
+        Y = kernel(metric.rows(here.A[constraints.position_rows]))
         Y = W if Y.shape[1] == W.shape[1] else Y
         return Point(
             np.asarray(state.q),
@@ -139,7 +144,7 @@ class Problem:
             values,
             slopes,
             here,
-            M,
+            metric,
             first,
             Y,
             W,

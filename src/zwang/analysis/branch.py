@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 
+from zwang.algebra.rank import rank_of
 from zwang.analysis.balance_problem import Point, Problem
 from zwang.analysis.constrained_state import ConstrainedState, solve
 from zwang.analysis.linear_system import ordered
@@ -209,7 +210,7 @@ class Branch:
         if self.problem.symmetric is not None:
             directions = self.problem.symmetric.directions(here.dynamics, here.state, here.w)
             U, sigma, _ = np.linalg.svd(tangent.project @ directions, full_matrices=True)
-            rank = int(np.sum(sigma > 1e-8 * np.max(sigma, initial=0.0)))
+            rank = rank_of(sigma)
             # along symmetries eigenvalues are zero by themselves and would hide those that pass
             # through it
             A = U[:, rank:].T @ A @ U[:, rank:]

@@ -12,8 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.algebra.metric import condition_of_mass, dense_metric
 from zwang.algebra.pseudoinverse.proximal import Proximal
-from zwang.analysis.check_text import CHECK_RANK_THRESHOLD, lines
+from zwang.algebra.rank import DEPENDENT_ROWS, rank_of
+from zwang.analysis.check_text import lines
 from zwang.analysis.pfaffian import Reach, integral, reach
 from zwang.analysis.redundancy import (
     Dependency,
@@ -29,7 +31,6 @@ from zwang.compile import program
 from zwang.display import present
 from zwang.dynamics.consistency import LATER, vanishing_rows
 from zwang.dynamics.control_law import AbstractControlLaw, Control
-from zwang.dynamics.drift.metric import condition_of_mass, dense_mass, metric_of
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.initial_conditions import (
@@ -84,7 +85,7 @@ class Diagnosis:
 
     Attributes:
         model, nq, nv, m: name and sizes.
-        rank: rank of A by `CHECK_RANK_THRESHOLD`.
+        rank: rank of A by `DEPENDENT_ROWS`.
         position_rank: rank of the holonomic rows alone.
         singular_values: of A with rows at unit length, largest first.
         constraints: a `ConstraintReport` each.
@@ -204,21 +205,18 @@ def _control(dynamics: Dynamics, state: State) -> Control:
 def _diagnose(
     model: Model, dynamics: Dynamics, state: State, start: Start, mechanism: Mechanism | None
 ) -> Diagnosis:
-    c, metric = model.constraints, metric_of(dynamics, start.at.M, start.at.A)
+    c, A = model.constraints, np.asarray(start.at.A)
+    metric = dense_metric(start.at.M, A if dynamics.singular_mass else None)
     # beside typical lengths, so that a row is not absent by its units alone
-    typical = np.asarray(start.scales.row_length)
-    C = metric.unit_rows(np.asarray(start.at.A), metric.lengths(np.asarray(start.at.A)), typical)
-    # in the mass metric and with rows at unit length, so that thresholds mean the same for all
-    # units
-    U, sigma, Vt = np.linalg.svd(C)
-    rank = _rank(sigma)
-    null = U[:, rank:]
+    unit_rows = metric.rows(A, np.asarray(start.scales.row_length))
+    C, rank = unit_rows.C, unit_rows.rank
+    null = unit_rows.null
     phi, psi = np.full(c.m, np.nan), np.full(c.m, np.nan)
     phi[c.position_rows], psi[c.velocity_rows] = np.abs(start.at.phi), np.abs(start.at.psi)
     reports, span = [], np.zeros((0, model.system.nv))
     kinds, known = _kinds(dynamics, state), unique_rows(null)
     linear = {n: c.row_slices[n] for n, kind in kinds.items() if kind.startswith("linear")}
-    scale = 1 / np.sqrt(np.diag(dense_mass(metric.M)))
+    scale = 1 / np.sqrt(np.diag(metric.M))
     # of geometric mean one, so that lengths keep the magnitude of the model’s units
     scale = scale / np.exp(np.mean(np.log(scale)))
     bent = {n: c.row_slices[n] for n, kind in kinds.items() if kind.startswith("nonlinear")}
@@ -255,10 +253,10 @@ def _diagnose(
         model.system.nv,
         c.m,
         rank,
-        _rank(np.linalg.svd(C[c.position_rows], compute_uv=False)),
-        sigma,
+        _rank_of(C[c.position_rows]),
+        unit_rows.singular_values,
         tuple(reports),
-        _independent(Vt[rank:], model.system.velocities),
+        _independent(unit_rows.free.T, model.system.velocities),
         violation,
         speed,
         residual,
@@ -274,7 +272,7 @@ def _diagnose(
             for x in dependencies(C, c.row_slices, rank)
             if x.others or c.row_slices[x.row[0]].start + x.row[1] not in gone
         ),
-        free_motions=free_motions(Vt[rank:] @ metric.W.T, model.system.velocities),
+        free_motions=free_motions(unit_rows.kernel.T, model.system.velocities),
         reach=reached,
         integrals={name: x for name, x in integrals.items() if x is not None},
         suggestions=() if mechanism is None else suggestions(mechanism, C, c.row_slices, rank),
@@ -288,11 +286,7 @@ def _accuracy(dynamics: Dynamics, start: Start) -> float:
 
 
 def _rank_of(C: np.ndarray) -> int:
-    return _rank(np.linalg.svd(C, compute_uv=False)) if C.size else 0
-
-
-def _rank(sigma: np.ndarray) -> int:
-    return int(np.sum(sigma > CHECK_RANK_THRESHOLD * np.max(sigma, initial=0.0)))
+    return rank_of(np.linalg.svd(C, compute_uv=False)) if C.size else 0
 
 
 def _largest(x: np.ndarray) -> float | None:
@@ -320,7 +314,7 @@ def _directions(rows: np.ndarray, span: np.ndarray) -> np.ndarray:
     for _ in range(2):  # once leaves round-off of what is taken off
         left = left - (left @ span.T) @ span
     _, sigma, Vt = np.linalg.svd(left, full_matrices=False)
-    return Vt[sigma > CHECK_RANK_THRESHOLD]
+    return Vt[sigma > DEPENDENT_ROWS]
 
 
 def _kinds(dynamics: Dynamics, s: State) -> dict[str, str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zwang.algebra.judgement import NOTABLE_ERROR
+from zwang.algebra.rank import DEPENDENT_ROWS
 from zwang.dynamics.control_law import Control
 from zwang.errors import Result
 from zwang.hierarchy.describe import level_lines
@@ -15,8 +16,6 @@ from zwang.text import counted
 if TYPE_CHECKING:
     from zwang.analysis.check import ConstraintReport, Diagnosis
 
-CHECK_RANK_THRESHOLD = 1e-8
-"""Singular values above this times the largest count, rows at unit length in the metric of M⁻¹."""
 NEAR_SINGULAR = 1e-3
 """A nonzero singular value below this is reported as a singular configuration nearby."""
 MOST_DEPENDENCIES, MOST_SUGGESTIONS = 8, 5
@@ -61,10 +60,8 @@ def lines(d: Diagnosis):
         small = d.singular_values[d.rank - 1]
         near = "; close to a singular configuration" if small < NEAR_SINGULAR else ""
         span = f"{d.singular_values[0]:.3g} … {small:.3g}"
-        yield (
-            f"  singular values      {span} (threshold {CHECK_RANK_THRESHOLD:.0e}, rows at unit "
-            f"length){near}"
-        )
+        beside = f"threshold {DEPENDENT_ROWS:.0e}, rows at unit length"
+        yield f"  singular values      {span} ({beside}){near}"
     yield (
         "  mass matrix          "
         f"{'singular, held by constraints' if d.singular_mass else 'positive definite'}"

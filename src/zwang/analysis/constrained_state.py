@@ -8,6 +8,7 @@ import functools
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.algebra.metric import DenseMetric, Rows
 from zwang.algebra.pseudoinverse import Proximal
 from zwang.analysis.local_equations import (
     Generator,
@@ -18,7 +19,7 @@ from zwang.analysis.local_equations import (
     moved,
     variation,
 )
-from zwang.analysis.tangent_space import Rows, TangentSpace, metric, tangent_space
+from zwang.analysis.tangent_space import TangentSpace, kernel, metric_at, tangent_space
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
@@ -76,13 +77,24 @@ class ConstrainedState:
     multipliers: np.ndarray
 
     @functools.cached_property
+    def mass(self) -> DenseMetric:
+        """The metric of the mass."""
+        return metric_at(self.local.M, self.local.A)
+
+    @property
     def metric(self) -> np.ndarray:
-        return metric(self.local.M, self.local.A)
+        """M, or M + AᵀDA where it is singular."""
+        return self.mass.M
 
     @functools.cached_property
     def all_rows(self) -> Rows:
         """All rows of A, those at acceleration level included."""
-        return Rows(self.local.A, self.metric)
+        return self.mass.rows(self.local.A)
+
+    @functools.cached_property
+    def free(self) -> np.ndarray:
+        """A basis of the accelerations that all rows leave free."""
+        return kernel(self.all_rows)
 
     @functools.cached_property
     def variation(self) -> Variation:
@@ -109,16 +121,16 @@ class ConstrainedState:
 
     def tangent_by(self, d: Variation) -> TangentSpace:
         nv = self.dynamics.system.nv
-        return tangent_space(self.metric, d.phi[:, :nv], d.psi[:, :nv], d.psi[:, nv : 2 * nv])
+        return tangent_space(self.mass, d.phi[:, :nv], d.psi[:, :nv], d.psi[:, nv : 2 * nv])
 
 
 def solve(dynamics: Dynamics, s: State) -> ConstrainedState:
     """v̇ = a + A⊕ (b − A a) and multipliers at a state, by singular values."""
     here = Local(*(np.asarray(x) for x in local(dynamics, s)))
-    M = metric(here.M, here.A)
-    rows = Rows(here.A, M)
+    rows = metric_at(here.M, here.A).rows(here.A)
+    free = rows.kernel
     # the first part is orthogonal to the kernel of A, on which M and M + AᵀDA are the same
-    w = rows.correct(here.b) + rows.basis @ (rows.basis.T @ here.F)
+    w = rows.correct(here.b) + free @ (free.T @ here.F)
     return ConstrainedState(dynamics, s, here, w, rows.multipliers(here.M @ w - here.F))
 
 
@@ -133,10 +145,11 @@ def on_constraints(dynamics: Dynamics, q, v, t) -> State | None:
         here = Local(*(np.asarray(x) for x in local(dynamics, _state(q, v, t))))
         if not all(np.all(np.isfinite(x)) for x in here):
             return None
-        M = metric(here.M, here.A)
+        metric = metric_at(here.M, here.A)
+        M = metric.M
         lengths = np.maximum(lengths, np.linalg.norm(here.A, axis=1))
-        step = -Rows(here.A[positions], M).correct(here.phi)
-        turn = -Rows(here.A[speeds], M).correct(here.psi)
+        step = -metric.rows(here.A[positions]).correct(here.phi)
+        turn = -metric.rows(here.A[speeds]).correct(here.psi)
         size = _size(step, q, M) + _size(turn, v, M)
         if size < 1e-13 or (size < ON_MANIFOLD and size > 0.5 * best):
             # rows that vanish or contradict each other ask for no step and are not met

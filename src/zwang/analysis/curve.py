@@ -28,12 +28,11 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
 
+from zwang.algebra.rank import rank_of
 from zwang.analysis.interval import Interval, NoIntervalRuleError, enclosure
 from zwang.compile import model_program, program
 from zwang.dynamics.equation_of_motion import Dynamics
 
-CURVE_RANK_THRESHOLD = 1e-9
-"""Pivots of the rows at unit length, relative to the largest, that count as zero."""
 NEARBY = 0.1
 """Distance [1, in scaled directions] at which rows that all but vanish are measured."""
 SHORT_ROW = 1e-6
@@ -251,7 +250,7 @@ def independent_rows(unit: np.ndarray) -> np.ndarray:
         return np.zeros(0, int)
     R, order = cast(tuple, scipy.linalg.qr(unit.T, pivoting=True, mode="r"))
     size = np.abs(np.diag(R))
-    return np.sort(order[: int(np.sum(size > CURVE_RANK_THRESHOLD * size[0]))])
+    return np.sort(order[: rank_of(size)])
 
 
 @dataclasses.dataclass(frozen=True)

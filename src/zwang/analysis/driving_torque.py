@@ -11,12 +11,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.algebra.mass_matrix import dense_mass
+from zwang.algebra.metric import dense_metric
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.kinematics import kinematics, rates_at
 from zwang.analysis.kinematics_result import Kinematics
 from zwang.analysis.moving_mechanism import moving, torques
+from zwang.analysis.redundancy import unique_rows
 from zwang.arguments import host_only
-from zwang.dynamics.drift.metric import dense_mass
 from zwang.dynamics.evaluation import evaluate
 from zwang.equations.constraint.units import MODEL_UNITS
 from zwang.equations.state import host_state
@@ -155,7 +157,7 @@ def driving_torque(model, input, over, *, rate: float = 1.0, **options) -> Drivi
         # F at the time at which the input is there
         when = np.float64((t - motion.input[0]) / motion.rate)
         at = evaluate(dynamics, host_state(q, v, t))
-        force = np.asarray(dynamics.system.force(q, v, when, dynamics.p))
+        force = np.asarray(evaluate(dynamics, host_state(q, v, when)).F)
         push = dense_mass(np.asarray(at.M)) @ a
         along = rates_at(dynamics, q, t)[0]
         inertia.append(along @ push)
@@ -163,11 +165,10 @@ def driving_torque(model, input, over, *, rate: float = 1.0, **options) -> Drivi
         A = np.asarray(at.A)
         load = push - force - torque[-1] * A[slices[last]][0]
         rows = np.delete(A, slices[last], axis=0)
-        length = np.linalg.norm(rows, axis=1)
-        unit = np.where(length > 0, length, 1.0)
-        multipliers.append(np.linalg.lstsq((rows / unit[:, None]).T, load, rcond=1e-9)[0] / unit)
+        held = dense_metric(np.ones(len(load))).rows(rows)
+        multipliers.append(held.multipliers(load))
         matrices.append(rows)
-        unique &= _unique(rows / unit[:, None])
+        unique &= unique_rows(held.null)
     by_constraint = {
         name: np.array([A[s].T @ x[s] for A, x in zip(matrices, multipliers, strict=True)])
         for name, s in slices.items()
@@ -183,9 +184,3 @@ def driving_torque(model, input, over, *, rate: float = 1.0, **options) -> Drivi
         unique,
         by_constraint,
     )
-
-
-def _unique(rows: np.ndarray) -> np.ndarray:
-    U, sigma, _ = np.linalg.svd(rows)
-    null = U[:, int(np.sum(sigma > 1e-9 * sigma[0])) :]
-    return ~np.any(np.abs(null) > 1e-6, axis=1)

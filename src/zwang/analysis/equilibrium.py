@@ -19,7 +19,6 @@ from zwang.analysis.constrained_state import dynamics_of, placed, refuse_frictio
 from zwang.analysis.inputs import Inputs, chosen_inputs, with_entries
 from zwang.analysis.moving_state import MovingState, at_rest, moving_state
 from zwang.analysis.symmetry import Symmetries, symmetries
-from zwang.analysis.tangent_space import Rows
 from zwang.arguments import choice, host_only, instance, known, labels
 from zwang.arrays import vector
 from zwang.dynamics.model import Model
@@ -410,8 +409,7 @@ def _refuse_moving(model: Model, problem: Problem, at: Point) -> None:
 def as_equilibrium(model: Model, problem: Problem, at: Point, params) -> Equilibrium:
     """The result at a trial that balances."""
     constraints, names = problem.dynamics.constraints, problem.acting.names
-    rows = Rows(at.local.A, at.metric)
-    null = rows.dependencies
+    null = at.mass.rows(at.local.A).dependencies
     forces, unique = {}, {}
     for name, own in constraints.row_slices.items():
         forces[name] = at.local.A[own].T @ at.multipliers[own]

@@ -10,13 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.algebra.mass_matrix import dense_mass
+from zwang.algebra.metric import dense_metric
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.curve import Curve, FreedomError
 from zwang.analysis.kinematics_result import Kinematics, Trace, Watched
 from zwang.analysis.path import Path, follow_branch
 from zwang.analysis.subject import Quantity, Subject, quantity_rates, subject_of, with_inputs
 from zwang.arguments import choice, count, host_only, listed, mapping, number, real_array
-from zwang.dynamics.drift.metric import dense_mass
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.model import Model
@@ -276,14 +277,11 @@ def rates_at(dynamics: Dynamics, q, t) -> tuple[np.ndarray, np.ndarray]:
     still = np.zeros(dynamics.system.nv)
     state = host_state(q, still, t)
     at = evaluate(dynamics, state)
-    A = np.asarray(at.A)
-    length = np.linalg.norm(A, axis=1)
-    unit = np.where(length > 1e-12 * np.max(length, initial=0.0), length, 1.0)
-    # least squares: redundant rows agree with each other to round-off only
-    solve = lambda r: np.linalg.lstsq(A / unit[:, None], r / unit, rcond=1e-9)[0]
-    v = solve(-np.asarray(at.psi))
+    # there is no freedom left that a metric would divide
+    rows = dense_metric(np.ones(dynamics.system.nv)).rows(np.asarray(at.A))
+    v = rows.correct(-np.asarray(at.psi))
     there = evaluate(dynamics, host_state(q, v, t))
-    return v, solve(np.asarray(there.b))
+    return v, rows.correct(np.asarray(there.b))
 
 
 def _analyzed(

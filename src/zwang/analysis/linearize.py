@@ -21,6 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.algebra.rank import rank_of
 from zwang.analysis.constrained_state import (
     ConstrainedState,
     dynamics_of,
@@ -39,7 +40,7 @@ from zwang.analysis.local_equations import (
     time_derivatives,
 )
 from zwang.analysis.symmetry import Symmetries, symmetries
-from zwang.analysis.tangent_space import Rows, TangentSpace, aligned, pivots
+from zwang.analysis.tangent_space import TangentSpace, aligned, pivots
 from zwang.arguments import host_only, instance
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
@@ -151,7 +152,7 @@ class Linearization(LinearSystem):
     @functools.cached_property
     def neutral(self) -> np.ndarray:
         U, sigma, _ = np.linalg.svd(self.symmetric_directions, full_matrices=False)
-        return U[:, sigma > 1e-8 * np.max(sigma, initial=0.0)]
+        return U[:, : rank_of(sigma)]
 
     @functools.cached_property
     def balance(self) -> tuple[Motion, Root]:
@@ -359,7 +360,7 @@ def generator_of_deviations(here: ConstrainedState, d: Variation) -> np.ndarray:
     δv̇ = A⊕ δ(b − A w) − W Wᵀ δ(M w − F − Aᵀλ), w and λ held.
     """
     nv = here.dynamics.system.nv
-    free = here.all_rows.basis
+    free = here.free
     turned = -here.all_rows.correct(d.rate) - free @ (free.T @ d.dynamic)
     return np.vstack([d.kinematic, turned - d.generator])[:, : 2 * nv]
 
@@ -377,7 +378,7 @@ def input_accelerations(here: ConstrainedState, d: Variation, acting: Inputs) ->
             f"input {name!r} moves the constraints themselves, so that the state would have to "
             "jump with it; let it act on forces, or through an actuator."
         )
-    free = here.all_rows.basis
+    free = here.free
     from_parameters = -here.all_rows.correct(d.rate_input) - free @ (free.T @ d.dynamic_input)
     return np.hstack([from_parameters, free @ (free.T @ acting.matrix(here))])
 
@@ -392,7 +393,7 @@ def moving_frame(here: ConstrainedState, tangent: TangentSpace) -> np.ndarray:
     )
     Y, W, M = tangent.Y, tangent.W, here.metric
     rows = here.dynamics.constraints.velocity_rows
-    leaving = -Rows(here.local.A[rows], M).correct(A_rate[rows] @ W)
+    leaving = -here.mass.rows(here.local.A[rows]).correct(A_rate[rows] @ W)
     ny = Y.shape[1]
     added = np.zeros((tangent.n, tangent.n))
     added[:ny, :ny] = 0.5 * Y.T @ M_rate @ Y - Y.T @ M @ N_rate @ Y

@@ -19,7 +19,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from zwang.algebra.mass_matrix import dense_mass
 from zwang.compile import program as compiled
+from zwang.dynamics import functions
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
 from zwang.equations.system import System
@@ -112,10 +114,7 @@ def as_velocity(system: System, q, t, p, rate) -> Float[Array, " nv"]:
 
 def mass(system: System, q, t, p) -> Float[Array, "nv nv"]:
     """M as a dense matrix, in whatever form it is given."""
-    M = jnp.asarray(system.mass_matrix(q, t, p), float)
-    if M.ndim == 2:
-        return M
-    return jnp.diag(M) if M.ndim == 1 else jax.scipy.linalg.block_diag(*M)
+    return dense_mass(functions.mass_matrix(system, q, t, p))
 
 
 def force(dynamics: Dynamics, s: State) -> Float[Array, " nv"]:

@@ -23,6 +23,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.algebra.gauss import Gauss
+from zwang.algebra.mass_matrix import factor_mass
+from zwang.algebra.pseudoinverse import SVD
+from zwang.algebra.rank import DEPENDENT_ROWS
 from zwang.analysis.constrained_state import dynamics_of
 from zwang.analysis.inputs import Selected, chosen_outputs
 from zwang.analysis.local_equations import (
@@ -42,30 +46,12 @@ if TYPE_CHECKING:
     from zwang.analysis.linearize import Linearization
     from zwang.analysis.lqr import Regulator
 
-ROWS_RANK = 1e-9
-"""Singular values of rows of length one, relative to the largest, that count as zero."""
-
 
 class Gains(NamedTuple):
     """Gains on the full coordinates and velocities, shapes (nu, nq) and (nu, nv)."""
 
     K_q: Any
     K_v: Any
-
-
-class _Rows:
-    """A⊕ and the projection on the kernel of rows, in the metric of M."""
-
-    def __init__(self, A, M):
-        W = jax.scipy.linalg.solve_triangular(jnp.linalg.cholesky(M), jnp.eye(len(M)), lower=True).T
-        length = jnp.linalg.norm(A @ W, axis=1)
-        self.unit = 1 / jnp.where(length > 0, length, jnp.inf)
-        inverse = jnp.linalg.pinv(self.unit[:, None] * (A @ W), rtol=ROWS_RANK)
-        self.A, self.correct = A, lambda r: W @ (inverse @ (self.unit[:, None] * r))
-
-    def free(self, x):
-        """The part of columns that the rows leave free."""
-        return x - self.correct(self.A @ x)
 
 
 def gains(regulator: Regulator, params: PyTree, v: Any) -> Gains:
@@ -101,10 +87,14 @@ def _linear(moved: MovingState, at: Linearization) -> tuple[Any, Any, Any, Any]:
     dynamics, s, acting = moved.dynamics, moved.state, at.acting
     system, rows, p = dynamics.system, dynamics.constraints, dynamics.p
     nv, still, M = system.nv, jnp.zeros(2 * system.nv), mass(system, s.q, s.t, p)
-    every = _Rows(rows.matrix(s.q, s.v, s.t, p), M)
+    metric = factor_mass(M)
+    problem = lambda A: Gauss(metric, A, SVD(DEPENDENT_ROWS))
+    every = problem(rows.matrix(s.q, s.v, s.t, p))
+
+    free = lambda forces: jax.vmap(every.mobility, 1, 1)(forces)
 
     def turned(dynamic, rate):
-        return -every.correct(rate) - every.free(jnp.linalg.solve(M, dynamic))
+        return -every.columns(rate).T - free(dynamic)
 
     slopes = jax.jacfwd(varied(moved))(still)
     phi, psi, dynamic, rate, kinematic, generator = slopes
@@ -114,13 +104,14 @@ def _linear(moved: MovingState, at: Linearization) -> tuple[Any, Any, Any, Any]:
         pushed = turned(*(x.T for x in jax.vmap(along)(acting.directions)))
     if acting.actuation is not None:
         B = acting.actuation(s.q, s.t, p) if callable(acting.actuation) else acting.actuation
-        pushed = jnp.hstack([pushed, every.free(jnp.linalg.solve(M, jnp.asarray(B)))])
+        pushed = jnp.hstack([pushed, free(jnp.asarray(B))])
     L = jnp.vstack([kinematic, turned(dynamic, rate) - generator])
     # the basis of the result, put into the tangent space where it is now
-    velocities, positions = _Rows(psi[:, nv:], M), _Rows(phi[:, :nv], M)
+    velocities, positions = problem(psi[:, nv:]), problem(phi[:, :nv])
     basis, ny = jnp.asarray(at.basis), at.basis.shape[1] - at.here.tangent.W.shape[1]
-    Y, W = positions.free(basis[:nv, :ny]), velocities.free(basis[nv:, ny:])
-    lean = -velocities.correct(psi[:, :nv] @ Y)
+    each = lambda tangent, x: jax.vmap(tangent, 1, 1)(x)
+    Y, W = each(positions.tangent, basis[:nv, :ny]), each(velocities.tangent, basis[nv:, ny:])
+    lean = -velocities.columns(psi[:, :nv] @ Y).T
     T = jnp.block([[Y, jnp.zeros((nv, W.shape[1]))], [lean, W]])
     inverse = lambda X: jnp.linalg.solve(X.T @ M @ X, X.T @ M)
     back = jax.scipy.linalg.block_diag(inverse(Y), inverse(W))

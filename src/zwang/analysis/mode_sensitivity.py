@@ -23,6 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.algebra.rank import rank_of
 from zwang.analysis.constrained_state import dynamics_of
 from zwang.analysis.local_equations import constraint_force, mass
 from zwang.analysis.moving_state import MovingState, moving_state, varied
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
     from zwang.analysis.linearize import Linearization
     from zwang.analysis.modes import Mode
 
-LEFT_NULL = 1e-8
-"""Singular values of L, its rows and columns of length one, below this times the largest count as
-zero."""
 SIMPLE_SLOPE = 1e-6
 """Least |yᴴ E x| of a simple eigenvalue, for vectors of length one and E of size one."""
 
@@ -81,7 +79,7 @@ def _left(linear: Linearization, value: complex, moved: np.ndarray):
     unit = _one_over(np.linalg.norm(L, axis=1))
     scaled = unit[:, None] * L
     U, sigma, _ = np.linalg.svd(scaled * _one_over(np.linalg.norm(scaled, axis=0)))
-    null = U[:, int(np.sum(sigma > LEFT_NULL * sigma[0])) :]
+    null = U[:, rank_of(sigma) :]
     turned = unit * (E @ x)
     # rows that depend on each other have left vectors of their own, which see no change of σ
     y = null @ (null.conj().T @ turned)

@@ -14,12 +14,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from zwang.algebra.rank import DEPENDENT_ROWS
 from zwang.analysis.local_equations import force, mass
+from zwang.analysis.newton import newton, unweighted
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
 
-RANK = 1e-9
-"""Singular values of the rows at unit length, relative to the largest, that count as zero."""
 LIMIT_RANK = 1e-6
 """The same at a limit position, which is found to the root of round-off."""
 
@@ -50,30 +50,14 @@ def with_parameters(dynamics: Dynamics, p) -> Dynamics:
     return eqx.tree_at(lambda d: d.p, dynamics, p, is_leaf=lambda x: x is None)
 
 
-def _unit_rows(dynamics: Dynamics, q, t):
-    """Rows at unit length, and their lengths."""
-    still = jnp.zeros(dynamics.system.nv)
-    A = dynamics.constraints.matrix(q, still, t, dynamics.p)
-    length = jnp.maximum(jnp.linalg.norm(A, axis=1), 1e-300)
-    return A / length[:, None], length
-
-
 def closed(dynamics: Dynamics, q, t, steps: int):
     """Newton's iteration for q of one sample; the last step carries the derivatives.
 
     With A held, `q − A⊕ φ(q, p)` has the exact value and first derivatives where φ(q, p) = 0.
     """
-    c, p, system = dynamics.constraints, dynamics.p, dynamics.system
-
-    def step(q):
-        A, length = _unit_rows(dynamics, jax.lax.stop_gradient(q), t)
-        inverse = jnp.linalg.pinv(jax.lax.stop_gradient(A), rtol=RANK)
-        phi = c.position_residual(q, t, p) / jax.lax.stop_gradient(length)
-        return system.move(q, -inverse @ phi, t, p)
-
-    if steps > 1:
-        q = jax.lax.stop_gradient(jax.lax.fori_loop(0, steps - 1, lambda _, q: step(q), q))
-    return step(q)
+    c, p, still = dynamics.constraints, dynamics.p, jnp.zeros(dynamics.system.nv)
+    rows = lambda q: (c.matrix(q, still, t, p), c.position_residual(q, t, p))
+    return newton(rows, lambda q, dv: dynamics.system.move(q, dv, t, p), q, steps)
 
 
 def moving(dynamics: Dynamics, q, t, steps: int = 1) -> Moving:
@@ -82,12 +66,12 @@ def moving(dynamics: Dynamics, q, t, steps: int = 1) -> Moving:
 
     def one(q, t):
         q = closed(dynamics, q, t, steps)
-        A, length = _unit_rows(dynamics, q, t)
-        inverse, still = jnp.linalg.pinv(A, rtol=RANK), jnp.zeros(nv)
-        v = -inverse @ (c.velocity_residual(q, still, t, p) / length)
-        a = inverse @ (c.rhs(q, v, t, p) / length)
-        left = jnp.max(jnp.abs(c.position_residual(q, t, p)) / length)
-        return q, v, a, jnp.linalg.svd(A, compute_uv=False)[nv - 1], left
+        still = jnp.zeros(nv)
+        gauss = unweighted(c.matrix(q, still, t, p))
+        v = -gauss.correct(c.velocity_residual(q, still, t, p))
+        a = gauss.correct(c.rhs(q, v, t, p))
+        left = jnp.max(jnp.abs(gauss.scale * c.position_residual(q, t, p)))
+        return q, v, a, jnp.linalg.svd(gauss.rows, compute_uv=False)[nv - 1], left
 
     q, v, a, smallest, left = jax.vmap(one)(q, t)
     return Moving(t, q, v, a, p, smallest, left)
@@ -99,12 +83,12 @@ def limit_input(dynamics: Dynamics, q, t):
     """
     c, p, nv = dynamics.constraints, dynamics.p, dynamics.system.nv
     q, t, still = jnp.asarray(q), jnp.asarray(t), jnp.zeros(nv)
-    A, length = _unit_rows(dynamics, q, t)
-    by_input = c.velocity_residual(q, still, t, p) / length
-    U, sigma, _ = jnp.linalg.svd(A, full_matrices=True)
+    gauss = unweighted(c.matrix(q, still, t, p))
+    by_input = gauss.scale * c.velocity_residual(q, still, t, p)
+    U, sigma, _ = jnp.linalg.svd(gauss.rows, full_matrices=True)
     # of all left null vectors the one along ∂φ/∂t: those of redundant rows are orthogonal to it
     kept = jnp.pad(sigma > LIMIT_RANK * sigma[0], (0, U.shape[0] - len(sigma)))
-    y = U @ jnp.where(kept, 0.0, U.T @ by_input) / length
+    y = gauss.scale * (U @ jnp.where(kept, 0.0, U.T @ by_input))
     y, slope = jax.lax.stop_gradient((y, y @ c.velocity_residual(q, still, t, p)))
     return t - (y @ c.position_residual(q, t, p)) / slope
 
@@ -135,5 +119,5 @@ def balanced(dynamics: Dynamics, q, multipliers, t):
 
     at = jnp.concatenate([still, multipliers])
     J = jax.lax.stop_gradient(jax.jacfwd(left)(at))
-    x = at - jnp.linalg.pinv(J, rtol=RANK) @ left(at)
+    x = at - jnp.linalg.pinv(J, rtol=DEPENDENT_ROWS) @ left(at)
     return system.move(q, x[:nv], t, p), x[nv:]

@@ -26,15 +26,15 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
 
-from zwang.algebra.mass_matrix import factor_mass
+from zwang.algebra.mass_matrix import dense_mass
+from zwang.algebra.pseudoinverse import Proximal
+from zwang.algebra.rank import DEPENDENT_ROWS, rank_of
 from zwang.arguments import instance
 from zwang.call import misfits_named
+from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import motion
 from zwang.errors import ModelError
-
-DEPENDENT_PIVOT = 1e-10
-"""Pivots below this part of the largest count as zero."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -192,7 +192,7 @@ def _kane(x: _Problem) -> np.ndarray:
 def _null_space(x: _Problem) -> np.ndarray:
     _, _, Vt = np.linalg.svd(x.A, full_matrices=True)
     R = Vt[x.rank :].T
-    c = np.linalg.lstsq(x.A, x.b, rcond=DEPENDENT_PIVOT)[0]
+    c = np.linalg.lstsq(x.A, x.b, rcond=DEPENDENT_ROWS)[0]
     return R @ np.linalg.solve(R.T @ x.M @ R, R.T @ (x.F - x.M @ c)) + c
 
 
@@ -252,17 +252,13 @@ def side_by_side(model: Model, q, v, t=0.0, *, params=None) -> SideBySide:
             "model.passive, or leave nonideal= out."
         )
     answer, state = motion(model, q, v, t, params=params), model.state(q, v, t)
-    p = model.parameters(params)
-    system, constraints = model.system, model.constraints
-    M = np.asarray(factor_mass(jnp.asarray(system.mass_matrix(state.q, state.t, p))).dense())
-    F = np.asarray(system.force(state.q, state.v, state.t, p))
-    A = np.asarray(constraints.matrix(state.q, state.v, state.t, p))
-    b = np.asarray(constraints.rhs(state.q, state.v, state.t, p))
+    at = evaluate(model.dynamics(params, Proximal()), state)
+    M, F, A, b = dense_mass(np.asarray(at.M)), *(np.asarray(x) for x in (at.F, at.A, at.b))
     rank, order = 0, np.arange(len(F))
     if len(b):
         R, order = _pivoted(A)
         pivots = np.abs(np.diag(R))
-        rank = int(np.sum(pivots > DEPENDENT_PIVOT * pivots.max(initial=0.0)))
+        rank = rank_of(pivots)
     problem, sizes = _Problem(M, F, A, b, rank, order), (len(F), len(b), rank)
     found = [
         _tried(name, method, problem, unknowns(*sizes), operations(*sizes))

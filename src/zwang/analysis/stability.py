@@ -263,7 +263,7 @@ def _round_off(linear: Linearization) -> np.ndarray:
         here.dynamics, here.state, here.local, here.w, 0 * here.multipliers
     ).varied(field)
     terms = np.abs(forces.dynamic) + np.abs(d.dynamic - forces.dynamic)
-    free, nv = here.all_rows.basis, here.dynamics.system.nv
+    free, nv = here.free, here.dynamics.system.nv
     turned = np.abs(here.all_rows.correct(d.rate)) + np.abs(free) @ (np.abs(free.T) @ terms)
     sizes = np.vstack([np.abs(d.kinematic), turned + np.abs(d.generator)])[:, : 2 * nv]
     entries = np.abs(linear.project) @ sizes @ np.abs(linear.basis)

@@ -12,84 +12,28 @@ that belong to w; without nonholonomic rows both are the same.
 from __future__ import annotations
 
 import dataclasses
-import functools
 
 import numpy as np
 import scipy.linalg
 
-from zwang.analysis.check_text import CHECK_RANK_THRESHOLD
+from zwang.algebra.metric import DenseMetric, Rows, dense_metric
 
 SINGULAR_MASS = 1e-13
 """Least eigenvalue of a mass matrix, with unit diagonal, that counts as positive."""
 
 
-def metric(M: np.ndarray, A: np.ndarray) -> np.ndarray:
-    """M, or where M is singular M + AᵀDA, which is the same on the kernel of A.
-
-    Raises:
-        numpy.linalg.LinAlgError: if a direction has neither mass nor constraint.
-    """
+def metric_at(M: np.ndarray, A: np.ndarray) -> DenseMetric:
+    """The metric of M, or where M is singular of M + AᵀDA, which is the same on the kernel of A."""
     scale = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
-    if np.linalg.eigvalsh(M / np.outer(scale, scale))[0] > SINGULAR_MASS:
-        return M
-    size = np.sum(A**2, axis=1)
-    D = np.max(np.diag(M)) / np.where(size > 0, size, 1.0)
-    return M + A.T @ (D[:, None] * A)
+    positive = np.linalg.eigvalsh(M / np.outer(scale, scale))[0] > SINGULAR_MASS
+    return dense_metric(M, None if positive else A)
 
 
-@dataclasses.dataclass(frozen=True)
-class Rows:
-    """Rows of a constraint matrix in a metric.
-
-    Attributes:
-        A: shape (m, nv); metric: shape (nv, nv), positive definite.
+def kernel(rows: Rows) -> np.ndarray:
+    """Columns that span the kernel of A, orthonormal in the metric, shape (nv, nv − rank), the same
+    ones for the same space.
     """
-
-    A: np.ndarray
-    metric: np.ndarray
-
-    @functools.cached_property
-    def _factors(self):
-        W = scipy.linalg.solve_triangular(
-            np.linalg.cholesky(self.metric), np.eye(len(self.metric)), lower=True
-        ).T
-        C = self.A @ W
-        length = np.linalg.norm(C, axis=1)
-        # rows that vanish must not be blown up into constraints
-        unit = 1 / np.where(length > 1e-13 * np.max(length, initial=0.0), length, np.inf)
-        U, sigma, Vt = np.linalg.svd(unit[:, None] * C, full_matrices=True)
-        return W, unit, U, sigma, Vt
-
-    @property
-    def rank(self) -> int:
-        sigma = self._factors[3]
-        return int(np.sum(sigma > CHECK_RANK_THRESHOLD * np.max(sigma, initial=0.0)))
-
-    @property
-    def basis(self) -> np.ndarray:
-        """Columns that span the kernel of A, orthonormal in the metric, shape (nv, nv − rank)."""
-        W, _, _, _, Vt = self._factors
-        return W @ aligned(Vt[self.rank :].T)
-
-    @property
-    def dependencies(self) -> np.ndarray:
-        """Columns c with `cᵀ A = 0`, rows counted at unit length, shape (m, m − rank)."""
-        _, unit, U, _, _ = self._factors
-        return unit[:, None] * U[:, self.rank :]
-
-    def correct(self, r: np.ndarray) -> np.ndarray:
-        """`A⊕ r`, for one right-hand side or for columns of them."""
-        W, unit, U, sigma, Vt = self._factors
-        k = self.rank
-        scaled = unit[:, None] * r if np.ndim(r) == 2 else unit * r
-        kept = U[:, :k].T @ scaled
-        return W @ (Vt[:k].T @ (kept / sigma[:k, None] if np.ndim(r) == 2 else kept / sigma[:k]))
-
-    def multipliers(self, effort: np.ndarray) -> np.ndarray:
-        """λ of least norm, rows at unit length, with `Aᵀ λ = effort` as far as it is possible."""
-        W, unit, U, sigma, Vt = self._factors
-        k = self.rank
-        return unit * (U[:, :k] @ ((Vt[:k] @ (W.T @ effort)) / sigma[:k]))
+    return rows.metric.W @ aligned(rows.free)
 
 
 def pivots(basis: np.ndarray) -> list[int]:
@@ -143,16 +87,16 @@ class TangentSpace:
         return np.asarray(scipy.linalg.block_diag(self.Y.T @ self.metric, self.W.T @ self.metric))
 
 
-def tangent_space(metric: np.ndarray, phi_q, psi_q, psi_v) -> TangentSpace:
+def tangent_space(metric: DenseMetric, phi_q, psi_q, psi_v) -> TangentSpace:
     """The bases from derivatives of φ with respect to ξ and of ψ with respect to ξ and v."""
-    velocities = Rows(psi_v, metric)
-    W, positions = velocities.basis, Rows(phi_q, metric)
+    velocities, positions, M = metric.rows(psi_v), metric.rows(phi_q), metric.M
+    W = kernel(velocities)
     # what the position rows leave free beyond W: the kernel of these rows and of Wᵀ M
-    rest = Rows(np.vstack([phi_q, W.T @ metric]), metric).basis
-    if W.shape[1] + rest.shape[1] != len(metric) - positions.rank:
-        rest = rest[:, : len(metric) - positions.rank - W.shape[1]]
+    rest = kernel(metric.rows(np.vstack([phi_q, W.T @ M])))
+    if W.shape[1] + rest.shape[1] != len(M) - positions.rank:
+        rest = rest[:, : len(M) - positions.rank - W.shape[1]]
     Y = np.hstack([W, rest])
-    return TangentSpace(metric, Y, W, -velocities.correct(psi_q @ Y))
+    return TangentSpace(M, Y, W, -velocities.correct(psi_q @ Y))
 
 
 def turned_like(tangent: TangentSpace, before: TangentSpace) -> TangentSpace:

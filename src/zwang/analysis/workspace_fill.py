@@ -11,8 +11,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.algebra.rank import DEPENDENT_ROWS
 from zwang.analysis.curve import independent_rows, quickly
 from zwang.analysis.implicit import Root, root
+from zwang.analysis.newton import newton, unweighted
 from zwang.analysis.subject import Quantity
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.errors import ModelError
@@ -29,8 +31,6 @@ LONGEST_GRID_STEP = 0.7
 """Longest step of Newton's iteration [1, in lengths of the mass metric's typical coordinate]."""
 BISECTIONS = 30
 """Halvings of an edge of the grid, on which the boundary of what is reached lies."""
-RANK = 1e-9
-"""Singular values of the rows at unit length, relative to the largest, that count as zero."""
 PLACES_AT_ONCE = 256
 """Places that are solved at once."""
 
@@ -96,28 +96,18 @@ def _one(grid: Grid, q, u, steps: int = GRID_NEWTON) -> Solved:
     def rows(q):
         along = jax.jacfwd(lambda s: held(system.move(q, s, t, p)))(still)
         A = jnp.concatenate([c.matrix(q, still, t, p), along])
-        r = jnp.concatenate([c.position_residual(q, t, p), held(q)])
-        length = jnp.maximum(jnp.linalg.norm(A, axis=1), 1e-300)
-        return A / length[:, None], r / length, length
+        return A, jnp.concatenate([c.position_residual(q, t, p), held(q)])
 
-    def step(_, q):
-        A, r, _ = rows(q)
-        # held: with r = 0 the step has the exact first derivatives by parameters nevertheless
-        dv = -jax.lax.stop_gradient(jnp.linalg.pinv(A, rtol=RANK)) @ r
-        size = jnp.linalg.norm(jax.lax.stop_gradient(dv))
-        return system.move(
-            q, dv * jnp.minimum(1.0, LONGEST_GRID_STEP / jnp.maximum(size, 1e-300)), t, p
-        )
-
-    q = step(0, q) if steps == 1 else jax.lax.fori_loop(0, steps, step, q)
-    A, r, length = rows(q)
-    k = len(grid.held)
+    move = lambda q, dv: system.move(q, dv, t, p)
+    q = newton(rows, move, q, steps, longest=LONGEST_GRID_STEP)
+    A, r = rows(q)
+    gauss, k = unweighted(A), len(grid.held)
     # velocities per unit of each input: A v = the unit vectors of the last rows
-    v = jnp.linalg.pinv(A, rtol=RANK)[:, -k:] / length[-k:]
+    v = gauss.columns(jnp.eye(len(A), k, k - len(A))).T
     place = lambda s: jnp.atleast_1d(grid.point(system.move(q, s, t, p), t, p))
     slope = jax.jacfwd(place)(still) @ v
-    residual = jnp.where(jnp.all(jnp.isfinite(q)), jnp.max(jnp.abs(r)), jnp.inf)
-    return Solved(q, residual, A, place(still), slope)
+    residual = jnp.where(jnp.all(jnp.isfinite(q)), jnp.max(jnp.abs(gauss.scale * r)), jnp.inf)
+    return Solved(q, residual, gauss.rows, place(still), slope)
 
 
 def nearby(grid: Grid, q, u) -> Solved:
@@ -347,7 +337,7 @@ def edge_residual(grid: Grid, dynamics: Dynamics, second: bool, z, q, u, along) 
     if second:
         found, moved = jax.jvp(rows, (xi,), (n,))
         return jnp.concatenate([found, moved, jnp.stack([n @ n - 1.0])])
-    v = jnp.linalg.pinv(jax.jacfwd(rows)(xi), rtol=RANK)[:, -k:]
+    v = jnp.linalg.pinv(jax.jacfwd(rows)(xi), rtol=DEPENDENT_ROWS)[:, -k:]
     point = lambda xi: jnp.atleast_1d(grid.point(system.move(q, xi, t, p), t, p))
     return jnp.append(rows(xi), jnp.linalg.det(jax.jacfwd(point)(xi) @ v))
 

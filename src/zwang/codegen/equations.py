@@ -8,11 +8,13 @@ from collections.abc import Callable
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.algebra.mass_matrix import dense_mass
 from zwang.algebra.pseudoinverse import Proximal
 from zwang.codegen.expression import Graph, Node
 from zwang.codegen.functions import refuse_unwritable
 from zwang.codegen.interpreter import expressions
 from zwang.codegen.names import parameters, with_parameters
+from zwang.dynamics import functions
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError
@@ -130,7 +132,7 @@ def equations(model: Model) -> Equations:
     system, constraints = model.system, model.constraints
     M, N, moved, phi = trace(
         lambda p, q, w, t: (
-            _dense(jnp.asarray(system.mass_matrix(q, t, p)), nv),
+            dense_mass(functions.mass_matrix(system, q, t, p)),
             system.along(q, w, t, p),
             system.move(q, w, t, p),
             constraints.position_residual(q, t, p),
@@ -142,7 +144,7 @@ def equations(model: Model) -> Equations:
     )
     F, rate, psi, A, b = trace(
         lambda p, q, v, t: (
-            jnp.asarray(system.force(q, v, t, p)),
+            functions.force(system, q, v, t, p),
             system.rate(q, v, t, p),
             constraints.velocity_residual(q, v, t, p),
             constraints.matrix(q, v, t, p),
@@ -200,17 +202,6 @@ class _Trace:
 def _inputs(graph: Graph, letter: str, count: int) -> np.ndarray:
     out = np.empty(count, object)
     out[:] = [graph.input(f"{letter}{i}") for i in range(count)]
-    return out
-
-
-def _dense(M, nv: int):
-    if M.ndim == 1:
-        return jnp.diag(M)
-    if M.ndim == 2:
-        return M
-    out, k = jnp.zeros((nv, nv)), M.shape[1]
-    for i in range(len(M)):
-        out = out.at[i * k : (i + 1) * k, i * k : (i + 1) * k].set(M[i])
     return out
 
 

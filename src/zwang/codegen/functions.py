@@ -120,16 +120,16 @@ class ModelFunctions:
         dynamics, s = self.dynamics(p), State(q, v, t)
         A, _, psi = dynamics.linearized(s)
         mass = dynamics.mass(s, A)
-        weighted, rows = dynamics.weighted(mass, A), dynamics.constraints.velocity_rows
+        gauss, rows = dynamics.gauss(mass, A), dynamics.constraints.velocity_rows
         if len(rows):
 
             def moved():
                 whole = len(rows) == len(A)
-                moving = weighted if whole else dynamics.weighted(mass, A, rows)
+                moving = gauss if whole else dynamics.gauss(mass, A, rows)
                 return v - moving.correct(psi)
 
             v = jax.lax.cond(treated, moved, lambda: v)
-        eq = dynamics.passive.equation(State(q, v, t), weighted)
+        eq = dynamics.passive.equation(State(q, v, t), gauss)
         eq, u = _driven(dynamics, dataclasses.replace(eq, force=eq.force + applied))
         acceleration = dynamics.acceleration(eq)
         force = mass.apply(acceleration - eq.free_acceleration)
@@ -152,8 +152,8 @@ class ModelFunctions:
             s = State(q, v, t)
             A, phi, psi = dynamics.linearized(s)
             mass = dynamics.mass(s, A)
-            by_velocity = dynamics.weighted(mass, A, moving)
-            by_position = dynamics.weighted(mass, A, held) if rolls else by_velocity
+            by_velocity = dynamics.gauss(mass, A, moving)
+            by_position = dynamics.gauss(mass, A, held) if rolls else by_velocity
             size = jnp.max(jnp.abs(by_position.scale * phi), initial=0.0)
             settled = ~(size > 0) | (size >= 0.5 * before) | (turn + 1 >= MOST_CORRECTIONS)
             closer = dynamics.move(s, -by_position.correct(phi))

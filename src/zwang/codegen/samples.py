@@ -13,10 +13,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.algebra.rank import PLACED
 from zwang.arrays import vector
 from zwang.codegen.names import parameters, with_parameters
 from zwang.compile import Many
-from zwang.dynamics.drift.metric import RANK_THRESHOLD
+from zwang.dynamics import functions
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import motion
 from zwang.errors import ModelError
@@ -77,7 +78,7 @@ class Samples:
 
         def at(q, v, t, p):
             params = with_parameters(model.params, p)
-            F = jnp.asarray(model.system.force(q, v, t, model.parameters(params)))
+            F = functions.force(model.system, q, v, t, model.parameters(params))
             if model.servo is not None:  # whose answer holds all that a motion would say
                 found = control(model, q=q, v=v, t=t, params=params, throw=False)
                 both = found.acceleration, found.passive_force, found.acceleration
@@ -190,7 +191,7 @@ def refuse_nearly_parallel(model: Model, given: Samples) -> None:
         given = _on_constraints(given, _own(model))
     sigma = np.linalg.svd(_unit(matrices(given)), compute_uv=False)
     sigma = sigma / np.maximum(sigma[:, :1], 1e-300)
-    least = np.min(sigma, axis=1, where=sigma > RANK_THRESHOLD, initial=1.0)
+    least = np.min(sigma, axis=1, where=sigma > PLACED, initial=1.0)
     if (usual := float(np.median(least))) < LEAST_SWEPT:
         raise ModelError(
             f"{given.model.name}: rows of the constraints are nearly parallel (singular value "

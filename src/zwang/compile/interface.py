@@ -198,12 +198,12 @@ class Many:
     """
 
     _ready: ClassVar[Recent[CompiledProgram]] = Recent()
+    _jitted: ClassVar[Recent[Callable]] = Recent()
 
     def __init__(self, function: Callable, axes: tuple, example: tuple):
         self._axes = axes
         self._native = self._of_one(function, example) if is_native_wanted() else None
-        of_all = functools.partial(jax.jit, compiler_options=compiler_options())
-        self._all = None if self._native is not None else of_all(jax.vmap(function, axes))
+        self._all = None if self._native is not None else self._of_xla(function, example)
         self.memory = 0 if self._native is None else self._native.memory
         self.seconds = 0.0 if self._native is None else self._native.seconds
         self.instructions = 0 if self._native is None else self._native.instructions
@@ -219,14 +219,31 @@ class Many:
         found = self._found(*self._one)
         return found if found.is_native else None
 
+    def _of_xla(self, function: Callable, example: tuple) -> Callable:
+        """The function of all members as XLA compiles it, the one that an equal function has."""
+        leaves, of_each, tree = self._flattened(example)
+        key = self._content(FlatFunction(function, leaves, tree), leaves)
+        made = None if key is None else self._jitted.get((*key, *of_each))
+        if made is None:
+            of_all = functools.partial(jax.jit, compiler_options=compiler_options())
+            made = of_all(jax.vmap(function, self._axes))
+            if key is not None:
+                self._jitted.put((*key, *of_each), made)
+        return made
+
+    @staticmethod
+    def _content(flat: FlatFunction, leaves: list) -> tuple | None:
+        """What a program is known by; None where it holds what cannot be looked through."""
+        # whatever a foreign object raises while it is looked through
+        with contextlib.suppress(Exception):
+            return trace_context(), cache.content(flat, leaves).hexdigest()
+        return None
+
     @classmethod
     def _found(cls, flat: FlatFunction, leaves: list) -> CompiledProgram:
         """The program of one member: at hand, as it was kept, or made."""
-        key = None
-        if cache.current() is None:  # which keeps programs at hand, too
-            # whatever a foreign object raises while it is looked through
-            with contextlib.suppress(Exception):
-                key = trace_context(), cache.content(flat, leaves).hexdigest()
+        # what keeps programs on the disk keeps them at hand, too
+        key = None if cache.current() is not None else cls._content(flat, leaves)
         known = None if key is None else cls._ready.get(key)
         if known is None:
             known = cast(CompiledProgram, obtained(flat, leaves))

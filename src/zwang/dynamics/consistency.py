@@ -18,8 +18,9 @@ from zwang.algebra.judgement import (
     row_scale,
     units_of,
 )
+from zwang.algebra.metric import AbstractMetric, metric_of, rows_of
+from zwang.algebra.rank import PLACED, rank_of
 from zwang.arrays import on_device
-from zwang.dynamics.drift.metric import RANK_THRESHOLD, AbstractMetric, metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate
 from zwang.dynamics.number_range import acts, kin_of
@@ -79,8 +80,8 @@ class Verdict:
         sigma = self.singular_values
         if not len(sigma):
             return None
-        smallest = sigma[sigma > RANK_THRESHOLD * sigma[0]][-1:]
-        return float(smallest[0]) if len(smallest) and smallest[0] < NEARLY_PARALLEL else None
+        count = rank_of(sigma, PLACED)
+        return float(sigma[count - 1]) if count and sigma[count - 1] < NEARLY_PARALLEL else None
 
 
 def judge(
@@ -100,7 +101,7 @@ def judge(
         scales: typical row lengths and curvature.
         stabilization: what is added to b.
     """
-    metric = metric_of(dynamics, at.M, at.A)
+    metric = metric_of(at.M, at.A, dynamics.singular_mass)
     A, b, free = rows_of(at.A), np.asarray(at.b) + stabilization, metric.solve(np.asarray(at.F))
     length = metric.lengths(A)
     typical = np.asarray(scales.row_length)
@@ -144,7 +145,7 @@ def vanishing_rows(dynamics: Dynamics, at: ModelEvaluation, state: State) -> dic
     to be infinite.
     """
     c = dynamics.constraints
-    metric, A = metric_of(dynamics, at.M, at.A), rows_of(at.A)
+    metric, A = metric_of(at.M, at.A, dynamics.singular_mass), rows_of(at.A)
     length = metric.lengths(A)
     # a row that is switched off vanishes on purpose
     on = np.ones(c.m, bool) if c.on is None else np.asarray(c.on)
@@ -205,8 +206,7 @@ def _of_one_sign(
     C = metric.unit_rows(A, length)
     C = C.toarray() if hasattr(C, "toarray") else np.asarray(C)
     _, sigma, Vt = np.linalg.svd(C)
-    rank = int(np.sum(sigma > RANK_THRESHOLD * np.max(sigma, initial=0.0)))
-    tangent = np.asarray(metric.W @ Vt[rank:].T)
+    tangent = np.asarray(metric.W @ Vt[rank_of(sigma, PLACED) :].T)
     count = tangent.shape[1]
     if not 0 < count <= TANGENT_DIRECTIONS:
         return {}

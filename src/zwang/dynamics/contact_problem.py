@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from zwang.algebra.complementarity import complementary
-from zwang.dynamics.drift.metric import RANK_THRESHOLD, AbstractMetric, dense_rows, metric_of
+from zwang.algebra.metric import AbstractMetric, dense_rows, metric_of
+from zwang.algebra.rank import PLACED
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
 from zwang.equations.state import State
@@ -55,14 +56,14 @@ class ContactProblem(NamedTuple):
         A = dense_rows(at.A)
         phi, psi = np.zeros(c.m), np.zeros(c.m)
         phi[c.position_rows], psi[c.velocity_rows] = np.asarray(at.phi), np.asarray(at.psi)
-        metric = metric_of(dynamics, at.M, at.A)
+        metric = metric_of(at.M, at.A, dynamics.singular_mass)
         length = metric.lengths(A)
         # a row that is switched off is zero
         held = np.setdiff1d(np.flatnonzero(length > 0), loose)
         away = np.eye(A.shape[1])
         if len(held):
             _, sigma, Vt = np.linalg.svd(metric.unit_rows(A[held], length[held]))
-            Vt = Vt[: np.sum(sigma > RANK_THRESHOLD * sigma[0])]
+            Vt = Vt[: np.sum(sigma > PLACED * sigma[0])]
             away = away - Vt.T @ Vt
         F = np.asarray(at.F) + np.asarray(at.actuator_force)
         return cls(A, np.asarray(at.b), length, phi, psi, F, metric, held, away)
@@ -82,7 +83,7 @@ class ContactProblem(NamedTuple):
     def multipliers(self, rows: np.ndarray, force: np.ndarray) -> np.ndarray:
         """λ of all rows with `Aᵀλ = f`, of some rows alone, of least norm at unit length."""
         C = self.metric.unit_rows(self.A[rows], self.length[rows])
-        least = np.linalg.lstsq(C.T, self.metric.W.T @ force, rcond=RANK_THRESHOLD)[0]
+        least = np.linalg.lstsq(C.T, self.metric.W.T @ force, rcond=PLACED)[0]
         found = np.zeros(len(self.A))
         found[rows] = least / self.length[rows]
         return found

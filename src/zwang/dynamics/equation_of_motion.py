@@ -1,5 +1,5 @@
-"""The equation of motion of one model at any state: M, F, A, b → v̇, by the kernel in
-`algebra/kernel.py`.
+"""The equation of motion of one model at any state: M, F, A, b → v̇, by
+`algebra/gauss.py`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
+from zwang.algebra.gauss import Gauss, constrained_acceleration, row_scale
 from zwang.algebra.judgement import typical_units
-from zwang.algebra.kernel import WeightedPseudoinverse, constrained_acceleration, row_scale
-from zwang.algebra.mass_matrix import AbstractMass, DenseMass, factor_mass
+from zwang.algebra.mass_matrix import (
+    AbstractMass,
+    DenseMass,
+    augmentation,
+    augmented_mass,
+    factor_mass,
+)
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.algebra.reaction import Reaction, acting_reaction
 from zwang.dynamics import functions
@@ -50,8 +56,7 @@ class Equation(Record):
 
     Attributes:
         state: the state.
-        mass: factored mass matrix.
-        weighted: A⊕ with A, shape (m, nv).
+        gauss: factored mass and rows of A.
         b: right-hand side of `A v̇ = b`, stabilization included, shape (m,).
         force: F [N, N·m …], shape (nv,), with the actuators' and, for a singular mass, `AᵀDb`.
         given_b, given_force: b and F as the model's functions give them.
@@ -59,8 +64,7 @@ class Equation(Record):
     """
 
     state: State
-    mass: AbstractMass
-    weighted: WeightedPseudoinverse
+    gauss: Gauss
     b: Float[Array, " m"]
     force: Float[Array, " nv"]
     given_b: Float[Array, " m"]
@@ -68,8 +72,18 @@ class Equation(Record):
     choice: Choice | None = None
 
     @property
+    def mass(self) -> AbstractMass:
+        """The factored mass matrix."""
+        return self.gauss.mass
+
+    @property
     def free_acceleration(self) -> Float[Array, " nv"]:
         return self.mass.solve(self.force)
+
+    @property
+    def multipliers(self) -> Float[Array, " m"]:
+        """λ of ideal constraints, of least norm in rows of unit length."""
+        return self.gauss.multipliers(self.b - self.gauss.A @ self.free_acceleration)
 
 
 class EquationSolver(Protocol):
@@ -204,38 +218,34 @@ class Dynamics(Record):
         """b."""
         return functions.rhs(self.constraints, s.q, s.v, s.t, self.p)
 
+    def mass_as_given(self, s: State) -> AbstractMass:
+        """M, factored, as the model's function gives it."""
+        return factor_mass(functions.mass_matrix(self.system, s.q, s.t, self.p))
+
     def mass(self, s: State, A: Float[Array, "m nv"]) -> AbstractMass:
         """M, factored; M + AᵀDA if M may be singular."""
-        mass = factor_mass(functions.mass_matrix(self.system, s.q, s.v, s.t, self.p))
-        if not self.singular_mass:
-            return mass
-        # on A v̇ = b the added AᵀDA v̇ equals the AᵀDb that `equation` adds to F: the same motion
-        M = mass.dense()
-        augmented = M + A.T @ (augmentation(jnp, M, A)[:, None] * A)
-        return DenseMass(augmented)
-
-    def row_lengths(self, mass: AbstractMass, A: Float[Array, "m nv"]) -> Float[Array, " m"]:
-        """Length of each row in the metric of M⁻¹."""
-        return self.structure.row_lengths(mass, A)
+        mass = self.mass_as_given(s)
+        # `equation` adds AᵀDb to F
+        return DenseMass(augmented_mass(jnp, mass.dense(), A)) if self.singular_mass else mass
 
     def by_own_lengths(self, s: State) -> Dynamics:
         """The dynamics with rows divided by their lengths at a state in place of typical ones."""
         assert self.scales is not None
         A = self.matrix(s)
-        length = self.row_lengths(self.mass(s, A), A)
+        length = self.mass(s, A).row_lengths(A)
         present = row_scale(length, self.scales.row_length) > 0
         own = dataclasses.replace(self.scales, row_length=jnp.where(present, length, 0.0))
         return dataclasses.replace(self, scales=own)
 
-    def weighted(
+    def gauss(
         self,
         mass: AbstractMass,
         A: Float[Array, "m nv"],
         rows: np.ndarray | None = None,
         violation=None,
-    ) -> Any:
-        """A⊕ of all rows, or of some; with a rank decision no finer than the violation of the state
-        allows, if given.
+    ) -> Gauss:
+        """Gauss's problem with all rows, or with some; with a rank decision no finer than the
+        violation of the state allows, if given.
         """
         # ε off its constraints a state has false singular values of size ε, which must not be
         # inverted
@@ -246,25 +256,29 @@ class Dynamics(Record):
         # as functions: the sparse operator knows its entries and never asks for the pattern
         whole = lambda: self.constraints.pattern
         pattern = whole if rows is None else lambda: self.constraints.pattern[rows]
-        return self.structure.weighted(mass, A, method, length, pattern)
+        return self.structure.gauss(mass, A, method, length, pattern)
+
+    def gauss_at(self, s: State, rows: np.ndarray | None = None) -> Gauss:
+        """Gauss's problem at a state, with all rows or with some."""
+        A = self.matrix(s)
+        return self.gauss(self.mass(s, A), A, rows)
 
     def equation(
         self,
         s: State,
-        weighted: WeightedPseudoinverse,
+        gauss: Gauss,
         stabilization: Float[Array, " m"] | float = 0.0,
     ) -> Equation:
         """F and b at a state whose A⊕ is known, with `b + stabilization` in place of b (Baumgarte);
         with a control law, F contains the force of its actuators.
         """
-        given, mass, A = self.rhs(s), weighted.mass, weighted.A
+        given, A = self.rhs(s), gauss.A
         b = given + stabilization
         force = applied = functions.force(self.system, s.q, s.v, s.t, self.p)
         if self.singular_mass:
-            M = functions.mass_matrix(self.system, s.q, s.v, s.t, self.p)
-            M = jnp.asarray(factor_mass(M).dense())
-            force = force + A.T @ (augmentation(jnp, M, A) * b)
-        eq = Equation(s, mass, weighted, b, force, given, applied)
+            D = augmentation(jnp, self.mass_as_given(s).dense(), A)
+            force = force + A.T @ (D * b)
+        eq = Equation(s, gauss, b, force, given, applied)
         if self.law is None:
             return eq
         # the law is shown the passive system: its own force is none that it reacts to
@@ -280,8 +294,7 @@ class Dynamics(Record):
 
     def equation_at(self, s: State, stabilization: Float[Array, " m"] | float = 0.0) -> Equation:
         """`equation`, with A⊕ computed at the same state."""
-        A = self.matrix(s)
-        return self.equation(s, self.weighted(self.mass(s, A), A), stabilization)
+        return self.equation(s, self.gauss_at(s), stabilization)
 
     # --- the equation of motion
 
@@ -293,12 +306,12 @@ class Dynamics(Record):
             force = (
                 eq.force
                 if nonideal is None
-                else eq.force + eq.mass.apply(eq.weighted.tangent(eq.mass.solve(nonideal)))
+                else eq.force + eq.mass.apply(eq.gauss.mobility(nonideal))
             )
             return self.formulation.acceleration(
-                eq.mass.dense(), force, eq.weighted.A, eq.b, self.pseudoinverse
+                eq.mass.dense(), force, eq.gauss.A, eq.b, self.pseudoinverse
             )
-        return constrained_acceleration(eq.free_acceleration, eq.weighted, eq.b, nonideal)
+        return constrained_acceleration(eq.free_acceleration, eq.gauss, eq.b, nonideal)
 
     def residual(self, eq: Equation, acceleration: Float[Array, " nv"]) -> Float[Array, ""]:
         """Largest entry of `A v̇ − b`, rows at unit length, relative to the accelerations in it: a
@@ -309,12 +322,12 @@ class Dynamics(Record):
         """
         if not self.constraints.m:
             return jnp.zeros(())
-        weighted, mass, v = eq.weighted, eq.mass, eq.state.v
-        unit = weighted.units()
+        gauss, mass, v = eq.gauss, eq.mass, eq.state.v
+        unit = gauss.units()
         free = jnp.sqrt(jnp.abs(eq.free_acceleration @ eq.force))  # ‖a‖ in the mass metric
-        size = jnp.sqrt(jnp.abs(acceleration @ mass.apply(acceleration)))
+        size = mass.size(acceleration)
         turning = 0.0 if self.scales is None else self.scales.curvature * (v @ mass.apply(v))
-        left = jnp.max(jnp.abs(unit * (weighted.A @ acceleration - eq.b)))
+        left = jnp.max(jnp.abs(unit * (gauss.A @ acceleration - eq.b)))
         terms = free + size + jnp.max(jnp.abs(unit * eq.b)) + turning
         # at rest without forces both are zero, which is no residual
         return jnp.where(left > 0, left / jnp.where(terms > 0, terms, left), 0.0)
@@ -330,8 +343,7 @@ class Dynamics(Record):
         """
         if not self.rough:
             return None
-        ideal = eq.weighted.multipliers(eq.b - eq.weighted.A @ eq.free_acceleration)
-        reaction = self.reaction(eq, ideal)
+        reaction = self.reaction(eq, eq.multipliers)
         force = self._impressed(eq, reaction.multipliers)
         return jnp.where(reaction.unique, force, jnp.nan)
 
@@ -339,7 +351,7 @@ class Dynamics(Record):
         """λ that acts beside the nonideal forces, which may depend on it; `ideal` are the
         multipliers without them.
         """
-        weighted, slices = eq.weighted, self.constraints.row_slices
+        gauss, slices = eq.gauss, self.constraints.row_slices
         parts = [
             slices[part]
             for c in self.constraints.members
@@ -350,11 +362,11 @@ class Dynamics(Record):
         parts += [x for k, x in enumerate(loaded) if x not in [*parts, *loaded[:k]]]
 
         def reaction(c):
-            return ideal - weighted.multipliers(weighted.A @ eq.mass.solve(c))
+            return ideal - gauss.multipliers(gauss.A @ eq.mass.solve(c))
 
         def gains(rows):
             # the operator of multipliers is symmetric
-            push = lambda e: eq.mass.solve(weighted.A.T @ weighted.multipliers(e))
+            push = lambda e: eq.mass.solve(gauss.A.T @ gauss.multipliers(e))
             return jax.vmap(push)(jnp.eye(len(ideal))[rows])
 
         return acting_reaction(ideal, gains, reaction, lambda x: self._impressed(eq, x), parts)
@@ -373,7 +385,7 @@ class Dynamics(Record):
         for c in constraints.members:
             if c.nonideal is not None:
                 impressed = c.impressed(
-                    s.q, s.v, s.t, self.p, constraints.ideal_forces(c, eq.weighted.A, multipliers)
+                    s.q, s.v, s.t, self.p, constraints.ideal_forces(c, eq.gauss.A, multipliers)
                 )
                 forces |= dict(zip(c.parts, impressed, strict=True))
         # a constraint that is switched off exerts no friction either
@@ -395,44 +407,12 @@ class Dynamics(Record):
         return self.structure.missed(self.constraints, s, self.p)
 
 
-MASSLESS = 1e-14
-"""A coordinate with this part of the largest entry of M's diagonal has no mass."""
-LEAST_WEIGHT = 1e-3
-"""Least weight of a row in `M + AᵀDA`, relative to the largest mass: any positive weight gives the
-same motion, and one that is off by a thousand costs three digits of M⁻¹, which the second
-correction brings back."""
-
-
 def centripetal_terms(
-    weighted: WeightedPseudoinverse, v: Float[Array, " nv"], scales: Scales | None
+    gauss: Gauss, v: Float[Array, " nv"], scales: Scales | None
 ) -> Float[Array, " m"] | float:
     """Size of the terms inside b of each row, `length · curvature · speed²`, shape (m,); 0 where no
     curvature was measured.
     """
     if scales is None:
         return 0.0
-    return scales.row_length * scales.curvature * (v @ weighted.mass.apply(v))
-
-
-def augmentation(xp: Any, M: Any, A: Any) -> Any:
-    """D in `M + AᵀDA`: each row weighs as much as the masses that it moves, over massive columns
-    first, then over all; and at least `LEAST_WEIGHT` of the largest mass that it acts on (of all,
-    if it acts on massless coordinates alone, as `|e|² = 1` of a quaternion at rest), and at most
-    that mass, which such a row would exceed by far if its zeros are round-off.
-    """
-    scale = xp.diag(M)
-    D = xp.zeros(len(A))
-    size = xp.sum(A**2, axis=1)
-    # of its own columns, as masses and moments of inertia are counted in other units
-    own = xp.max(xp.where(A != 0, scale, 0.0), axis=1, initial=0.0)
-    largest = xp.where(own > MASSLESS * xp.max(scale), own, xp.max(scale))
-    largest = xp.where(size > 0, largest / xp.where(size > 0, size, 1.0), 0.0)
-    # the first turn gives the massless columns that rows act on a scale, by which the second weighs
-    # every row
-    for _ in range(2):
-        massive = scale > MASSLESS * xp.max(scale)
-        mobility = xp.sum(xp.where(massive, A**2 / xp.where(massive, scale, 1.0), 0.0), axis=1)
-        D = xp.where(mobility > 0, 1 / xp.where(mobility > 0, mobility, 1.0), 0.0)
-        D = xp.clip(D, LEAST_WEIGHT * largest, largest)
-        scale = xp.diag(M) + D @ A**2
-    return D
+    return scales.row_length * scales.curvature * (v @ gauss.mass.apply(v))

@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.compile import BoundProgram, Many
+from zwang.dynamics import functions
 from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.drift import AbstractDrift, Projection
 from zwang.dynamics.equation_of_motion import Choice, Dynamics, Scales
@@ -71,11 +72,11 @@ def untreated(dynamics: Dynamics, drift: AbstractDrift, t, y) -> Untreated:
     eq = rate.equation
     M = eq.mass.given
     if dynamics.singular_mass:  # what was factored is the augmented matrix
-        M = jnp.asarray(dynamics.system.mass_matrix(eq.state.q, t, dynamics.p), y.dtype)
+        M = dynamics.mass_as_given(eq.state).given
     at = ModelEvaluation(
         rate.phi,
         rate.psi,
-        eq.weighted.A,
+        eq.gauss.A,
         eq.given_b,
         M,
         eq.given_force,
@@ -143,8 +144,7 @@ class BoundFunctions:
 def _functions(system: System, constraints: Constraints, p, q, v, t) -> ModelEvaluation:
     """The model's functions as they are written, without actuators."""
     phi, psi, A, b = _rows(constraints, p, q, v, t)
-    M = jnp.asarray(system.mass_matrix(q, t, p), q.dtype)
-    F = jnp.asarray(system.force(q, v, t, p), q.dtype)
+    M, F = functions.mass_matrix(system, q, t, p), functions.force(system, q, v, t, p)
     return ModelEvaluation(phi, psi, A, b, M, F, jnp.zeros_like(F))
 
 

@@ -5,10 +5,11 @@ Native programs trace each of them once (`zwang.compile.hints.shared_code`).
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax.numpy as jnp
 
 from zwang.compile.hints import shared_code
-from zwang.dynamics.matrix_structure import AbstractStructure
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
 from zwang.equations.system import System
@@ -38,19 +39,21 @@ def rhs(constraints: Constraints, q, v, t, p):
 
 
 @shared_code
-def linearized(structure: AbstractStructure, constraints: Constraints, s: State, p):
+def linearized(structure: Any, constraints: Constraints, s: State, p):
     return structure.linearized(constraints, s, p)
 
 
-def matrix(structure: AbstractStructure, constraints: Constraints, s: State, p):
+def matrix(structure: Any, constraints: Constraints, s: State, p):
     return linearized(structure, constraints, s, p)[0]
 
 
 @shared_code
-def mass_matrix(system: System, q, v, t, p):
-    return jnp.asarray(system.mass_matrix(q, t, p), dtype=v.dtype)
+def mass_matrix(system: System, q, t, p):
+    """M in the form in which it is given."""
+    return jnp.asarray(system.mass_matrix(q, t, p), dtype=q.dtype)
 
 
 @shared_code
 def force(system: System, q, v, t, p):
+    """F without the force of actuators."""
     return jnp.asarray(system.force(q, v, t, p), dtype=v.dtype)

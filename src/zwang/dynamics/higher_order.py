@@ -30,12 +30,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.algebra.kernel import WeightedPseudoinverse
+from zwang.algebra.gauss import Gauss
 from zwang.algebra.mass_matrix import factor_mass
 from zwang.algebra.pseudoinverse import Proximal
 from zwang.arguments import count, function, items, label, mapping, optional_function
 from zwang.arrays import as_parameters
 from zwang.call import misfits_named
+from zwang.dynamics import functions
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import (
     AbstractConstraint,
@@ -365,7 +366,7 @@ class Retraction:
                 .at[:, variables]
                 .set(jax.jacfwd(lowest)(q)[:, rows])
             )
-            mass = factor_mass(jnp.asarray(self.system.mass_matrix(q, t, p), q.dtype))
-            move = WeightedPseudoinverse(mass, A, Proximal()).correct(lowest(q))
+            mass = factor_mass(functions.mass_matrix(self.system, q, t, p))
+            move = Gauss(mass, A, Proximal()).correct(lowest(q))
             q = q.at[rows].add(-move[variables])
         return q

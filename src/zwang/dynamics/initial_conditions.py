@@ -10,12 +10,13 @@ from jaxtyping import PyTree
 
 from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.judgement import OFF_MANIFOLD, UNCERTAIN
+from zwang.algebra.mass_matrix import augmented_mass, dense_mass
+from zwang.algebra.metric import mass_blocks, rows_of
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.arguments import host_only, instance
 from zwang.arrays import on_device
 from zwang.dynamics.branch_velocity import between_branches
 from zwang.dynamics.consistency import Verdict, judge
-from zwang.dynamics.drift.metric import augmented_mass, dense_mass, mass_blocks, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, residuals
 from zwang.dynamics.matrix_structure import DENSE
@@ -332,7 +333,7 @@ def is_light(at: ModelEvaluation) -> bool:
     M, A = dense_mass(np.asarray(at.M)), np.asarray(at.A)
     # what overflows is named where the start is judged
     with np.errstate(all="ignore"):
-        light = M - LIGHT * augmented_mass(M, A)
+        light = M - LIGHT * augmented_mass(np, M, A)
     return len(A) > 0 and bool(np.all(np.isfinite(light))) and not mass_is_positive(light)
 
 

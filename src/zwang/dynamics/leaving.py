@@ -39,23 +39,21 @@ FORM_VANISHES = 1e-6
 @model_program
 def leaves_no_branch(dynamics: Dynamics, s: State, w) -> Bool[Array, ""]:
     """Whether no motion has acceleration w at a state, at rest or moving."""
-    A, rows, system = dynamics.matrix(s), dynamics.constraints, dynamics.system
-    mass = dynamics.mass(s, A)
-    weighted = dynamics.weighted(mass, A)
-    speed = lambda x: jnp.sqrt(jnp.abs(x @ mass.apply(x)))
+    gauss, rows, system = dynamics.gauss_at(s), dynamics.constraints, dynamics.system
+    mass, A = gauss.mass, gauss.A
 
     def drawn(w):
         """Random directions as long as w in the mass metric."""
         random = jnp.asarray(np.random.default_rng(1829).standard_normal((DRAWN, len(w))))
         random = over_rows(mass.unweigh)(random)
-        return random * (speed(w) / jnp.maximum(jax.vmap(speed)(random), 1e-300))[:, None]
+        return random * (mass.size(w) / jnp.maximum(jax.vmap(mass.size)(random), 1e-300))[:, None]
 
     def leaves(r, sizes):
         """Whether some of r lies outside the range of A, beside values of its size."""
         # rows of accelerations have a right-hand side of their own
         known = np.isin(np.arange(rows.m), rows.velocity_rows)
-        rest = weighted.units() * jnp.where(known, r - A @ weighted.correct(r), 0.0)
-        size = jnp.max(jnp.abs(weighted.units() * jnp.where(known, sizes, 0.0)), initial=0.0)
+        rest = gauss.units() * jnp.where(known, r - A @ gauss.correct(r), 0.0)
+        size = jnp.max(jnp.abs(gauss.units() * jnp.where(known, sizes, 0.0)), initial=0.0)
         return jnp.max(jnp.abs(rest), initial=0.0) > FORM_VANISHES * size
 
     def rate(v, w):

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from zwang.algebra.kernel import WeightedPseudoinverse, row_lengths
+from zwang.algebra.gauss import Gauss
 from zwang.algebra.mass_matrix import AbstractMass
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.equations.constraint import Constraints
@@ -37,19 +37,15 @@ class AbstractStructure(Record):
         return self.matrix(constraints, s, p), *constraints.residuals(s.q, s.v, s.t, p)
 
     @abc.abstractmethod
-    def row_lengths(self, mass: AbstractMass, A: Any) -> Float[Array, " m"]:
-        """Length of each row in the metric of M⁻¹."""
-
-    @abc.abstractmethod
-    def weighted(
+    def gauss(
         self,
         mass: AbstractMass,
         A: Any,
         method: AbstractPseudoinverse,
         row_length: Float[Array, " m"] | None,
         pattern: Callable[[], np.ndarray],
-    ) -> Any:
-        """A⊕; `pattern()` says where A can have entries."""
+    ) -> Gauss:
+        """Gauss's problem of a mass and rows; `pattern()` says where A can have entries."""
 
     @abc.abstractmethod
     def missed(self, constraints: Constraints, s: State, p: PyTree) -> Float[Array, ""]:
@@ -72,12 +68,8 @@ class DenseStructure(AbstractStructure):
     def linearized(self, constraints, s, p):
         return constraints.linearized(s.q, s.v, s.t, p)
 
-    def row_lengths(self, mass, A):
-        return row_lengths(mass.weigh(A))
-
-    def weighted(self, mass, A, method, row_length, pattern):
-        known = method.knowing(mass.spread(pattern()))
-        return WeightedPseudoinverse(mass, A, known, row_length)
+    def gauss(self, mass, A, method, row_length, pattern):
+        return Gauss(mass, A, method.knowing(mass.spread(pattern())), row_length)
 
     def missed(self, constraints, s, p):
         return jnp.zeros(())

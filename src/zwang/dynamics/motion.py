@@ -13,8 +13,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from zwang.algebra.elimination.matrix import SparseMatrix
+from zwang.algebra.gauss import certified_acceleration
 from zwang.algebra.judgement import allowance, misses_by, relative_residual
-from zwang.algebra.kernel import certified_acceleration
+from zwang.algebra.metric import metric_of, rows_of
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.arguments import flag, instance
 from zwang.arrays import is_concrete
@@ -23,7 +24,6 @@ from zwang.call import misfits_named
 from zwang.compile import called_again, model_program, trace_state_clean
 from zwang.display import present
 from zwang.dynamics.consistency import Verdict, judge, vanishing_rows
-from zwang.dynamics.drift.metric import metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales, centripetal_terms
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate
 from zwang.dynamics.formulation.base import AbstractFormulation
@@ -188,7 +188,7 @@ def _has_short_rows(A: Any) -> bool:
 def with_short_rows(dynamics: Dynamics, at: ModelEvaluation, state: State) -> Dynamics:
     """The dynamics of one state, with rows that are shorter than others by their units alone."""
     A = rows_of(at.A)
-    length = metric_of(dynamics, at.M, at.A).lengths(A)
+    length = metric_of(at.M, at.A, dynamics.singular_mass).lengths(A)
     kept: Any = of_typical_length(dynamics, state, A, length)
     none: Any = np.zeros(())
     return dataclasses.replace(dynamics, scales=Scales(kept, none, none))
@@ -255,9 +255,9 @@ def motion_of(
     """
     eq = dynamics.equation_at(state, stabilization)
     eq = dataclasses.replace(eq, force=eq.force + applied)
-    mass, weighted, A, free = eq.mass, eq.weighted, eq.weighted.A, eq.free_acceleration
-    centripetal = centripetal_terms(weighted, state.v, judged_by)
-    found = certified_acceleration(eq.force, weighted, eq.b, centripetal)
+    mass, gauss, A, free = eq.mass, eq.gauss, eq.gauss.A, eq.free_acceleration
+    centripetal = centripetal_terms(gauss, state.v, judged_by)
+    found = certified_acceleration(eq.force, gauss, eq.b, centripetal)
     multipliers, reaction = found.multipliers, None
     if dynamics.rough:
         reaction = dynamics.reaction(eq, multipliers)
@@ -270,13 +270,13 @@ def motion_of(
     }
     ideal, impressed = A.T @ multipliers, sum(nonideal.values(), zero)
     # c moves the system along the tangent; what it does across is taken by the reaction
-    along = weighted.tangent(mass.solve(impressed)) if nonideal else zero
+    along = gauss.mobility(impressed) if nonideal else zero
     acceleration, residual = found.acceleration + along, found.residual
     if dynamics.formulation is not None:  # another equation of motion is judged by its own result
         acceleration = dynamics.acceleration(eq)
         terms = jnp.abs(eq.b) + centripetal + abs(A) @ (jnp.abs(free) + jnp.abs(acceleration))
-        residual = relative_residual(jnp, A @ acceleration - eq.b, terms, weighted.units())
-    allowed = allowance(jnp, violation_of(dynamics, state, weighted, judged_by))
+        residual = relative_residual(jnp, A @ acceleration - eq.b, terms, gauss.units())
+    allowed = allowance(jnp, violation_of(dynamics, state, gauss, judged_by))
     # each finding makes those before it meaningless, so that the last one has the word
     result = jnp.where(residual <= allowed, Result.SUCCESS, Result.INCONSISTENT)
     finite = jnp.isfinite(residual) & jnp.all(jnp.isfinite(acceleration))
@@ -299,7 +299,7 @@ def motion_of(
         multipliers=multipliers,
         matrix=A,
         rhs=eq.b,
-        rank=weighted.rank(),
+        rank=gauss.rank(),
         residual=residual,
         accuracy=found.accuracy,
         mass_is_positive=positive,
@@ -311,19 +311,18 @@ def motion_of(
 def friction_certainty(dynamics: Dynamics, s: State) -> Float[Array, ""]:
     """How far friction is from leaving no or two constraint forces (`Reaction.certain`)."""
     eq = dynamics.equation_at(s)
-    ideal = eq.weighted.multipliers(eq.b - eq.weighted.A @ eq.free_acceleration)
-    return dynamics.reaction(eq, ideal).certain
+    return dynamics.reaction(eq, eq.multipliers).certain
 
 
-def violation_of(dynamics: Dynamics, s: State, weighted, scales: Scales | None) -> Float[Array, ""]:
+def violation_of(dynamics: Dynamics, s: State, gauss, scales: Scales | None) -> Float[Array, ""]:
     """How far a state is off its constraints, dimensionless: the larger of position and
     velocity.
     """
-    c, unit = dynamics.constraints, weighted.units()
+    c, unit = dynamics.constraints, gauss.units()
     phi, psi = unit[c.position_rows] * dynamics.position_residual(s), dynamics.velocity_residual(s)
-    psi, speed = unit[c.velocity_rows] * psi, jnp.sqrt(jnp.abs(s.v @ weighted.mass.apply(s.v)))
+    psi, speed = unit[c.velocity_rows] * psi, gauss.mass.size(s.v)
     size = jnp.max(jnp.abs(s.q), initial=0.0) * jnp.sqrt(
-        jnp.abs(jnp.sum(weighted.mass.apply(jnp.ones_like(s.v))))
+        jnp.abs(jnp.sum(gauss.mass.apply(jnp.ones_like(s.v))))
     )
     # without a measured curvature the coordinates themselves are the only length there is
     inverse = 1 / jnp.maximum(size, 1e-300) if scales is None else scales.inverse_length

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from zwang.algebra.judgement import ABSENT
-from zwang.dynamics.drift.metric import mass_blocks, rows_of
+from zwang.algebra.metric import mass_blocks, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate
 from zwang.equations.state import State

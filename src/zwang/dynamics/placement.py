@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from zwang.algebra.judgement import typical_units
+from zwang.algebra.metric import metric_of, rows_of
 from zwang.display import present
-from zwang.dynamics.drift.metric import metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.equations.state import State, host_state
@@ -91,7 +91,7 @@ def place(dynamics: Dynamics, state: State, scales: Scales | None = None) -> Pla
             return 0.0
         still = evaluate(dynamics, host_state(q, np.zeros(len(state.v)), state.t))
         imposed = float(np.linalg.norm(np.asarray(still.psi) / unit[moving]))
-        speed = metric_of(dynamics, at.M, at.A).speed(np.asarray(v))
+        speed = metric_of(at.M, at.A, dynamics.singular_mass).speed(np.asarray(v))
         return residual / max(speed + imposed, 1e-300)
 
     q: Any = state.q
@@ -103,7 +103,7 @@ def place(dynamics: Dynamics, state: State, scales: Scales | None = None) -> Pla
     size = distance(at)  # without the curvature, which is 0 where all constraints are linear
     for _ in range(NEWTON if len(holonomic) else 0):
         near, last = violation(at) <= CONVERGED, size
-        metric = metric_of(dynamics, at.M, at.A)
+        metric = metric_of(at.M, at.A, dynamics.singular_mass)
         held = length[holonomic]
         step = metric.correct(rows_of(at.A)[holonomic], held, at.phi, held)
         for halving in range(
@@ -118,7 +118,7 @@ def place(dynamics: Dynamics, state: State, scales: Scales | None = None) -> Pla
             break
     # the first step solves ψ linear in v; more are for what is not
     for _ in range(POLISH if len(moving) else 0):
-        metric = metric_of(dynamics, at.M, at.A)
+        metric = metric_of(at.M, at.A, dynamics.singular_mass)
         dv = metric.correct(rows_of(at.A)[moving], length[moving], at.psi, length[moving])
         v = np.asarray(v) - dv
         at = evaluate(dynamics, State(q, v, state.t))

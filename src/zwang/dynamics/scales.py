@@ -11,7 +11,7 @@ import functools
 
 import numpy as np
 
-from zwang.dynamics.drift.metric import metric_of, rows_of
+from zwang.algebra.metric import metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import evaluate, moved
 from zwang.dynamics.number_range import of_typical_length
@@ -60,7 +60,7 @@ def _measured(dynamics: Dynamics, s: State, span: float) -> Scales:
     motion within `span` seconds (`extent_of`).
     """
     here = evaluate(dynamics, s)
-    metric = metric_of(dynamics, here.M, here.A)
+    metric = metric_of(here.M, here.A, dynamics.singular_mass)
     rows = rows_of(here.A)
     length = metric.lengths(rows)
     directions = (metric.W @ directions_of(dynamics.system.nv).T).T
@@ -94,7 +94,7 @@ def _measured(dynamics: Dynamics, s: State, span: float) -> Scales:
     for sign in NEIGHBOURS[1:]:
         dq = sign * step * along
         at = evaluate(dynamics, State(moved(dynamics, s.q, dq, s.t), s.v, s.t))
-        places.append((metric_of(dynamics, at.M, at.A), rows_of(at.A)))
+        places.append((metric_of(at.M, at.A, dynamics.singular_mass), rows_of(at.A)))
     lengths = np.stack([metric.lengths(A) for metric, A in places])
     typical, residual = beside(np, lengths)
     reach = np.stack([m.speed(m.correct(A, typical, residual)) for m, A in places])

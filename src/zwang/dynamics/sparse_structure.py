@@ -15,9 +15,10 @@ from zwang.algebra.elimination.elimination import Plan, plan
 from zwang.algebra.elimination.matrix import Layout, SparseMatrix
 from zwang.algebra.elimination.newton import NewtonPlan
 from zwang.algebra.elimination.pattern import MOST_COLORS, detect
-from zwang.algebra.operator.sparse import SparseWeighted, inverse_roots, row_lengths, weighed
+from zwang.algebra.gauss import Gauss
 from zwang.algebra.sparsity_pattern import colors
 from zwang.by_identity import ByIdentity
+from zwang.dynamics import functions
 from zwang.dynamics.matrix_structure import AbstractStructure
 from zwang.equations.constraint import Constraints
 from zwang.equations.system import System
@@ -60,11 +61,8 @@ class Structure(AbstractStructure):
     def matrix(self, constraints, s, p) -> SparseMatrix:
         return self.layout.evaluate(constraints.product(s.q, s.v, s.t, p))
 
-    def weighted(self, mass, A, method, row_length, pattern) -> SparseWeighted:
-        return SparseWeighted(mass, A, self.plan, cast(Any, method).proximal, row_length)
-
-    def row_lengths(self, mass, A):
-        return row_lengths(weighed(inverse_roots(mass), A))
+    def gauss(self, mass, A, method, row_length, pattern):
+        return Gauss(mass, A, cast(Any, method).sweeps, row_length, self.plan)
 
     def missed(self, constraints, s, p):
         return self.outside(self.matrix(constraints, s, p), constraints.product(s.q, s.v, s.t, p))
@@ -202,7 +200,7 @@ class Sparsity:
     def _block_size(self) -> int | None:
         q, t = jnp.zeros(self._system.nq), jnp.zeros(())
         shape = jax.eval_shape(
-            lambda q, t, p: jnp.asarray(self._system.mass_matrix(q, t, p)), q, t, self._p
+            lambda q, t, p: functions.mass_matrix(self._system, q, t, p), q, t, self._p
         ).shape
         return {1: 1, 2: None, 3: shape[-1]}[len(shape)]
 
@@ -259,7 +257,7 @@ class Sparsity:
         system = self._system
 
         def products(q, v, t, p, w):
-            force = lambda q, v: jnp.asarray(system.force(q, v, t, p), dtype=float)
+            force = lambda q, v: functions.force(system, q, v, t, p)
             return jax.vmap(lambda w: jax.jvp(force, (q, v), (system.along(q, w, t, p), w))[1])(w)
 
         return jax.jit(products)

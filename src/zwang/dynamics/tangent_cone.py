@@ -18,7 +18,8 @@ import dataclasses
 
 import numpy as np
 
-from zwang.dynamics.drift.metric import AbstractMetric, dense_mass, metric_of, rows_of
+from zwang.algebra.mass_matrix import dense_mass
+from zwang.algebra.metric import AbstractMetric, dense_metric, dense_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.equations.state import host_state
@@ -95,12 +96,12 @@ def tangent_cone(dynamics: Dynamics, q, t) -> TangentCone:
 def kernels(dynamics: Dynamics, q, t) -> tuple[AbstractMetric, int, np.ndarray, np.ndarray]:
     """The metric, the rank of A, a basis K of its kernel, and L of its left null space."""
     here = evaluated(dynamics, q, np.zeros(dynamics.system.nv), t)
-    metric = metric_of(dynamics, here.M, here.A)
+    metric = dense_metric(here.M, here.A if dynamics.singular_mass else None)
     length = _lengths(dynamics, q, t, metric)
-    U, sigma, Vt = np.linalg.svd(here.A @ metric.W / length[:, None])
     # where all rows vanish, they are none of them long
-    rank = int(np.sum(sigma > SINGULAR * max(np.max(sigma, initial=0.0), TYPICAL)))
-    return metric, rank, metric.W @ Vt[rank:].T, U[:, rank:] / length[:, None]
+    U, sigma, Vt = np.linalg.svd(here.A @ metric.W / length[:, None])
+    count = int(np.sum(sigma > SINGULAR * max(np.max(sigma, initial=0.0), TYPICAL)))
+    return metric, count, metric.W @ Vt[count:].T, U[:, count:] / length[:, None]
 
 
 def _leading(tangent: np.ndarray) -> tuple:
@@ -111,9 +112,7 @@ def _leading(tangent: np.ndarray) -> tuple:
 def evaluated(dynamics: Dynamics, q, v, t) -> ModelEvaluation:
     """The model's functions with A and M as full arrays."""
     at = evaluate(dynamics, host_state(q, v, t))
-    A = rows_of(at.A)
-    A = A.toarray() if hasattr(A, "toarray") else A
-    return at._replace(A=A, M=dense_mass(np.asarray(at.M)))
+    return at._replace(A=dense_rows(at.A), M=dense_mass(np.asarray(at.M)))
 
 
 def _lengths(dynamics: Dynamics, q, t, metric) -> np.ndarray:

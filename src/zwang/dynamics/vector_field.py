@@ -11,9 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from zwang.algebra.kernel import row_scale
+from zwang.algebra.gauss import row_scale
 from zwang.algebra.lapack import LU
-from zwang.algebra.mass_matrix import factor_mass
 from zwang.arrays import is_concrete
 from zwang.compile.hints import shared_code
 from zwang.dynamics.control_law import AbstractSampler
@@ -144,15 +143,12 @@ class ConstrainedVectorField(Record):
     def free_acceleration(self, t, q):
         """`a = M⁻¹F` at rest."""
         dynamics, s = self.dynamics, State(q, jnp.zeros(self.dynamics.system.nv), t)
-        return factor_mass(dynamics.system.mass_matrix(q, t, dynamics.p)).solve(
-            dynamics.applied_force(s)
-        )
+        return dynamics.mass_as_given(s).solve(dynamics.applied_force(s))
 
     def normals(self, t, q):
         """`r ↦ A⊕ r` of position constraints."""
         dynamics, s = self.dynamics, State(q, jnp.zeros(self.dynamics.system.nv), t)
-        A = dynamics.matrix(s)
-        return dynamics.weighted(dynamics.mass(s, A), A).correct
+        return dynamics.gauss_at(s).correct
 
     def position_residual(self, t, q):
         """`φ` and its size, free of units."""
@@ -165,9 +161,7 @@ class ConstrainedVectorField(Record):
 
     def speed(self, t, q, v):
         """`√(vᵀMv)`."""
-        return jnp.sqrt(
-            v @ factor_mass(self.dynamics.system.mass_matrix(q, t, self.dynamics.p)).apply(v)
-        )
+        return self.dynamics.mass_as_given(State(q, v, t)).size(v)
 
     def newton(self, t, y, step):
         """`r ↦ δẏ` of one Newton step on `ẏ = f(t, y + step·ẏ)`, f without the constraints'
@@ -188,19 +182,17 @@ class ConstrainedVectorField(Record):
         X = lambda w: change(step**2 * along(w), step * w)
         if dynamics.structure.newton_plan is not None:
             typical = None if dynamics.scales is None else dynamics.scales.row_length
-            length = dynamics.row_lengths(mass, A) if typical is None else typical
+            length = mass.row_lengths(A) if typical is None else typical
             scale = row_scale(length, typical)
             K = lambda w: mass.apply(w) - X(w)
             method: Any = dynamics.pseudoinverse  # that of `zw.Sparse`
-            constrained = dynamics.structure.newton_plan.factored(
-                K, A, scale, method.proximal
-            ).solve
+            constrained = dynamics.structure.newton_plan.factored(K, A, scale, method.sweeps).solve
         else:
-            tangent = dynamics.weighted(mass, A).tangent
+            mobility = dynamics.gauss(mass, A).mobility
             eye = jnp.eye(dynamics.system.nv)
-            J = jax.vmap(lambda w: tangent(mass.solve(X(w))), out_axes=1)(eye)
+            J = jax.vmap(lambda w: mobility(X(w)), out_axes=1)(eye)
             factor = LU(eye - J)
-            constrained = lambda f: factor.solve(tangent(mass.solve(f)))
+            constrained = lambda f: factor.solve(mobility(f))
 
         def solve(r):
             r_q, r_v = self.split(r)
@@ -267,7 +259,7 @@ class Events(Record):
         # multipliers cost a factorization, which only conditions that switch off need
         if self.loose or any(condition.off for condition in self.conditions):
             eq = dynamics.equation_at(s)
-            multipliers = eq.weighted.multipliers(eq.b - eq.weighted.A @ eq.free_acceleration)
+            multipliers = eq.multipliers
             if dynamics.rough:
                 multipliers = dynamics.reaction(eq, multipliers).multipliers
         for condition in self.conditions:

@@ -16,6 +16,7 @@ from zwang.arguments import flag, instance, mapping
 from zwang.arrays import is_concrete
 from zwang.call import misfits_named
 from zwang.compile import model_program
+from zwang.dynamics import functions
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State
@@ -332,9 +333,8 @@ def _on(below: Enforced, top: Enforced) -> Enforced:
 @model_program
 def _enforce(whole: _Whole, p, state: State, chosen, roots, singular: bool) -> Enforced:
     system = whole.system
-    M = jnp.asarray(system.mass_matrix(state.q, state.t, p), state.v.dtype)
-    force = jnp.asarray(system.force(state.q, state.v, state.t, p), state.v.dtype)
-    mass = factor_mass(M)
+    mass = factor_mass(functions.mass_matrix(system, state.q, state.t, p))
+    force = functions.force(system, state.q, state.v, state.t, p)
     weights = Weights(None, mass.dense(), force) if singular else Weights(mass, None, force)
     a, spread = weights.begin()
     zero = jnp.zeros((), int)

@@ -24,15 +24,15 @@ from jaxtyping import Array, Float, Int, PyTree
 from zwang.algebra.elimination.elimination import plan
 from zwang.algebra.elimination.matrix import Layout, SparseMatrix
 from zwang.algebra.elimination.pattern import detect
+from zwang.algebra.gauss import Gauss, constrained_acceleration
 from zwang.algebra.judgement import UNCERTAIN, relative_residual
-from zwang.algebra.kernel import WeightedPseudoinverse, constrained_acceleration
 from zwang.algebra.mass_matrix import DiagonalMass, factor_mass
-from zwang.algebra.operator.sparse import SparseWeighted
 from zwang.algebra.pseudoinverse import Proximal
 from zwang.algebra.pseudoinverse.sparse import Sparse
 from zwang.algebra.sparsity_pattern import colors
 from zwang.arrays import is_concrete
 from zwang.compile import model_program
+from zwang.dynamics import functions
 from zwang.dynamics.model import Model
 from zwang.dynamics.sparse_structure import GAIN, MISSED, SPARSE_ROWS, Sparsity, Structure
 from zwang.equations.constraint import Constraints
@@ -133,7 +133,7 @@ class _Fixed:
 @model_program
 def _acceleration(fixed: _Fixed, q, v, t, p):
     x = fixed.modular
-    F, nothing = jnp.asarray(x.model.system.force(q, v, t, p)), jnp.zeros(())
+    F, nothing = functions.force(x.model.system, q, v, t, p), jnp.zeros(())
     a, tangents = jnp.zeros(len(v)), []
     for block in x.blocks:
         at_q, at_v = block.instances.q(block.model.system), block.instances.v(block.model.system)
@@ -151,20 +151,18 @@ def _acceleration(fixed: _Fixed, q, v, t, p):
         JT = jnp.zeros_like(J)
         for at_v, T in tangents:
             JT = JT.at[:, at_v].set(jnp.einsum("rin,ink->rik", J[:, at_v], T))
-        weighted = WeightedPseudoinverse(unit, JT, Proximal())
+        gauss = Gauss(unit, JT, Proximal())
     else:
         product = x.joints.product(q, v, t, p)
         J = x.pattern.structure.layout.evaluate(product)
         # the pattern was found at a few states; entries that appear elsewhere are detected, not
         # lost
         missed = x.pattern.structure.outside(J, product)
-        method = Sparse().suited(len(b)).proximal
-        assert method is not None
-        rows = x.pattern.times(J, tangents)
-        weighted = SparseWeighted(unit, rows, x.pattern.structure.plan, method)
+        method, rows = Sparse().suited(len(b)).sweeps, x.pattern.times(J, tangents)
+        gauss = Gauss(unit, rows, method, plan=x.pattern.structure.plan)
 
     def corrected(_, y):
-        moved = weighted.correct(b - J @ y)
+        moved = gauss.correct(b - J @ y)
         for at_v, T in tangents:
             y = y.at[at_v].add(jnp.einsum("ink,ik->in", T, moved[at_v]))
         return y
@@ -172,17 +170,17 @@ def _acceleration(fixed: _Fixed, q, v, t, p):
     moved = jax.lax.fori_loop(0, PASSES, corrected, a)
     # the residual is judged beside its terms, as a may be much larger than v̇
     terms = jnp.abs(b) + abs(J) @ (jnp.abs(a) + jnp.abs(moved))
-    met = relative_residual(jnp, J @ moved - b, terms, weighted.units()) <= UNCERTAIN
+    met = relative_residual(jnp, J @ moved - b, terms, gauss.units()) <= UNCERTAIN
     return jnp.where(met & (missed <= MISSED), moved, jnp.nan), missed
 
 
 def _module(model: Model, q, v, t, F, p):
     """a and T of one module with its own constraints."""
-    mass = factor_mass(jnp.asarray(model.system.mass_matrix(q, t, p), v.dtype))
+    mass = factor_mass(functions.mass_matrix(model.system, q, t, p))
     rows = model.constraints
-    weighted = WeightedPseudoinverse(mass, rows.matrix(q, v, t, p), Proximal())
-    a = constrained_acceleration(mass.solve(F), weighted, rows.rhs(q, v, t, p))
-    return a, jax.vmap(lambda y: weighted.tangent(mass.unweigh(y)), out_axes=1)(jnp.eye(len(F)))
+    gauss = Gauss(mass, rows.matrix(q, v, t, p), Proximal())
+    a = constrained_acceleration(mass.solve(F), gauss, rows.rhs(q, v, t, p))
+    return a, jax.vmap(lambda y: gauss.tangent(mass.unweigh(y)), out_axes=1)(jnp.eye(len(F)))
 
 
 class _Pattern(Record):

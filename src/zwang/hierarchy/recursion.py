@@ -27,17 +27,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from zwang.algebra.kernel import row_lengths, row_scale
+from zwang.algebra.gauss import row_scale
 from zwang.algebra.lapack import singular_values, svd
-from zwang.algebra.mass_matrix import AbstractMass
+from zwang.algebra.mass_matrix import AbstractMass, row_lengths
 from zwang.algebra.pseudoinverse import SVD, AbstractPseudoinverse, Pseudoinverse
 from zwang.algebra.pseudoinverse.base import MatrixFactor
+from zwang.algebra.rank import DEPENDENT_ROWS
 from zwang.record import Record
-
-DEPENDENT_ROW = 1e-8
-"""A row of unit length of which no more than this is left beside the levels below depends on them;
-as in `zwang.check`.
-"""
 
 
 class Weights(Record):
@@ -176,7 +172,7 @@ def _matrix(pinv: Pseudoinverse) -> Float[Array, "n m"]:
 
 
 def _rank(seen):
-    return jnp.sum(singular_values(seen) > DEPENDENT_ROW)
+    return jnp.sum(singular_values(seen) > DEPENDENT_ROWS)
 
 
 class _Absolute(AbstractPseudoinverse):
@@ -185,7 +181,7 @@ class _Absolute(AbstractPseudoinverse):
     round-off, which a relative threshold would blow up.
     """
 
-    threshold: Float[Array, ""] | float = DEPENDENT_ROW
+    threshold: Float[Array, ""] | float = DEPENDENT_ROWS
 
     def factor(self, C):
         U, sigma, Vt = svd(C)

@@ -17,7 +17,7 @@
 | `prescribed_motion.py` | drives, and other coordinates that follow a formula |
 | `point_masses.py` | bodies in space whose attitude nothing sees |
 | `tables.py` | tables of numbers as functions in formulas |
-| `laws.py` | relations between coordinates of several joints |
+| `laws.py` | relations between coordinates of several joints, and gaps between them |
 | `tree.py` | joint coordinates: a tree of bodies, and the joints that close loops |
 | `forces.py` | springs, dampers, bushings, forces |
 | `friction.py` | dry friction of joints |
@@ -51,6 +51,7 @@ from zwang.mechanism.schema import Bushing as Bushing
 from zwang.mechanism.schema import Drive as Drive
 from zwang.mechanism.schema import Force as Force
 from zwang.mechanism.schema import Friction as Friction
+from zwang.mechanism.schema import Gap as Gap
 from zwang.mechanism.schema import Joint as Joint
 from zwang.mechanism.schema import Law as Law
 from zwang.mechanism.schema import Link as Link

@@ -30,7 +30,7 @@ from zwang.mechanism.field_types import PartError
 from zwang.mechanism.forces import Forces
 from zwang.mechanism.geometry import Geometry, geometry_of
 from zwang.mechanism.joint_constraints import JointConstraints
-from zwang.mechanism.laws import ResolvedLaw, resolved_law
+from zwang.mechanism.laws import ResolvedGap, ResolvedLaw, resolved_gap, resolved_law
 from zwang.mechanism.loop_rows import LoopDecisions, decided
 from zwang.mechanism.point_masses import point_masses
 from zwang.mechanism.prescribed_motion import drive_constraint, still_drive
@@ -111,7 +111,7 @@ class CompiledMechanism:
                     "has the joint's reaction as load, which joint coordinates do not have: give "
                     'coordinates = "maximal".',
                 )
-        _ = self.joints, self.forces, self.laws, self.servo, self.switches
+        _ = self.joints, self.forces, self.laws, self.gaps, self.servo, self.switches
 
     @cached_property
     def geometry(self) -> Geometry:
@@ -140,7 +140,7 @@ class CompiledMechanism:
     @cached_property
     def counting(self) -> CountingSystem | None:
         """The bodies with angles whose turns are counted, or None."""
-        _ = self.forces, self.laws, self.servo, self.switches  # they say which
+        _ = self.forces, self.laws, self.gaps, self.servo, self.switches  # they say which
         added = list(self.joints.turns.added.values())
         if not added:
             return None
@@ -236,6 +236,11 @@ class CompiledMechanism:
         return [resolved_law(name, law, self.joints) for name, law in self.declared.laws.items()]
 
     @cached_property
+    def gaps(self) -> list[ResolvedGap]:
+        """Gaps between coordinates of joints, checked."""
+        return [resolved_gap(name, gap, self.joints) for name, gap in self.declared.gaps.items()]
+
+    @cached_property
     def switches(self) -> tuple[Switch, ...]:
         """Switches of joints, laws and drives, checked."""
         return resolved_switches(self)
@@ -272,7 +277,7 @@ class CompiledMechanism:
 
     @property
     def _counts(self) -> bool:
-        _ = self.forces, self.laws, self.servo, self.switches
+        _ = self.forces, self.laws, self.gaps, self.servo, self.switches
         return bool(self.joints.turns.added)
 
     @cached_property
@@ -305,7 +310,7 @@ class CompiledMechanism:
 
     @cached_property
     def constraints(self) -> tuple[AbstractConstraint, ...]:
-        """Joints of a kind under one function, then laws, then drives."""
+        """Joints of a kind under one function, then laws, drives and gaps."""
         _ = self._counts  # coordinates are asked for below
         drives = [
             drive_constraint(name, drive, self.joints, self.rate)
@@ -313,7 +318,8 @@ class CompiledMechanism:
         ]
         found = self.joints.constraints(self.rate, self.carrying, self.loops.keep)
         laws = [law.constraint(self.joints) for law in self.laws]
-        return (*found, *laws, *drives)
+        gaps = [gap.constraint(self.joints) for gap in self.gaps]
+        return (*found, *laws, *drives, *gaps)
 
     @property
     def carrying(self) -> set[str]:
@@ -339,7 +345,8 @@ class CompiledMechanism:
         if not drives and not laws:
             return self.model
         stands = [still_drive(name, drive, self.joints) for name, drive in drives.items()]
-        joints = self.constraints[: len(self.constraints) - len(drives) - len(laws)]
+        others = len(drives) + len(laws) + len(self.gaps)
+        joints = self.constraints[: len(self.constraints) - others]
         stand = [law.constraint(self.joints, time=0.0) for law in laws]
         return self._model([*joints, *stand, *(x for x in stands if x is not None)])
 

@@ -33,6 +33,7 @@ from zwang.mechanism.schema import (
     Bushing,
     Drive,
     Force,
+    Gap,
     Joint,
     Law,
     Link,
@@ -84,6 +85,7 @@ PARTS: dict[str, type] = {
     "joints": Joint,
     "drives": Drive,
     "laws": Law,
+    "gaps": Gap,
     "switches": Toggle,
     "tables": Table,
     "springs": Spring,
@@ -110,6 +112,7 @@ class Mechanism:
         joints: by name, of the kinds in `zwang.mechanism.KINDS`.
         drives, springs, bushings, forces: by name.
         laws: relations between coordinates of several joints, by name.
+        gaps: what may open and close between such coordinates, by name: stops, play, ropes.
         switches: when joints, laws and drives hold, by their names; `zw.simulate` takes them.
         tables: functions that formulas may call, by name.
         servo: servo constraints, by name, which the actuators enforce; passive joints react to
@@ -142,6 +145,7 @@ class Mechanism:
     joints: dict[str, Joint] = dataclasses.field(default_factory=dict)
     drives: dict[str, Drive] = dataclasses.field(default_factory=dict)
     laws: dict[str, Law] = dataclasses.field(default_factory=dict)
+    gaps: dict[str, Gap] = dataclasses.field(default_factory=dict)
     switches: dict[str, Toggle] = dataclasses.field(default_factory=dict)
     tables: dict[str, Table] = dataclasses.field(default_factory=dict)
     springs: dict[str, Spring] = dataclasses.field(default_factory=dict)
@@ -170,9 +174,10 @@ class Mechanism:
             raise PartError(("bodies",), "there are no bodies.")
         if self.gravity is not None and len(self.gravity) != self.d:
             raise PartError(("gravity",), f"has {len(self.gravity)} numbers, expected {self.d}.")
-        rows = [*self.joints, *self.laws, *self.drives]
+        rows = [*self.joints, *self.laws, *self.gaps, *self.drives]
         if repeated := {name for name in rows if rows.count(name) > 1}:
-            table = "drives" if min(repeated) in self.drives else "laws"
+            tables = ("drives", "gaps", "laws")
+            table = next(x for x in tables if min(repeated) in getattr(self, x))
             other = "law" if min(repeated) not in self.joints else "joint"
             raise PartError(
                 (table, min(repeated)), f"has the name of a {other}; give each its own."
@@ -319,17 +324,22 @@ class Mechanism:
             AssemblyError: if it cannot be, with the joint that stays open most.
         """
         idle = idle_at_start(self.switches)
-        if not idle:
+        if not idle and not self.gaps:
             return assemble(self)
         # what does not hold at the start is not there
         parts = ("joints", "laws", "drives")
         held = {x: {n: y for n, y in getattr(self, x).items() if n not in idle} for x in parts}
-        found = dataclasses.replace(self, switches={}, **held).start_state
+        found = dataclasses.replace(self, switches={}, gaps={}, **held).start_state
         if len(found.q) != self.model.system.nq:
+            where, how = (
+                (("gaps", next(iter(self.gaps))), "")
+                if not idle
+                else (("switches", idle[0]), "; give initially = true")
+            )
             raise PartError(
-                ("switches", idle[0]),
-                "is off at the start and counts turns of an angle that nothing else counts; give "
-                "initially = true.",
+                where,
+                "does not hold at the start and counts turns of an angle that nothing else counts"
+                f"{how}: give that joint a spring, a law or a force by its angle as well.",
             )
         return found
 

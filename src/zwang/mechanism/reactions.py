@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import jax
 import numpy as np
 
+from zwang.algebra.metric import dense_rows
 from zwang.arithmetic import on_host, xp
 from zwang.bodies.rotation import rotation_matrix
 from zwang.compile import BoundProgram
 from zwang.display import present
-from zwang.dynamics.drift.metric import dense_rows
 from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.motion import Motion
 from zwang.equations.state import host_state

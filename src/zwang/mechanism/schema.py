@@ -194,6 +194,22 @@ class Law:
 
 
 @dataclasses.dataclass(frozen=True)
+class Gap:
+    """A gap that never becomes negative: a stop of a joint, play, a rope; see `zw.Inequality`.
+
+    Attributes:
+        of: the coordinates by the names that the formula has for them, as of a law.
+        gap: a formula in these names and `t`, positive where the gap is open; or several.
+        restitution: e from 0 (no rebound) to 1 (no loss), a number or a formula of parameters.
+    """
+
+    of: dict[str, str | tuple[str, str]]
+    gap: Formula | tuple[Formula, ...]
+    restitution: Formula = 0.0
+    __pydantic_config__: ClassVar = STRICT
+
+
+@dataclasses.dataclass(frozen=True)
 class Toggle:
     """When a joint, law or drive holds, by its name in `[switches]`; see `zw.Switch`.
 

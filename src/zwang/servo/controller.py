@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from zwang.algebra.judgement import UNCERTAIN, relative_residual
-from zwang.algebra.kernel import row_lengths
+from zwang.algebra.mass_matrix import row_lengths
 from zwang.dynamics.control_law import Control
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.equations.constraint import Constraints
@@ -129,7 +129,7 @@ class Controller(Record):
 
         if all(c.nonideal is None for c in self.dynamics.constraints.members):
             # I − C⁺C: what hinges let through
-            passed = lambda w: w - eq.weighted.C.solve(eq.weighted.C.C @ w)
+            passed = lambda w: w - eq.gauss.C.solve(eq.gauss.rows @ w)
             # the projection is applied to whichever are fewer, rows or actuators
             few = len(rows) <= len(columns)
             G = jax.vmap(passed)(rows) @ columns.T if few else rows @ jax.vmap(passed)(columns).T
@@ -312,6 +312,6 @@ def blank(servo: Servo, passive: Dynamics) -> Control:
 
 def _passive_residual(eq: Equation, acceleration) -> Float[Array, ""]:
     """Residual of the passive constraints beside the terms that it is made of."""
-    A, b = eq.weighted.A, eq.b
+    A, b = eq.gauss.A, eq.b
     terms = jnp.abs(b) + abs(A) @ (jnp.abs(acceleration) + jnp.abs(eq.free_acceleration))
-    return relative_residual(jnp, A @ acceleration - b, terms, eq.weighted.units())
+    return relative_residual(jnp, A @ acceleration - b, terms, eq.gauss.units())

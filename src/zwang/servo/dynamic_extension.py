@@ -328,12 +328,10 @@ def _held(bound: Controller, state: State, inputs: Mapping[str, float] | None) -
 def _accelerations(bound: Controller, s: State):
     """Acceleration without control, and what each actuator adds to it, in the mass metric."""
     dynamics = bound.dynamics
-    A = dynamics.matrix(s)
-    mass = dynamics.mass(s, A)
-    weighted = dynamics.weighted(mass, A)
+    gauss = dynamics.gauss_at(s)
     B = bound.servo.actuation_matrix(s.q, s.t, dynamics.p)
-    reaction = jax.vmap(lambda column: weighted.tangent(mass.solve(column)), 1, 1)(B)
-    metric = jax.vmap(mass.apply)(jnp.eye(dynamics.system.nv))
+    reaction = jax.vmap(gauss.mobility, 1, 1)(B)
+    metric = jax.vmap(gauss.mass.apply)(jnp.eye(dynamics.system.nv))
     root = jnp.linalg.cholesky(metric).T
     return root @ passive_acceleration(dynamics, s), root @ reaction
 

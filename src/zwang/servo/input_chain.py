@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from zwang.algebra.mass_matrix import dense_mass
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.system import System
@@ -159,8 +160,7 @@ def _system(system: System, servo: Servo, chains: Chains) -> System:
         if M.ndim == 1:
             return jnp.concatenate([M, jnp.ones(more)])
         # blocks of different sizes cannot stay blocks
-        M = jax.scipy.linalg.block_diag(*M) if M.ndim == 3 else M
-        return jax.scipy.linalg.block_diag(M, jnp.eye(more))
+        return jax.scipy.linalg.block_diag(dense_mass(M), jnp.eye(more))
 
     def force(q, v, t, p):
         B = servo.actuation_matrix(q[:nq], t, p)

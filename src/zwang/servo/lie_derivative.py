@@ -31,9 +31,7 @@ NATURAL_DEGREE = {"position": 2, "velocity": 1, "acceleration": 0}
 
 def passive_acceleration(dynamics: Dynamics, s: State) -> Float[Array, " nv"]:
     """a₀: v̇ with passive constraints and without control."""
-    A = dynamics.matrix(s)
-    weighted = dynamics.weighted(dynamics.mass(s, A), A)
-    return dynamics.acceleration(dynamics.equation(s, weighted))
+    return dynamics.acceleration(dynamics.equation_at(s))
 
 
 def chain(

@@ -21,7 +21,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.algebra.kernel import row_lengths
 from zwang.arguments import count, host_only
 from zwang.compile import program
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -224,14 +223,12 @@ def _reach(dynamics: Dynamics, servo: Servo, tried: tuple[tuple[str, int], ...],
     constraints = [c for c in servo.constraints if c.name in degrees]
     y = differentiated(constraints, dynamics, degrees)
     D = y.matrix(s.q, s.v, s.t, p)
-    A = dynamics.matrix(s)
-    mass = dynamics.mass(s, A)
-    weighted = dynamics.weighted(mass, A)
+    gauss = dynamics.gauss_at(s)
     B = servo.actuation_matrix(s.q, s.t, p)
     # what an actuator accelerates once passive constraints have reacted: an actuator that pushes
     # against a hinge has no authority
-    reaction = jax.vmap(lambda column: weighted.tangent(mass.solve(column)), 1, 1)(B)
-    length, width = row_lengths(mass.weigh(D)), row_lengths(mass.weigh(B.T))
+    reaction = jax.vmap(gauss.mobility, 1, 1)(B)
+    length, width = gauss.mass.row_lengths(D), gauss.mass.row_lengths(B.T)
     row = (D @ reaction) / jnp.where(length > 0, length, 1.0)[:, None]
     cosine = jnp.max(jnp.abs(row) / jnp.where(width > 0, width, 1.0), axis=1, initial=0.0)
     return {name: (row[i], cosine[i]) for name, i in y.row_slices.items()}

@@ -21,6 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.algebra.rank import rank_of
 from zwang.arguments import host_only
 from zwang.compile import program
 from zwang.dynamics.model import Model
@@ -110,9 +111,8 @@ def zero_dynamics(
     refuse_no_state("zero_dynamics", q, v)
     residual, D, J, rate = (np.asarray(x) for x in _linearized(bound, model.state(q, v, t)))
     _, sigma, Vt = np.linalg.svd(D, full_matrices=True)
-    rank = int(np.sum(sigma > 1e-8 * np.max(sigma, initial=0.0)))
     # a basis of the tangent space of Z, on which the closed loop’s linearization is restricted
-    T = Vt[rank:].T
+    T = Vt[rank_of(sigma) :].T
     eigenvalues = np.linalg.eigvals(T.T @ J @ T) if T.shape[1] else np.zeros(0, complex)
     order = np.argsort(-np.real(eigenvalues))
     return ZeroDynamics(

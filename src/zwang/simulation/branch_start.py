@@ -13,8 +13,9 @@ import dataclasses
 
 import numpy as np
 
+from zwang.algebra.metric import metric_of
+from zwang.algebra.rank import PLACED, rank_of
 from zwang.arrays import on_device
-from zwang.dynamics.drift.metric import RANK_THRESHOLD, metric_of
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import moved
 from zwang.dynamics.initial_conditions import Start, begin
@@ -35,11 +36,11 @@ def onto_branch(model: Model, dynamics: Dynamics, start: Start, span: float) -> 
     """The start that a run begins with, and what is to be said about it, or ""."""
     state, sigma = start.placement.state, start.verdict.singular_values
     # where no row depends on others, one motion leaves a state
-    redundant = len(sigma) and sigma[-1] <= RANK_THRESHOLD * sigma[0]
+    redundant = rank_of(sigma, PLACED) < len(sigma)
     if not redundant or not may_branch(dynamics):
         return start, ""
     F, v = np.asarray(start.there.F), np.asarray(state.v)
-    metric = metric_of(dynamics, start.there.M, start.there.A)
+    metric = metric_of(start.there.M, start.there.A, dynamics.singular_mass)
     pushed, speed = metric.speed(metric.solve(F)), metric.speed(v)
     distance = ALONG_BRANCH / float(start.scales.inverse_length)
     # with more speed than forces give it over that distance, momentum decides

@@ -84,6 +84,12 @@ class Contacts:
         ]
         e = [getattr(c.owners[owners[i][0]], "restitution", 0.0) for i in self.gaps]
         self.restitution = np.array([value_of(x, p) for x in e])
+        if np.any(bad := ~((self.restitution >= 0) & (self.restitution <= 1))):
+            k = int(np.argmax(bad))
+            raise ModelError(
+                f"constraint {self.names[k]!r}: restitution is {self.restitution[k]:g}, expected a "
+                "number from 0 to 1."
+            )
         self._fastest = 0.0
         self._impacts: list[list[float]] = [[] for _ in self.gaps]
         self._rests: set[int] = set()

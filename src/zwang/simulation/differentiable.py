@@ -77,7 +77,7 @@ def corrected(dynamics: Dynamics, s: State) -> State:
     if not dynamics.constraints.m:
         return s
     A = dynamics.matrix(s)
-    moving = dynamics.weighted(dynamics.mass(s, A), A, dynamics.constraints.velocity_rows)
+    moving = dynamics.gauss(dynamics.mass(s, A), A, dynamics.constraints.velocity_rows)
     (dv,), (dq,) = corrections(
         dynamics, moving, A, [dynamics.velocity_residual(s)], [dynamics.position_residual(s)]
     )

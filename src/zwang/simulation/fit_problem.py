@@ -14,6 +14,7 @@ import scipy.linalg
 import scipy.optimize
 from jax.flatten_util import ravel_pytree
 
+from zwang.algebra.rank import DEPENDENT_ROWS
 from zwang.arguments import real_array, refuse
 from zwang.compile import model_program
 from zwang.dynamics.initial_conditions import consistent_state
@@ -36,10 +37,6 @@ tolerance.
 NOISE_SHARE = 1e-3
 """An effect below this share of the noise of the data as a whole [1] leaves an uncertainty of a
 thousand times the value.
-"""
-FIT_RANK_THRESHOLD = 1e-8
-"""Singular values of A at the start, relative to the largest, that count as free directions of the
-start.
 """
 
 
@@ -419,4 +416,4 @@ def _freedoms(model: Model, start: State, guess) -> np.ndarray:
     """
     A = np.asarray(model.dynamics(written(model, guess)).matrix(start))
     nv = model.system.nv
-    return scipy.linalg.null_space(A, rcond=FIT_RANK_THRESHOLD) if len(A) else np.eye(nv)
+    return scipy.linalg.null_space(A, rcond=DEPENDENT_ROWS) if len(A) else np.eye(nv)

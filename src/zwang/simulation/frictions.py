@@ -85,7 +85,9 @@ def frictions_of(model: Model, p: Any) -> list[HostFriction]:
 
 
 def value_of(given: Any, p: Any) -> float:
-    """A number, or that of the parameter of a name."""
+    """A number, that of the parameter of a name, or what a function makes of the parameters."""
+    if callable(given):
+        return float(np.asarray(given(p)))
     if isinstance(given, str) and not (isinstance(p, dict) and given in p):
         raise ModelError(f"{given!r} is no parameter, expected a number or the name of one.")
     return float(p[given] if isinstance(given, str) else given)

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from zwang.algebra.judgement import row_units
+from zwang.algebra.mass_matrix import dense_mass
+from zwang.algebra.metric import dense_rows, metric_of, rows_of
 from zwang.arrays import on_device
-from zwang.dynamics.drift.metric import dense_mass, dense_rows, metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.model import Model
@@ -89,7 +90,7 @@ def jumps_of(
         if not _leaps(dynamics, times[i : i + 2], np.stack([y[i], end])):
             continue
         A = dense_rows(at.A)
-        _, loss, multipliers = impact(metric_of(dynamics, at.M, at.A), A, arriving, v[i])
+        _, loss, multipliers = impact(dynamics, at, arriving, v[i])
         slices = model.constraints.row_slices
         part_of = {name: np.linalg.norm(A[s].T @ multipliers[s]) for name, s in slices.items()}
         name = max(part_of, key=lambda name: part_of[name])
@@ -106,7 +107,8 @@ def _leaps(dynamics: Dynamics, t: np.ndarray, y: np.ndarray) -> bool:
         z, time = (1 - s) * y[0] + s * y[1], (1 - s) * t[0] + s * t[1]
         at = evaluate(dynamics, host_state(z[:nq], z[nq:], float(time)))
         if unit is None:
-            unit = row_units(np, metric_of(dynamics, at.M, at.A).lengths(rows_of(at.A)))
+            metric = metric_of(at.M, at.A, dynamics.singular_mass)
+            unit = row_units(np, metric.lengths(rows_of(at.A)))
             unit = unit[dynamics.constraints.velocity_rows]
         return unit * np.asarray(at.psi)
 

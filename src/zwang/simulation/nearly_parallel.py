@@ -13,10 +13,10 @@ from jaxtyping import Array, Bool, Float
 
 from zwang.algebra.lapack import singular_values
 from zwang.algebra.pseudoinverse import Proximal
+from zwang.algebra.rank import PLACED
 from zwang.arrays import is_concrete, without_derivative
 from zwang.compile.hints import for_any_member
 from zwang.dynamics.consistency import DENSE_ROWS
-from zwang.dynamics.drift.metric import RANK_THRESHOLD
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
 from zwang.errors import Result
@@ -41,11 +41,10 @@ def stays_nearly_parallel(
     dynamics, start, end = without_derivative((dynamics, start, end))
 
     def at(s: State) -> Bool[Array, ""]:
-        A = dynamics.matrix(s)
-        C = dynamics.weighted(dynamics.mass(s, A), A).C.C
+        C = dynamics.gauss_at(s).rows
         # LAPACK may not return from what is not finite
         sigma = singular_values(jnp.where(jnp.all(jnp.isfinite(C)), C, 0.0))
-        present = sigma > RANK_THRESHOLD * sigma[0]
+        present = sigma > PLACED * sigma[0]
         return jnp.any(present & (sigma**2 < method.damping * sigma[0] ** 2))
 
     suspicious = ~(without_derivative(residual) <= SUSPICIOUS)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from zwang.algebra.metric import metric_of, rows_of
 from zwang.dynamics.control_law import AbstractControlLaw
-from zwang.dynamics.drift.metric import metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate, moved
 from zwang.equations.state import host_state
@@ -108,7 +108,7 @@ def turning_rows(dynamics: Dynamics, t: np.ndarray, y: np.ndarray, step: float) 
     nq, units = dynamics.system.nq, []
     for at, x in zip(t, y, strict=True):
         found = evaluate(dynamics, host_state(x[:nq], x[nq:], at))
-        A, metric = rows_of(found.A), metric_of(dynamics, found.M, found.A)
+        A, metric = rows_of(found.A), metric_of(found.M, found.A, dynamics.singular_mass)
         units.append(np.asarray(metric.unit_rows(A, metric.lengths(A))))
     rates = np.linalg.norm(units[1] - units[0], axis=1) / (t[1] - t[0])
     if not np.all(np.isfinite(rates)):

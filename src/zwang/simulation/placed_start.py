@@ -17,6 +17,7 @@ from jaxtyping import Array, Bool, Float
 from zwang.algebra.judgement import ABSENT, row_scale
 from zwang.arrays import without_derivative
 from zwang.compile.hints import for_any_member, over_rows
+from zwang.dynamics import functions
 from zwang.dynamics.consistency import SECOND_ORDER
 from zwang.dynamics.drift import Projection
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
@@ -59,7 +60,7 @@ def placed(
         return given, jnp.zeros(())
     fixed, at = without_derivative(dynamics), without_derivative(given)
     A = fixed.matrix(at)
-    moving = fixed.weighted(fixed.mass(at, A), A, fixed.constraints.velocity_rows)
+    moving = fixed.gauss(fixed.mass(at, A), A, fixed.constraints.velocity_rows)
     slip, speed = (
         jnp.linalg.norm(moving.scale * fixed.velocity_residual(at)),
         jnp.sqrt(jnp.abs(at.v @ moving.mass.apply(at.v))),
@@ -117,7 +118,7 @@ def measured(dynamics: Dynamics, s: State, span: Float[Array, ""]) -> Measured:
     """`zwang.dynamics.scales.measure` inside a program. The state and its neighbours are turns of
     one loop, so that the model's functions are compiled once for all of them.
     """
-    force = jnp.asarray(dynamics.system.force(s.q, s.v, s.t, dynamics.p))
+    force = functions.force(dynamics.system, s.q, s.v, s.t, dynamics.p)
     look = functools.partial(_looked, dynamics, s, span, force)
     _, places = jax.lax.scan(look, jnp.zeros_like(s.v), jnp.asarray(NEIGHBOURS))
     here = jax.tree_util.tree_map(lambda x: x[0], places)
@@ -130,9 +131,7 @@ def measured(dynamics: Dynamics, s: State, span: Float[Array, ""]) -> Measured:
         nearby = scales_of(jnp, typical, here.curved, here.extent)
 
         def reached(place: _Place) -> Float[Array, ""]:
-            change = (
-                _with_lengths(dynamics, typical).weighted(place.mass, place.A).correct(residual)
-            )
+            change = _with_lengths(dynamics, typical).gauss(place.mass, place.A).correct(residual)
             return _speed(place.mass, change)
 
         reach = jax.lax.map(reached, places)
@@ -150,12 +149,12 @@ def _looked(dynamics: Dynamics, s: State, span, force, dq, sign) -> tuple[Array,
     s = State(q, s.v, s.t)
     A = dynamics.matrix(s)
     mass = dynamics.mass(s, A)
-    m, length, unit = len(A), dynamics.row_lengths(mass, A), jnp.sqrt(jnp.mean(abs(mass.diag())))
+    m, length, unit = len(A), mass.row_lengths(A), jnp.sqrt(jnp.mean(abs(mass.diag())))
     place = _speed(mass, s.q) if len(s.q) == len(s.v) else size_of(jnp, s.q, unit)
     free = _speed(mass, mass.solve(force))
     extent = extent_of(jnp, place, _speed(mass, s.v), free, unit, span)
     w = over_rows(mass.unweigh)(jnp.asarray(directions_of(dynamics.system.nv)))
-    weighted = _with_lengths(dynamics, length).weighted(mass, A)
+    weighted = _with_lengths(dynamics, length).gauss(mass, A)
     along = tangent_of(jnp, functools.partial(_speed, mass), weighted.tangent(w[0]), m)
     asked = jnp.concatenate([w, along[None]])
     b = over_rows(lambda v: dynamics.rhs(State(s.q, v, s.t)))
@@ -194,10 +193,10 @@ def judged(dynamics: Dynamics, s: State) -> tuple[Bool[Array, ""], Bool[Array, "
     assert dynamics.scales is not None
     A = dynamics.matrix(s)
     mass = dynamics.mass(s, A)
-    length, typical = dynamics.row_lengths(mass, A), dynamics.scales.row_length
+    length, typical = mass.row_lengths(A), dynamics.scales.row_length
     gone = ~(row_scale(jnp, length, typical) > 0)[c.velocity_rows]
     square = lambda x: jnp.abs(x @ mass.apply(x))
-    free = mass.solve(jnp.asarray(dynamics.system.force(s.q, s.v, s.t, dynamics.p)))
+    free = mass.solve(functions.force(dynamics.system, s.q, s.v, s.t, dynamics.p))
     pushed = jnp.sqrt(square(free))
     slow = (pushed > 0) & (
         0.5 * square(s.v) <= pushed * ALONG_BRANCH / dynamics.scales.inverse_length
@@ -206,7 +205,7 @@ def judged(dynamics: Dynamics, s: State) -> tuple[Bool[Array, ""], Bool[Array, "
     def looked_at() -> tuple[Bool[Array, ""], Bool[Array, ""]]:
         drawn = jnp.asarray(np.random.default_rng(1829).standard_normal((TANGENT, len(s.v))))
         drawn = over_rows(mass.unweigh)(drawn)
-        weighted = dynamics.weighted(mass, A)
+        weighted = dynamics.gauss(mass, A)
         *tangent, w = over_rows(weighted.tangent)(jnp.concatenate([drawn, free[None]]))
         tangent = jnp.stack(tangent)
         i, j = np.triu_indices(TANGENT, 1)

@@ -20,12 +20,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.algebra.metric import dense_metric, dense_rows
 from zwang.arguments import choice, flag, function, label, shown
 from zwang.by_identity import ByIdentity
 from zwang.call import misfits_named
 from zwang.display import present
-from zwang.dynamics.drift.metric import AbstractMetric, DenseMetric, dense_mass, metric_of
 from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.evaluation import ModelEvaluation
 from zwang.dynamics.initial_conditions import START_TOLERANCE, Start, begin
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import contradiction
@@ -277,10 +278,7 @@ class Switching:
         self._refuse(start, [i for i, off in due.items() if not off], duration)
         after = start.placement.state
         momentum, loss, multipliers = impact(
-            metric_of(dynamics, start.there.M, start.there.A),
-            np.asarray(start.there.A),
-            np.asarray(state.v),
-            np.asarray(after.v),
+            dynamics, start.there, np.asarray(state.v), np.asarray(after.v)
         )
         own = {
             name: tuple(multipliers[self.model.constraints.row_slices[name]].tolist())
@@ -295,7 +293,7 @@ class Switching:
         """Say why constraints cannot be switched on at a state."""
         c, placement, scales = self.model.constraints, start.placement, start.scales
         length, state = np.asarray(scales.row_length), start.given
-        metric = DenseMetric(np.zeros((0, 0)), dense_mass(np.asarray(start.at.M)))
+        metric = dense_metric(start.at.M)
         phi, psi = np.zeros(c.m), np.zeros(c.m)
         phi[c.position_rows], psi[c.velocity_rows] = (
             np.asarray(start.at.phi),
@@ -341,16 +339,12 @@ class Switching:
 
 
 def impact(
-    metric: AbstractMetric, A: np.ndarray, before: np.ndarray, after: np.ndarray
+    dynamics: Dynamics, at: ModelEvaluation, before: np.ndarray, after: np.ndarray
 ) -> tuple[np.ndarray, float, np.ndarray]:
     """`M (v⁺ − v⁻)`, the energy lost, and Λ of least norm, rows at unit length."""
+    A = dense_rows(at.A)
+    metric = dense_metric(at.M, A if dynamics.singular_mass else None)
     M = metric.M
     momentum = M @ (after - before)
-    # in the mass metric, so that the multipliers are of least norm independently of units
-    C = A @ metric.W
-    length = np.linalg.norm(C, axis=1)
-    scale = np.where(length > 0, 1 / np.where(length > 0, length, 1.0), 0.0)
-    multipliers = (
-        scale * np.linalg.lstsq((scale[:, None] * C).T, metric.W.T @ momentum, rcond=1e-10)[0]
-    )
+    multipliers = metric.rows(A).multipliers(momentum)
     return momentum, float(0.5 * (before @ M @ before - after @ M @ after)), multipliers

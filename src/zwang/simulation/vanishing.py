@@ -10,7 +10,7 @@ import dataclasses
 
 import numpy as np
 
-from zwang.dynamics.drift.metric import metric_of, rows_of
+from zwang.algebra.metric import metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.vector_field import ConstrainedVectorField
@@ -102,7 +102,7 @@ def shrunk(dynamics: Dynamics, start: State, end: State, least: float = SHRUNK) 
     lengths = []
     for s in (start, end):
         at = evaluate(dynamics, s)
-        lengths.append(metric_of(dynamics, at.M, at.A).lengths(rows_of(at.A)))
+        lengths.append(metric_of(at.M, at.A, dynamics.singular_mass).lengths(rows_of(at.A)))
     rest = np.where(lengths[0] > 0, lengths[1] / np.where(lengths[0] > 0, lengths[0], 1.0), 1.0)
     found = {
         name: float(np.min(rest[rows], initial=1.0))

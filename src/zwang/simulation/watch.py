@@ -12,11 +12,12 @@ import dataclasses
 import numpy as np
 
 from zwang.algebra.judgement import typical_units
+from zwang.algebra.mass_matrix import dense_mass
+from zwang.algebra.metric import rows_of
 from zwang.algebra.pseudoinverse import CompleteOrthogonal, Proximal
 from zwang.arrays import on_device
 from zwang.dynamics.consistency import Verdict, judge, vanishing_rows
 from zwang.dynamics.drift import Projection
-from zwang.dynamics.drift.metric import dense_mass, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.dynamics.initial_conditions import is_light, mass_is_positive, massless

@@ -166,19 +166,16 @@ def _dependence(flow, t, y, along):
     direction of v, at v and away from it, shape (2, instants).
     """
     dynamics = flow.dynamics
-    system, p = dynamics.system, dynamics.p
-    first, _ = flow.split(y[0])
-    M0 = jnp.asarray(system.mass_matrix(first, t[0], p))
+    mass = lambda t, y: dynamics.mass_as_given(flow.state(t, y)).given
+    M0 = mass(t[0], y[0])
 
     def at(x):
         t, y = x
         q, v = flow.split(y)
-        M, M_rate = jax.jvp(
-            lambda q, t: jnp.asarray(system.mass_matrix(q, t, p)),
-            (q, t),
-            (along, jnp.ones_like(t)),
-        )
-        force = lambda v: jnp.asarray(system.force(q, v, t, p))
+        at = lambda v: jnp.concatenate([q, v])
+        turned = jnp.concatenate([along, jnp.zeros_like(v)])
+        M, M_rate = jax.jvp(mass, (t, y), (jnp.ones_like(t), turned))
+        force = lambda v: dynamics.applied_force(flow.state(t, at(v)))
         F_rates = [jax.jvp(force, (w,), (along,))[1] for w in (v, v + along)]
         largest = lambda *xs: sum(jnp.max(jnp.abs(x)) for x in xs)
         return jnp.stack([largest(M_rate, M - M0), largest(*F_rates)])

@@ -121,6 +121,22 @@ class SparseMatrix(Record):
         own = jnp.arange(self.layout.shape[0]) if self.rows is None else self.rows
         return SparseMatrix(self.data, self.layout, own[rows])
 
+    def times_lower(self, blocks: Float[Array, "size size blocks"]) -> SparseMatrix:
+        """`A Bᵀ` for a matrix B of lower triangular blocks along its diagonal."""
+        own = taken(blocks, self.layout.block)
+        size = range(len(own))
+        rows = [total(own[a, b] * self.data[:, b] for b in range(a + 1)) for a in size]
+        return SparseMatrix(jnp.stack(rows, axis=1), self.layout, self.rows)
+
+    def scaled(self, unit: Float[Array, " rows"]) -> SparseMatrix:
+        """The matrix with each of its rows multiplied by a number."""
+        return SparseMatrix(self.data * self.everywhere(unit), self.layout, self.rows)
+
+    def row_lengths(self) -> Float[Array, " rows"]:
+        """Length of each row."""
+        length = jnp.sqrt(total(row**2 for row in self.data.reshape(-1, self.data.shape[2])))
+        return length if self.rows is None else length[self.rows]
+
     def everywhere(self, y: Float[Array, " rows"]) -> Float[Array, " m"]:
         """A vector of the rows meant as one of all rows, 0 elsewhere."""
         return y if self.rows is None else jnp.zeros(self.layout.shape[0]).at[self.rows].set(y)

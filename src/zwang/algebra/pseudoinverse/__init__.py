@@ -11,7 +11,7 @@ rank, and in cost:
 
 All members share one derivative rule (`base.py`), which is finite at equal singular values and
 where the rank is lost. `pivoted_qr.py` is the first step of three members. `Sparse` selects the
-sparse path, whose numbers are in `zwang.algebra.operator.sparse`.
+sparse path, whose numbers are in `zwang.algebra.elimination.pseudoinverse`.
 
 All but `Proximal` and `Sparse` give C⁺ r for every r. `Proximal.solve` takes r in the range of C,
 as consistent constraints are; its `matrix` holds for all r.

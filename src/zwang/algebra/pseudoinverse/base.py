@@ -207,6 +207,10 @@ class Pseudoinverse(Record):
         """`(C⁺)ᵀ x`, shape (m,)."""
         return _apply(_Transposed(self.factor), self.C.T, x)
 
+    def multipliers(self, r: Float[Array, " m"]) -> Float[Array, " m"]:
+        """λ of least norm with `Cᵀ λ = C⁺ r`, shape (m,)."""
+        return self.solve_transpose(self.solve(r))
+
     def certified(self, r: Float[Array, " m"], terms: Float[Array, " m"]) -> Certified:
         """`C⁺ r` and its multipliers, with their quality; `terms` is the size of what was summed to
         get r. Differentiated as `solve` and `solve_transpose` are.

@@ -40,15 +40,16 @@ class Sparse(AbstractPseudoinverse):
             Proximal(plain.damping * min(1.0, max((FEW_SPARSE_ROWS / max(m, 1)) ** 2, LEAST_PART)))
         )
 
+    @property
+    def sweeps(self) -> Proximal:
+        """The damping and number of sweeps."""
+        return Proximal() if self.proximal is None else self.proximal
+
     def factor(self, C: Float[Array, "m n"]):
-        return self._plain.factor(C)
+        return self.sweeps.factor(C)
 
     def relaxed(self, violation: Float[Array, ""]) -> Sparse:
-        return Sparse(self._plain.relaxed(violation))
+        return Sparse(self.sweeps.relaxed(violation))
 
     def flops(self, m: int, n: int) -> float:
-        return self._plain.flops(m, n)
-
-    @property
-    def _plain(self) -> Proximal:
-        return Proximal() if self.proximal is None else self.proximal
+        return self.sweeps.flops(m, n)

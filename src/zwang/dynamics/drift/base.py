@@ -11,7 +11,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from zwang.algebra.kernel import WeightedPseudoinverse
+from zwang.algebra.gauss import Gauss
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.equations.state import State
 from zwang.record import Record
@@ -27,7 +27,7 @@ class ProjectedStep(NamedTuple):
         slip: velocity residual that remains, relative to the velocities in it.
         creep: rate at which it would let the dimensionless violation grow [1/s]; inf if unknown.
         converged: whether the projection came to an end.
-        log_det: log-determinant of the rows at unit length (`WeightedPseudoinverse.log_det`).
+        log_det: log-determinant of the rows at unit length (`Gauss.log_det`).
     """
 
     state: State
@@ -127,14 +127,12 @@ def renormalized(dynamics: Dynamics, state: State) -> State:
     return State(dynamics.move(state, 0 * state.v), state.v, state.t)
 
 
-def corrections(
-    dynamics: Dynamics, moving: WeightedPseudoinverse, A: Float[Array, "m nv"], velocity, position
-):
+def corrections(dynamics: Dynamics, moving: Gauss, A: Float[Array, "m nv"], velocity, position):
     """A⊕ of residuals at the velocity level and at the position level; one factor for all where
     every constraint is holonomic.
 
     Args:
-        moving: A⊕ of the velocity-level rows of A.
+        moving: the problem with the velocity-level rows of A.
         velocity: residuals of the velocity-level rows, a list.
         position: residuals of the holonomic rows, a list; they are corrected by the holonomic rows
             alone.
@@ -147,8 +145,8 @@ def corrections(
         change = moving.columns(jnp.stack([*velocity, *position], axis=1))
         return list(change[:n]), list(change[n:])
     # rolling rows hold no coordinate: with them φ would be corrected along allowed motions only
-    held = dynamics.weighted(moving.mass, A, c.position_rows)
+    held = dynamics.gauss(moving.mass, A, c.position_rows)
     return [
-        list(weighted.columns(jnp.stack(residuals, axis=1)))
-        for weighted, residuals in ((moving, velocity), (held, position))
+        list(gauss.columns(jnp.stack(residuals, axis=1)))
+        for gauss, residuals in ((moving, velocity), (held, position))
     ]

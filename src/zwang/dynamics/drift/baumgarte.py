@@ -65,15 +65,14 @@ class Stabilized(AbstractDrift):
 
     def rate(self, dynamics: Dynamics, state: State, treated=True):
         A, phi, psi = dynamics.linearized(state)
-        weighted = dynamics.weighted(dynamics.mass(state, A), A)
-        equation = dynamics.equation(state, weighted, self.term(dynamics, state))
+        gauss = dynamics.gauss(dynamics.mass(state, A), A)
+        equation = dynamics.equation(state, gauss, self.term(dynamics, state))
         return rate_of(dynamics, state, equation, phi, psi)
 
     def project_step(self, dynamics: Dynamics, state: State, error, target) -> ProjectedStep:
         state = renormalized(dynamics, state)
         size = dynamics.violation(dynamics.position_residual(state))
         # nothing is projected, but crossings are found by log det whatever the treatment
-        A = dynamics.matrix(state)
         return ProjectedStep(
             state,
             error,
@@ -81,7 +80,7 @@ class Stabilized(AbstractDrift):
             jnp.zeros(()),  # the velocity is left as it was integrated
             jnp.zeros(()),
             jnp.asarray(True),
-            dynamics.weighted(dynamics.mass(state, A), A).log_det(),
+            dynamics.gauss_at(state).log_det(),
         )
 
 

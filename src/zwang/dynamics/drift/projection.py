@@ -59,13 +59,13 @@ class Projection(AbstractDrift):
         A, phi, psi = dynamics.linearized(state)
         mass = dynamics.mass(state, A)
         uncertainty = dynamics.uncertainty(phi)
-        weighted = dynamics.weighted(mass, A, violation=uncertainty)
+        gauss = dynamics.gauss(mass, A, violation=uncertainty)
         rows = dynamics.constraints.velocity_rows
-        moving = weighted if len(rows) == len(A) else dynamics.weighted(mass, A, rows, uncertainty)
+        moving = gauss if len(rows) == len(A) else dynamics.gauss(mass, A, rows, uncertainty)
         v = state.v - moving.refine(psi, state.v)
         v = v if treated is True else jnp.where(treated, v, state.v)
         tangent = State(state.q, v, state.t)
-        equation = dynamics.equation(tangent, weighted, self.term(dynamics, tangent))
+        equation = dynamics.equation(tangent, gauss, self.term(dynamics, tangent))
         return rate_of(dynamics, tangent, equation, phi, psi)
 
     def project_step(self, dynamics: Dynamics, state: State, error, target) -> ProjectedStep:
@@ -77,7 +77,7 @@ class Projection(AbstractDrift):
         def correct(carry):
             state, (error_q, error_v), _, _, _, i, _, _ = carry
             A, phi, psi = dynamics.linearized(state)
-            moving = dynamics.weighted(dynamics.mass(state, A), A, constraints.velocity_rows)
+            moving = dynamics.gauss(dynamics.mass(state, A), A, constraints.velocity_rows)
             before = dynamics.violation(phi)
             held = [(A @ error_q)[constraints.position_rows]] if identity_map else []
             (dv, forbidden_v), (dq, *forbidden_q) = corrections(
@@ -96,7 +96,7 @@ class Projection(AbstractDrift):
             unit = moving.units()
             slip = jnp.linalg.norm(unit * (psi - moving.A @ dv))
             square = before * jnp.linalg.norm(moving.scale * psi)
-            speed = jnp.sqrt(jnp.abs(state.v @ moving.mass.apply(state.v)))
+            speed = moving.mass.size(state.v)
             tangent = slip + square <= VELOCITY_ROUND_OFF * speed
             # beside the velocities that ψ is made of, those of its drives included
             imposed = jnp.linalg.norm(unit * (psi - moving.A @ moved.v))

@@ -13,7 +13,7 @@ pseudoinverse.
 All of them take redundant rows. Each is a file called like its class.
 
 Singular M: as long as [M; A] has full column rank. Flops are those of the paper's tables, corrected
-(`operations`), leading terms. The kernel of the library, `zwang.algebra.kernel`, is (31) with rows
+(`operations`), leading terms. The library's own, `zwang.algebra.gauss`, is (31) with rows
 brought to unit length and one factor for many uses; the members here are the equations as the
 papers state them, to compare and to check with.
 """

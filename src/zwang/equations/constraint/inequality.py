@@ -28,8 +28,8 @@ class Inequality(AbstractConstraint):
         gap: `(q, t, p)` → gap, a scalar or shape (rows,), each of which opens and closes by itself;
             positive where it is open.
         name: name in results; "inequality" by default.
-        restitution: e from 0 (no rebound) to 1 (no loss), `ġ⁺ = −e ġ⁻`; or the name of a parameter
-            that holds it.
+        restitution: e from 0 (no rebound) to 1 (no loss), `ġ⁺ = −e ġ⁻`; the name of a parameter
+            that holds it; or a function of the parameters.
         parts: names of like gaps that the function returns one after another, as many each.
         unit: unit of g, such as "m", whose multiplier is then the force that pushes in newtons.
 
@@ -43,7 +43,7 @@ class Inequality(AbstractConstraint):
 
     gap: Callable
     name: str
-    restitution: float | str
+    restitution: float | str | Callable
     labels: tuple[str, ...]
     unit: tuple[str, ...] = eqx.field(static=True)
 
@@ -53,7 +53,7 @@ class Inequality(AbstractConstraint):
         gap: Callable,
         *,
         name: str = "inequality",
-        restitution: float | str = 0.0,
+        restitution: float | str | Callable = 0.0,
         parts: Sequence[str] = (),
         unit: str | Sequence[str] = (),
     ):
@@ -62,7 +62,7 @@ class Inequality(AbstractConstraint):
         said = f"constraint {name!r}: restitution"
         self.restitution = (
             restitution
-            if isinstance(restitution, str)
+            if isinstance(restitution, str) or callable(restitution)
             else number(restitution, said, least=0.0, most=1.0)
         )
         self.labels = labels(parts, f"constraint {name!r}: parts")

@@ -104,7 +104,9 @@ def write_report(
     if reactions is not None:
         try:
             found = reactions(run)
-            transmitted = [*driving_efforts(run, found), joint_forces(run, found)]
+            transmitted = [*driving_efforts(run, found)]
+            if found:  # bodies may be held by laws and gaps alone
+                transmitted.append(joint_forces(run, found))
         except ModelError as error:  # of a run that cannot tell them; all else is shown
             complaints.append(f"the report has no joint forces: {error}")
     every = own + [phase(run, name) for name in phases] + exact_chart + charts(run, transmitted)

@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.algebra.kernel import row_scale
+from zwang.algebra.gauss import row_scale
+from zwang.algebra.metric import metric_of, rows_of
 from zwang.compile.blocks import made_for, mapped
-from zwang.dynamics.drift.metric import metric_of, rows_of
 from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import host_state
@@ -109,7 +109,9 @@ class Interpolant:
         usual = np.asarray(dynamics.scales.row_length)
         for i in np.unique(np.linspace(0, len(self.t) - 1, LOOKED_AT).astype(int)):
             at = evaluate(dynamics, host_state(self.y[i, :nq], self.y[i, nq:], self.t[i]))
-            usual = np.fmax(usual, metric_of(dynamics, at.M, at.A).lengths(rows_of(at.A)))
+            usual = np.fmax(
+                usual, metric_of(at.M, at.A, dynamics.singular_mass).lengths(rows_of(at.A))
+            )
         return usual
 
     def rates(self, steps: np.ndarray) -> np.ndarray:
@@ -165,10 +167,10 @@ def _between(flow: ConstrainedVectorField, usual, on_constraints, error, t, y, a
 
     def rows(A, mass):
         # their own length, and of a row that is shorter than usual, which is about to vanish, that
-        length = jnp.maximum(dynamics.row_lengths(mass, A), usual)
+        length = jnp.maximum(mass.row_lengths(A), usual)
         if dynamics.structure.sparse:
             scaled = dataclasses.replace(scales, row_length=length)
-            return dataclasses.replace(dynamics, scales=scaled).weighted(mass, A).C.data
+            return dataclasses.replace(dynamics, scales=scaled).gauss(mass, A).rows.data
         return row_scale(length, scales.row_length)[:, None] * mass.weigh(A)
 
     # as the steps themselves are, so that a gap between branches is seen from where they see it

@@ -9,9 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from zwang.algebra.gauss import row_scale
 from zwang.algebra.judgement import relative_error
-from zwang.algebra.kernel import row_scale
 from zwang.compile.blocks import mapped
+from zwang.dynamics import functions
 from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.motion import Motion, motion_of
 from zwang.dynamics.sparse_structure import MISSED
@@ -77,14 +78,13 @@ def observe(flow: ConstrainedVectorField, s: State, stage: Float[Array, " nv"]) 
     motion = motion_of(dynamics.passive, s, stabilization, actuators, scales)
     if c.m:
         mass = dynamics.mass(s, dynamics.matrix(s))
-        size = lambda w: jnp.sqrt(jnp.abs(w @ mass.apply(w)))
-        sizes = size(motion.acceleration), size(motion.free_acceleration)
-        apart = relative_error(jnp, size(stage - motion.acceleration), *sizes)
+        sizes = mass.size(motion.acceleration), mass.size(motion.free_acceleration)
+        apart = relative_error(jnp, mass.size(stage - motion.acceleration), *sizes)
         motion = dataclasses.replace(motion, accuracy=jnp.maximum(motion.accuracy, apart))
     kinetic, potential = system.energy(s.q, s.v, s.t, p)
     along = (system.rate(s.q, s.v, s.t, p), jnp.ones_like(s.t))
     drift = jax.jvp(lambda q, t: sum(system.energy(q, s.v, t, p)), (s.q, s.t), along)[1]
-    force, moving = jnp.asarray(system.force(s.q, s.v, s.t, p)), system.mechanical(s.v)
+    force, moving = functions.force(system, s.q, s.v, s.t, p), system.mechanical(s.v)
     # large, and known from q, v and t
     motion = dataclasses.replace(motion, matrix=jnp.zeros((0, 0)))
     return Observation(

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zwang.algebra.judgement import AT_REST, SUMMED, relative_error
+from zwang.algebra.mass_matrix import dense_mass
+from zwang.algebra.metric import condition_of_mass
 from zwang.compile.blocks import mapped
-from zwang.dynamics.drift.metric import condition_of_mass, dense_mass
 from zwang.dynamics.evaluation import evaluate
 from zwang.equations.state import host_state
 from zwang.simulation.results import servo_warnings

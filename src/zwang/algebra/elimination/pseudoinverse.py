@@ -1,8 +1,7 @@
-"""A⊕ of a matrix with few entries per row, by proximal sweeps on one sparse factor.
+"""C⁺ of a matrix with few entries per row, by proximal sweeps on one sparse factor.
 
-The equations are those of `zwang.algebra.kernel.WeightedPseudoinverse` with `Proximal`; nothing is
-larger than the entries and their factor. With `Q = C Cᵀ` and `λ = Q⁺ r`, the derivative is that of
-the linear system,
+The equations are those of `Proximal`; nothing is larger than the entries and their factor. With
+`Q = C Cᵀ` and `λ = Q⁺ r`, the derivative is that of the linear system,
 
     dλ = Q⁺ (dr − dQ λ),
 
@@ -23,18 +22,14 @@ from jaxtyping import Array, Float, Int
 
 from zwang.algebra.elimination.elimination import Plan
 from zwang.algebra.elimination.factor import Factor, factor
-from zwang.algebra.elimination.gather import scattered, taken, total
+from zwang.algebra.elimination.gather import scattered, taken
 from zwang.algebra.elimination.matrix import SparseMatrix
-from zwang.algebra.judgement import units_of
-from zwang.algebra.kernel import divisor, in_units, row_scale
-from zwang.algebra.mass_matrix import AbstractMass, BlockDiagonalMass, DiagonalMass
-from zwang.algebra.pseudoinverse import Proximal
 from zwang.algebra.pseudoinverse.certificate import (
     Certified,
     certified_gradients,
     least_singular_value,
 )
-from zwang.algebra.pseudoinverse.proximal import LEAST_ROW
+from zwang.algebra.pseudoinverse.proximal import LEAST_ROW, Proximal
 from zwang.record import Record
 
 RANK_DAMPING = 1e-13
@@ -59,83 +54,51 @@ PIVOT = 1e-9
 """
 
 
-class SparseWeighted(Record):
-    """`A⊕`, factored once and applied to many residuals; see
-    `zwang.algebra.kernel.WeightedPseudoinverse`.
+class SparsePseudoinverse(Record):
+    """C⁺ of one sparse matrix, factored once and applied to many right-hand sides, as
+    `Pseudoinverse` is of an array.
 
-    Attributes:
-        mass: factored mass matrix, diagonal or in blocks.
-        A: constraint matrix.
-        scale: what each row is multiplied by to be of unit length, shape (rows,).
-        C: rows at unit length in the metric of M⁻¹.
-        roots: blocks of L⁻¹, shape (k, k, blocks), of `M = L Lᵀ`.
+    Args:
+        plan: how `C Cᵀ` is summed and eliminated.
+        method: damping and number of sweeps.
+        C: rows of about unit length.
     """
 
-    mass: AbstractMass
-    A: SparseMatrix
-    scale: Float[Array, " m"]
     C: SparseMatrix
-    roots: Float[Array, "k k blocks"]
     sweeps: _Sweeps
 
-    def __init__(
-        self, mass: AbstractMass, A: SparseMatrix, plan: Plan, method: Proximal, row_length=None
-    ):
-        self.mass, self.A, self.roots = mass, A, inverse_roots(mass)
-        C = weighed(self.roots, A)
-        length = row_lengths(C)
-        # C has a row for every constraint, but only those of `A.rows` are constraints of the caller
-        length = length if A.rows is None else length[A.rows]
-        self.scale = row_scale(divisor(row_length, length), row_length)
-        self.C = SparseMatrix(C * A.everywhere(self.scale), A.layout, A.rows)
-        self.sweeps = _Sweeps.of(plan, jax.lax.stop_gradient(self.C), method)
+    def __init__(self, plan: Plan, method: Proximal, C: SparseMatrix):
+        self.C, self.sweeps = C, _Sweeps.of(plan, jax.lax.stop_gradient(C), method)
 
-    def correct(self, r: Float[Array, " m"]) -> Float[Array, " nv"]:
-        """`A⊕ r`."""
-        return self._corrected(r, self.sweeps)
-
-    def columns(self, R: Float[Array, "m k"]) -> Float[Array, "k nv"]:
-        """`A⊕` of each column of R."""
-        return jax.vmap(self.correct, in_axes=1)(R)
+    def solve(self, r: Float[Array, " m"]) -> Float[Array, " nv"]:
+        """`C⁺ r`."""
+        return _solve(self.sweeps, self.C, r)[1]
 
     def estimate(self, r: Float[Array, " m"]) -> Float[Array, " nv"]:
-        """`A⊕ r` by one sweep."""
-        return self._corrected(r, dataclasses.replace(self.sweeps, count=1))
+        """`C⁺ r` by one sweep."""
+        return _solve(dataclasses.replace(self.sweeps, count=1), self.C, r)[1]
 
-    def refine(self, r: Float[Array, " m"], x: Float[Array, " nv"]) -> Float[Array, " nv"]:
-        """`A⊕ r` of what x has left, by as many sweeps as leave `BESIDE` of x."""
-        # in the mass metric, in which the residual of rows at unit length is measured
-        enough = BESIDE * jnp.sqrt(jnp.abs(x @ self.mass.apply(x)))
-        return self._corrected(
-            r, dataclasses.replace(self.sweeps, count=MOST_SWEEPS, enough=enough)
-        )
-
-    def certified(self, r: Float[Array, " m"], terms: Float[Array, " m"]) -> Certified:
-        """`A⊕ r` and multipliers, solved to the round-off of r's `terms`, with their quality."""
-        found = _certified(self.sweeps, self.C, self.scale * r, self.scale * terms)
-        multipliers = _project(self.sweeps, self.C, found.multipliers)
-        return in_units(eqx.tree_at(lambda x: x.multipliers, found, multipliers), self)
-
-    def least_singular_value(self) -> Float[Array, ""]:
-        """Smallest singular value of the rows at unit length that is not a redundancy."""
-        return least_singular_value(jax.lax.stop_gradient(self.C), self.sweeps.precondition)
-
-    def units(self) -> Float[Array, " m"]:
-        """What makes rows comparable (`zwang.algebra.judgement.row_units`)."""
-        return units_of(jnp, self.scale)
-
-    def tangent(self, w: Float[Array, " nv"]) -> Float[Array, " nv"]:
-        """`(I − A⊕A) w`."""
-        return w - self.correct(self.A @ w)
+    def refine(self, r: Float[Array, " m"], size: Float[Array, ""]) -> Float[Array, " nv"]:
+        """`C⁺ r` by as many sweeps as leave `BESIDE` of a size."""
+        sweeps = dataclasses.replace(self.sweeps, count=MOST_SWEEPS, enough=BESIDE * size)
+        return _solve(sweeps, self.C, r)[1]
 
     def multipliers(self, r: Float[Array, " m"]) -> Float[Array, " m"]:
-        """λ with `M A⊕ r = Aᵀ λ`, of least norm in rows of unit length."""
-        return self.scale * _project(
-            self.sweeps, self.C, _solve(self.sweeps, self.C, self.scale * r)[0]
-        )
+        """λ of least norm with `Cᵀ λ = C⁺ r`."""
+        return _project(self.sweeps, self.C, _solve(self.sweeps, self.C, r)[0])
+
+    def certified(self, r: Float[Array, " m"], terms: Float[Array, " m"]) -> Certified:
+        """`C⁺ r` and multipliers, solved to the round-off of r's `terms`, with their quality."""
+        found = _certified(self.sweeps, self.C, r, terms)
+        multipliers = _project(self.sweeps, self.C, found.multipliers)
+        return eqx.tree_at(lambda x: x.multipliers, found, multipliers)
+
+    def least_singular_value(self) -> Float[Array, ""]:
+        """Smallest singular value of C that is not a redundancy."""
+        return least_singular_value(jax.lax.stop_gradient(self.C), self.sweeps.precondition)
 
     def rank(self) -> Int[Array, ""]:
-        """Rank of A by the pivots of a factor of its own (`PIVOT`)."""
+        """Rank of C by the pivots of a factor of its own (`PIVOT`)."""
         pivots = factor(self.sweeps.plan, self.sweeps.C.data, jnp.asarray(RANK_DAMPING)).pivots()
         # rows that are not meant have no pivot, padding has 1
         return self.C.layout.shape[0] - jnp.sum(~(pivots > PIVOT))
@@ -143,35 +106,6 @@ class SparseWeighted(Record):
     def log_det(self) -> Float[Array, ""]:
         """`log det (C Cᵀ + μ I)`, which dips where the rank drops."""
         return jnp.sum(jnp.log(self.sweeps.factor.pivots()))
-
-    def _corrected(self, r: Float[Array, " m"], sweeps: _Sweeps) -> Float[Array, " nv"]:
-        return self.unweigh(_solve(sweeps, self.C, self.scale * r)[1])
-
-    def unweigh(self, y: Float[Array, " nv"]) -> Float[Array, " nv"]:
-        """`W y`, W = L⁻ᵀ."""
-        parts = y.reshape(-1, len(self.roots)).T
-        return total(self.roots[a] * parts[a] for a in range(len(self.roots))).T.ravel()
-
-
-def inverse_roots(mass: AbstractMass) -> Float[Array, "k k blocks"]:
-    """Blocks of L⁻¹."""
-    if isinstance(mass, DiagonalMass):
-        return jax.lax.rsqrt(mass.diagonal)[None, None]
-    assert isinstance(mass, BlockDiagonalMass)
-    eye = jnp.eye(mass.blocks.shape[-1])
-    return jax.vmap(lambda factor: factor.forward(eye))(mass.factors).transpose(1, 2, 0)
-
-
-def weighed(roots: Float[Array, "k k blocks"], A: SparseMatrix) -> Float[Array, "colors k m"]:
-    """Entries of `A W`, W = L⁻ᵀ."""
-    roots = taken(roots, A.layout.block)
-    rows = [sum(roots[a, b] * A.data[:, b] for b in range(a + 1)) for a in range(len(roots))]
-    return jnp.stack(rows, axis=1)
-
-
-def row_lengths(C: Float[Array, "colors k m"]) -> Float[Array, " m"]:
-    """Length of each row, from its entries."""
-    return jnp.sqrt(sum(row**2 for row in C.reshape(-1, C.shape[2])))
 
 
 class _Sweeps(Record):
@@ -197,7 +131,7 @@ class _Sweeps(Record):
         # not depend any more
         data = C.data if C.rows is None else C.data * C.everywhere(jnp.ones(len(C.rows)))
         ordered = SparseMatrix(plan.elimination.ordered(data), plan.layout)
-        mu = method.damping * jnp.max(row_lengths(ordered.data) ** 2, initial=LEAST_ROW)
+        mu = method.damping * jnp.max(ordered.row_lengths() ** 2, initial=LEAST_ROW)
         return cls(ordered, plan, factor(plan, ordered.data, mu), mu, C.rows, method.sweeps)
 
     def solve(self, r: Float[Array, " m"]) -> tuple[Float[Array, " m"], Float[Array, " nv"]]:

@@ -1,23 +1,21 @@
-"""The mass metric on the host, before a run: `W Wᵀ = M⁻¹`, and A⊕ by a rank decision or, where A
-has few entries, by damping.
+"""Gauss's problem on the host: the mass metric `W Wᵀ = M⁻¹`, and rows in it, split by a decision on
+their rank or, where A has few entries, corrected by damping.
 """
 
 from __future__ import annotations
 
 import abc
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
 
 from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.judgement import row_scale
-from zwang.dynamics.equation_of_motion import augmentation
+from zwang.algebra.mass_matrix import augmented_mass, dense_mass
+from zwang.algebra.rank import DEPENDENT_ROWS, PLACED, rank_of
 
-RANK_THRESHOLD = 1e-10
-"""Singular values of the rows at unit length below this part of the largest one count as zero in a
-placement.
-"""
 DAMPING = 1e-12
 """μ of the sparse factor in a placement, rows at unit length: singular values above 1e-6 are
 resolved at once, those above 1e-7 by `PLACEMENT_SWEEPS`.
@@ -86,7 +84,85 @@ class DenseMetric(AbstractMetric):
         return np.linalg.norm(A @ self.W, axis=1)
 
     def _least(self, C, r):
-        return np.linalg.lstsq(C, r, rcond=RANK_THRESHOLD)[0]
+        return np.linalg.lstsq(C, r, rcond=PLACED)[0]
+
+    def rows(self, A: np.ndarray, typical: np.ndarray | None = None) -> Rows:
+        """Rows of A at unit length in the metric, of `typical` lengths if these are known."""
+        length = self.lengths(A)
+        return Rows(self, row_scale(np, length, typical), self.unit_rows(A, length, typical))
+
+
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    """Rows at unit length in a metric, by singular values.
+
+    Attributes:
+        metric: of the mass.
+        unit: what each row was multiplied by, shape (m,), 0 of one that is absent.
+        C: the rows, shape (m, nv).
+        threshold: of the rank (`zwang.algebra.rank`).
+    """
+
+    metric: DenseMetric
+    unit: np.ndarray
+    C: np.ndarray
+    threshold: float = DEPENDENT_ROWS
+
+    @functools.cached_property
+    def factors(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """U, σ and Vᵀ, square.
+
+        Raises:
+            numpy.linalg.LinAlgError: for a mass that is not positive, or what is not finite.
+        """
+        if not np.all(np.isfinite(self.metric.W)):
+            raise np.linalg.LinAlgError("the mass matrix is not positive definite")
+        return np.linalg.svd(self.C, full_matrices=True)
+
+    @property
+    def singular_values(self) -> np.ndarray:
+        """Of the rows, the largest first."""
+        return self.factors[1]
+
+    @property
+    def rank(self) -> int:
+        """How many rows are independent."""
+        return rank_of(self.singular_values, self.threshold)
+
+    @property
+    def free(self) -> np.ndarray:
+        """An orthonormal basis of what the rows leave free in coordinates y of v = W y, shape (nv,
+        nv − rank).
+        """
+        return self.factors[2][self.rank :].T
+
+    @property
+    def kernel(self) -> np.ndarray:
+        """A basis of the kernel of A, orthonormal in the metric, shape (nv, nv − rank)."""
+        return self.metric.W @ self.free
+
+    @property
+    def null(self) -> np.ndarray:
+        """An orthonormal basis of the left null space of the rows at unit length, shape (m, m −
+        rank).
+        """
+        return self.factors[0][:, self.rank :]
+
+    @property
+    def dependencies(self) -> np.ndarray:
+        """Columns c with `cᵀ A = 0`, shape (m, m − rank)."""
+        return self.unit[:, None] * self.null
+
+    def correct(self, r: np.ndarray) -> np.ndarray:
+        """`A⊕ r`, of one right-hand side or of columns of them."""
+        (U, sigma, Vt), k = self.factors, self.rank
+        kept = U[:, :k].T @ (self.unit * r.T).T
+        return self.metric.W @ (Vt[:k].T @ (kept.T / sigma[:k]).T)
+
+    def multipliers(self, effort: np.ndarray) -> np.ndarray:
+        """λ of least norm, rows at unit length, with `Aᵀ λ = effort` as far as it is possible."""
+        (U, sigma, Vt), k = self.factors, self.rank
+        return self.unit * (U[:, :k] @ ((Vt[:k] @ (self.metric.W.T @ effort)) / sigma[:k]))
 
 
 class SparseMetric(AbstractMetric):
@@ -133,13 +209,7 @@ def dense_rows(A) -> np.ndarray:
     return np.asarray(A.todense() if isinstance(A, SparseMatrix) else A)
 
 
-def augmented_mass(M: np.ndarray, A: np.ndarray) -> np.ndarray:
-    """`M + AᵀDA` (`zwang.dynamics.equation_of_motion.augmentation`)."""
-    M = dense_mass(M)
-    return M + A.T @ (augmentation(np, M, A)[:, None] * A)
-
-
-def metric_of(dynamics, M, A) -> AbstractMetric:
+def metric_of(M, A, singular_mass: bool = False) -> AbstractMetric:
     """The metric of a mass matrix as the model gives it; of `M + AᵀDA` if it may be singular."""
     if isinstance(A, SparseMatrix):
         from scipy.sparse import block_diag, coo_array, diags_array
@@ -157,8 +227,13 @@ def metric_of(dynamics, M, A) -> AbstractMetric:
         # of arrays it makes a sparse matrix or a sparse array, by its version
         whole = lambda parts: block_diag([coo_array(x) for x in parts], format="csr")
         return SparseMetric(whole(roots), whole(blocks))
-    M, A = np.asarray(M), np.asarray(A)
-    M = augmented_mass(M, A) if dynamics.singular_mass else dense_mass(M)
+    return dense_metric(M, A if singular_mass else None)
+
+
+def dense_metric(M, A=None) -> DenseMetric:
+    """The metric of a mass matrix; of `M + AᵀDA` with rows A."""
+    M = dense_mass(np.asarray(M))
+    M = M if A is None else augmented_mass(np, M, np.asarray(A))
     try:
         return DenseMetric(np.linalg.inv(np.linalg.cholesky(M)).T, M)
     except np.linalg.LinAlgError:
@@ -168,15 +243,6 @@ def metric_of(dynamics, M, A) -> AbstractMetric:
 def mass_blocks(M: np.ndarray) -> np.ndarray:
     """M as blocks, shape (nb, k, k): single numbers of a diagonal, one block if it is dense."""
     return {1: lambda: M[:, None, None], 2: lambda: M[None], 3: lambda: M}[M.ndim]()
-
-
-def dense_mass(M: np.ndarray) -> np.ndarray:
-    """M as a full matrix."""
-    blocks = mass_blocks(M)
-    nb, k, _ = blocks.shape
-    full = np.zeros((nb, k, nb, k))
-    full[np.arange(nb), :, np.arange(nb), :] = blocks
-    return full.reshape(nb * k, nb * k)
 
 
 def condition_of_mass(M) -> float:

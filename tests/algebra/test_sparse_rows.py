@@ -13,8 +13,9 @@ import pytest
 from tests.algebra.pseudoinverse.matrices import QUICK
 from zwang.algebra.elimination.elimination import plan
 from zwang.algebra.elimination.matrix import Layout
+from zwang.algebra.elimination.pseudoinverse import BESIDE, MOST_SWEEPS
+from zwang.algebra.gauss import Gauss
 from zwang.algebra.mass_matrix import factor_mass
-from zwang.algebra.operator.sparse import BESIDE, MOST_SWEEPS, SparseWeighted
 from zwang.algebra.pseudoinverse import Proximal
 
 RANDOM = np.random.default_rng(3)
@@ -67,12 +68,12 @@ def exact(A: np.ndarray, r: np.ndarray, W=W) -> tuple[np.ndarray, np.ndarray]:
     return W @ y, (inverse.T @ y) / length
 
 
-def weighted(A, mass=BLOCKS, rows=None, **options) -> SparseWeighted:
+def weighted(A, mass=BLOCKS, rows=None, **options) -> Gauss:
     layout, order = places(1 if np.ndim(mass) == 1 else SIZE)
     made = layout.evaluate(lambda w: jnp.asarray(A) @ w)
     made = made if rows is None else made[rows]
     method = options.pop("method", Proximal())
-    return SparseWeighted(factor_mass(jnp.asarray(mass)), made, order, method, **options)
+    return Gauss(factor_mass(jnp.asarray(mass)), made, method, plan=order, **options)
 
 
 @functools.cache
@@ -207,7 +208,7 @@ def test_sweeps_leave_the_damped_part():
 
 def swept(damping: float, sweeps: int, **change):
     op = weighted(A, method=Proximal(damping=damping, sweeps=sweeps))
-    return dataclasses.replace(op.sweeps, **change), op
+    return dataclasses.replace(op.C.sweeps, **change), op
 
 
 def test_sweeps_end_where_little_is_left_and_nan_goes_on():
@@ -216,7 +217,7 @@ def test_sweeps_end_where_little_is_left_and_nan_goes_on():
         for count, enough in ((50, 0.0), (50, 1e-3), (50, 0.3), (3, 0.0), (2, jnp.nan)):
             sweeps, op = swept(0.1, count, enough=enough)
             y = sweeps.solve(op.scale * r)[1]
-            out.append(jnp.linalg.norm(op.scale * r - op.C @ y))
+            out.append(jnp.linalg.norm(op.scale * r - op.rows @ y))
         # as many as MOST_SWEEPS, fewer once less than BESIDE of x is left
         sweeps, op = swept(0.1, 1)
         for size in (1.0, 1e12):

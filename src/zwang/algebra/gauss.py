@@ -1,4 +1,4 @@
-"""The kernel: one operator, A⊕, applied to M, F, A and b.
+"""Gauss's problem: one operator, A⊕, applied to M, F, A and b.
 
 With M = L Lᵀ, W = L⁻ᵀ and C = A W, the weighted pseudoinverse is
 
@@ -17,53 +17,72 @@ counts as small; a row that is round-off (`zwang.algebra.judgement.ABSENT`) is l
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from zwang.algebra import judgement
 from zwang.algebra.cholesky import SMALL
+from zwang.algebra.elimination.elimination import Plan
+from zwang.algebra.elimination.pseudoinverse import SparsePseudoinverse
 from zwang.algebra.judgement import (
     relative_error,
     relative_residual,
     round_off_force,
     units_of,
 )
-from zwang.algebra.mass_matrix import AbstractMass, DiagonalMass
-from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Pseudoinverse
+from zwang.algebra.mass_matrix import AbstractMass, DiagonalMass, row_lengths
+from zwang.algebra.pseudoinverse import Pseudoinverse
 from zwang.algebra.pseudoinverse.certificate import SOLVED_ROUND_OFF, Certified
 from zwang.compile.hints import traced_once
 from zwang.record import Record
 
 
-class WeightedPseudoinverse(Record):
-    """`A⊕ = M^-1/2 (A M^-1/2)⁺`, shape (nv, m), factored once and applied to many residuals.
+class Gauss(Record):
+    """Gauss's problem at one state, `min ½ ‖v̇ − a‖²_M` subject to `A v̇ = b`: a factored mass and
+    the rows of A, factored once and applied to many right-hand sides.
 
     Args:
         mass: factored mass matrix.
-        A: constraint matrix, shape (m, nv); rows may repeat.
-        method: how `C⁺` is computed.
+        A: constraint matrix, shape (m, nv), an array or a `SparseMatrix`; rows may repeat.
+        method: how `C⁺` is computed; of a `SparseMatrix` by the sweeps of `Proximal`.
         row_length: typical length of each row [unit of the row / √(kg m²) …], shape (m,), which a
             run passes, so that a row that shrinks to nothing is not blown up; by default rows are
             divided by their present length in the metric of M⁻¹.
+        plan: how the rows of a `SparseMatrix` are eliminated.
+
+    Attributes:
+        scale: what each row is multiplied by to be of unit length, shape (m,), 0 if it is absent.
+        C: C⁺ of `rows`.
     """
 
     mass: AbstractMass
-    A: Float[Array, "m nv"]
+    A: Any
     scale: Float[Array, " m"]
-    C: Pseudoinverse
+    C: Pseudoinverse | SparsePseudoinverse
 
     def __init__(
         self,
         mass: AbstractMass,
-        A: Float[Array, "m nv"],
-        method: AbstractPseudoinverse,
-        row_length=None,
+        A: Any,
+        method: Any,
+        row_length: Float[Array, " m"] | None = None,
+        plan: Plan | None = None,
     ):
         self.mass, self.A = mass, A
         C = mass.weigh(A)
         self.scale = row_scale(divisor(row_length, row_lengths(C)), row_length)
-        self.C = Pseudoinverse(method, self.scale[:, None] * C)
+        if plan is None:
+            self.C = Pseudoinverse(method, self.scale[:, None] * C)
+        else:
+            self.C = SparsePseudoinverse(plan, method, C.scaled(self.scale))
+
+    @property
+    def rows(self) -> Any:
+        """`scale A W`: rows of unit length in the metric of M⁻¹, those that are absent zero."""
+        return self.C.C
 
     def correct(self, r: Float[Array, " m"]) -> Float[Array, " nv"]:
         """`A⊕ r`: the least change of acceleration (velocity, position) in the mass metric that `A
@@ -77,19 +96,30 @@ class WeightedPseudoinverse(Record):
 
     def estimate(self, r: Float[Array, " m"]) -> Float[Array, " nv"]:
         """`A⊕ r` for residuals that are taken once more, by `refine`."""
-        return self.correct(r)
+        if isinstance(self.C, Pseudoinverse):
+            return self.correct(r)
+        return self.mass.unweigh(self.C.estimate(self.scale * r))
 
     def refine(self, r: Float[Array, " m"], x: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """`A⊕ r` of what x has left, a correction that need be no closer than the round-off of
         x.
         """
-        return self.correct(r)
+        if isinstance(self.C, Pseudoinverse):
+            return self.correct(r)
+        # in the mass metric, in which the residual of rows at unit length is measured
+        return self.mass.unweigh(self.C.refine(self.scale * r, self.mass.size(x)))
 
     def certified(self, r: Float[Array, " m"], terms: Float[Array, " m"]) -> Certified:
         """`A⊕ r` and multipliers of least norm, solved to the round-off of r's `terms` and with the
         quality that was reached; for states on their constraints.
         """
-        return in_units(self.C.certified(self.scale * r, self.scale * terms), self)
+        found = self.C.certified(self.scale * r, self.scale * terms)
+        return Certified(
+            self.mass.unweigh(found.solution),
+            self.scale * found.multipliers,
+            found.quality,
+            found.iterations,
+        )
 
     def least_singular_value(self) -> Float[Array, ""]:
         """Smallest singular value of the rows at unit length that is not a redundancy
@@ -103,19 +133,19 @@ class WeightedPseudoinverse(Record):
         """
         return units_of(jnp, self.scale)
 
-    def unweigh(self, y: Float[Array, " nv"]) -> Float[Array, " nv"]:
-        """`W y`."""
-        return self.mass.unweigh(y)
-
     def tangent(self, w: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """`(I − A⊕A) w`: w without what the constraints forbid."""
         return w - self.correct(self.A @ w)
+
+    def mobility(self, f: Float[Array, " nv"]) -> Float[Array, " nv"]:
+        """`(I − A⊕A) M⁻¹ f`: the acceleration that a force causes where the rows react to it."""
+        return self.tangent(self.mass.solve(f))
 
     def multipliers(self, r: Float[Array, " m"]) -> Float[Array, " m"]:
         """λ with `M A⊕ r = Aᵀ λ`, of least norm in rows of unit length, which makes it independent
         of units.
         """
-        return self.scale * self.C.solve_transpose(self.C.solve(self.scale * r))
+        return self.scale * self.C.multipliers(self.scale * r)
 
     def log_det(self) -> Float[Array, ""]:
         """`log det (C Cᵀ + μ I)` for the rows as they are scaled: smooth, and about −23 lower for
@@ -129,23 +159,8 @@ class WeightedPseudoinverse(Record):
 
 
 @traced_once
-def _corrected(weighted: WeightedPseudoinverse, r: Float[Array, " m"]) -> Float[Array, " nv"]:
-    return weighted.mass.unweigh(weighted.C.solve(weighted.scale * r))
-
-
-def in_units(found: Certified, weighted) -> Certified:
-    """A solution for rows of unit length in the metric of M⁻¹, in the model's own units."""
-    return Certified(
-        weighted.unweigh(found.solution),
-        weighted.scale * found.multipliers,
-        found.quality,
-        found.iterations,
-    )
-
-
-def row_lengths(C: Float[Array, "m nv"]) -> Float[Array, " m"]:
-    """Length of each row."""
-    return jnp.sqrt(jnp.sum(C * C, axis=1))
+def _corrected(gauss: Gauss, r: Float[Array, " m"]) -> Float[Array, " nv"]:
+    return gauss.mass.unweigh(gauss.C.solve(gauss.scale * r))
 
 
 def divisor(typical: Float[Array, " m"] | None, present: Float[Array, " m"]) -> Float[Array, " m"]:
@@ -165,13 +180,13 @@ def row_scale(
 
 
 def constrained_acceleration(
-    free: Float[Array, " nv"], weighted: WeightedPseudoinverse, b: Float[Array, " m"], nonideal=None
+    free: Float[Array, " nv"], gauss: Gauss, b: Float[Array, " m"], nonideal=None
 ):
     """`v̇ = a + A⊕ (b − A a)`, and with a nonideal force c: `+ (I − A⊕A) M⁻¹ c`.
 
     Args:
         free: free acceleration a = M⁻¹F [unit of v per s], shape (nv,).
-        weighted: A⊕.
+        gauss: the rows of A.
         b: right-hand side of `A v̇ = b`, shape (m,).
         nonideal: c [N, N·m …], shape (nv,), or None.
 
@@ -183,15 +198,11 @@ def constrained_acceleration(
         paper, eq. (12).
     """
     if len(b) <= SMALL:
-        acceleration = free + weighted.correct(b - weighted.A @ free)
+        acceleration = free + gauss.correct(b - gauss.A @ free)
     else:
-        acceleration = free + weighted.estimate(b - weighted.A @ free)
-        acceleration = acceleration + weighted.refine(b - weighted.A @ acceleration, acceleration)
-    return (
-        acceleration
-        if nonideal is None
-        else acceleration + weighted.tangent(weighted.mass.solve(nonideal))
-    )
+        acceleration = free + gauss.estimate(b - gauss.A @ free)
+        acceleration = acceleration + gauss.refine(b - gauss.A @ acceleration, acceleration)
+    return acceleration if nonideal is None else acceleration + gauss.mobility(nonideal)
 
 
 class CertifiedAcceleration(Record):
@@ -215,7 +226,7 @@ class CertifiedAcceleration(Record):
 
 def certified_acceleration(
     force: Float[Array, " nv"],
-    weighted,
+    gauss: Gauss,
     b: Float[Array, " m"],
     centripetal: Float[Array, " m"] | float,
 ) -> CertifiedAcceleration:
@@ -226,16 +237,16 @@ def certified_acceleration(
 
     Args:
         force: F, shape (nv,).
-        weighted: A⊕ (`WeightedPseudoinverse` or its sparse twin).
+        gauss: the rows of A.
         b: right-hand side, shape (m,).
         centripetal: size of the terms inside b, shape (m,), where they are known.
     """
-    A, terms, free = weighted.A, jnp.abs(b) + centripetal, weighted.mass.solve(force)
+    A, terms, free = gauss.A, jnp.abs(b) + centripetal, gauss.mass.solve(force)
 
     def corrected(found: tuple) -> tuple:
         acceleration, multipliers = found
         size = terms + abs(A) @ jnp.abs(acceleration)
-        more = weighted.certified(b - A @ acceleration, size)
+        more = gauss.certified(b - A @ acceleration, size)
         return acceleration + more.solution, multipliers + more.multipliers
 
     # a loop, as code for each of both would be twice as long
@@ -243,34 +254,34 @@ def certified_acceleration(
     acceleration, multipliers = jax.lax.fori_loop(0, 2, lambda _, x: corrected(x), begun)
     # a row that is absent is the round-off of others: what a force along it makes is no residual
     met = A @ acceleration
-    left = jnp.where((weighted.scale > 0) | ~jnp.isfinite(met), met, 0.0) - b
-    unit = weighted.units()
+    left = jnp.where((gauss.scale > 0) | ~jnp.isfinite(met), met, 0.0) - b
+    unit = gauss.units()
     residual = relative_residual(
         jnp, left, terms + abs(A) @ (jnp.abs(free) + jnp.abs(acceleration)), unit
     )
     noise = SOLVED_ROUND_OFF * unit * (terms + abs(A) @ jnp.abs(acceleration))
     error = jnp.linalg.norm(jnp.maximum(jnp.abs(unit * left), noise))
-    size = lambda w: jnp.sqrt(jnp.abs(w @ weighted.mass.apply(w)))
-    sigma = weighted.least_singular_value()
+    size = gauss.mass.size
+    sigma = gauss.least_singular_value()
     reach = jnp.where(sigma > 0, error / jnp.where(sigma > 0, sigma, 1.0), 0.0)
     accuracy = relative_error(jnp, reach, size(acceleration), size(free))
     # an estimate that nobody differentiates, and a norm has no derivative at zero
-    by_mass = jax.lax.stop_gradient(mass_error(force, weighted, free, acceleration, multipliers))
+    by_mass = jax.lax.stop_gradient(mass_error(force, gauss, free, acceleration, multipliers))
     return CertifiedAcceleration(
         acceleration, multipliers, residual, jnp.maximum(accuracy, by_mass)
     )
 
 
-def mass_error(force, weighted, free, acceleration, multipliers) -> Float[Array, ""] | float:
+def mass_error(force, gauss: Gauss, free, acceleration, multipliers) -> Float[Array, ""] | float:
     """Estimate of the relative error that the condition of M leaves in v̇ along the tangent, in the
     metric of M's diagonal; nothing of a diagonal M, whose entries are divided one by one.
     """
-    mass, A = weighted.mass, weighted.A
+    mass, A = gauss.mass, gauss.A
     if isinstance(mass, DiagonalMass):
         return 0.0
     left = force - mass.apply(acceleration) + A.T @ multipliers
     terms = jnp.abs(force) + mass.magnitude(acceleration) + abs(A).T @ jnp.abs(multipliers)
-    apart = weighted.tangent(mass.solve(round_off_force(left, terms)))
+    apart = gauss.mobility(round_off_force(left, terms))
     root = jnp.sqrt(jnp.abs(mass.diag()))
     size = lambda w: jnp.linalg.norm(root * w)
     return relative_error(jnp, size(apart), size(acceleration), size(free))

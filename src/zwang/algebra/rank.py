@@ -1,0 +1,25 @@
+"""One rule for the rank of rows: which singular values count as zero.
+
+Rows are brought to unit length in the metric of M⁻¹ first, so that the rule knows no units; a row
+that is absent (`zwang.algebra.judgement.ABSENT`) is zero and counts for nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+DEPENDENT_ROWS = 1e-8
+"""Rows depend on each other along a direction whose singular value is at most this part of the
+largest one. Redundant rows leave 1e-16 to 1e-13, nearly parallel ones that a model means to be two
+1e-7 and more: rows at a smaller angle cannot be distinguished from the round-off of their
+derivatives."""
+PLACED = 1e-10
+"""The same while a start is moved onto its constraints, where rows that are about to become
+parallel must still be met, and for the verdict on it."""
+
+
+def rank_of(sigma: Any, threshold: float = DEPENDENT_ROWS) -> int:
+    """How many singular values count, the largest first or not."""
+    return int(np.sum(sigma > threshold * np.max(sigma, initial=0.0)))

@@ -1,0 +1,57 @@
+"""Newton's iteration for configurations that meet rows, inside programs.
+
+    q ← q ⊕ (−A⊕ r),    r(q) = 0 to be met, A its derivative by velocities
+
+A⊕ is that of equal masses: an analysis asks for a configuration near another one, not for the one
+that is least moved by forces. With A held, the last step has the exact first derivatives by what r
+depends on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from zwang.algebra.gauss import Gauss
+from zwang.algebra.mass_matrix import DiagonalMass
+from zwang.algebra.pseudoinverse import SVD
+from zwang.algebra.rank import DEPENDENT_ROWS
+
+
+def unweighted(A: Float[Array, "m nv"]) -> Gauss:
+    """Rows of a system of equal masses, by singular values."""
+    return Gauss(DiagonalMass(jnp.ones(A.shape[1], A.dtype)), A, SVD(DEPENDENT_ROWS))
+
+
+def newton(
+    rows: Callable[[Any], tuple[Array, Array]],
+    move: Callable[[Any, Array], Any],
+    q: Any,
+    steps: int,
+    *,
+    longest: float = jnp.inf,
+) -> Any:
+    """The configuration after a number of steps; the last one carries first derivatives.
+
+    Args:
+        rows: q → A, r, shapes (m, nv) and (m,).
+        move: q, dv → `q ⊕ dv`.
+        q: to begin with.
+        steps: how many, at least one.
+        longest: length of a step, which is shortened to it.
+    """
+
+    def step(q):
+        A, r = rows(q)
+        dv = -unweighted(jax.lax.stop_gradient(A)).correct(r)
+        size = jnp.linalg.norm(jax.lax.stop_gradient(dv))
+        return move(q, dv * jnp.minimum(1.0, longest / jnp.maximum(size, 1e-300)))
+
+    if steps > 1:
+        begun = jax.lax.stop_gradient(q)
+        q = jax.lax.fori_loop(0, steps - 1, lambda _, q: jax.lax.stop_gradient(step(q)), begun)
+    return step(q)
