@@ -156,7 +156,9 @@ __all__ = [*_HOME, *_MODULES, "__version__"]  # pyright: ignore[reportUnsupporte
 def __getattr__(name: str):
     if name in _HOME:
         home = importlib.import_module(f"zwang.{_HOME[name]}")
-        return _of_users(getattr(home, _OTHER.get(name, name)))
+        made = _of_users(getattr(home, _OTHER.get(name, name)))
+        globals()[name] = made  # so that it is looked up once
+        return made
     if name in _MODULES:
         return importlib.import_module(f"zwang.{name}")
     # members of a family that are not listed above are found in their folders

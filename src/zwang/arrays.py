@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import operator
+import math
 from typing import Any
 
 import jax
@@ -14,6 +14,8 @@ from jaxtyping import PyTree
 from zwang.arguments import numbers, real_array, refuse, shown
 from zwang.errors import ModelError
 from zwang.suggestions import did_you_mean
+
+FLOAT64 = np.dtype(np.float64)
 
 
 def require_float64() -> None:
@@ -39,6 +41,9 @@ def vector(
             known, an entry is not finite.
     """
     require_float64()
+    if on_host and type(value) is np.ndarray and value.dtype is FLOAT64 and value.shape == (size,):
+        if math.isfinite(sum(value.tolist())):
+            return value.copy()  # the usual case, without words
     given = real_array(value, what, f"{size} numbers")
     array = np.asarray(given, np.float64) if on_host else on_device(given)
     if array.shape != (size,):
@@ -105,12 +110,6 @@ def _judged(path: tuple, leaf: Any) -> Any:
     if isinstance(leaf, (np.ndarray, np.generic, jax.Array)) and leaf.dtype == bool:
         return leaf  # a mask, of which nothing is lost
     return numbers(leaf, what)
-
-
-def same(one: PyTree, other: PyTree) -> bool:
-    """Whether two trees of numbers hold the very same objects in the same places."""
-    (first, structure), (second, other_structure) = map(jax.tree_util.tree_flatten, (one, other))
-    return structure == other_structure and all(map(operator.is_, first, second))
 
 
 def _place(path: tuple) -> str:

@@ -13,3 +13,9 @@ class Record(eqx.Module):
     """
 
     __getattribute__ = object.__getattribute__
+
+    def __reduce__(self):
+        """Make a copy, or read one from a file, without Equinox's `__new__`: it notes each object
+        until its `__init__` has ended, which a copy does not have, and so keeps it for ever.
+        """
+        return object.__new__, (type(self),), self.__dict__

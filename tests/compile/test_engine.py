@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from zwang.compile import BoundProgram, Many, prepared, program
+from zwang.compile import BoundProgram, Many, program, with_engine
 from zwang.compile.events import NOT_NATIVE
 from zwang.native import NotNativeError, function
 
@@ -33,10 +33,9 @@ def reasons():
 
 def test_a_program_is_native_code(reasons):
     summed = program(lambda x: {"sum": jnp.sum(x), "name": "sum"})
-    found = summed(X)
+    found, engine = with_engine(summed, X)
     assert found["sum"] == 1.0 and found["name"] == "sum" and type(found["sum"]) is np.ndarray
-    ready = prepared(summed, X, make=False)
-    assert ready.is_native and ready.engine == "native code" and ready.instructions > 0
+    assert engine == "native code"
     assert not reasons
 
 
@@ -46,19 +45,18 @@ def test_an_operation_that_is_not_known_leaves_the_program_to_xla(name, reasons)
     with pytest.raises(NotNativeError, match=says):
         function(f, X)
     named = program(f)
-    assert float(named(X)) == pytest.approx(float(f(X)), rel=1e-2)
-    ready = prepared(named, X, make=False)
-    assert not ready.is_native and ready.engine.startswith("XLA (<lambda>: ")
-    assert len(reasons) == 1 and reasons[0]["reason"] in ready.engine
+    found, engine = with_engine(named, X)
+    assert float(found) == pytest.approx(float(f(X)), rel=1e-2)
+    assert engine.startswith("XLA (<lambda>: ")
+    assert len(reasons) == 1 and reasons[0]["reason"] in engine
 
 
 def test_the_variable_leaves_all_programs_to_xla(monkeypatch):
     summed = program(lambda x: jnp.sum(x))
     native = summed(X)
     monkeypatch.setenv("ZWANG_ENGINE", "xla")
-    assert float(summed(X)) == float(native)
-    ready = prepared(summed, X, make=False)
-    assert not ready.is_native and ready.engine == "XLA (asked for)"
+    found, engine = with_engine(summed, X)
+    assert float(found) == float(native) and engine == "XLA (asked for)"
 
 
 def test_an_engine_that_there_is_not_is_one_sentence(monkeypatch):

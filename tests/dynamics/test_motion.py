@@ -1,5 +1,8 @@
 """The equation of motion at one instant: laws that hold for every model."""
 
+import copy
+import weakref
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -253,3 +256,38 @@ def test_a_parameter_changed_in_place_is_used_by_all_that_follows():
     del model.params["lenght"], model.params["length"]
     with pytest.raises(zw.ModelError, match="has lost its parameter 'length'"):
         zw.motion(model, [2.0, 0.0], [0.0, 2.0])
+
+
+def test_numbers_of_a_parameter_that_is_an_array_of_numpy_are_read_at_each_call():
+    size, found = np.array(2.0), []
+    force = lambda q, v, t, p: -p["k"] * q
+    model = zw.Model(zw.System(1, lambda q, t, p: jnp.ones(1), force), [], params={"k": 1.0})
+    model.params["k"] = size
+    for k in (2.0, 4.0):
+        size[...] = k
+        found.append(float(zw.motion(model, [1.0], [0.0]).acceleration[0]))
+    assert found == [-2.0, -4.0]
+
+
+def test_a_motion_keeps_its_numbers_and_is_let_go():
+    """Calls share the memory that they compute in, and none of it is the caller's."""
+    model, q = pendulum(), np.array([0.6, -0.8])
+    first = zw.motion(model, q, np.array([0.8, 0.6]))
+    before = np.array(first.acceleration)
+    second = zw.motion(model, q, np.array([1.6, 1.2]))
+    assert np.array_equal(first.acceleration, before)
+    assert not np.array_equal(second.acceleration, before)
+    gone = weakref.ref(first), weakref.ref(copy.copy(second))
+    del first
+    assert gone[0]() is None and gone[1]() is None
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_state_that_is_not_finite_is_refused(bad, place):
+    q = np.array([0.6, -0.8])
+    q[place] = bad
+    with pytest.raises(zw.ModelError, match=rf"q\[{place}\] is {bad}, expected a finite number"):
+        zw.motion(pendulum(), q, np.zeros(2))
+    with pytest.raises(zw.ModelError, match=r"q has shape \(3,\), expected \(2,\)"):
+        zw.motion(pendulum(), np.zeros(3), np.zeros(2))

@@ -151,6 +151,8 @@ class CompiledProgram:
         return self._result(self.compiled.members(arrays, of_each, number, cores))
 
     def _result(self, arrays: list) -> Any:
+        if len(arrays) == len(self._constants):
+            return self._tree.unflatten(arrays)
         leaves = list(self._constants)
         for i, x in zip(self._slots, arrays, strict=True):
             leaves[i] = x

@@ -65,37 +65,32 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
     compiled: Recent[CompiledProgram] = Recent()
     jitted = functools.cache(lambda: eqx.filter_jit(function))
 
-    def found(arguments: tuple, make: bool) -> tuple[CompiledProgram | None, list]:
+    def found(arguments: tuple) -> tuple[CompiledProgram, list]:
         """The program for some arguments, and their arrays."""
         fixed = structure and is_native_wanted()
         leaves, tree = (with_structure if fixed else jax.tree_util.tree_flatten)(arguments)
         arrays = [x for x in leaves if eqx.is_array(x)]
         key = _setting(), tree, tuple(map(signature, leaves))
         if (ready := compiled.get(key)) is None:
-            ready = obtained(FlatFunction(function, leaves, tree), leaves, make=make)
-            if ready is not None:
-                compiled.put(key, ready)
+            ready = cast(CompiledProgram, obtained(FlatFunction(function, leaves, tree), leaves))
+            compiled.put(key, ready)
         return ready, arrays
+
+    def answer(args: tuple, kwargs: dict) -> tuple[R, str]:
+        if not trace_state_clean():
+            return function(*args, **kwargs), "JAX"  # a part of another program
+        if _is_debugging():
+            return jitted()(*args, **kwargs), "JAX"
+        try:
+            ready, arrays = found((args, kwargs))
+        except (TypeError, NotCacheableError):
+            # something that cannot be hashed, or an array that is not on this machine
+            return jitted()(*args, **kwargs), "JAX"
+        return ready(arrays), ready.engine
 
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
-        if not trace_state_clean():
-            return function(*args, **kwargs)  # a part of another program
-        if _is_debugging():
-            return jitted()(*args, **kwargs)
-        try:
-            ready, arrays = found((args, kwargs), True)
-        except (TypeError, NotCacheableError):
-            # something that cannot be hashed, or an array that is not on this machine
-            return jitted()(*args, **kwargs)
-        assert ready is not None
-        return ready(arrays)
-
-    def prepared(args: tuple, make: bool) -> CompiledProgram | None:
-        try:
-            return None if _is_debugging() else found((args, {}), make)[0]
-        except (TypeError, NotCacheableError):
-            return None
+        return answer(args, kwargs)[0]
 
     bound: ByIdentity[tuple[tuple, Callable[..., R]]] = ByIdentity()
     anew = cast(Callable[..., R], called)
@@ -106,15 +101,14 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
         known = bound.get(fixed)
         if known is None or known[0] != _setting():
             try:
-                ready, arrays = found(((fixed, *rest), {}), True)
-                assert ready is not None
+                ready, arrays = found(((fixed, *rest), {}))
                 first = len(arrays) - len(jax.tree_util.tree_leaves(rest))
                 known = bound.keep(fixed, (_setting(), ready.bound(arrays[:first])))
             except (TypeError, NotCacheableError):
                 return anew(fixed, *rest)
         return known[1](*jax.tree_util.tree_leaves(rest))
 
-    cast(Any, called).prepared, cast(Any, called).again = prepared, again
+    cast(Any, called).answer, cast(Any, called).again = answer, again
     return cast(Callable[P, R], called)
 
 
@@ -122,11 +116,9 @@ model_program = functools.partial(program, structure=True)
 """`program` for functions of a model: its arrays of integers are parts of the program."""
 
 
-def prepared(compiled: Callable, *args: Any, make: bool) -> CompiledProgram | None:
-    """What a `program` is for some arguments, if it is at hand or can be read, or, with `make`, has
-    been compiled now; nothing is executed.
-    """
-    return cast(Any, compiled).prepared(args, make)
+def with_engine(compiled: Callable[..., R], *args: Any) -> tuple[R, str]:
+    """The result of a `program`, and what it was compiled by, in words."""
+    return cast(Any, compiled).answer(args, {})
 
 
 def called_again(compiled: Callable[..., R], fixed: Any, *rest: Any) -> R:

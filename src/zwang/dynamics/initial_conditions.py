@@ -14,6 +14,7 @@ from zwang.algebra.mass_matrix import augmented_mass, dense_mass
 from zwang.algebra.metric import mass_blocks, rows_of
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.arguments import host_only, instance
+from zwang.arrays import on_device
 from zwang.dynamics.branch_velocity import between_branches
 from zwang.dynamics.consistency import Verdict, judge
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
@@ -180,7 +181,9 @@ def placed(
             "start from a closer guess, or check whether the constraints can all hold at once.",
             start.placement,
         )
-    return start.placement
+    found = start.placement
+    state = State(*map(on_device, found.state))  # which users may go on to compute with by JAX
+    return dataclasses.replace(found, state=state)
 
 
 def checked_start(
@@ -247,6 +250,8 @@ def refuse_non_finite(model: Model, start: Start) -> None:
         (start.at.psi, c.velocity_rows, "psi"),
     ):
         bad = rows[~np.isfinite(np.asarray(residual))]
+        if not len(bad):
+            continue
         for name, where in c.row_slices.items():
             if np.any((bad >= where.start) & (bad < where.stop)):
                 shown = "phi" if c.owners[name].level == "position" else what

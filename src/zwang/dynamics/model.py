@@ -5,8 +5,9 @@ from __future__ import annotations
 import abc
 import copy
 import dataclasses
+import operator
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import equinox as eqx
 import jax
@@ -25,7 +26,6 @@ from zwang.arrays import (
     on_device,
     refuse_unknown,
     require_float64,
-    same,
     vector,
 )
 from zwang.by_identity import ByIdentity
@@ -43,7 +43,19 @@ from zwang.errors import ModelError
 from zwang.record import Record
 from zwang.tracing import outcome, returned
 
-_DYNAMICS: ByIdentity[tuple[PyTree, Dynamics]] = ByIdentity()
+
+class _Known(NamedTuple):
+    """The equation of motion of a model, its parameters at that time (leaves and structure), and
+    whether a constraint may let go.
+    """
+
+    leaves: list
+    tree: Any
+    loose: bool
+    dynamics: Dynamics
+
+
+_DYNAMICS: ByIdentity[_Known] = ByIdentity()
 ASSIGNED = (int, float, complex, str, bytes, np.ndarray)
 """Types of a parameter that a user has assigned: the library itself keeps arrays of JAX."""
 
@@ -157,15 +169,18 @@ class Model(Record):
         """The model's equation of motion with given parameters and methods, and what an implicit
         integrator needs to know of it; `lets_go` of who knows which inequalities are closed.
         """
+        # asked for at every instant that a caller looks at, and a fifth of the time of one
+        plain = params is pseudoinverse is formulation is None and not implicit
+        known = _DYNAMICS.get(self) if plain else None
+        if known is not None and (lets_go or not known.loose):
+            leaves, tree = jax.tree_util.tree_flatten(self.params)
+            if tree == known.tree and all(map(operator.is_, leaves, known.leaves)):
+                return known.dynamics
         if not lets_go and (loose := self.constraints.loose):
             raise ModelError(
                 f"{self.name}: constraint {loose[0]!r} may let go, which zw.simulate alone "
                 "follows; leave it out here, or put an equation in its place."
             )
-        # asked for at every instant that a caller looks at, and a fifth of the time of one
-        plain = params is pseudoinverse is formulation is None and not implicit and not lets_go
-        if plain and (known := _DYNAMICS.get(self)) is not None and same(known[0], self.params):
-            return known[1]
         strategy(
             pseudoinverse,
             (AbstractPseudoinverse, Sparse),
@@ -198,9 +213,10 @@ class Model(Record):
             self.servo,
             structure,
         )
-        # what is traced belongs to one program
-        if plain and is_concrete(p):
-            _DYNAMICS.keep(self, (jax.tree_util.tree_map(lambda x: x, self.params), found))
+        leaves, tree = jax.tree_util.tree_flatten(self.params)
+        # what is traced belongs to one program, and an array of NumPy may get other numbers
+        if plain and is_concrete(p) and not any(isinstance(x, np.ndarray) for x in leaves):
+            _DYNAMICS.keep(self, _Known(leaves, tree, bool(self.constraints.loose), found))
         return found
 
     def _default(self, formulation) -> AbstractPseudoinverse:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import functools
 from collections.abc import Callable
@@ -145,40 +144,45 @@ def motion(
     """
     instance(model, Model, "motion: model", "a zw.Model")
     dynamics = model.dynamics(params, pseudoinverse, formulation)
-    state = model.state(q, v, t, on_host=trace_state_clean())
+    on_host = trace_state_clean()
+    state = model.state(q, v, t, on_host=on_host)
     answer = called_again(motion_of, dynamics, state)
-    known = is_concrete(answer)
+    known = on_host or is_concrete(answer)
     # seen in the answer: looking at M before would be another program to compile
-    if known and answer.result == Result.SINGULAR_MASS:
+    if known and int(answer.result) == Result.SINGULAR_MASS:
         dynamics = dynamics if dynamics.singular_mass else augmented(model, dynamics)
         answer = called_again(motion_of, dynamics, state)
     if flag(throw, "throw") and known:
-        if answer.result == Result.INCONSISTENT:
+        if int(answer.result) == Result.INCONSISTENT:
             # b may be nothing but round-off, which only the constraints' curvature can say
             answer = motion_of(dynamics, state, judged_by=measure(dynamics.passive, state))
-        if answer.result == Result.OUT_OF_RANGE:
+        if int(answer.result) == Result.OUT_OF_RANGE:
             refuse_range(dynamics, evaluate(dynamics, state), state)
-        A = answer.matrix
-        size = np.abs(A.data).sum((0, 1)) if isinstance(A, SparseMatrix) else np.abs(A).sum(1)
+        finite = int(answer.result) != Result.NON_FINITE
         # before a contradiction, which such a row shows as
-        short = (size <= NEARLY_GONE * size.max(initial=0.0)).any()
-        finite = answer.result != Result.NON_FINITE
-        if finite and short and int(answer.rank) < dynamics.constraints.m:
+        if finite and int(answer.rank) < dynamics.constraints.m and _has_short_rows(answer.matrix):
             at = evaluate(dynamics, state)
             refuse_vanishing(model, dynamics, at, state)
             answer = motion_of(with_short_rows(dynamics, at, state), state)
-        if answer.result == Result.INCONSISTENT:
+        if int(answer.result) == Result.INCONSISTENT:
             named = contradiction(model, judged(dynamics, state).misses)
             raise ModelError(f"{model.name}: {Result.INCONSISTENT.sentence} ({named}).")
-        if answer.result != Result.SUCCESS:
+        if int(answer.result) != Result.SUCCESS:
             named = "" if finite else _not_finite(answer, model)
             raise ModelError(f"{model.name}: {Result(int(answer.result)).sentence}{named}.")
-    named = copy.copy(answer)  # a constructor's checks take longer than all that is above
+    # in place, as it is nobody's yet: a constructor's checks take longer than all that is above
     labels = labels_of(model.name, model.system, dynamics.singular_mass)
-    object.__setattr__(named, "labels", labels)
+    object.__setattr__(answer, "labels", labels)
     # which takes longer than the motion itself, and is asked for by who reads it
-    _LOOKS.keep(named, functools.partial(_between_branches, dynamics, state))
-    return named
+    _LOOKS.keep(answer, functools.partial(_between_branches, dynamics, state))
+    return answer
+
+
+def _has_short_rows(A: Any) -> bool:
+    """Whether a row may vanish, beside the longest one."""
+    size = np.abs(A.data).sum((0, 1)) if isinstance(A, SparseMatrix) else np.abs(A).sum(1)
+    sizes = size.tolist()  # of a dozen rows, in a tenth of the time that an array takes
+    return min(sizes) <= NEARLY_GONE * max(sizes)
 
 
 def with_short_rows(dynamics: Dynamics, at: ModelEvaluation, state: State) -> Dynamics:

@@ -13,7 +13,6 @@ import numpy as np
 
 from zwang.algebra.judgement import typical_units
 from zwang.algebra.metric import metric_of, rows_of
-from zwang.arrays import on_device
 from zwang.display import present
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
@@ -138,7 +137,7 @@ def place(dynamics: Dynamics, state: State, scales: Scales | None = None) -> Pla
         * float(np.linalg.norm((abs(rows) @ coordinates / unit)[holonomic]))
     )
     return Placement(
-        State(on_device(q), on_device(v), state.t),
+        host_state(q, v, state.t),
         _distance(q, state.q),
         _distance(v, state.v),
         before,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import equinox as eqx
 import jax
@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Int
 
 from zwang.algebra.gauss import row_scale
 from zwang.algebra.lapack import LU
-from zwang.arrays import is_concrete, on_device
+from zwang.arrays import is_concrete
 from zwang.compile.hints import shared_code
 from zwang.dynamics.control_law import AbstractSampler
 from zwang.dynamics.drift import AbstractDrift
@@ -78,7 +78,9 @@ class ConstrainedVectorField(Record):
         """The control that a sampler holds, or which switches are on; empty without either."""
         if self.switched is not None:
             return controller_state
-        return on_device(()) if self.sampler is None else self.sampler.held_input(controller_state)
+        if self.sampler is None:
+            return cast(Array, np.zeros(0))
+        return self.sampler.held_input(controller_state)
 
     def next_sample_time(self, controller_state) -> Float[Array, ""]:
         """When the flow changes next [s]."""

@@ -54,6 +54,31 @@ class Stored(NamedTuple):
     lanes: int = 1
 
 
+class _Room:
+    """Memory of one call at a time, with the tables of addresses that the code reads.
+
+    Args:
+        function: what is called.
+        first: its first arguments, which stay where they are; the room has places for the others.
+
+    Attributes:
+        given: the places of the other arguments.
+        results: all of the results, one behind the other.
+        pointers, targets, work: addresses of the two tables and of what is needed in between.
+    """
+
+    __slots__ = ("_kept", "given", "pointers", "results", "targets", "work")
+
+    def __init__(self, function: NativeFunction, first: list[np.ndarray]):
+        others = function.stored.arguments[len(first) :]
+        self.given = [np.empty(shape, name) for shape, name in others]
+        self.results = np.empty(function.result_bytes, np.uint8)
+        held, self.work = function.workspace()
+        pointers, targets = function.tables([*first, *self.given], self.results)
+        self._kept = first, held, pointers, targets
+        self.pointers, self.targets = ctypes.addressof(pointers), ctypes.addressof(targets)
+
+
 class NativeFunction:
     """A function of arrays as machine code; other threads run while it is called.
 
@@ -66,6 +91,7 @@ class NativeFunction:
 
     Attributes:
         optimized: called with the function once it has been optimized.
+        result_bytes: size of all of its results.
     """
 
     def __init__(self, stored: Stored):
@@ -75,12 +101,23 @@ class NativeFunction:
         self._asked = False
         self.optimized: Callable[[Stored], None] | None = None
         self._dtypes = [np.dtype(name) for _, name in stored.arguments]
-        self._places, self._bytes = [], 0
+        self._places, self.result_bytes = [], 0
         for shape, name in stored.results:
             dtype = np.dtype(name)
-            self._places.append((shape, dtype, self._bytes))
-            self._bytes += -(-math.prod(shape) * dtype.itemsize // ALIGNMENT) * ALIGNMENT
-        self._offsets = np.array([at for _, _, at in self._places], np.int64)
+            self._places.append((shape, dtype, self.result_bytes))
+            self.result_bytes += -(-math.prod(shape) * dtype.itemsize // ALIGNMENT) * ALIGNMENT
+        # one call makes all the arrays of a record
+        names = [f"result {k}" for k in range(len(self._places))]
+        kinds, offsets = (
+            [(dtype, shape) for shape, dtype, _ in self._places],
+            [at for *_, at in self._places],
+        )
+        self._record = np.dtype(
+            {"names": names, "formats": kinds, "offsets": offsets, "itemsize": self.result_bytes}
+        )
+        self._scalars = [
+            (k, dtype, at) for k, (shape, dtype, at) in enumerate(self._places) if not shape
+        ]
         self._pointers = ctypes.c_void_p * max(len(stored.arguments), 1)
         self._targets = ctypes.c_void_p * max(len(stored.results), 1)
 
@@ -92,12 +129,13 @@ class NativeFunction:
     @property
     def memory(self) -> int:
         """Bytes that a call needs for results and in between."""
-        return self.stored.workspace + self._bytes
+        return self.stored.workspace + self.result_bytes
 
     def __call__(self, *arrays: Any) -> list[np.ndarray]:
         """The function's results as arrays of NumPy."""
-        given = self._given(arrays)
-        return self._called(self._pointers(*(x.ctypes.data for x in given)))
+        room = _Room(self, self._given(arrays))
+        self._run(room)
+        return self._arrays(room.results)
 
     def bound(self, first: Sequence[Any]) -> Callable[..., list[np.ndarray]]:
         """The function with its first arguments given; their numbers are read at each call.
@@ -105,35 +143,52 @@ class NativeFunction:
         Looking at arguments takes longer than the code, so that this is what a loop calls.
         """
         held = self._given([*first], self._dtypes[: len(first)])
-        n, others = len(held), self._dtypes[len(first) :]
-        template = self._pointers(*(x.ctypes.data for x in held))
+        # the rooms of calls that have returned; each thread that is within one has its own
+        free: list[_Room] = []
 
         def called(*rest: Any) -> list[np.ndarray]:
-            given = self._given(rest, others)
-            pointers = self._pointers.from_buffer_copy(template)
-            pointers[n:] = [x.ctypes.data for x in given]
-            return self._called(pointers)
+            try:
+                room = free.pop()
+            except IndexError:
+                room = _Room(self, held)
+            for own, x in zip(room.given, rest, strict=True):
+                own[...] = x
+            self._run(room)
+            results = room.results
+            if self.memory <= MOST_HELD:
+                results = results.copy()
+                free.append(room)
+            return self._arrays(results)
 
-        called.held = held  # with the function, as the addresses are theirs
         return called
 
-    def _called(self, pointers: ctypes.Array) -> list[np.ndarray]:
-        """Results for arguments at some addresses, all of them in one piece of memory."""
-        block, work = np.empty(self._bytes, np.uint8), self._room()
-        targets = self._offsets + block.ctypes.data
+    def _run(self, room: _Room) -> None:
+        """Call the code for the arguments of a room."""
         # held until it returns: it may be replaced, and then goes with its memory
         code, begun = self._code, time.perf_counter()
-        code.call(pointers, targets.ctypes.data, work[1])
+        code.call(room.pointers, room.targets, room.work)
         self._used(time.perf_counter() - begun)
-        return [np.ndarray(shape, dtype, block, at) for shape, dtype, at in self._places]
+
+    def _arrays(self, block: np.ndarray) -> list[np.ndarray]:
+        """The results in their piece of memory."""
+        found = list(np.ndarray((), self._record, block).item())
+        for k, dtype, at in self._scalars:  # which come as numbers
+            found[k] = np.ndarray((), dtype, block, at)
+        return found
 
     def _given(self, arrays: Sequence[Any], dtypes: Any = None) -> list[np.ndarray]:
         """Arguments as the code reads them: row by row, and not copied where they are so."""
         pairs = zip(arrays, self._dtypes if dtypes is None else dtypes, strict=True)
         return [np.ascontiguousarray(x, dtype) for x, dtype in pairs]
 
-    def _room(self) -> tuple[np.ndarray, int]:
-        """The workspace of one call, to be held until it returns, and where it begins."""
+    def tables(self, arguments: Sequence[np.ndarray], results: np.ndarray) -> tuple[Any, Any]:
+        """Addresses of some arguments, and of each of the results in one piece of memory."""
+        begin = results.ctypes.data
+        pointers = self._pointers(*(x.ctypes.data for x in arguments))
+        return pointers, self._targets(*(begin + at for _, _, at in self._places))
+
+    def workspace(self) -> tuple[np.ndarray, int]:
+        """Memory that one call needs in between, to be held until it returns, and its address."""
         work = np.empty(self.stored.workspace + ALIGNMENT, np.uint8)
         place = work.ctypes.data
         return work, place + -place % ALIGNMENT
@@ -159,7 +214,7 @@ class NativeFunction:
         arrays = [*given, *found]
 
         def part(first: int, last: int) -> None:
-            room, (groups, rest) = self._room(), divmod(last - first, lanes)
+            (_held, work), (groups, rest) = self.workspace(), divmod(last - first, lanes)
             # the last registers are full, too: they compute some members once more
             turns = [(first, groups), *([(last - lanes, 1)] if rest else [])]
             for begin, times in turns:
@@ -168,7 +223,7 @@ class NativeFunction:
                 code.call_members(
                     self._pointers(*inputs),
                     self._targets(*results),
-                    room[1],
+                    work,
                     strides.ctypes.data,
                     len(inputs),
                     len(results),
@@ -212,6 +267,8 @@ OPTIMIZING = 20e-6
 """Seconds of calls, for each instruction, from which on a function is optimized on another core: a
 third of the time that it takes.
 """
+MOST_HELD = 1 << 20
+"""Bytes that a bound function may hold from one call to the next."""
 AT_ONCE = 600
 """Instructions of a function that is optimized before its first call."""
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from zwang.algebra.pseudoinverse import Proximal
 from zwang.arrays import on_device
-from zwang.compile import prepared
+from zwang.compile import with_engine
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.errors import Result
@@ -220,10 +220,8 @@ class RunDriver:
         """A chunk of steps."""
         run = self.flow, self.integrator, self.events
         given: tuple[Any, ...] = (*run, here, window, self.tolerances, self.limit)
-        if not self.engine:
-            program = prepared(advance, *given, make=True)
-            self.engine = "JAX" if program is None else program.engine
-        return advance(*given)
+        found, self.engine = with_engine(advance, *given)
+        return found
 
     def _add(self, here: Progress, done: int) -> int:
         """Keep a state that no step ended on; 1 if it is the next sample, else 0."""
@@ -320,6 +318,8 @@ class RunDriver:
 
     def _explained(self, here: Progress, stopped: int, part: Steps, hopeless: str) -> int:
         """Why a run ends, with its `detail`; `hopeless`: why it was given up."""
+        if stopped == Result.SUCCESS:
+            return stopped
         t, y = float(here.t), np.asarray(here.y)
         if stopped in STOPPED_BY_FRICTION and locked(self.flow.dynamics, t, y):
             return Result.PARADOX

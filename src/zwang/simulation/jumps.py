@@ -71,7 +71,7 @@ def jumps_of(
     """
     if not len(part.t):
         return []
-    nq, slices = model.system.nq, model.constraints.row_slices
+    nq = model.system.nq
     change, v = moved[: len(part.t), nq:], part.y[:, nq:]
     allowed = np.asarray(tolerances.atol)[..., nq:] + float(tolerances.rtol) * np.abs(v)
     found, most = [], np.max(np.abs(change) / allowed, axis=1, initial=0.0)
@@ -91,6 +91,7 @@ def jumps_of(
             continue
         A = dense_rows(at.A)
         _, loss, multipliers = impact(dynamics, at, arriving, v[i])
+        slices = model.constraints.row_slices
         part_of = {name: np.linalg.norm(A[s].T @ multipliers[s]) for name, s in slices.items()}
         name = max(part_of, key=lambda name: part_of[name])
         found.append(Jump(float(part.t[i]), name, float(part_of[name]), loss))

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any, cast
 
-import equinox as eqx
 import jax
 import numpy as np
 from jaxtyping import Array, PyTree
@@ -181,7 +180,7 @@ def _flow(
     dynamics: Dynamics, drift: AbstractDrift, start: Start, sampler: AbstractSampler | None
 ) -> ConstrainedVectorField:
     """The motion with the scales that were measured at the start."""
-    dynamics = eqx.tree_at(lambda d: d.scales, dynamics, start.scales, is_leaf=lambda x: x is None)
+    dynamics = dataclasses.replace(dynamics, scales=start.scales)
     floor = start.placement.violation_after
     target = max(ROUND_OFF_TARGET, 2 * floor if np.isfinite(floor) else 0.0)
     traced = jax.tree_util.tree_map(

@@ -128,7 +128,7 @@ def simulate(
     instants = run_times(duration, times, samples, t0)
     asked = RunRequest(
         model=model,
-        state=model.state(q0, v0, t0),
+        state=model.state(q0, v0, t0, on_host=True),
         instants=instants,
         span=instants[-1] - t0,
         rtol=rtol,

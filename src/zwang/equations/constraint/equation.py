@@ -104,16 +104,11 @@ class Constraints(Record):
     @property
     def row_slices(self) -> dict[str, slice]:
         """Rows of each constraint, or of each of its parts, by name."""
-        sizes = [
-            size // len(c.parts)
-            for c, size in zip(self.members, self.sizes, strict=True)
-            for _ in c.parts
-        ]
-        ends = np.cumsum((0, *sizes))
-        return {
-            name: slice(int(i), int(j))
-            for name, i, j in zip(self.names, ends, ends[1:], strict=False)
-        }
+        slices, end = {}, 0
+        for c, size in zip(self.members, self.sizes, strict=True):
+            for part in c.parts:
+                slices[part] = slice(end, end := end + size // len(c.parts))
+        return slices
 
     def rows_of(self, c: AbstractConstraint) -> slice:
         """The rows of one member, all its parts."""
