@@ -20,6 +20,8 @@ HOPELESS = 1e3
 FOLLOWED = 0.01
 """Steps are as short as a gain makes them if it decays by this exponent or more within one, and as
 a gradient does that turns by this angle [rad]."""
+AHEAD = np.geomspace(1e-3, 1e3, 61)
+"""Where a motion is looked at that has no number just ahead, in parts of its latest step."""
 AROUND = 2.0 ** np.arange(-3, 7)
 """How far to either side of its last step a run looks for a jump, in lengths of that step."""
 HALVED = 30
@@ -133,7 +135,7 @@ def no_number_ahead(dynamics: Dynamics, t: np.ndarray, y: np.ndarray, step: floa
     q, v = y[-1, :nq], y[-1, nq:]
     if dynamics.structure.sparse or not np.all(np.isfinite(y)):
         return ""
-    for ahead in (0.0, *(step * AROUND)):
+    for ahead in (0.0, *(step * AHEAD)):
         at = evaluate(dynamics, host_state(moved(dynamics, q, ahead * v, now), v, now + ahead))
         finite = np.ones(c.m, bool)
         A = rows_of(at.A)
