@@ -39,13 +39,14 @@ class Switched:
     def __str__(self) -> str:
         if not self.multipliers:
             return f"t = {self.time:.6f} s: {self.what}"
+        # gaps that come to rest together have no impulse each
         impulse = "; ".join(
             f"{name} Λ = {', '.join(f'{x:.4g}' for x in values[:6])}{' …' * (len(values) > 6)}"
             for name, values in self.multipliers.items()
+            if values
         )
-        return (
-            f"t = {self.time:.6f} s: {self.what} ({impulse}; energy lost {self.energy_loss:.4g} "
-            f"{self.energy_unit})"
-        )
+        lost = f"energy lost {self.energy_loss:.4g} {self.energy_unit}"
+        said = "; ".join(filter(None, (impulse, lost)))
+        return f"t = {self.time:.6f} s: {self.what} ({said})"
 
     __repr__ = __str__
