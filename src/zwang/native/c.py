@@ -17,10 +17,10 @@ from typing import Any
 from jax.extend.core import ClosedJaxpr
 
 from zwang.native.builder import Builder
-from zwang.native.compiled import emit_program, without_collecting
+from zwang.native.compiled import instructions_of
 from zwang.native.errors import NotNativeError
 from zwang.native.instructions import Block, Value
-from zwang.native.text import single_uses, used
+from zwang.native.text import single_uses, transfers, used
 from zwang.native.types import FLOATS, register_type, stored_type
 
 LONGEST_LINE = 90
@@ -92,15 +92,9 @@ def c_function(
     Raises:
         NotNativeError: for an operation that is not emitted, or is a call of LAPACK.
     """
-    b = Builder()
     places = [[Value(0, "ptr", "named", (x,)) for x in names] for names in (arguments, results)]
-    with without_collecting():
-        emit_program(b, program, [False] * len(arguments), lambda which, k: places[which][k])
-        if b.routines:
-            called = ", ".join(sorted(x.removeprefix("zwang.") for x in b.routines))
-            raise NotNativeError(f"a factorization by LAPACK ({called})")
-        writer = _Writer(b, name)
-        body = writer.body()
+    writer = _Writer(instructions_of(program, places), name)
+    body = writer.body()
     element = lambda x: TYPES[stored_type(register_type(x.dtype))]
     shapes = zip((*program.in_avals, *program.out_avals), (*arguments, *results), strict=True)
     declared = [f"{element(x)} *restrict {n}" for x, n in shapes]
@@ -170,7 +164,7 @@ class _Writer:
         return found
 
     def _declared(self) -> list[str]:
-        """Local arrays, and what depends on the way that led to it."""
+        """Declarations of local arrays and of the values that phi instructions choose."""
         arrays = [
             f"    {TYPES[stored]} {self._local(pointer)}[{count}];"
             for pointer, (stored, count) in self.b.buffers.items()
@@ -334,13 +328,8 @@ class _Writer:
         return [f"goto {target.label};"]
 
     def _moved(self, block: Block, target: Block) -> list[str]:
-        """What depends on the way, set at the end of a block."""
-        pairs = [
-            (x, next(y for y, way in x.operands if way is block))
-            for x in target.instructions
-            if x.operation == "phi" and x in self.needed
-        ]
-        pairs = [(x, y) for x, y in pairs if x is not y]
+        """Assignments to the phi instructions of the next block, at the end of a block."""
+        pairs = transfers(block, target, self.needed)
         changed = {x for x, _ in pairs}
         lines, held = [], {}
         for _, y in pairs:  # all are read before the first is changed
@@ -368,6 +357,6 @@ def _bare(text: str) -> str:
 
 
 def prelude(functions: Iterable[CFunction]) -> str:
-    """What stands before some functions."""
+    """The includes, macros and helpers that some functions need before them."""
     helpers = dict.fromkeys(x for f in functions for x in f.helpers)
     return "\n".join([PRELUDE, *helpers])

@@ -20,6 +20,7 @@ from zwang.native import rules as rules
 from zwang.native.arrays import MOST_LOADED, Memory, fill, row_major, scalars
 from zwang.native.builder import ALIGNMENT, Buffer, Builder
 from zwang.native.errors import NotNativeError
+from zwang.native.instructions import Value
 from zwang.native.machine import Code, optimized_apart
 from zwang.native.text import function_text, module_text, used
 from zwang.native.translate import has_fused, lanes, object_code
@@ -290,8 +291,8 @@ def translated(
     if program.effects:
         raise NotNativeError(f"the effects {program.effects}")
     builder = Builder(has_fused(), 1 if of_each is None else lanes(), ENTRY)
-    with without_collecting():
-        emit_program(builder, program, of_each or [False] * len(program.in_avals))
+    with _without_collecting():
+        _emit_program(builder, program, of_each or [False] * len(program.in_avals))
         head = f"void @{ENTRY}(ptr noalias %in, ptr noalias %out, ptr noalias %work)"
         functions = function_text(builder, head, "ret void", used(builder)).all
         text = module_text(functions, ENTRY)
@@ -317,7 +318,7 @@ def translated(
 
 
 @contextlib.contextmanager
-def without_collecting() -> Iterator[None]:
+def _without_collecting() -> Iterator[None]:
     """Keep Python from searching for garbage: thousands of objects are made, all of them used."""
     was_on = gc.isenabled()
     gc.disable()
@@ -328,7 +329,7 @@ def without_collecting() -> Iterator[None]:
             gc.enable()
 
 
-def emit_program(
+def _emit_program(
     b: Builder,
     program: ClosedJaxpr,
     of_each: Sequence[bool],
@@ -359,6 +360,25 @@ def emit_program(
         target = Memory(buffer, np.dtype(like.dtype), like.shape, row_major(like.shape))
         if math.prod(like.shape):
             fill(b, target, x)
+
+
+def instructions_of(program: ClosedJaxpr, places: Sequence[Sequence[Value]]) -> Builder:
+    """The instructions of a traced function for one lane, to be printed in another language.
+
+    Args:
+        program: of arrays.
+        places: where its arguments are, and where its results go.
+
+    Raises:
+        NotNativeError: for an operation that is not emitted, or is a call of LAPACK.
+    """
+    b = Builder()
+    with _without_collecting():
+        _emit_program(b, program, [False] * len(places[0]), lambda which, k: places[which][k])
+    if b.routines:
+        called = ", ".join(sorted(x.removeprefix("zwang.") for x in b.routines))
+        raise NotNativeError(f"a factorization by LAPACK ({called})")
+    return b
 
 
 def _of_lanes(b: Builder, base: Any, like: Any, mutable: bool) -> Buffer:

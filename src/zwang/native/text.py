@@ -71,6 +71,15 @@ def single_uses(b: Builder, needed: set[Value]) -> dict[Value, Block | None]:
     return found
 
 
+def transfers(block: Block, target: Block, needed: set[Value]) -> list[tuple[Value, Any]]:
+    """The phi instructions of a block that may follow another one, each with the value that it has
+    then, of those that change.
+    """
+    phis = [x for x in target.instructions if x.operation == "phi" and x in needed]
+    given = [next(y for y, way in x.operands if way is block) for x in phis]
+    return [(x, y) for x, y in zip(phis, given, strict=True) if x is not y]
+
+
 class Writer:
     """Instructions as LLVM writes them.
 

@@ -18,7 +18,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr
 
 from zwang.native.builder import ALIGNMENT, Builder
-from zwang.native.compiled import emit_program, without_collecting
+from zwang.native.compiled import instructions_of
 from zwang.native.errors import NotNativeError
 from zwang.native.instructions import Block, Value
 from zwang.native.stack_codes import (
@@ -55,7 +55,7 @@ from zwang.native.stack_codes import (
     vector,
 )
 from zwang.native.structure import Nesting, Writing
-from zwang.native.text import single_uses, used
+from zwang.native.text import single_uses, transfers, used
 from zwang.native.types import BITS, FLOATS
 
 PAGE = 65536
@@ -114,15 +114,11 @@ class Module:
         Raises:
             NotNativeError: for an operation that is not emitted, or is a call of LAPACK.
         """
-        b, places = Builder(), []
+        places = []
         for names, avals in ((arguments, program.in_avals), (results, program.out_avals)):
             at = [self.place(n, x.dtype, x.shape) for n, x in zip(names, avals, strict=True)]
             places.append([Value(0, "ptr", "named", (x,)) for x in at])
-        with without_collecting():
-            emit_program(b, program, [False] * len(arguments), lambda which, k: places[which][k])
-        if b.routines:
-            called = ", ".join(sorted(x.removeprefix("zwang.") for x in b.routines))
-            raise NotNativeError(f"a factorization by LAPACK ({called})")
+        b = instructions_of(program, places)
         function = _Function(self, b, self._room(b.workspace))
         self._bodies[name] = function.code()
         self.instructions[name] = function.instructions
@@ -277,10 +273,10 @@ class _Function:
         return found
 
     def _moves(self, block: Block, target: Block) -> bytes:
-        """What depends on the way to a block: all are read before the first is set."""
-        phis = [x for x in target.instructions if x.operation == "phi" and x in self.needed]
-        given = [next(y for y, way in x.operands if way is block) for x in phis]
-        pairs = [(x, y) for x, y in zip(phis, given, strict=True) if x is not y]
+        """Assignments to the phi instructions of a block: all values are read before the first is
+        set.
+        """
+        pairs = transfers(block, target, self.needed)
         read = b"".join(self._push(x.type, y) for x, y in pairs)
         return read + b"".join(b"\x21" + self.locals[x] for x, _ in reversed(pairs))
 
