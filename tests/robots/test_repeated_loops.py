@@ -63,11 +63,11 @@ def check(tmp_path, closing: str, off: float) -> None:
     exact = by_mujoco(saved(tmp_path, rods(0.0, closing), "exact.xml"), RANK[closing])
     assert int(found.rank) == RANK[closing] and np.abs(exact).max() > 1.0
     np.testing.assert_allclose(found.acceleration, exact, atol=1e-9 + 10 * off)
-    told = [x for x in robot.unsupported if x.startswith(MERGED)]
+    merged = [x for x in robot.unsupported if x.startswith(MERGED)]
     # between round-off and 1e-9 either may be said
-    assert bool(told) == (off > 1e-12) or 1e-12 < off < 1e-9
+    assert bool(merged) == (off > 1e-12) or 1e-12 < off < 1e-9
     assert not robot.warnings
-    assert not told or "Wr, Ws (1 row; data off by" in told[0]
+    assert not merged or "Wr, Ws (1 row; data off by" in merged[0]
 
 
 @pytest.mark.parametrize("off", [0.0, 1e-6])
@@ -118,8 +118,8 @@ def turned_plate(angle: float, arm: float = 0.5) -> str:
 def test_rods_of_a_turned_plate_get_one_length_by_the_least_change(tmp_path):
     """Though at the file's pose, where rods stand across, rows are those of exact data."""
     robot = zw.robot(saved(tmp_path, turned_plate(2e-5), "rods.xml"))
-    told = next(x for x in robot.unsupported if x.startswith(MERGED))
-    off = re.search(r"Wr, Ws \(1 row; data off by (\S+), most at", told)
+    merged = next(x for x in robot.unsupported if x.startswith(MERGED))
+    off = re.search(r"Wr, Ws \(1 row; data off by (\S+), most at", merged)
     # 1e-5 of length, shared by two ends, in loops as large as the way to the farther rod's end
     assert off and float(off[1]) == pytest.approx(0.5e-5 / np.hypot(1, 0.5), rel=0.05)
     assert not robot.warnings

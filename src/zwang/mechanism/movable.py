@@ -19,8 +19,9 @@ change is taken if residuals are of round-off, also at configurations in between
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +29,7 @@ from scipy.spatial.transform import Rotation
 
 from zwang.arithmetic import on_host
 from zwang.bodies.screws.twist import adjoint, exponential, inverse
-from zwang.mechanism.loop_rows import ClosedChain, scaled_chain, scaled_rows
+from zwang.mechanism.loop_rows import NEARLY_PARALLEL_AXES, ClosedChain, scaled_chain, scaled_rows
 
 ROUND_OFF_SLOPE = 1e-11
 """Singular values of K up to this are zero: differences leave some 1e-12."""
@@ -125,7 +126,7 @@ class Linkage:
 
     def look(self, q: np.ndarray, *, precise: bool = True) -> Look:
         """Residual and its derivatives, lengths in units of the size; by differences that leave
-        1e-12, or 1e-10 on the way to a configuration.
+        1e-12, or 1e-10 while a configuration is being searched for.
         """
         at = {name: i for i, name in enumerate(self.names)}
         phis, slopes, slots = [], [], []
@@ -335,6 +336,53 @@ def least_change(
     with on_host():
         x = _changed_by(found, handles, changed)
     return None if x is None else x.reshape(-1, 6)
+
+
+class ExactData(NamedTuple):
+    """The least change of data with which loops move.
+
+    Attributes:
+        rows: how many rows of K then repeat others.
+        change: motions of the handles, shape (handles, 6).
+    """
+
+    rows: int
+    change: np.ndarray
+
+    @property
+    def off(self) -> float:
+        """The largest change [rad, or of the loops' size]."""
+        return float(np.abs(self.change).max())
+
+
+def exact_data(
+    group: Sequence[ClosedChain],
+    starts: Sequence[np.ndarray],
+    within: float,
+    handles: Sequence[Handle],
+    changed: Callable[[np.ndarray], Sequence[ClosedChain]],
+    kept_rows: Callable[[float], Mapping[str, np.ndarray]] = lambda angle: NOTHING,
+) -> ExactData | None:
+    """The least change of data with which loops move that share joints, looked for with the angle
+    that is allowed and then with the largest that could be meant; None for loops that move, or that
+    no change nearby lets move.
+
+    Args:
+        group: the loops.
+        starts: configurations to begin from.
+        within: the angle that is allowed [rad].
+        handles: what may move.
+        changed: motions of the handles → the loops after them.
+        kept_rows: angle → projectors onto the rows of loops that are kept anyway.
+    """
+    for angle, start in itertools.product(
+        (within, NEARLY_PARALLEL_AXES), starts if handles else ()
+    ):
+        found = stiffened(linkage(group), start, angle, partial(kept_rows, angle))
+        change = None if found is None else least_change(found, handles, changed)
+        if found is not None and change is not None:
+            return ExactData(found.rows, change)
+    return None
 
 
 def _changed_by(found: Stiffened, handles, changed) -> np.ndarray | None:

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -16,16 +15,8 @@ from zwang.arithmetic import on_host
 from zwang.errors import ModelError
 from zwang.mechanism.assembly import AssemblyError, assemble
 from zwang.mechanism.geometry import Geometry
-from zwang.mechanism.loop_rows import NEARLY_PARALLEL_AXES, ClosedChain, allowing
-from zwang.mechanism.movable import (
-    Handle,
-    Slot,
-    groups,
-    least_change,
-    linkage,
-    moved_by,
-    stiffened,
-)
+from zwang.mechanism.loop_rows import ClosedChain, allowing
+from zwang.mechanism.movable import Handle, Slot, exact_data, groups, linkage, moved_by
 
 if TYPE_CHECKING:
     from zwang.mechanism.mechanism import Mechanism
@@ -59,32 +50,26 @@ def moved_points(made: Mechanism, within: float, free: Collection[int]) -> Geome
     options = lambda name: compiled.joints.options_of(name, compiled.derived.declared)
     for group in groups(tree.closed_chains(geometry, options)):
         names = [c.name for c in group]
-        starts = _starts(made, group)
-        for angle, start in itertools.product((within, NEARLY_PARALLEL_AXES), starts):
-            found = stiffened(linkage(group), start, angle)
-            if found is None:
-                continue
-            points = _points_of(tree, geometry, group, free)
-            size = found.linkage.size
 
-            def moved(x: np.ndarray, geometry=geometry, points=points, size=size) -> Geometry:
-                return _moved(geometry, points, x * np.repeat([size, 1.0], 3))
+        points, size = _points_of(tree, geometry, group, free), linkage(group).size
 
-            def changed(x: np.ndarray, names=names, moved=moved) -> list[ClosedChain]:
-                chains = {c.name: c for c in tree.closed_chains(moved(x), options)}
-                return [chains[name] for name in names]
+        def moved(x: np.ndarray, geometry=geometry, points=points, size=size) -> Geometry:
+            return _moved(geometry, points, x * np.repeat([size, 1.0], 3))
 
-            change = least_change(found, points.handles, changed) if points.handles else None
-            if change is None:
-                continue
-            if (off := float(np.abs(change).max())) > within:
-                raise ModelError(
-                    f"{made.name}: loop {', '.join(names)} would move with data changed by up to "
-                    f"{off:.1e} rad, or of its size, which is more than {within:.0e}; give exact "
-                    f"data, or zw.closed(mechanism, within={allowing(off)})."
-                )
-            geometry = moved(change)
-            break
+        def changed(x: np.ndarray, names=names, moved=moved) -> list[ClosedChain]:
+            chains = {c.name: c for c in tree.closed_chains(moved(x), options)}
+            return [chains[name] for name in names]
+
+        found = exact_data(group, _starts(made, group), within, points.handles, changed)
+        if found is None:
+            continue
+        if found.off > within:
+            raise ModelError(
+                f"{made.name}: loop {', '.join(names)} would move with data changed by up to "
+                f"{found.off:.1e} rad, or of its size, which is more than {within:.0e}; give exact "
+                f"data, or zw.closed(mechanism, within={allowing(found.off)})."
+            )
+        geometry = moved(found.change)
     return geometry
 
 

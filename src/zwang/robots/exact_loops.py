@@ -12,8 +12,8 @@ import numpy as np
 
 from zwang.bodies import BodyTree
 from zwang.bodies.screws.twist import adjoint
-from zwang.mechanism.loop_rows import NEARLY_PARALLEL_AXES, ClosedChain, allowing, decided
-from zwang.mechanism.movable import Handle, groups, least_change, linkage, moved_by, stiffened
+from zwang.mechanism.loop_rows import ClosedChain, allowing, decided
+from zwang.mechanism.movable import Handle, exact_data, groups, linkage, moved_by
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.robots.description import Description, Loop
 
@@ -68,37 +68,33 @@ def exact_loops(given: Description, tree: BodyTree) -> ExactLoops:
     joints move.
     """
     chains = [chain_of(tree, name, loop) for name, loop in given.loops.items()]
-    made, told, locked, within = given, [], [], given.parallel
+    made, merged, locked, within = given, [], [], given.parallel
     for group in groups(chains) if within > 0 else ():
         # a loop by itself is judged by its axes alone (`zwang.mechanism.loop_rows`)
         if len(group) < 2:
             continue
-        start = np.zeros(len(linkage(group).names))
-        for angle in (within, NEARLY_PARALLEL_AXES):
-            kept_rows = partial(_kept_rows, group, angle)
-            found = stiffened(linkage(group), start, angle, kept_rows)
-            if found is None:
-                continue
-            handles = _handles(group)
-            changed = partial(_moved, group, handles, found.linkage.size)
-            change = least_change(found, handles, changed)
-            if change is None:
-                continue
-            names = ", ".join(c.name for c in group)
-            rows = f"{found.rows} row{'s' if found.rows > 1 else ''}"
-            worst = handles[int(np.argmax(np.abs(change).max(axis=1)))].name
-            off = float(np.abs(change).max())
-            if off <= within:
-                made = _written(made, tree, changed(change))
-                told.append(f"{names} ({rows}; data off by {off:.1e}, most at {worst})")
-            else:
-                locked.append(
-                    f"loops {names}: data off by {off:.1e} rad, or of the loops' size, most at "
-                    f"{worst}, make {rows} hard that exact data would make repeat others, and most "
-                    f"probably lock them; give exact data, or parallel = {allowing(off)}"
-                )
-            break
-    notes = (f"{MERGED} {'; '.join(told)}",) if told else ()
+        scaled, handles = linkage(group), _handles(group)
+        changed, kept_rows = (
+            partial(_moved, group, handles, scaled.size),
+            partial(_kept_rows, group),
+        )
+        starts = [np.zeros(len(scaled.names))]
+        found = exact_data(group, starts, within, handles, changed, kept_rows)
+        if found is None:
+            continue
+        worst = handles[int(np.argmax(np.abs(found.change).max(axis=1)))].name
+        names = ", ".join(c.name for c in group)
+        rows = f"{found.rows} row{'s' if found.rows > 1 else ''}"
+        if found.off <= within:
+            made = _written(made, tree, changed(found.change))
+            merged.append(f"{names} ({rows}; data off by {found.off:.1e}, most at {worst})")
+        else:
+            locked.append(
+                f"loops {names}: data off by {found.off:.1e} rad, or of the loops' size, most at "
+                f"{worst}, make {rows} hard that exact data would make repeat others, and "
+                f"most probably lock them; give exact data, or parallel = {allowing(found.off)}"
+            )
+    notes = (f"{MERGED} {'; '.join(merged)}",) if merged else ()
     return ExactLoops(made, notes, tuple(locked))
 
 
