@@ -97,7 +97,7 @@ def test_a_start_off_a_short_row_is_moved_or_refused_by_its_own_length(factor):
 
 @pytest.mark.parametrize("force", [-9.81, -1e13])
 def test_a_force_along_a_row_of_round_off_is_no_contradiction(force):
-    """Its residual was judged beside its own terms, of which it is half."""
+    """The residual of such a row is half of its own terms, which once made it a contradiction."""
     gap = zw.Holonomic(lambda q, t, p: jnp.stack([q[0], np.cos(np.pi / 2) * q[1]]), name="gap")
     system = zw.System(
         2, lambda q, t, p: jnp.array([1.0, 1e-6]), lambda q, v, t, p: jnp.array([1.0, force])
