@@ -86,6 +86,10 @@ class DenseMetric(AbstractMetric):
     def _least(self, C, r):
         return np.linalg.lstsq(C, r, rcond=PLACED)[0]
 
+    def energy_loss(self, before: np.ndarray, after: np.ndarray) -> float:
+        """Kinetic energy of a velocity minus that of another one."""
+        return float(0.5 * (before @ self.M @ before - after @ self.M @ after))
+
     def rows(self, A: np.ndarray, typical: np.ndarray | None = None) -> Rows:
         """Rows of A at unit length in the metric, of `typical` lengths if these are known."""
         length = self.lengths(A)

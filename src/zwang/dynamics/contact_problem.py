@@ -51,10 +51,9 @@ class ContactProblem(NamedTuple):
             dynamics: the model's, with every row switched on that may act.
             loose: rows that may let go.
         """
-        at, c = evaluate(dynamics, state), dynamics.constraints
+        at = evaluate(dynamics, state)
         A = dense_rows(at.A)
-        phi, psi = np.zeros(c.m), np.zeros(c.m)
-        phi[c.position_rows], psi[c.velocity_rows] = np.asarray(at.phi), np.asarray(at.psi)
+        phi, psi = dynamics.constraints.by_row(at.phi, at.psi)
         metric = dense_metric(at.M, A if dynamics.singular_mass else None)
         length = metric.lengths(A)
         # a row that is switched off is zero

@@ -276,12 +276,9 @@ class Residuals(NamedTuple):
 
 def residuals(constraints: Constraints, s: State, p: Any) -> Residuals:
     """By how much a state misses each row, on the host."""
-    found = Residuals(*np.zeros((2, constraints.m)))
     given = np.asarray(s.q, float), np.asarray(s.v, float), np.float64(s.t)
-    phi, psi = BoundProgram(_residuals, (constraints, p), given)(*given)
-    found.positions[constraints.position_rows] = np.abs(phi)
-    found.velocities[constraints.velocity_rows] = np.abs(psi)
-    return found
+    found = BoundProgram(_residuals, (constraints, p), given)(*given)
+    return Residuals(*map(np.abs, constraints.by_row(*found)))
 
 
 def _residuals(constraints: Constraints, p, q, v, t):

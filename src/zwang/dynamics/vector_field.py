@@ -32,6 +32,11 @@ lets go where it is below −`FORCE_BAND` of what moves the free system: fifty a
 times the round-off of either."""
 
 
+def direction_of(mode: Any) -> Any:
+    """The direction along s in which friction slides that is held so: 1, −1, or 0 of any other."""
+    return (mode == SLIDES_FORWARD) * 1.0 - (mode == SLIDES_BACKWARD)
+
+
 class ConstrainedVectorField(Record):
     """`ẏ = f(t, y)` with its constraint manifold (`zwang.stepping.manifold.ManifoldFlow`).
 
@@ -64,8 +69,7 @@ class ConstrainedVectorField(Record):
             )
             if not self.dynamics.constraints.frictions:
                 return flow
-            way = (modes == SLIDES_FORWARD) * 1.0 - (modes == SLIDES_BACKWARD)
-            sliding = xp.where(self.switched < 0, 0.0, way[self.switched])
+            sliding = xp.where(self.switched < 0, 0.0, direction_of(modes)[self.switched])
             where = lambda f: f.dynamics.constraints.sliding
             return eqx.tree_at(where, flow, sliding, is_leaf=lambda x: x is None)
         return (
@@ -300,8 +304,7 @@ def _loosening(flow, dynamics: Dynamics, eq, multipliers, modes) -> list:
         slip = x.law.sliding_velocity(s.q, s.v, s.t, dynamics.p)
         limit = x.law.limit(dynamics.p, x.load(dynamics.p, multipliers))
         over = jnp.abs(multipliers[x.row]) - limit - force_band[x.row]
-        way = (mode == SLIDES_FORWARD) * 1.0 - (mode == SLIDES_BACKWARD)
-        values.append(jnp.where(mode > HELD_OFF, over, -way * slip))
+        values.append(jnp.where(mode > HELD_OFF, over, -direction_of(mode) * slip))
     return values
 
 

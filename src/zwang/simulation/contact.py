@@ -9,6 +9,7 @@ so that a run has the order of its integrator.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -127,7 +128,7 @@ class Contacts:
             problem = self._problem(flow, modes, host_state(q, after, t))
         own = held_modes(problem, self.gaps, self.frictions, staying, slow)
         held = np.concatenate([modes[: self.first], own])
-        record = self._record(t, before, own, problem.metric.M, v, impact)
+        record = self._record(t, before, own, problem.metric, v, impact)
         # without the round-off of velocities that are held at zero
         rows = np.array([*problem.held, *self.rows[own > HELD_OFF]], int)
         after = after - problem.correct(rows, problem.psi)
@@ -210,7 +211,7 @@ class Contacts:
         pushes = {self.names[k]: (float(x),) for k, x in zip(closing, push, strict=True) if x > 0}
         return _Impact(v + problem.response(momentum), pushes)
 
-    def _record(self, t, before, after, M, v, impact: _Impact | None) -> Switched | None:
+    def _record(self, t, before, after, metric, v, impact: _Impact | None) -> Switched | None:
         """What changed, in names."""
         n = len(self.gaps)
         name = lambda which: tuple(x for x, yes in zip(self.names, which, strict=True) if yes)
@@ -223,24 +224,24 @@ class Contacts:
         if not (hit or np.any(on) or np.any(off)):
             return None
         system, end = self.model.system, v if impact is None else impact.v
-        rests = [self._limit(k) for k in self._rests if self.names[k] in hit]
+        rests = [geometric_limit(self._impacts[k]) for k in self._rests if self.names[k] in hit]
         return Switched(
             max([t, *(x for x in rests if np.isfinite(x))]),
             name(on),
             name(off),
-            float(0.5 * (v @ M @ v - end @ M @ end)),
-            tuple((M @ (end - v)).tolist()),
+            metric.energy_loss(v, end),
+            tuple((metric.M @ (end - v)).tolist()),
             hit,
             system.energy_unit,
             tuple(hit),
         )
 
-    def _limit(self, gap: int) -> float:
-        """The limit of the instants at which a gap has closed, each interval shorter than the one
-        before by the last ratio [s]; inf if they have none.
-        """
-        times = self._impacts[gap][-3:]
-        if len(times) < 3:
-            return np.inf
-        first, second = np.diff(times)
-        return times[-1] + second**2 / (first - second) if 0 < second < first else np.inf
+
+def geometric_limit(times: Sequence[float]) -> float:
+    """The limit of instants, each interval shorter than the one before by the last ratio [s]; inf
+    if they have none.
+    """
+    if len(times) < 3:
+        return np.inf
+    first, second = np.diff(times[-3:])
+    return float(times[-1] + second**2 / (first - second)) if 0 < second < first else np.inf

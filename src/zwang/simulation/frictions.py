@@ -9,7 +9,8 @@ import numpy as np
 
 from zwang.dynamics.contact_problem import ContactProblem, Rubbing
 from zwang.dynamics.model import Model
-from zwang.dynamics.vector_field import SLIDES_BACKWARD, SLIDES_FORWARD
+from zwang.dynamics.vector_field import direction_of
+from zwang.equations.constraint.base import number_of
 from zwang.errors import ModelError
 
 
@@ -39,8 +40,7 @@ class HostFriction(NamedTuple):
 
     def pull(self, problem: ContactProblem, way: float) -> np.ndarray:
         """The sliding force by a unit of the load, shape (nv,); zero where it does not slide."""
-        sign = float(way == SLIDES_FORWARD) - float(way == SLIDES_BACKWARD)
-        return -sign * self.kinetic(problem.psi[self.row]) * problem.A[self.row]
+        return -direction_of(way) * self.kinetic(problem.psi[self.row]) * problem.A[self.row]
 
     def rubbing(self, places: Mapping[int, int], load: float) -> Rubbing:
         """It while it rests, beside gaps of a problem by their places."""
@@ -86,8 +86,4 @@ def frictions_of(model: Model, p: Any) -> list[HostFriction]:
 
 def value_of(given: Any, p: Any) -> float:
     """A number, that of the parameter of a name, or what a function makes of the parameters."""
-    if callable(given):
-        return float(np.asarray(given(p)))
-    if isinstance(given, str) and not (isinstance(p, dict) and given in p):
-        raise ModelError(f"{given!r} is no parameter, expected a number or the name of one.")
-    return float(p[given] if isinstance(given, str) else given)
+    return float(np.asarray(number_of(given, p)))

@@ -291,14 +291,10 @@ class Switching:
 
     def _refuse(self, start: Start, turning: Sequence[int], duration: float) -> None:
         """Say why constraints cannot be switched on at a state."""
-        c, placement, scales = self.model.constraints, start.placement, start.scales
+        placement, scales = start.placement, start.scales
         length, state = np.asarray(scales.row_length), start.given
         metric = dense_metric(start.at.M)
-        phi, psi = np.zeros(c.m), np.zeros(c.m)
-        phi[c.position_rows], psi[c.velocity_rows] = (
-            np.asarray(start.at.phi),
-            np.asarray(start.at.psi),
-        )
+        phi, psi = self.model.constraints.by_row(start.at.phi, start.at.psi)
         gap = np.linalg.norm(np.where(length > 0, phi / np.where(length > 0, length, 1.0), phi))
         # how far the constraint can be off is judged beside the radius of its curvature, or the way
         # of the run
@@ -344,7 +340,5 @@ def impact(
     """`M (v⁺ − v⁻)`, the energy lost, and Λ of least norm, rows at unit length."""
     A = dense_rows(at.A)
     metric = dense_metric(at.M, A if dynamics.singular_mass else None)
-    M = metric.M
-    momentum = M @ (after - before)
-    multipliers = metric.rows(A).multipliers(momentum)
-    return momentum, float(0.5 * (before @ M @ before - after @ M @ after)), multipliers
+    momentum = metric.M @ (after - before)
+    return momentum, metric.energy_loss(before, after), metric.rows(A).multipliers(momentum)

@@ -11,6 +11,7 @@ import numpy as np
 from zwang.compile import model_program
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.errors import Result
+from zwang.simulation.contact import geometric_limit
 from zwang.simulation.contact_modes import NoMotionError
 from zwang.simulation.results import Switched
 from zwang.simulation.switching import RefusedSwitchError, Switching
@@ -123,7 +124,7 @@ def accumulation(times: Sequence[float]) -> float:
     """When instants that follow each other at geometrically shorter intervals come to their limit
     [s]; inf if they do not.
     """
-    # the sum of a geometric series: the events come to an end there, and no step passes it
+    # the events come to an end there, and no step passes it
     intervals = np.diff(times)[-ACCUMULATING:]
     if len(intervals) < ACCUMULATING or np.any(intervals <= 0):
         return np.inf
@@ -133,7 +134,7 @@ def accumulation(times: Sequence[float]) -> float:
         np.max(ratios) < 1 - STEADY_RATIO
         and np.max(ratios) - np.min(ratios) <= STEADY_RATIO * ratio
     )
-    return float(times[-1] + intervals[-1] * ratio / (1 - ratio)) if steady else np.inf
+    return geometric_limit(times) if steady else np.inf
 
 
 @model_program

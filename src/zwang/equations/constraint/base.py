@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from zwang.arguments import text, texts
 from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.record import Record
@@ -118,3 +120,62 @@ class AbstractConstraint(Record):
     ) -> tuple[Float[Array, "rows nv"], Float[Array, " rows"]]:
         """`A, b` of `A v̇ = b`; only at level "acceleration"."""
         raise NotImplementedError
+
+
+class AbstractRows(AbstractConstraint):
+    """The rows that one function returns, of one constraint or of like ones with their own names.
+
+    Attributes:
+        labels: names of the like constraints; none where it is one.
+        unit: of the residual, one for all rows, one per row (of one part), or none.
+    """
+
+    labels: eqx.AbstractVar[tuple[str, ...]]
+    unit: eqx.AbstractVar[tuple[str, ...]]
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return self.labels or (self.name,)
+
+    @property
+    def row_units(self) -> tuple[str, ...]:
+        return self.unit
+
+
+class AbstractPosition(AbstractRows):
+    """Rows that are given by a residual φ of positions."""
+
+    @property
+    def level(self) -> str:
+        return "position"
+
+    @abc.abstractmethod
+    def position_residual(self, system, q, t, p) -> Float[Array, " rows"]:
+        """`φ(q, t)`."""
+
+    def velocity_residual(self, system, q, v, t, p):
+        return self.differentiated(system, q, v, t, p)[1]
+
+    def residuals(self, system, q, v, t, p):
+        return self.differentiated(system, q, v, t, p)
+
+
+def checked_units(given: str | Sequence[str], name: str) -> tuple[str, ...]:
+    """The units of a residual, one for all rows or one per row."""
+    said = f"constraint {name!r}: unit"
+    return (text(given, said),) if isinstance(given, str) else texts(given, said)
+
+
+def number_of(given: Any, p: Any) -> Any:
+    """A number, the parameter of a name, or what a function makes of the parameters.
+
+    Raises:
+        ModelError: for a name that is no parameter.
+    """
+    if callable(given):
+        return given(p)
+    if not isinstance(given, str):
+        return given
+    if not (isinstance(p, dict) and given in p):
+        raise ModelError(f"{given!r} is no parameter, expected a number or the name of one.")
+    return p[given]

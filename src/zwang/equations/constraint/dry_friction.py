@@ -11,7 +11,8 @@ from jaxtyping import Array, Float
 
 from zwang.arguments import function, label, number, refuse, text
 from zwang.call import misfits_named
-from zwang.equations.constraint.base import AbstractConstraint
+from zwang.equations.constraint.base import AbstractConstraint, number_of
+from zwang.equations.constraint.nonideal import length
 from zwang.tracing import returned
 
 COEFFICIENT = "a number of at least 0, or the name of a parameter that holds it"
@@ -104,20 +105,16 @@ class DryFriction(AbstractConstraint):
 
     def normal_load(self, p, multipliers: Float[Array, " rows"] | None) -> Float[Array, ""]:
         """N, given the multipliers of the constraint that it names, if it names one."""
-        if multipliers is not None:
-            square = multipliers @ multipliers
-            loaded = square > 0
-            return jnp.where(loaded, jnp.sqrt(jnp.where(loaded, square, 1.0)), 0.0)
-        return _value(self.load, p)
+        return number_of(self.load, p) if multipliers is None else length(multipliers)
 
     def limit(self, p, load) -> Float[Array, ""]:
         """Largest force that sticks, `μ₀ N`."""
-        return _value(self.static, p) * load
+        return number_of(self.static, p) * load
 
     def sliding_force(self, q, v, t, p, load, direction) -> Float[Array, " nv"]:
         """`−μ N ∂s/∂v`, along the direction 1 or −1 of s; zero for a direction 0."""
         s, pull = jax.vjp(lambda v: self.sliding_velocity(q, v, t, p), v)
-        mu = self.kinetic(jnp.abs(s)) if callable(self.kinetic) else _value(self.kinetic, p)
+        mu = self.kinetic(jnp.abs(s)) if callable(self.kinetic) else number_of(self.kinetic, p)
         return -mu * load * direction * pull(jnp.ones_like(s))[0]
 
 
@@ -127,8 +124,3 @@ def _coefficient(value: float | str, name: str) -> float | str:
     if callable(value):
         refuse(name, value, COEFFICIENT)
     return number(value, name, least=0.0)
-
-
-def _value(given: float | str, p) -> Array:
-    """A number, or the parameter of that name."""
-    return jnp.asarray(p[given] if isinstance(given, str) else given)

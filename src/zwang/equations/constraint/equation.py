@@ -161,6 +161,12 @@ class Constraints(Record):
     def velocity_rows(self) -> np.ndarray:
         return self.rows_at("position", "velocity")
 
+    def by_row(self, phi, psi) -> tuple[np.ndarray, np.ndarray]:
+        """φ and ψ of all rows, shape (m,), zero of those that have none; on the host."""
+        found = np.zeros((2, self.m))
+        found[0, self.position_rows], found[1, self.velocity_rows] = phi, psi
+        return found[0], found[1]
+
     def position_residual(self, q, t, p) -> Float[Array, " holonomic"]:
         """`φ(q, t)` of the holonomic rows, shape (len(position_rows),)."""
         return self._residual("position_residual", ("position",), q, t, p)

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 import equinox as eqx
 import jax.numpy as jnp
 
-from zwang.arguments import function, label, labels, optional_function, text, texts
+from zwang.arguments import function, label, labels, optional_function
 from zwang.call import misfits_named
-from zwang.equations.constraint.base import NONIDEAL, AbstractConstraint
+from zwang.equations.constraint.base import NONIDEAL, AbstractPosition, checked_units
 from zwang.tracing import returned
 
 
-class Holonomic(AbstractConstraint):
+class Holonomic(AbstractPosition):
     """A relation between coordinates and, if rheonomic, time:
 
         φ(q, t, p) = 0,    ψ = φ̇ = φ_q N v + φ_t
@@ -53,27 +53,8 @@ class Holonomic(AbstractConstraint):
         self.phi = function(phi, f"constraint {name!r}: phi", "(q, t, p) → residual")
         self.nonideal = optional_function(nonideal, f"constraint {name!r}: nonideal", NONIDEAL)
         self.labels = labels(parts, f"constraint {name!r}: parts")
-        said = f"constraint {name!r}: unit"
-        self.unit = (text(unit, said),) if isinstance(unit, str) else texts(unit, said)
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        return self.labels or (self.name,)
-
-    @property
-    def row_units(self) -> tuple[str, ...]:
-        return self.unit
-
-    @property
-    def level(self) -> str:
-        return "position"
+        self.unit = checked_units(unit, name)
 
     def position_residual(self, system, q, t, p):
         phi = returned(self.phi(q, t, p), f"constraint {self.name!r}: phi(q, t, p)")
         return jnp.atleast_1d(phi)
-
-    def velocity_residual(self, system, q, v, t, p):
-        return self.differentiated(system, q, v, t, p)[1]
-
-    def residuals(self, system, q, v, t, p):
-        return self.differentiated(system, q, v, t, p)

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 import equinox as eqx
 import jax.numpy as jnp
 
-from zwang.arguments import function, label, labels, number, text, texts
+from zwang.arguments import function, label, labels, number
 from zwang.call import misfits_named
-from zwang.equations.constraint.base import AbstractConstraint
+from zwang.equations.constraint.base import AbstractPosition, checked_units
 from zwang.tracing import returned
 
 
-class Inequality(AbstractConstraint):
+class Inequality(AbstractPosition):
     """A gap that may open and close, and never becomes negative:
 
         0 ≤ g(q, t, p),   λ ≥ 0,   λ g = 0
@@ -22,7 +22,7 @@ class Inequality(AbstractConstraint):
     would have to pull. By Gauss's principle the acceleration is the one that is closest to the free
     one, in the mass metric, among all that the constraints allow: `g̈ ≥ 0` of every gap that is
     closed and stays closed. Where a gap closes with a speed, the velocity jumps
-    (`zwang.simulation.impact`).
+    (`zwang.simulation.contact`).
 
     Args:
         gap: `(q, t, p)` → gap, a scalar or shape (rows,), each of which opens and closes by itself;
@@ -66,25 +66,12 @@ class Inequality(AbstractConstraint):
             else number(restitution, said, least=0.0, most=1.0)
         )
         self.labels = labels(parts, f"constraint {name!r}: parts")
-        said = f"constraint {name!r}: unit"
-        self.unit = (text(unit, said),) if isinstance(unit, str) else texts(unit, said)
+        self.unit = checked_units(unit, name)
 
     @property
     def nonideal(self) -> None:
         """None: what pushes does no work under virtual displacements; `zw.DryFriction` does."""
         return None
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        return self.labels or (self.name,)
-
-    @property
-    def row_units(self) -> tuple[str, ...]:
-        return self.unit
-
-    @property
-    def level(self) -> str:
-        return "position"
 
     @property
     def one_sided(self) -> bool:
@@ -93,9 +80,3 @@ class Inequality(AbstractConstraint):
     def position_residual(self, system, q, t, p):
         gap = returned(self.gap(q, t, p), f"constraint {self.name!r}: gap(q, t, p)")
         return jnp.atleast_1d(gap)
-
-    def velocity_residual(self, system, q, v, t, p):
-        return self.differentiated(system, q, v, t, p)[1]
-
-    def residuals(self, system, q, v, t, p):
-        return self.differentiated(system, q, v, t, p)

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 import equinox as eqx
 import jax.numpy as jnp
 
-from zwang.arguments import function, label, labels, optional_function, text, texts
+from zwang.arguments import function, label, labels, optional_function
 from zwang.call import misfits_named
-from zwang.equations.constraint.base import NONIDEAL, AbstractConstraint
+from zwang.equations.constraint.base import NONIDEAL, AbstractRows, checked_units
 from zwang.tracing import returned
 
 
-class Nonholonomic(AbstractConstraint):
+class Nonholonomic(AbstractRows):
     """A relation between velocities, linear in them (rolling, knife edges) or not (Appell-Hamel):
 
         ψ(q, v, t, p) = 0
@@ -53,16 +53,7 @@ class Nonholonomic(AbstractConstraint):
         self.psi = function(psi, f"constraint {name!r}: psi", "(q, v, t, p) → residual")
         self.nonideal = optional_function(nonideal, f"constraint {name!r}: nonideal", NONIDEAL)
         self.labels = labels(parts, f"constraint {name!r}: parts")
-        said = f"constraint {name!r}: unit"
-        self.unit = (text(unit, said),) if isinstance(unit, str) else texts(unit, said)
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        return self.labels or (self.name,)
-
-    @property
-    def row_units(self) -> tuple[str, ...]:
-        return self.unit
+        self.unit = checked_units(unit, name)
 
     @property
     def level(self) -> str:
