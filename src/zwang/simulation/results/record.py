@@ -327,6 +327,19 @@ class Run:
         """
         return present("view", self, path, presentation_of(self, parts, "scene"))
 
+    def page(self, path: str | Path | None = None, **parts):
+        """Simulate the model in the browser, or write the page that does: it begins with the run,
+        and a point can be dragged, let go, and numbers of the model changed by sliders.
+
+        Args:
+            path, parts: as in `view`.
+
+        Raises:
+            ModelError: as for `view`, and for a model whose steps a browser cannot take.
+        """
+        shown = presentation_of(self, parts, "scene")
+        return present("view", self, path, shown, simulates=True)
+
     def animate(self, path: str | Path, **parts) -> Path:
         """Write the motion as a film: `.mp4`, `.gif`, or `.html`, the page of `view`.
 
