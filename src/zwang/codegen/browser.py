@@ -121,7 +121,7 @@ def browser_program(
         module.binary(),
         module.places,
         steps.start,
-        tuple(name for name, _ in parameters(model.params)),
+        tuple(name for name, _ in parameters(model)),
         module.instructions,
     )
 
@@ -161,11 +161,11 @@ class _Steps:
     def start(self) -> dict[str, np.ndarray]:
         here = self.setup.here
         found = {name: np.asarray(getattr(here, name)) for name in STATE}
-        own = np.array([x for _, x in parameters(self.model.params)])
+        own = np.array([x for _, x in parameters(self.model)])
         return {**found, "p": own, "until": np.asarray(here.t), "violation": np.zeros(())}
 
     def _flow(self, p) -> ConstrainedVectorField:
-        own = self.model.parameters(with_parameters(self.model.params, p))
+        own = self.model.parameters(with_parameters(self.model, p))
         return eqx.tree_at(lambda f: f.dynamics.p, self.setup.flow, own)
 
     def _traced(self, function, *names: str):

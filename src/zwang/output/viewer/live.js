@@ -118,9 +118,10 @@ function simulation(data, el, view) {
     given.parameters.forEach((name, i) => {
       const value = at.p[i],
         label = document.createElement("label"),
+        title = document.createElement("span"),
         slider = document.createElement("input"),
         shown = document.createElement("output");
-      if (!value) return;
+      if (!value || !given.sliders[i]) return;
       const [min, max] = value > 0 ? [0.2 * value, 3 * value] : [3 * value, 0.2 * value];
       Object.assign(slider, { type: "range", min, max, step: "any" });
       slider.value = value;
@@ -132,7 +133,9 @@ function simulation(data, el, view) {
         anew();
       });
       say();
-      label.append(name, slider, shown);
+      // declared ones by the names of their file
+      title.textContent = label.title = name.replace(/^parameters_/, "");
+      label.append(title, slider, shown);
       el.sliders.append(label);
     });
     el.letgo.disabled = false;

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from zwang.codegen.browser import browser_program
+from zwang.codegen.names import shapes
 from zwang.output.viewer.motion import everything, upright
 from zwang.scene import Scene
 from zwang.simulation.results import Run
@@ -26,4 +27,6 @@ def live(run: Run, scene: Scene) -> dict[str, Any]:
         t0=begin,
         seen=lambda q: everything(scene, q, turn),
     )
-    return {**program.as_data(), "coordinates": run.model.system.nq}
+    # tables of numbers are geometry: frames, offsets, inertia tensors
+    sliders = [len(shape) < 2 for shape in shapes(run.model)]
+    return {**program.as_data(), "coordinates": run.model.system.nq, "sliders": sliders}
