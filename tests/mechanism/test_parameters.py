@@ -295,7 +295,7 @@ def test_batch_sweep_and_fit_move_as_the_edited_file(path, coordinates):
         rtol=1e-10,
     )
     np.testing.assert_allclose(
-        study.data[names[0]].values.ravel()[0], np.asarray(run.q)[-1, 0], atol=1e-8
+        study.table[names[0]][0], np.asarray(run.q)[-1, 0], atol=1e-8
     )
 
 
