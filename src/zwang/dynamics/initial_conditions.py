@@ -31,15 +31,10 @@ from zwang.errors import ModelError, NotFiniteError, Result
 
 START_TOLERANCE = 1e-6
 """Largest violation of a start [dimensionless: an angle, or a fraction of the speed] that a run
-accepts by default.
-"""
-
-
+accepts by default."""
 SYMMETRIC = 1e-8
 """Largest difference between M and its transpose, relative to the entry or to the masses that it
-couples, that counts as round-off.
-"""
-
+couples, that counts as round-off."""
 DIAGONAL_ROUND_OFF = 1e-28
 """A mass of a diagonal matrix below this part of the largest is none, as sin²θ at θ = π."""
 LIGHT = 1e-3
@@ -269,6 +264,10 @@ def refuse_non_finite(model: Model, start: Start) -> None:
             f"{model.name}: the constraint matrix has NaN or infinite entries at the start: a "
             "derivative does not exist there."
         )
+    # which no acceleration can obey, and which would be called a contradiction
+    if c.m and not np.all(finite := np.isfinite(np.asarray(start.at.F))):
+        name = model.system.velocities[int(np.argmin(finite))]
+        raise ModelError(f"{model.name}: the force along {name!r} is NaN or infinite at the start.")
 
 
 def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
