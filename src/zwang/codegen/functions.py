@@ -23,6 +23,7 @@ from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.servo import Servo
+from zwang.simulation.switching import refuse_switches
 
 MOST_CORRECTIONS = 8
 """Corrections of a projection at most."""
@@ -70,8 +71,9 @@ def refuse_letting_go(model: Model) -> None:
     """Raise unless every constraint acts at all times.
 
     Raises:
-        ModelError: with the names of inequalities and dry friction.
+        ModelError: with the names of inequalities, dry friction and switches.
     """
+    refuse_switches(model, "code")
     if loose := model.constraints.loose:
         raise ModelError(
             f"{model.name}: {', '.join(loose)} may let go or slide, which formulas and code do not "

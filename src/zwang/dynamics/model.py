@@ -56,6 +56,8 @@ class _Known(NamedTuple):
 
 
 _DYNAMICS: ByIdentity[_Known] = ByIdentity()
+IDLE: ByIdentity[tuple[str, ...]] = ByIdentity()
+"""Constraints of a model that do not hold at the start of a motion, as it was declared."""
 ASSIGNED = (int, float, complex, str, bytes, np.ndarray)
 """Types of a parameter that a user has assigned: the library itself keeps arrays of JAX."""
 
@@ -182,6 +184,11 @@ class Model(Record):
             raise ModelError(
                 f"{self.name}: constraint {loose[0]!r} may let go, which zw.simulate alone "
                 "follows; leave it out here, or put an equation in its place."
+            )
+        if not lets_go and (idle := IDLE.get(self)):
+            raise ModelError(
+                f"{self.name}: constraint {idle[0]!r} is switched on later, which zw.simulate "
+                "alone follows; leave its switch out here, or the constraint."
             )
         strategy(
             pseudoinverse,

@@ -35,7 +35,7 @@ from zwang.simulation.listener import Listener
 from zwang.simulation.parameter_names import place_of, read_of
 from zwang.simulation.sample_times import checked_times
 from zwang.simulation.stop import Stop
-from zwang.simulation.switching import Switch
+from zwang.simulation.switching import Switch, declared_switches
 from zwang.study.engine import in_process, on_cluster
 from zwang.study.folder import PartFolder
 from zwang.study.outputs import outputs_of
@@ -144,6 +144,8 @@ def sweep(
     sample = grid() if sample is None else sample
     instance(sample, Sample, "sweep: sample", "zw.grid(), zw.sobol(count) or zw.draws(count)")
     optional_function(progress, "progress", "(fraction)")
+    if declared := declared_switches(model):
+        options = {"switches": declared, **options}
     plan = _plan(
         model,
         over,
