@@ -321,7 +321,7 @@ def _made(flat: FlatFunction, arrays: list, of_each: list[bool] | None) -> Compi
             traced = jax.jit(flat).trace(*arrays)
         _refuse_kept_values(traced, arrays)
         try:
-            level = None if of_each is None else 1
+            level = 0 if of_each is None else 1
             code = NativeFunction(translated(traced.jaxpr, level, of_each))
             return CompiledProgram(code, flat.skeleton, time.perf_counter() - begun)
         except NotNativeError as reason:
