@@ -131,7 +131,7 @@ def _compared_with_xla(request):
 
 
 @pytest.fixture
-def compiled(monkeypatch):
+def compiled(monkeypatch, request):
     """What becomes machine code from now on, none of it at hand from another test."""
     programs, make = [], interface._made
 
@@ -140,7 +140,7 @@ def compiled(monkeypatch):
         return programs[-1]
 
     monkeypatch.setattr(interface, "_made", watched)
-    monkeypatch.setattr(interface, "trace_context", lambda: ("of this test alone",))
+    monkeypatch.setattr(interface, "trace_context", lambda: (request.node.nodeid,))
     return programs
 
 

@@ -139,7 +139,7 @@ def by_numpy(eqn: Any) -> Callable | None:
     name, params = eqn.primitive.name, eqn.params
     if name in PLAIN:
         return lambda *x: [PLAIN[name](*x)]
-    if name in REDUCED:
+    if name in REDUCED and math.prod(eqn.invars[0].aval.shape):
         return lambda x: [REDUCED[name](x, axis=params["axes"])]
     if name == "div" and eqn.outvars[0].aval.dtype.kind == "f":
         return lambda x, y: [x / y]
