@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Any, TypeVar
+
 import equinox as eqx
+
+SHOWN_IN_LINE = 80
+"""Characters up to which a record is shown on one line."""
+
+
+def _is_plain(x: Any) -> bool:
+    return x is None or type(x) in (bool, int, float, str)
 
 
 class Record(eqx.Module):
@@ -14,8 +24,34 @@ class Record(eqx.Module):
 
     __getattribute__ = object.__getattribute__
 
+    def __repr__(self) -> str:
+        """The constructor's call; where it is short and of plain values, in a tenth of the time
+        that Equinox takes.
+        """
+        shown = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.repr}
+        line = ", ".join(f"{name}={value!r}" for name, value in shown.items() if _is_plain(value))
+        line = f"{type(self).__name__}({line})"
+        if all(map(_is_plain, shown.values())) and len(line) <= SHOWN_IN_LINE:
+            return line
+        return eqx.tree_pformat(self)
+
     def __reduce__(self):
         """Make a copy, or read one from a file, without Equinox's `__new__`: it notes each object
         until its `__init__` has ended, which a copy does not have, and so keeps it for ever.
         """
         return object.__new__, (type(self),), self.__dict__
+
+
+R = TypeVar("R", bound=Record)
+
+
+def replace(record: R, **changes: Any) -> R:
+    """A copy of a record with other values of some fields, as of `dataclasses.replace`, which has
+    Equinox look through all of them anew and takes twenty times as long.
+    """
+    copy, fields = object.__new__(type(record)), type(record).__dataclass_fields__
+    if not changes.keys() <= fields.keys():
+        raise TypeError(f"{type(record).__name__} has no field {sorted(changes.keys() - fields)}")
+    known = record.__dict__
+    vars(copy).update({name: changes.get(name, known[name]) for name in fields})
+    return copy

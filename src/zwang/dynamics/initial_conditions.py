@@ -275,7 +275,7 @@ def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
     if not np.all(np.isfinite(M)):
         raise ModelError(f"{model.name}: mass_matrix has NaN or infinite entries at the start.")
     refuse_asymmetric_mass(model, M, "at the start")
-    if isinstance(start.at.A, SparseMatrix) and _is_positive(mass_blocks(M)):
+    if (M.ndim == 1 or isinstance(start.at.A, SparseMatrix)) and _is_positive(mass_blocks(M)):
         return
     if not (found := massless(model, M)):
         return
@@ -330,7 +330,11 @@ def is_light(at: ModelEvaluation) -> bool:
     """Whether M is less than `LIGHT` of `M + AᵀDA` along any direction; false of a sparse A."""
     if isinstance(at.A, SparseMatrix):
         return False
-    M, A = dense_mass(np.asarray(at.M)), np.asarray(at.A)
+    M, A = np.asarray(at.M), np.asarray(at.A)
+    # as D is at most the largest mass over a row's square
+    if M.ndim == 1 and len(A) * np.max(M) * LIGHT < (1 - LIGHT) * np.min(M):
+        return False
+    M = dense_mass(M)
     # what overflows is named where the start is judged
     with np.errstate(all="ignore"):
         light = M - LIGHT * augmented_mass(np, M, A)
@@ -389,12 +393,12 @@ def _elsewhere(s: State, span: float) -> list[State]:
 
 
 def _is_positive(blocks: np.ndarray) -> bool:
-    """Whether all blocks of a mass matrix are positive definite, each by itself, shape (nb, k,
-    k).
-    """
+    """Whether all blocks of M are positive definite, each by itself, shape (nb, k, k)."""
     diagonal = np.einsum("bii->bi", blocks)
     if not np.all(diagonal > 1e-14 * np.max(diagonal)):
         return False
+    if blocks.shape[1] == 1:
+        return True
     scale = np.sqrt(diagonal)
     value = np.linalg.eigvalsh(blocks / (scale[:, :, None] * scale[:, None, :]))
     return bool(np.all(value[:, 0] > 1e-14 * value[:, -1]))
