@@ -7,13 +7,6 @@ from typing import Any, TypeVar
 
 import equinox as eqx
 
-SHOWN_IN_LINE = 80
-"""Characters up to which a record is shown on one line."""
-
-
-def _is_plain(x: Any) -> bool:
-    return x is None or type(x) in (bool, int, float, str)
-
 
 class Record(eqx.Module):
     """A frozen dataclass that is a pytree.
@@ -25,14 +18,10 @@ class Record(eqx.Module):
     __getattribute__ = object.__getattribute__
 
     def __repr__(self) -> str:
-        """The constructor's call; where it is short and of plain values, in a tenth of the time
-        that Equinox takes.
-        """
-        shown = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.repr}
-        line = ", ".join(f"{name}={value!r}" for name, value in shown.items() if _is_plain(value))
-        line = f"{type(self).__name__}({line})"
-        if all(map(_is_plain, shown.values())) and len(line) <= SHOWN_IN_LINE:
-            return line
+        """The constructor's call without defaults; at once where there are no others."""
+        fields = [f for f in dataclasses.fields(self) if f.repr]
+        if all(f.default is getattr(self, f.name) for f in fields):
+            return f"{type(self).__qualname__}()"
         return eqx.tree_pformat(self)
 
     def __reduce__(self):

@@ -62,9 +62,9 @@ class AbstractMetric(abc.ABC):
         """Rows of A divided by `length`, by default their own, those that are round-off zero
         (`zwang.algebra.judgement.row_scale`); the last ones stay factored.
         """
-        key = threshold, *map(_content, (A, length, typical))
+        unit = row_scale(np, self.lengths(A) if length is None else length, typical)
+        key = threshold, _content(A), _content(unit)
         if (known := self._rows.get(key)) is None:
-            unit = row_scale(np, self.lengths(A) if length is None else length, typical)
             C = A @ self.W
             C = C.multiply(unit[:, None]).tocsr() if hasattr(C, "multiply") else unit[:, None] * C
             known = Rows(self, unit, C, threshold)
