@@ -276,7 +276,7 @@ def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
     if not np.all(np.isfinite(M)):
         raise ModelError(f"{model.name}: mass_matrix has NaN or infinite entries at the start.")
     refuse_asymmetric_mass(model, M, "at the start")
-    if isinstance(start.at.A, SparseMatrix) and _is_positive(mass_blocks(M)):
+    if (M.ndim == 1 or isinstance(start.at.A, SparseMatrix)) and _is_positive(mass_blocks(M)):
         return
     if not (found := massless(model, M)):
         return
@@ -331,9 +331,12 @@ def is_light(dynamics: Dynamics, at: ModelEvaluation) -> bool:
     """Whether M is less than `LIGHT` of `M + AᵀDA` along any direction; false of a sparse A."""
     if isinstance(at.A, SparseMatrix):
         return False
-    M, A = dense_mass(np.asarray(at.M)), np.asarray(at.A)
+    M, A = np.asarray(at.M), np.asarray(at.A)
+    # as D is at most the largest mass over a row's square
+    if M.ndim == 1 and len(A) * np.max(M) * LIGHT < (1 - LIGHT) * np.min(M):
+        return False
     # what holds nothing makes no mass light
-    A = A[~round_off_of_kin(np, dynamics.constraints, A)]
+    M, A = dense_mass(M), A[~round_off_of_kin(np, dynamics.constraints, A)]
     # what overflows is named where the start is judged
     with np.errstate(all="ignore"):
         light = M - LIGHT * augmented_mass(np, M, A)
@@ -392,12 +395,14 @@ def _elsewhere(s: State, span: float) -> list[State]:
 
 
 def _is_positive(blocks: np.ndarray) -> bool:
-    """Whether all blocks (nb, k, k) of a mass matrix are positive definite, each by itself."""
+    """Whether all blocks of M are positive definite, each by itself, shape (nb, k, k)."""
     diagonal = np.einsum("bii->bi", blocks)
     # a single mass may have any unit; next to others it may be the round-off of their sum
     least = DIAGONAL_ROUND_OFF if blocks.shape[1] == 1 else 1e-14
     if not np.all(diagonal > least * np.max(diagonal)):
         return False
+    if blocks.shape[1] == 1:
+        return True
     scale = np.sqrt(diagonal)
     value = np.linalg.eigvalsh(blocks / (scale[:, :, None] * scale[:, None, :]))
     return bool(np.all(value[:, 0] > 1e-14 * value[:, -1]))
