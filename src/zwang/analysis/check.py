@@ -342,10 +342,6 @@ def _kinds(dynamics: Dynamics, s: State) -> dict[str, str]:
     kinds = {}
     for name, own in c.row_slices.items():
         constraint = c.owners[name]
-        kind = {
-            "position": f"{'rheonomic' if moving[own].any() else 'scleronomic'} holonomic",
-            "velocity": f"{'nonlinear' if nonlinear[own].any() else 'linear'} nonholonomic",
-            "acceleration": "acceleration",
-        }[constraint.level]
+        kind = constraint.level.kind(bool(moving[own].any()), bool(nonlinear[own].any()))
         kinds[name] = kind + ("" if constraint.nonideal is None else ", nonideal")
     return kinds

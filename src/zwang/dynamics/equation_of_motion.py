@@ -27,6 +27,7 @@ from zwang.algebra.reaction import Reaction, acting_reaction
 from zwang.dynamics import functions
 from zwang.dynamics.matrix_structure import DENSE, AbstractStructure
 from zwang.equations.constraint import Constraints
+from zwang.equations.constraint.level import Cone
 from zwang.equations.state import State
 from zwang.equations.system import System
 from zwang.record import Record, replace
@@ -335,7 +336,9 @@ class Dynamics(Record):
     @property
     def rough(self) -> bool:
         """Whether a constraint is nonideal, or may slide."""
-        return any(c.nonideal is not None or c.slides for c in self.constraints.members)
+        return any(
+            c.nonideal is not None or c.level.cone is Cone.RUBS for c in self.constraints.members
+        )
 
     def nonideal_force(self, eq: Equation) -> Float[Array, " nv"] | None:
         """c, the sum of the constraints' impressed forces [N, N·m …], or None if all are ideal; NaN

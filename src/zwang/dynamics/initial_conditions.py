@@ -251,7 +251,7 @@ def refuse_non_finite(model: Model, start: Start) -> None:
             continue
         for name, where in c.row_slices.items():
             if np.any((bad >= where.start) & (bad < where.stop)):
-                shown = "phi" if c.owners[name].level == "position" else what
+                shown = "phi" if c.owners[name].level.has_phi else what
                 raise NotFiniteError(
                     f"constraint {name!r}: {shown} or its derivative is NaN or infinite at the "
                     "start; check divisions, roots and inverse functions there.",

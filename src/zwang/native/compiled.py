@@ -268,8 +268,8 @@ class NativeFunction:
 
 
 OPTIMIZING = 20e-6
-"""Seconds of calls, for each instruction, from which on a function is optimized: a third of the time
-that it takes.
+"""Seconds of calls, for each instruction, from which on a function is optimized: a third of the
+time that it takes.
 """
 MOST_HELD = 1 << 20
 """Bytes that a bound function may hold from one call to the next."""
@@ -286,7 +286,8 @@ def translated(
 
     Args:
         program: of arrays.
-        level: 0 for code at once, which becomes fast code when it has run for long; 1 for fast code.
+        level: 0 for code at once, which becomes fast code when it has run for long; 1 for fast
+            code.
         of_each: for code that computes as many members at once as a register holds, which arguments
             they have each for itself; its results are those of one lane to the bit.
 
@@ -404,7 +405,8 @@ def function(f: Callable, *examples: Any, level: int = 0) -> Callable:
     Args:
         f: of arrays, written in `jax.numpy`; its result is a pytree of arrays.
         examples: arrays, or shapes with types, as its arguments.
-        level: 0 for code at once, which becomes fast code when it has run for long; 1 for fast code.
+        level: 0 for code at once, which becomes fast code when it has run for long; 1 for fast
+            code.
 
     Returns:
         The same function of arrays of the same shapes; its result holds arrays of NumPy.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import jax
@@ -24,12 +24,23 @@ from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.record import replace
 from zwang.simulation.branch_start import onto_branch
-from zwang.simulation.conditions import check_condition, conditions_of, refuse_undefined
+from zwang.simulation.conditions import (
+    ConditionWatch,
+    check_condition,
+    conditions_of,
+    refuse_undefined,
+)
+from zwang.simulation.endings import Ending, SingularMass
+from zwang.simulation.jumps import VelocityJumps
+from zwang.simulation.monitor import AbstractMonitor, RunState
+from zwang.simulation.pace import Pace
+from zwang.simulation.reached import Clock, Reached
 from zwang.simulation.stop import Stop
 from zwang.simulation.switching import Switch, Switching
 from zwang.simulation.tolerances import accepted_violation, step_tolerances
-from zwang.simulation.turning import event_values
-from zwang.simulation.watch import suited
+from zwang.simulation.turning import Turning, event_values
+from zwang.simulation.vanishing import VanishingRows
+from zwang.simulation.watch import ConstraintWatch, MethodWatch, ScaleWatch, suited
 from zwang.stepping import AbstractIntegrator
 from zwang.stepping.step import Progress
 from zwang.stepping.step_control import Tolerances
@@ -99,6 +110,7 @@ class RunSetup:
         change: how it was changed already, or "".
         branch: which branch of several a start at rest leaves on, or "".
         here: the first state.
+        asked: the motion that was asked for.
     """
 
     flow: ConstrainedVectorField
@@ -112,6 +124,43 @@ class RunSetup:
     change: str
     branch: str
     here: Progress
+    asked: RunRequest
+
+    def run(
+        self, progress: Callable[[Reached], None], *further: AbstractMonitor, model: Model
+    ) -> RunState:
+        """The run before its first step, with all that it is watched for.
+
+        Args:
+            progress: called with a `Reached` after each chunk of steps.
+            further: monitors in addition to those of every run.
+            model: whose names are used in messages.
+        """
+        asked, pace = self.asked, Pace()
+        return RunState(
+            model,
+            self.flow,
+            asked.integrator,
+            self.events,
+            asked.instants,
+            self.tolerances,
+            np.asarray(asked.max_steps, np.int64),
+            self.here,
+            (
+                VanishingRows(),
+                ConstraintWatch(self.changeable),
+                VelocityJumps(model.system.energy_unit),
+                MethodWatch(),
+                ConditionWatch(self.conditions),
+                SingularMass(),
+                ScaleWatch(),
+                pace,
+                Ending(pace),
+                *(() if self.switching is None else (Turning(self.switching),)),
+                *further,
+                Clock(progress),
+            ),
+        )
 
 
 def set_up(asked: RunRequest) -> RunSetup:
@@ -175,6 +224,7 @@ def set_up(asked: RunRequest) -> RunSetup:
         change,
         branch,
         here,
+        asked,
     )
 
 
