@@ -399,10 +399,9 @@ def _is_positive(blocks: np.ndarray) -> bool:
     diagonal = np.einsum("bii->bi", blocks)
     # a single mass may have any unit; next to others it may be the round-off of their sum
     least = DIAGONAL_ROUND_OFF if blocks.shape[1] == 1 else 1e-14
-    if not np.all(diagonal > least * np.max(diagonal)):
-        return False
-    if blocks.shape[1] == 1:
-        return True
+    positive = bool(np.all(diagonal > least * np.max(diagonal)))
+    if not positive or blocks.shape[1] == 1:
+        return positive
     scale = np.sqrt(diagonal)
     value = np.linalg.eigvalsh(blocks / (scale[:, :, None] * scale[:, None, :]))
     return bool(np.all(value[:, 0] > 1e-14 * value[:, -1]))
@@ -438,7 +437,5 @@ def _direction(model: Model, x: np.ndarray) -> str:
     """A direction of velocities in words."""
     order = np.argsort(-np.abs(x))
     named = [model.system.velocities[i] for i in order if abs(x[i]) > 0.1 * abs(x[order[0]])]
-    return (
-        f"{'velocity' if len(named) == 1 else 'the combination of'} "
-        f"{', '.join(repr(n) for n in named[:4])}"
-    )
+    what = "velocity" if len(named) == 1 else "the combination of"
+    return f"{what} {', '.join(repr(n) for n in named[:4])}"

@@ -144,8 +144,6 @@ def sweep(
     sample = grid() if sample is None else sample
     instance(sample, Sample, "sweep: sample", "zw.grid(), zw.sobol(count) or zw.draws(count)")
     optional_function(progress, "progress", "(fraction)")
-    if declared := declared_switches(model):
-        options = {"switches": declared, **options}
     plan = _plan(
         model,
         over,
@@ -230,6 +228,8 @@ def _plan(
                 f"over[{name!r}] is an array of shape {np.shape(read_of(model, name))}; name one "
                 f"entry of it, e.g. {name}[0]."
             )
+    if declared := declared_switches(model):
+        options = {"switches": declared, **options}
     _refuse_options(options)
     # one start for all cases is checked once, here; a function is checked case by case
     if not callable(start):
