@@ -42,7 +42,6 @@ LIGHT = 1e-3
 its own axis, of 1e-6 m l². Rows that turn it are then parallel but for 1e-3 in the metric of M⁻¹,
 at 1e-10 m l² too nearly so to be met. No member of the gallery is below 0.027.
 """
-
 NO_RESIDUAL = 1e-12
 """A residual up to this, in the units of its constraint, is said to be none."""
 
