@@ -41,8 +41,8 @@ class AbstractMetric(abc.ABC):
         """Length of each row of A in the metric of M⁻¹."""
 
     @abc.abstractmethod
-    def _least(self, C, r: np.ndarray) -> np.ndarray:
-        """`C⁺ r`."""
+    def _least(self, C, r: np.ndarray, damping: float) -> np.ndarray:
+        """`C⁺ r`, damped."""
 
     def unit_rows(self, A, length: np.ndarray, typical: np.ndarray | None = None):
         """Rows of A in the metric of M⁻¹ divided by `length`, zero where they are round-off
@@ -52,9 +52,18 @@ class AbstractMetric(abc.ABC):
         return C.multiply(scale[:, None]).tocsr() if hasattr(C, "multiply") else scale[:, None] * C
 
     def correct(
-        self, A, length: np.ndarray, residual, typical: np.ndarray | None = None
+        self,
+        A,
+        length: np.ndarray,
+        residual,
+        typical: np.ndarray | None = None,
+        damping: float = 0.0,
     ) -> np.ndarray:
-        """`A⊕ residual` with rows divided by `length`; zero for rows that are round-off."""
+        """`A⊕ residual` with rows divided by `length`; zero for rows that are round-off.
+
+        Args:
+            damping: singular values σ below it are not trusted, σ / damping² in place of 1 / σ.
+        """
         n = self.W.shape[0]
         residual = np.asarray(residual)
         if not A.shape[0]:
@@ -63,7 +72,7 @@ class AbstractMetric(abc.ABC):
         if not all(np.all(np.isfinite(_values(x))) for x in (A, self.W, residual, length)):
             return np.full(n, np.nan)
         scale = row_scale(np, length, typical)
-        return self.W @ self._least(self.unit_rows(A, length, typical), scale * residual)
+        return self.W @ self._least(self.unit_rows(A, length, typical), scale * residual, damping)
 
     def solve(self, F: np.ndarray) -> np.ndarray:
         """`M⁻¹ F`."""
@@ -83,8 +92,10 @@ class DenseMetric(AbstractMetric):
     def lengths(self, A):
         return np.linalg.norm(A @ self.W, axis=1)
 
-    def _least(self, C, r):
-        return np.linalg.lstsq(C, r, rcond=PLACED)[0]
+    def _least(self, C, r, damping):
+        U, sigma, Vt = np.linalg.svd(C, full_matrices=False)
+        k = rank_of(sigma, PLACED)
+        return Vt[:k].T @ (sigma[:k] / np.maximum(sigma[:k], damping) ** 2 * (U[:, :k].T @ r))
 
     def energy_loss(self, before: np.ndarray, after: np.ndarray) -> float:
         """Kinetic energy of a velocity minus that of another one."""
@@ -174,18 +185,19 @@ class SparseMetric(AbstractMetric):
         C = A @ self.W
         return np.sqrt(np.asarray(C.multiply(C).sum(axis=1)).ravel())
 
-    def _least(self, C, r):
+    def _least(self, C, r, damping):
         """Proximal sweeps, as in `zwang.algebra.pseudoinverse.Proximal`, while they gain."""
         from scipy.sparse import eye_array
         from scipy.sparse.linalg import splu
 
-        Q = (C @ C.T + DAMPING * eye_array(C.shape[0])).tocsc()
+        Q = (C @ C.T + max(DAMPING, damping**2) * eye_array(C.shape[0])).tocsc()
         factor = splu(
             Q, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
         )
-        # sweeps end where they gain less than a tenth: round-off is left, or a contradiction
+        # sweeps end where they gain less than a tenth: round-off is left, or a contradiction; they
+        # would undo a damping that is meant
         y, left = np.zeros(C.shape[1]), r
-        for _ in range(PLACEMENT_SWEEPS):
+        for _ in range(PLACEMENT_SWEEPS if damping**2 <= DAMPING else 1):
             tried = y + C.T @ factor.solve(left)
             miss = r - C @ tried
             if not np.linalg.norm(miss) < 0.9 * np.linalg.norm(left):
