@@ -72,16 +72,23 @@ class AbstractMetric(abc.ABC):
         return known
 
     def correct(
-        self, A, length: np.ndarray, residual, typical: np.ndarray | None = None
+        self,
+        A,
+        length: np.ndarray,
+        residual,
+        typical: np.ndarray | None = None,
+        damping: float = 0.0,
     ) -> np.ndarray:
-        """`A⊕ residual` with rows divided by `length`; zero for rows that are round-off."""
+        """`A⊕ residual` with rows divided by `length`, damped as in `Rows.correct`; zero for rows
+        that are round-off.
+        """
         if not A.shape[0]:
             return np.zeros(self.W.shape[0])
         rows, residual = self.rows(A, length, typical, PLACED), np.asarray(residual)
         # LAPACK would raise; as in a compiled program, NaN must come out where NaN went in
         if not (rows.is_finite and np.all(np.isfinite(residual)) and np.all(np.isfinite(length))):
             return np.full(self.W.shape[0], np.nan)
-        return rows.correct(residual)
+        return rows.correct(residual, damping)
 
     def solve(self, F: np.ndarray) -> np.ndarray:
         """`M⁻¹ F`."""
@@ -184,33 +191,45 @@ class Rows:
         """Columns c with `cᵀ A = 0`, shape (m, m − rank)."""
         return self.unit[:, None] * self.null
 
-    def correct(self, r: np.ndarray) -> np.ndarray:
-        """`A⊕ r`, of one right-hand side or of columns of them."""
+    def correct(self, r: np.ndarray, damping: float = 0.0) -> np.ndarray:
+        """`A⊕ r`, of one right-hand side or of columns of them.
+
+        Args:
+            r: right-hand side.
+            damping: singular values σ below it are not trusted, σ / damping² in place of 1 / σ.
+        """
         if hasattr(self.C, "tocsr"):
-            return self.metric.W @ self._swept(self.unit * r)
+            return self.metric.W @ self._swept(self.unit * r, damping**2)
         (U, sigma, Vt), k = self._thin, self.rank
         kept = U[:, :k].T @ (self.unit * r.T).T
-        return self.metric.W @ (Vt[:k].T @ (kept.T / sigma[:k]).T)
+        inverse = sigma[:k] / np.maximum(sigma[:k], damping) ** 2
+        return self.metric.W @ (Vt[:k].T @ (kept.T * inverse).T)
 
-    @functools.cached_property
-    def _factor(self) -> Any:
+    def _factor(self, damping: float) -> Any:
         """`C Cᵀ + μ I`, factored."""
         from scipy.sparse import eye_array
         from scipy.sparse.linalg import splu
 
-        Q = (self.C @ self.C.T + DAMPING * eye_array(self.C.shape[0])).tocsc()
+        Q = (self.C @ self.C.T + damping * eye_array(self.C.shape[0])).tocsc()
         return splu(
             Q, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
         )
 
-    def _swept(self, r: np.ndarray) -> np.ndarray:
+    @functools.cached_property
+    def _undamped(self) -> Any:
+        return self._factor(DAMPING)
+
+    def _swept(self, r: np.ndarray, damping: float) -> np.ndarray:
         """`C⁺ r` by proximal sweeps, as in `zwang.algebra.pseudoinverse.Proximal`, while they
-        gain.
+        gain; by one where a damping is meant, which sweeps undo.
         """
+        if not len(r):
+            return np.zeros(self.C.shape[1])
+        factor = self._undamped if damping <= DAMPING else self._factor(damping)
         # sweeps end where they gain less than a tenth: round-off is left, or a contradiction
         y, left = np.zeros(self.C.shape[1]), r
-        for _ in range(PLACEMENT_SWEEPS if len(r) else 0):
-            tried = y + self.C.T @ self._factor.solve(left)
+        for _ in range(PLACEMENT_SWEEPS if damping <= DAMPING else 1):
+            tried = y + self.C.T @ factor.solve(left)
             miss = r - self.C @ tried
             if not np.linalg.norm(miss) < 0.9 * np.linalg.norm(left):
                 break
