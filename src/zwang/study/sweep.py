@@ -144,8 +144,6 @@ def sweep(
     sample = grid() if sample is None else sample
     instance(sample, Sample, "sweep: sample", "zw.grid(), zw.sobol(count) or zw.draws(count)")
     optional_function(progress, "progress", "(fraction)")
-    if declared := declared_switches(model):
-        options = {"switches": declared, **options}
     plan = _plan(
         model,
         over,
@@ -156,7 +154,7 @@ def sweep(
         outputs,
         part,
         flag(trajectories, "trajectories"),
-        options,
+        {"switches": declared, **options} if (declared := declared_switches(model)) else options,
     )
     named = (*plan.values, *(x.name for x in plan.outputs))
     units = {} if units is None else mapping(units, "units", "{'length': 'm'}")
