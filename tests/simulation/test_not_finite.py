@@ -11,7 +11,7 @@ from zwang.dynamics.drift import Projection
 from zwang.dynamics.initial_conditions import begin
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.errors import Result
-from zwang.simulation.watch import blocked
+from zwang.simulation.endings import blocked
 
 LATE = 0.5
 

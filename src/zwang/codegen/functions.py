@@ -96,7 +96,7 @@ class ModelFunctions:
     @cached_property
     def parameters(self) -> tuple[tuple[str, float], ...]:
         """Name and value of each parameter."""
-        return parameters(self.model.params)
+        return parameters(self.model)
 
     @cached_property
     def actuators(self) -> tuple[str, ...]:
@@ -112,7 +112,7 @@ class ModelFunctions:
 
     def dynamics(self, p) -> Dynamics:
         """The equation of motion with given parameters."""
-        own = self.model.parameters(with_parameters(self.model.params, p))
+        own = self.model.parameters(with_parameters(self.model, p))
         return dataclasses.replace(self._dynamics, p=own)
 
     def evaluate(self, treated, q, v, t, p, applied) -> tuple:

@@ -67,9 +67,11 @@ class AbstractParameterLayout:
 
     Attributes:
         with_control: whether also those of a model with a servo.
+        fixed: keys, from the top of the tree, of numbers that cannot change any more.
     """
 
     with_control = False
+    fixed: frozenset[tuple] = frozenset()
 
     @abc.abstractmethod
     def packed(self, p: PyTree) -> PyTree:

@@ -25,10 +25,11 @@ from zwang.errors import ModelError, Result, SimulationError
 from zwang.record import Record
 from zwang.servo.loop import Applied
 from zwang.simulation.differentiable import corrected, position_violation
+from zwang.simulation.endings import blocked
 from zwang.simulation.sample_times import LONGEST_RUN
 from zwang.simulation.switching import refuse_switches
 from zwang.simulation.trajectory import CONTRADICTED, FIXED_CORRECTIONS, TARGET
-from zwang.simulation.watch import blocked, suited
+from zwang.simulation.watch import suited
 from zwang.stepping import AbstractIntegrator, Tsit5
 from zwang.stepping.step_control import FIXED_STEP_ACCEPT
 from zwang.text import counted

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from zwang.algebra.metric import metric_of, rows_of
@@ -9,6 +11,8 @@ from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.equations.state import host_state
+from zwang.errors import Result
+from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState
 
 MEASURED = 1024
 """Attempted steps over which a pace is measured."""
@@ -37,39 +41,49 @@ NOT_SMOOTH = (
 )
 
 
-class Pace:
-    """How fast a run comes on.
+class Pace(AbstractMonitor):
+    """Gives up a run that would take far more steps than it may: steps of constant length, as
+    stability sets them to an explicit integrator in a stiff system.
 
-    Args:
-        start, end: of the run [s].
-        limit: of attempted steps.
+    Attributes:
+        hopeless: why it is no use to go on, or "".
     """
 
-    def __init__(self, start: float, end: float, limit: int):
-        self.end, self.limit = end, limit
-        self.last, self.before = (0, start), None
+    def __init__(self):
+        self.hopeless = ""
+        self.last, self.before = (0, 0.0), None
 
-    def given_up(self, tried: int, t: float) -> str:
-        """Why it is no use to go on, or "": steps of constant length, as stability sets them to
-        an explicit integrator in a stiff system, of which the rest takes far more than the limit.
+    def begin(self, run: RunState) -> None:
+        self.last, self.before = (run.tried, run.t), None
 
-        Args:
-            tried: attempted steps so far.
-            t: time that is reached [s].
-        """
-        count = tried - self.last[0]
+    def judge(self, run: RunState, chunk: Chunk, result: Result) -> Result:
+        # a run may be asked for without end if a condition stops it
+        if result is not Result.SUCCESS or run.events.stops:
+            return result
+        self.hopeless = self._hopeless(run)
+        return Result.TOO_MANY_STEPS if self.hopeless else result
+
+    def _hopeless(self, run: RunState) -> str:
+        (tried, since), before = self.last, self.before
+        count = run.tried - tried
         if count < MEASURED:
             return ""
-        length, before = (t - self.last[1]) / count, self.before
-        self.last, self.before = (tried, t), length
-        left = (self.end - t) / max(length, 1e-300)
+        length = (run.t - since) / count
+        self.last, self.before = (run.tried, run.t), length
+        left = (float(run.instants[-1]) - run.t) / max(length, 1e-300)
         grows = before is None or length > GROWTH * before
-        if grows or not left > HOPELESS * (self.limit - tried):
+        if grows or not left > HOPELESS * (int(run.limit) - run.tried):
             return ""
         return (
             f"the last {count} steps took {length:.1e} s each, so that the rest would take "
             f"{left:.0e} of them"
         )
+
+    def memory(self) -> dict[str, Any]:
+        return {"last": self.last, "before": self.before}
+
+    def recall(self, memory: dict[str, Any]) -> None:
+        self.last, self.before = tuple(memory["last"]), memory["before"]
 
 
 def why_short(

@@ -23,7 +23,6 @@ from jaxtyping import PyTree
 from zwang.algebra.metric import dense_metric, dense_rows
 from zwang.arguments import choice, flag, function, label, shown
 from zwang.by_identity import ByIdentity
-from zwang.call import misfits_named
 from zwang.display import present
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import ModelEvaluation
@@ -34,6 +33,7 @@ from zwang.dynamics.vector_field import ConstrainedVectorField, SwitchCondition
 from zwang.errors import ModelError, Result
 from zwang.simulation.conditions import check_condition
 from zwang.simulation.contact import Contacts
+from zwang.simulation.monitor import MotionEndError
 from zwang.simulation.results import Switched
 from zwang.stepping.step import Progress
 from zwang.suggestions import did_you_mean
@@ -153,15 +153,6 @@ def refuse_switches(model: Model, what: str) -> None:
         )
 
 
-class RefusedSwitchError(Exception):
-    """A constraint that cannot be switched on, or switches that never come to rest."""
-
-    @misfits_named
-    def __init__(self, result: Result, detail: str):
-        super().__init__(detail)
-        self.result, self.detail = result, detail
-
-
 @dataclasses.dataclass(frozen=True)
 class SwitchEvent:
     """The state after a change of topology."""
@@ -273,7 +264,7 @@ class Switching:
         """The state and topology after `due`.
 
         Raises:
-            RefusedSwitchError: if a constraint is switched on where it is not met, or constraints
+            MotionEndError: if a constraint is switched on where it is not met, or constraints
                 contradict each other from then on.
         """
         controller_state = np.asarray(here.controller_state).copy()
@@ -328,23 +319,23 @@ class Switching:
                 f"constraint {name(phi)!r} has phi = {largest(phi)} there, expected 0: switch it "
                 "on where it is met"
             )
-            raise RefusedSwitchError(Result.NOT_MET, detail)
+            raise MotionEndError(Result.NOT_MET, detail)
         abrupt = [
             self.switches[i].constraint
             for i in turning
             if self.switches[i].transition == "impact-free"
         ]
         if abrupt and placement.velocity_violation_before > START_TOLERANCE:
-            raise RefusedSwitchError(
+            raise MotionEndError(
                 Result.NOT_MET,
                 f"constraint {abrupt[0]!r} is to be switched on without an impact, but "
                 f"{name(psi)!r} has psi = {largest(psi)} there, expected 0; "
                 "transition='impulsive' lets the velocity jump",
             )
         if not placement.converged:
-            raise RefusedSwitchError(Result.NOT_CONVERGED, f"with {name(phi)!r} switched on")
+            raise MotionEndError(Result.NOT_CONVERGED, f"with {name(phi)!r} switched on")
         if not start.verdict.consistent:
-            raise RefusedSwitchError(
+            raise MotionEndError(
                 Result.INCONSISTENT, contradiction(self.model, start.verdict.misses)
             )
 

@@ -38,6 +38,7 @@ from zwang.errors import ModelError, Result
 from zwang.record import Record
 from zwang.simulation.conditions import check_condition
 from zwang.simulation.differentiable import differentiable, position_violation
+from zwang.simulation.endings import why_ended
 from zwang.simulation.nearly_parallel import is_nearly_parallel, stays_nearly_parallel
 from zwang.simulation.placed_start import judged, measured, placed
 from zwang.simulation.results import servo_warnings
@@ -46,7 +47,7 @@ from zwang.simulation.sample_times import checked_times, step_grid
 from zwang.simulation.stop import Stop
 from zwang.simulation.switching import refuse_switches
 from zwang.simulation.tolerances import accepted_violation, step_tolerances
-from zwang.simulation.watch import by_rank, why_ended
+from zwang.simulation.watch import by_rank
 from zwang.stepping import AbstractIntegrator, Dopri8
 from zwang.stepping.step import Progress, attempt
 from zwang.stepping.step_control import Tolerances

@@ -228,6 +228,8 @@ def _plan(
                 f"over[{name!r}] is an array of shape {np.shape(read_of(model, name))}; name one "
                 f"entry of it, e.g. {name}[0]."
             )
+    if declared := declared_switches(model):
+        options = {"switches": declared, **options}
     _refuse_options(options)
     # one start for all cases is checked once, here; a function is checked case by case
     if not callable(start):
