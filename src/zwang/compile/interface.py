@@ -336,17 +336,17 @@ def obtained(
             itself.
     """
     kept = cache.current() if is_native_wanted() else None
-    key = (_content if kept is None else kept.key)(flat, leaves, of_each)
+    key: Any = (_content if kept is None else kept.key)(flat, leaves, of_each)
     known: Callable[[Any], CompiledProgram | None] = _at_hand.get if kept is None else kept.known
     if key is not None and (ready := known(key)) is not None:
         return ready
     if not make:
         return None
     ready = _made(flat, [x for x in leaves if eqx.is_array(x)], of_each)
-    if key is not None and kept is None:
-        _at_hand.put(key, ready)
-    elif key is not None:
+    if key is not None and kept is not None:
         kept.keep(key, flat, ready)
+    elif key is not None:
+        _at_hand.put(key, ready)
     return ready
 
 
