@@ -163,11 +163,20 @@ class BoundProgram:
             known = cast(CompiledProgram, obtained(FlatFunction(function, leaves, whole), leaves))
             if key is not None:
                 self._ready.put(key, known)
+        self._program, self._first = known, arrays
         self._call, self.seconds = known.bound(arrays), known.seconds
 
     def __call__(self, *arrays: Any) -> Any:
         """The function's result, a pytree of arrays of NumPy."""
         return self._call(*arrays)
+
+    def members(self, *arrays: Any) -> Any:
+        """Results for many members, with a leading axis of them; each array has one, too."""
+        if not self._program.is_native:
+            found = [self(*own) for own in zip(*arrays, strict=True)]
+            return jax.tree_util.tree_map(lambda *x: np.stack(x), *found)
+        of_each = [False] * len(self._first) + [True] * len(arrays)
+        return self._program.members([*self._first, *arrays], of_each, len(arrays[0]), 1)
 
 
 def _setting() -> tuple:
