@@ -189,6 +189,7 @@ def test_causes_are_named_before_what_they_cause():
 
 def found_at(**functions):
     usual = {"phi": np.zeros(0), "psi": np.zeros(0), "A": np.zeros((0, 2)), "M": np.ones(2)}
+    usual |= {"F": np.zeros(2)}
     return types.SimpleNamespace(at=types.SimpleNamespace(**{**usual, **functions}))
 
 
@@ -325,7 +326,7 @@ def test_a_mass_counts_as_singular_beside_its_largest_direction(gap, positive):
 
 
 @pytest.mark.parametrize(
-    ("M", "positive"), [([1e-9, 1e-9], True), ([1e9, 1e-4], True), ([1e9, 1e-6], False)]
+    ("M", "positive"), [([1e-9, 1e-9], True), ([1e9, 1e-18], True), ([1e9, 1e-20], False)]
 )
 def test_a_mass_counts_as_zero_beside_the_largest(M, positive):
     assert mass_is_positive(np.array(M)) is positive
