@@ -32,7 +32,7 @@ SIMULATE = (
     ("equations/constraint/equation.py", "Constraints"),
     ("algebra/gauss.py", "Gauss"),
     ("algebra/pseudoinverse/proximal.py", "Proximal"),
-    ("simulation/driver.py", "RunDriver"),
+    ("simulation/driver.py", "drive"),
     ("stepping/step_loop.py", "advance"),
     ("stepping/step.py", "attempt"),
     ("stepping/dopri8.py", "Dopri8"),

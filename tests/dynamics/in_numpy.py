@@ -22,6 +22,7 @@ from zwang.dynamics import (
 from zwang.dynamics.equation_of_motion import Scales
 from zwang.dynamics.evaluation import ModelEvaluation
 from zwang.dynamics.matrix_structure import DENSE, AbstractStructure
+from zwang.equations.constraint.level import ACCELERATION, POSITION, VELOCITY
 from zwang.equations.state import State, host_state
 
 
@@ -30,7 +31,7 @@ class Rows:
     """One constraint.
 
     Attributes:
-        level: "position", "velocity" or "acceleration".
+        level: "position", "velocity" or "acceleration", which becomes the level of that name.
         size: its number of rows.
         residual: (q, v, t) → φ or ψ, shape (size,); zero of an acceleration constraint.
         A: (q, v, t) → shape (size, nv).
@@ -39,7 +40,7 @@ class Rows:
         nonideal: a nonideal force; only whether there is one is asked.
     """
 
-    level: str
+    level: Any
     size: int
     A: Callable
     residual: Callable = lambda q, v, t: np.zeros(1)
@@ -47,8 +48,12 @@ class Rows:
     rate: Callable | None = None
     nonideal: Callable | None = None
 
+    def __post_init__(self):
+        named = {str(x): x for x in (POSITION, VELOCITY, ACCELERATION)}
+        object.__setattr__(self, "level", named.get(self.level, self.level))
+
     def speed(self, q, v, t) -> np.ndarray:
-        if self.level == "position":
+        if self.level.has_phi:
             return self.A(q, v, t) @ v if self.rate is None else self.rate(q, v, t)
         return self.residual(q, v, t)
 
@@ -138,12 +143,14 @@ class InNumPy:
     def numbers(self, *levels: str) -> np.ndarray:
         slices = self.slices
         own = [
-            np.arange(s.start, s.stop) for n, s in slices.items() if self.rows[n].level in levels
+            np.arange(s.start, s.stop)
+            for n, s in slices.items()
+            if str(self.rows[n].level) in levels
         ]
         return np.concatenate([np.zeros(0, int), *own])
 
     def stacked(self, what: str, q, v, t, *levels: str) -> np.ndarray:
-        own = [r for r in self.rows.values() if not levels or r.level in levels]
+        own = [r for r in self.rows.values() if not levels or str(r.level) in levels]
         return np.concatenate([np.zeros(0), *(getattr(r, what)(q, v, t) for r in own)])
 
     def state(self, q, v, t=0.0) -> State:
@@ -176,12 +183,17 @@ def in_numpy(monkeypatch, *further) -> None:
     """Let starts, judgements and further modules evaluate such models, and no others."""
     for module in (placement, scales, consistency, initial_conditions, number_range, *further):
         monkeypatch.setattr(module, "evaluate", lambda d, s, drift=None: d.given.evaluate(d, s))
+    monkeypatch.setattr(scales, "rhs_along", _rhs_along)
     monkeypatch.setattr(initial_conditions, "residuals", _residuals)
     # which solves for a velocity by compiled forms
     monkeypatch.setattr(initial_conditions, "between_branches", lambda *given: "")
     move = lambda dynamics, q, dq, t: dynamics.system.move(q, dq, t, None)
     for module in (placement, scales, consistency, number_range):
         monkeypatch.setattr(module, "moved", move)
+
+
+def _rhs_along(dynamics: Dynamics, s: State, velocities: np.ndarray) -> np.ndarray:
+    return np.stack([dynamics.given.evaluate(dynamics, State(s.q, v, s.t)).b for v in velocities])
 
 
 def _residuals(constraints, s, p) -> evaluation.Residuals:

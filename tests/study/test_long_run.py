@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -135,6 +136,41 @@ def test_switches_impacts_and_their_records_go_on(tmp_path):
     assert growing.GrowingRun(tmp_path).turns() == whole.switches
 
 
+def test_rebounds_come_to_rest_by_the_fastest_impact_before_the_interruption(tmp_path):
+    """A ball from 1 m rebounds until its speed is 1e-5 of that of its first impact."""
+    system = zw.System(
+        1, mass_matrix=lambda q, t, p: jnp.ones(1), force=lambda q, v, t, p: jnp.array([-9.81])
+    )
+    floor = zw.Inequality(lambda q, t, p: q[:1], name="floor", restitution=0.5)
+    model = zw.Model(system, [floor])
+    given = {"duration": 2.0, "samples": 5}
+    whole = zw.simulate(model, [1.0], [0.0], **given)
+    assert whole.switches[-1].time == pytest.approx(np.sqrt(2 / 9.81) * 3, abs=1e-9)
+    with pytest.raises(BrokenOffError):
+        zw.long_run(model, [1.0], [0.0], out=tmp_path, every=0.0, progress=breaking(5), **given)
+    found = zw.long_run(model, [1.0], [0.0], out=tmp_path, **given)
+    assert 0 < found.computed < len(whole.steps.t)
+    same_steps(growing_steps(found), whole.steps)
+    assert growing.GrowingRun(tmp_path).turns() == whole.switches
+
+
+def test_a_jump_of_the_velocity_before_the_interruption_is_still_reported(tmp_path):
+    """A driven mass that turns back at once, which no switch announces."""
+    system = zw.System(
+        1, mass_matrix=lambda q, t, p: jnp.ones(1), force=lambda q, v, t, p: jnp.zeros(1)
+    )
+    drive = zw.Holonomic(lambda q, t, p: q[:1] - jnp.abs(t - 0.3), name="drive")
+    model = zw.Model(system, [drive])
+    given = {"times": np.linspace(0.0, 40.0, 801)}
+    whole = zw.simulate(model, [0.3], [-1.0], **given)
+    assert "jumps at t = 0.3" in whole.attrs["velocity_jumps"]
+    with pytest.raises(BrokenOffError):
+        zw.long_run(model, [0.3], [-1.0], out=tmp_path, every=0.0, progress=breaking(2), **given)
+    found = zw.long_run(model, [0.3], [-1.0], out=tmp_path, **given)
+    assert 0 < found.computed < len(whole.steps.t)
+    assert found.run().attrs["velocity_jumps"] == whole.attrs["velocity_jumps"]
+
+
 def test_a_stop_condition_ends_a_long_run_for_good(example, tmp_path):
     stop = [zw.Stop(lambda q, v, t, p: q[0] - 1e-9, name="lowest point")]
     given = {**SPAN, "stop": stop}
@@ -210,10 +246,10 @@ def test_memory_holds_what_is_not_committed_however_long_the_run(example, tmp_pa
     held = {}
     settle = keeper.RunKeeper.settle
 
-    def watched(self, driver, here, done):
-        settle(self, driver, here, done)
-        steps = sum(len(part.t) for part in driver.parts)
-        held.setdefault(float(driver.instants[-1]), []).append(steps)
+    def watched(self, run):
+        settle(self, run)
+        steps = sum(len(part.t) for part in run.parts)
+        held.setdefault(float(run.instants[-1]), []).append(steps)
 
     monkeypatch.setattr(keeper.RunKeeper, "settle", watched)
     start = example.model, example.q0, example.v0

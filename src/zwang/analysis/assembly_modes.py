@@ -21,7 +21,6 @@ limits illustrated in the case of the binomial, Biometrika 26, 404-413.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -39,6 +38,7 @@ from zwang.analysis.quadratic_loops import Found, all_configurations
 from zwang.analysis.quadratic_postures import all_postures
 from zwang.analysis.subject import subject_of, with_inputs
 from zwang.arguments import choice, count, host_only, mapping, number, real_array
+from zwang.compile.hints import over_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.dynamics.number_range import LARGEST_SIZE
@@ -391,7 +391,7 @@ def _solved(dynamics: Dynamics, begin, t):
     """Newton's iteration from many starts, damped far from solutions; q of each, and its residuals
     after and before.
     """
-    return jax.vmap(functools.partial(_one, dynamics), in_axes=(0, None))(begin, t)
+    return over_rows(lambda q: _one(dynamics, q, t))(begin)
 
 
 def _one(dynamics: Dynamics, q, t):

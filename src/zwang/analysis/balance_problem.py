@@ -202,7 +202,7 @@ class Problem:
     @property
     def _nonholonomic(self) -> np.ndarray:
         rows = self.dynamics.constraints
-        return np.isin(rows.velocity_rows, rows.rows_at("velocity"))
+        return np.isin(rows.velocity_rows, rows.nonholonomic_rows)
 
     def _row_units(self, at: Point) -> tuple[np.ndarray, float]:
         """One over the length of each nonholonomic row, and the size of the velocities."""

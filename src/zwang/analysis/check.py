@@ -208,7 +208,7 @@ def _diagnose(
     c, A = model.constraints, np.asarray(start.at.A)
     metric = dense_metric(start.at.M, A if dynamics.singular_mass else None)
     # beside typical lengths, so that a row is not absent by its units alone
-    unit_rows = metric.rows(A, np.asarray(start.scales.row_length))
+    unit_rows = metric.rows(A, typical=np.asarray(start.scales.row_length))
     C, rank = unit_rows.C, unit_rows.rank
     null = unit_rows.null
     phi, psi = np.full(c.m, np.nan), np.full(c.m, np.nan)
@@ -342,10 +342,6 @@ def _kinds(dynamics: Dynamics, s: State) -> dict[str, str]:
     kinds = {}
     for name, own in c.row_slices.items():
         constraint = c.owners[name]
-        kind = {
-            "position": f"{'rheonomic' if moving[own].any() else 'scleronomic'} holonomic",
-            "velocity": f"{'nonlinear' if nonlinear[own].any() else 'linear'} nonholonomic",
-            "acceleration": "acceleration",
-        }[constraint.level]
+        kind = constraint.level.kind(bool(moving[own].any()), bool(nonlinear[own].any()))
         kinds[name] = kind + ("" if constraint.nonideal is None else ", nonideal")
     return kinds

@@ -32,8 +32,8 @@ def descriptor(here: ConstrainedState, d: Variation, acting: Inputs) -> Descript
     """Kinematics, dynamics and constraints as they are, one row for each."""
     system, rows = here.dynamics.system, here.dynamics.constraints
     nv, m = system.nv, rows.m
-    nonholonomic = np.isin(rows.velocity_rows, rows.rows_at("velocity"))
-    outright = rows.rows_at("acceleration")
+    nonholonomic = np.isin(rows.velocity_rows, rows.nonholonomic_rows)
+    outright = rows.outright_rows
     zero = np.zeros((nv, m))
     E = np.zeros((2 * nv + m, 2 * nv + m))
     E[:nv, :nv], E[nv : 2 * nv, nv : 2 * nv] = np.eye(nv), here.local.M
@@ -46,7 +46,7 @@ def descriptor(here: ConstrainedState, d: Variation, acting: Inputs) -> Descript
         ]
     )
     A[2 * nv + rows.position_rows, : 2 * nv] = d.phi[:, : 2 * nv]
-    A[2 * nv + rows.rows_at("velocity"), : 2 * nv] = d.psi[nonholonomic, : 2 * nv]
+    A[2 * nv + rows.nonholonomic_rows, : 2 * nv] = d.psi[nonholonomic, : 2 * nv]
     # constraints at the level of accelerations have no residual of their own to differentiate
     E[2 * nv + outright, nv : 2 * nv] = here.local.A[outright]
     A[2 * nv + outright, : 2 * nv] = -d.rate[outright, : 2 * nv]

@@ -174,7 +174,7 @@ class Motion:
         q, v = self.configuration(dynamics, x), self.velocity(dynamics, x)
         w = lifted(system, self.field(dynamics, x), q, v, t, p)
         multipliers = x[system.nv + self.k : system.nv + self.k + rows.m]
-        own = np.isin(rows.velocity_rows, rows.rows_at("velocity"))
+        own = np.isin(rows.velocity_rows, rows.nonholonomic_rows)
         return jnp.concatenate(
             [
                 dynamic_residual(dynamics, State(q, v, t), w, multipliers),

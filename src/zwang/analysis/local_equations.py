@@ -157,13 +157,11 @@ def constraint_rate(dynamics: Dynamics, s: State, w) -> Float[Array, " m"]:
     if len(rows.velocity_rows):
         found = found.at[rows.velocity_rows].set(jax.jvp(psi, (s.q, s.v, s.t), along)[1])
     outright = [
-        c.acceleration_rows(system, s.q, s.v, s.t, p)
-        for c in rows.members
-        if c.level == "acceleration"
+        c.acceleration_rows(system, s.q, s.v, s.t, p) for c in rows.members if not c.level.has_psi
     ]
     if outright:
         left = jnp.concatenate([A @ w - b for A, b in outright])
-        found = found.at[rows.rows_at("acceleration")].set(left)
+        found = found.at[rows.outright_rows].set(left)
     return found
 
 

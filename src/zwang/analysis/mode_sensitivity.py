@@ -50,7 +50,7 @@ def eigenvalues_at(linear: Linearization, modes: tuple[Mode, ...], params: PyTre
         ModelError: for a moving state, a constraint on accelerations, or a multiple eigenvalue.
     """
     model = linear.model
-    if any(c.level == "acceleration" for c in linear.here.dynamics.constraints.members):
+    if any(not c.level.has_psi for c in linear.here.dynamics.constraints.members):
         raise ModelError(
             f"{model.name}: a constraint is given at the level of accelerations, whose eigenvalues "
             "have no derivatives here; state it by φ or ψ."
@@ -109,8 +109,8 @@ def _applied(at: MovingState, value: complex, x: Any) -> Any:
     def turned(x):
         phi, psi, dynamic, _, kinematic, generator = jax.jvp(function, (still,), (x[: 2 * nv],))[1]
         lower = jnp.zeros(rows.m).at[rows.position_rows].set(phi)
-        own = np.isin(rows.velocity_rows, rows.rows_at("velocity"))
-        lower = lower.at[rows.rows_at("velocity")].set(psi[own])
+        own = np.isin(rows.velocity_rows, rows.nonholonomic_rows)
+        lower = lower.at[rows.nonholonomic_rows].set(psi[own])
         upper = -dynamic - M @ generator + force(x[2 * nv :])
         return jnp.concatenate([kinematic, upper, lower])
 

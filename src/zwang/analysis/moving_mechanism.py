@@ -17,6 +17,7 @@ import jax.numpy as jnp
 from zwang.algebra.rank import DEPENDENT_ROWS
 from zwang.analysis.local_equations import force, mass
 from zwang.analysis.newton import newton, unweighted
+from zwang.compile.hints import over_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
 
@@ -73,7 +74,7 @@ def moving(dynamics: Dynamics, q, t, steps: int = 1) -> Moving:
         left = jnp.max(jnp.abs(gauss.scale * c.position_residual(q, t, p)))
         return q, v, a, jnp.linalg.svd(gauss.rows, compute_uv=False)[nv - 1], left
 
-    q, v, a, smallest, left = jax.vmap(one)(q, t)
+    q, v, a, smallest, left = over_rows(one)(q, t)
     return Moving(t, q, v, a, p, smallest, left)
 
 
@@ -101,7 +102,7 @@ def torques(dynamics: Dynamics, m: Moving, rate):
         F = force(dynamics, State(q, rate * v, when))
         return v @ (mass(dynamics.system, q, t, dynamics.p) @ (rate**2 * a) - F)
 
-    return jax.vmap(one)(m.q, m.v, m.a, m.t)
+    return over_rows(one)(m.q, m.v, m.a, m.t)
 
 
 def balanced(dynamics: Dynamics, q, multipliers, t):

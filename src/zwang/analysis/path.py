@@ -269,20 +269,33 @@ def _beyond(curve: Curve, path: Path, frame: Frame, at_singular: str) -> Frame |
             break
     else:
         return None
-    away = lambda s: _smallest(frame, s)
+    try:
+        place = _least(frame, distance)
+    except LostError:  # a path that starts beside a singular configuration does not come to it
+        return None
+    if place is None:
+        return None
+    q, t, J = _corrected(frame, place)
+    path.meetings.append(Meeting(q, t, point.tangent, landed.point.tangent, curve.smallest(J)))
+    if at_singular == "stop":
+        path.ended = "singular"
+    return landed
+
+
+def _least(frame: Frame, distance: float) -> float | None:
+    """Where the smallest singular value is least along the tangent, up to a distance; None if
+    rank is not lost there.
+    """
+    away = lambda s: frame.curve.smallest(_corrected(frame, s)[2])
     fine = {"xatol": 1e-10}
     least: Any = minimize_scalar(away, bounds=(0.0, distance), method="bounded", options=fine)
     place = float(least.x)
-    if away(place) > 0.5 * point.smallest and away(place) > 1e-5:
+    if away(place) > 0.5 * frame.point.smallest and away(place) > 1e-5:
         return None
     for near in (1e-2 * distance, 1e-4 * distance):  # it falls and rises as |σ − place|
         low, high = away(place - near), away(place + near)
         place += near * (low - high) / (low + high)
-    q, t, _ = _corrected(frame, place)
-    path.meetings.append(Meeting(q, t, point.tangent, landed.point.tangent, away(place)))
-    if at_singular == "stop":
-        path.ended = "singular"
-    return landed
+    return place
 
 
 def _sampled(path: Path, frame: Frame, landed: Frame, wanted: np.ndarray) -> bool:
@@ -329,7 +342,3 @@ def _straight(frame: Frame, distance: float) -> Frame:
     if landed.point.tangent @ frame.point.tangent < 0.9:
         raise LostError("the branch ahead bends away")
     return landed
-
-
-def _smallest(frame: Frame, distance: float) -> float:
-    return frame.curve.smallest(_corrected(frame, distance)[2])

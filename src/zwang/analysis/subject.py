@@ -199,7 +199,7 @@ def subject_of(
             )
     # velocity constraints make the configuration depend on the way there
     for name, constraint in model.constraints.owners.items():
-        if constraint.level != "position":
+        if not constraint.level.has_phi:
             raise ModelError(
                 f"{where}: constraint {name!r} is no relation between coordinates, so that "
                 "configurations do not follow from inputs; use zw.simulate."

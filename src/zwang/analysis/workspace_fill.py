@@ -16,6 +16,7 @@ from zwang.analysis.curve import independent_rows, quickly
 from zwang.analysis.implicit import Root, root
 from zwang.analysis.newton import newton, unweighted
 from zwang.analysis.subject import Quantity
+from zwang.compile.hints import over_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.errors import ModelError
 from zwang.mechanism.relative_pose import wrapped
@@ -82,7 +83,7 @@ class Solved(NamedTuple):
 
 def _solved(grid: Grid, q, u) -> Solved:
     """Newton's iteration at many inputs at once."""
-    return jax.vmap(lambda q, u: _one(grid, q, u))(q, u)
+    return over_rows(lambda q, u: _one(grid, q, u))(q, u)
 
 
 def _one(grid: Grid, q, u, steps: int = GRID_NEWTON) -> Solved:

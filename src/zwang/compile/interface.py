@@ -33,6 +33,7 @@ from zwang.compile.flat import (
 )
 from zwang.compile.options import compiler_options
 from zwang.compile.program_cache import cache
+from zwang.compile.program_cache.source_digest import ModuleConstants
 from zwang.errors import ModelError
 from zwang.native import NativeFunction, NotNativeError, lanes, translated
 from zwang.recent import Recent
@@ -162,11 +163,20 @@ class BoundProgram:
             known = cast(CompiledProgram, obtained(FlatFunction(function, leaves, whole), leaves))
             if key is not None:
                 self._ready.put(key, known)
+        self._program, self._first = known, arrays
         self._call, self.seconds = known.bound(arrays), known.seconds
 
     def __call__(self, *arrays: Any) -> Any:
         """The function's result, a pytree of arrays of NumPy."""
         return self._call(*arrays)
+
+    def members(self, *arrays: Any) -> Any:
+        """Results for many members, with a leading axis of them; each array has one, too."""
+        if not self._program.is_native:
+            found = [self(*own) for own in zip(*arrays, strict=True)]
+            return jax.tree_util.tree_map(lambda *x: np.stack(x), *found)
+        of_each = [False] * len(self._first) + [True] * len(arrays)
+        return self._program.members([*self._first, *arrays], of_each, len(arrays[0]), 1)
 
 
 def _setting() -> tuple:
@@ -197,7 +207,6 @@ class Many:
         engine: what it is compiled by.
     """
 
-    _ready: ClassVar[Recent[CompiledProgram]] = Recent()
     _jitted: ClassVar[Recent[Callable]] = Recent()
 
     def __init__(self, function: Callable, axes: tuple, example: tuple):
@@ -216,40 +225,20 @@ class Many:
         ones = [x[0] if each else x for x, each in zip(leaves, of_each, strict=True)]
         self._one = FlatFunction(function, ones, tree), ones
         self._of_each = [each for x, each in zip(leaves, of_each, strict=True) if eqx.is_array(x)]
-        found = self._found(*self._one)
+        found = cast(CompiledProgram, obtained(*self._one))
         return found if found.is_native else None
 
     def _of_xla(self, function: Callable, example: tuple) -> Callable:
         """The function of all members as XLA compiles it, the one that an equal function has."""
         leaves, of_each, tree = self._flattened(example)
-        key = self._content(FlatFunction(function, leaves, tree), leaves)
-        made = None if key is None else self._jitted.get((*key, *of_each))
+        key = _content(FlatFunction(function, leaves, tree), leaves, of_each)
+        made = None if key is None else self._jitted.get(key)
         if made is None:
             of_all = functools.partial(jax.jit, compiler_options=compiler_options())
             made = of_all(jax.vmap(function, self._axes))
             if key is not None:
-                self._jitted.put((*key, *of_each), made)
+                self._jitted.put(key, made)
         return made
-
-    @staticmethod
-    def _content(flat: FlatFunction, leaves: list) -> tuple | None:
-        """What a program is known by; None where it holds what cannot be looked through."""
-        # whatever a foreign object raises while it is looked through
-        with contextlib.suppress(Exception):
-            return trace_context(), cache.content(flat, leaves).hexdigest()
-        return None
-
-    @classmethod
-    def _found(cls, flat: FlatFunction, leaves: list) -> CompiledProgram:
-        """The program of one member: at hand, as it was kept, or made."""
-        # what keeps programs on the disk keeps them at hand, too
-        key = None if cache.current() is not None else cls._content(flat, leaves)
-        known = None if key is None else cls._ready.get(key)
-        if known is None:
-            known = cast(CompiledProgram, obtained(flat, leaves))
-            if key is not None:
-                cls._ready.put(key, known)
-        return known
 
     def _flattened(self, arguments: tuple) -> tuple[list, list[bool], Any]:
         """Leaves of the arguments, which of them differ between members, and their structure."""
@@ -295,24 +284,42 @@ def _along(axis: Any, x: Any) -> list[bool]:
     return [axis is not None] * len(jax.tree_util.tree_leaves(x))
 
 
+_at_hand: Recent[CompiledProgram] = Recent()
+"""Programs of this process by what they are made from, where none are kept on disk."""
+_modules = ModuleConstants()
+
+
+def _content(flat: FlatFunction, leaves: list, of_each: list[bool] | None) -> tuple | None:
+    """What a program is known by; None where it holds what cannot be looked through."""
+    # whatever a foreign object raises while it is looked through
+    with contextlib.suppress(Exception):
+        found = cache.content(flat, leaves)
+        found.token(_modules.digest(found.modules))
+        return trace_context(), is_native_wanted(), found.hexdigest(), repr(of_each)
+    return None
+
+
 def obtained(
     flat: FlatFunction, leaves: list, *, make: bool = True, of_each: list[bool] | None = None
 ) -> CompiledProgram | None:
-    """A program as it was kept, or else made, if it is to be.
+    """A program of equal content as it was kept, or else made, if it is to be.
 
     Args:
         of_each: for one that computes several members at once, which arrays they have each for
             itself.
     """
-    cached = cache.current() if is_native_wanted() else None
-    key = None if cached is None else cached.key(flat, leaves, of_each)
-    if cached is not None and key is not None and (ready := cached.known(key)) is not None:
+    kept = cache.current() if is_native_wanted() else None
+    key = (_content if kept is None else kept.key)(flat, leaves, of_each)
+    known: Callable[[Any], CompiledProgram | None] = _at_hand.get if kept is None else kept.known
+    if key is not None and (ready := known(key)) is not None:
         return ready
     if not make:
         return None
     ready = _made(flat, [x for x in leaves if eqx.is_array(x)], of_each)
-    if cached is not None and key is not None:
-        cached.keep(key, flat, ready)
+    if key is not None and kept is None:
+        _at_hand.put(key, ready)
+    elif key is not None:
+        kept.keep(key, flat, ready)
     return ready
 
 
@@ -323,7 +330,7 @@ def _made(flat: FlatFunction, arrays: list, of_each: list[bool] | None) -> Compi
             traced = jax.jit(flat).trace(*arrays)
         _refuse_kept_values(traced, arrays)
         try:
-            level = None if of_each is None else 1
+            level = 0 if of_each is None else 1
             code = NativeFunction(translated(traced.jaxpr, level, of_each))
             return CompiledProgram(code, flat.skeleton, time.perf_counter() - begun)
         except NotNativeError as reason:

@@ -27,9 +27,10 @@ from zwang.algebra.reaction import Reaction, acting_reaction
 from zwang.dynamics import functions
 from zwang.dynamics.matrix_structure import DENSE, AbstractStructure
 from zwang.equations.constraint import Constraints
+from zwang.equations.constraint.level import Cone
 from zwang.equations.state import State
 from zwang.equations.system import System
-from zwang.record import Record
+from zwang.record import Record, replace
 
 
 class Scales(Record):
@@ -150,14 +151,14 @@ class Dynamics(Record):
     @property
     def passive(self) -> Dynamics:
         """The same without control."""
-        return dataclasses.replace(self, law=None)
+        return replace(self, law=None)
 
     @property
     def standing(self) -> Dynamics:
         """The same without control, for states only, never for steps: the model's functions are
         compiled without the linear algebra of a stage, in half the time.
         """
-        return dataclasses.replace(self, law=None, stepped=False)
+        return replace(self, law=None, stepped=False)
 
     # --- residuals
 
@@ -335,7 +336,9 @@ class Dynamics(Record):
     @property
     def rough(self) -> bool:
         """Whether a constraint is nonideal, or may slide."""
-        return any(c.nonideal is not None or c.slides for c in self.constraints.members)
+        return any(
+            c.nonideal is not None or c.level.cone is Cone.RUBS for c in self.constraints.members
+        )
 
     def nonideal_force(self, eq: Equation) -> Float[Array, " nv"] | None:
         """c, the sum of the constraints' impressed forces [N, N·m …], or None if all are ideal; NaN

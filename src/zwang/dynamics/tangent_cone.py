@@ -78,7 +78,7 @@ def may_branch(dynamics: Dynamics) -> bool:
     return (
         constraints.on is None
         and dynamics.system.nv <= MOST_JUDGED
-        and all(c.level == "position" for c in constraints.members)
+        and all(c.level.has_phi for c in constraints.members)
     )
 
 

@@ -23,6 +23,11 @@ from zwang.hierarchy.stacked_parameters import Packing
 from zwang.hierarchy.tree_layout import Assembly, ByName, assembly_of
 from zwang.text import counted
 
+LETS_GO = (
+    "{}: {!r} lets go by itself, which is not followed in a hierarchy: put zw.Inequality and "
+    "zw.DryFriction into a zw.Model of their own coordinates."
+)
+
 
 class Module:
     """A system with a name, ready to be assembled.
@@ -322,8 +327,12 @@ def _checked(given: Any, name: str) -> tuple[list[Module], list[list[AbstractCon
                 f"{name}: level 1 holds {m!r:.80}, expected zw.Module or zw.Model; constraints "
                 "begin at the next level."
             )
+        if loose := m.model.constraints.loose:
+            raise ModelError(LETS_GO.format(name, loose[0]))
     for r, level in enumerate(levels[1:], start=2):
         for c in level:
+            if isinstance(c, AbstractConstraint) and c.level.lets_go:
+                raise ModelError(LETS_GO.format(name, c.name))
             if not isinstance(c, AbstractConstraint):
                 raise ModelError(
                     f"{name}: list {r} of levels holds {c!r:.80}, expected constraints such as "

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from zwang.equations.constraint import AbstractConstraint
+from zwang.equations.constraint.level import AbstractLevel
 from zwang.equations.system import System
 from zwang.hierarchy.instances import Instances, below, taken
 
@@ -41,7 +42,7 @@ class ReplicatedConstraint(AbstractConstraint):
         return ReplicatedConstraint(self.constraint, self.home, instances)
 
     @property
-    def level(self) -> str:
+    def level(self) -> AbstractLevel:
         return self.constraint.level
 
     @property

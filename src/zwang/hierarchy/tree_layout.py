@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from zwang.dynamics.model import AbstractParameterLayout, Model
 from zwang.equations.constraint import AbstractConstraint
+from zwang.equations.constraint.level import AbstractLevel
 from zwang.hierarchy.assembly import Interaction, Leaf, Names, Node
 from zwang.hierarchy.replicated_constraint import ReplicatedConstraint
 from zwang.hierarchy.stacked_parameters import Packing
@@ -25,7 +26,7 @@ class ByName(AbstractConstraint):
         self.constraint, self.names, self.name = constraint, names, constraint.name
 
     @property
-    def level(self) -> str:
+    def level(self) -> AbstractLevel:
         return self.constraint.level
 
     @property
@@ -54,14 +55,14 @@ class ByName(AbstractConstraint):
         )
 
     def velocity_residual(self, system, q, v, t, p):
-        if self.level == "position":
+        if self.level.has_phi:
             return self.differentiated(system, q, v, t, p)[1]
         return self.constraint.velocity_residual(
             system, *self._named(q, v), t, self.names.parameters(p)
         )
 
     def residuals(self, system, q, v, t, p):
-        if self.level == "position":
+        if self.level.has_phi:
             return self.differentiated(system, q, v, t, p)
         return jnp.zeros(0), self.velocity_residual(system, q, v, t, p)
 

@@ -62,7 +62,7 @@ def constraints_table(constraints: Any) -> NamedTable:
         while isinstance(inner := getattr(written, "constraint", None), AbstractConstraint):
             written = inner
         kind = type(written).__name__
-        rows += [(part, kind, member.level, str(own)) for part in member.parts]
+        rows += [(part, kind, str(member.level), str(own)) for part in member.parts]
     if not rows:
         return NamedTable("no constraints", (), ())
     title = f"{counted(len(rows), 'constraint')} of {counted(constraints.m, 'row')}"
@@ -155,7 +155,9 @@ def text_of_trajectory(found: Any) -> str:
 
 def text_of_servo(servo: Any) -> str:
     """A servo as text: what is enforced, by which gain, and by what."""
-    names = [(c.name, c.level, repr(servo.gains.get(c.name, "none"))) for c in servo.constraints]
+    names = [
+        (c.name, str(c.level), repr(servo.gains.get(c.name, "none"))) for c in servo.constraints
+    ]
     by = ", ".join(servo.actuators or ()) or "its actuators"
     title = f"servo of {counted(len(names), 'constraint')}, enforced by {by}"
     return NamedTable(title, ("servo constraint", "given at level", "gain"), names).text()

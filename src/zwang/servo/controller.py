@@ -243,15 +243,13 @@ class Controller(Record):
         system, p, none = self.dynamics.system, self.dynamics.p, jnp.asarray(jnp.nan)
         largest = lambda x: jnp.max(jnp.abs(x), initial=0.0)
         phi = {
-            c.name: largest(c.position_residual(system, s.q, s.t, p))
-            if c.level == "position"
-            else none
+            c.name: largest(c.position_residual(system, s.q, s.t, p)) if c.level.has_phi else none
             for c in self.servo.constraints
         }
         psi = {
-            c.name: none
-            if c.level == "acceleration"
-            else largest(c.velocity_residual(system, s.q, s.v, s.t, p))
+            c.name: largest(c.velocity_residual(system, s.q, s.v, s.t, p))
+            if c.level.has_psi
+            else none
             for c in self.servo.constraints
         }
         return phi, psi

@@ -19,6 +19,7 @@ from jaxtyping import Array, Float
 from zwang.algebra.mass_matrix import dense_mass
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
+from zwang.equations.constraint.level import AbstractLevel
 from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.servo.servo import Servo
@@ -90,7 +91,7 @@ class Leading(AbstractConstraint):
         self.constraint, self.home, self.name = constraint, home, constraint.name
 
     @property
-    def level(self) -> str:
+    def level(self) -> AbstractLevel:
         return self.constraint.level
 
     @property

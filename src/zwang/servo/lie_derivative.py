@@ -23,10 +23,8 @@ from jaxtyping import Array, Float
 
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint import AbstractConstraint, Constraints
+from zwang.equations.constraint.level import VELOCITY, AbstractLevel
 from zwang.equations.state import State
-
-NATURAL_DEGREE = {"position": 2, "velocity": 1, "acceleration": 0}
-"""Derivatives of a constraint's residual until accelerations appear in it."""
 
 
 def passive_acceleration(dynamics: Dynamics, s: State) -> Float[Array, " nv"]:
@@ -52,7 +50,7 @@ def chain(
     stacked = lambda found: jnp.concatenate(list(found))
     phi = lambda q, v, t: stacked(c.position_residual(system, q, t, p) for c in constraints)
     psi = lambda q, v, t: stacked(c.velocity_residual(system, q, v, t, p) for c in constraints)
-    residuals = [phi, psi] if constraints[0].level == "position" else [psi]
+    residuals = [phi, psi] if constraints[0].level.has_phi else [psi]
     known = residuals[: min(order, len(residuals)) - 1]
     # the highest that is known as a function, and its derivatives, from one evaluation
     derived = lambda q, v, t: [residuals[len(known)](q, v, t)]
@@ -95,8 +93,8 @@ class DifferentiatedConstraint(AbstractConstraint):
         self.name, self.nonideal = " and ".join(c.name for c in originals), None
 
     @property
-    def level(self) -> str:
-        return "velocity"
+    def level(self) -> AbstractLevel:
+        return VELOCITY
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -128,7 +126,7 @@ def differentiated(
     sizes = Constraints(constraints, dynamics.system, dynamics.p).sizes
     alike: dict[Any, list[AbstractConstraint]] = {}
     for c, size in zip(constraints, sizes, strict=True):
-        natural = degrees[c.name] == NATURAL_DEGREE[c.level]
+        natural = degrees[c.name] == c.level.order
         key = c.name if natural else (c.level, degrees[c.name], size)
         alike.setdefault(key, []).append(c)
     members = [

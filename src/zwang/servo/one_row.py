@@ -10,6 +10,7 @@ import equinox as eqx
 
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint import AbstractConstraint, Constraints
+from zwang.equations.constraint.level import AbstractLevel
 from zwang.servo.servo import Servo
 
 
@@ -31,7 +32,7 @@ class OneRow(AbstractConstraint):
         self.constraint, self.row = constraint, row
 
     @property
-    def level(self) -> str:
+    def level(self) -> AbstractLevel:
         return self.constraint.level
 
     @property

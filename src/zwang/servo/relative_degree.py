@@ -29,7 +29,7 @@ from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.servo.control import controller, refuse_no_state
 from zwang.servo.controller import Controller
-from zwang.servo.lie_derivative import NATURAL_DEGREE, differentiated
+from zwang.servo.lie_derivative import differentiated
 from zwang.servo.null_space import AUTHORITY_THRESHOLD
 from zwang.servo.servo import Servo
 
@@ -193,7 +193,7 @@ def decoupling(
     """
     dynamics, servo = bound.dynamics, bound.servo
     names = [c.name for c in servo.constraints]
-    natural = {c.name: NATURAL_DEGREE[c.level] for c in servo.constraints}
+    natural = {c.name: c.level.order for c in servo.constraints}
     degrees: dict[str, int | None] = dict.fromkeys(names)
     authority: dict[str, list[float]] = {name: [] for name in names}
     rows: dict[str, np.ndarray] = {}

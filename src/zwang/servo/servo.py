@@ -28,12 +28,10 @@ from zwang.display import present
 from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint import AbstractConstraint, Constraints
-from zwang.equations.constraint.units import residual_units
 from zwang.errors import ModelError
 from zwang.record import Record
 from zwang.servo.controller import Controller, blank
 from zwang.servo.gains import AbstractGain, as_gain, fit_rows, require_decay
-from zwang.servo.lie_derivative import NATURAL_DEGREE
 from zwang.servo.limits import Limits
 from zwang.servo.null_space import AUTHORITY_THRESHOLD, AbstractNullSpace, LeastNorm
 from zwang.servo.start_error import kept_errors
@@ -106,6 +104,12 @@ class Servo(AbstractControlLaw):
             "zw.Holonomic, zw.Nonholonomic or zw.AccelerationConstraint",
         )
         for c in constraints:
+            if c.level.lets_go:
+                raise ModelError(
+                    f"servo constraint {c.name!r} is a zw.{type(c).__name__}, which lets go: "
+                    "actuators hold what is asked for at all times; give a zw.Holonomic or a "
+                    "zw.Nonholonomic."
+                )
             # a nonideal force is a property of a physical contact, not of a wish
             if c.nonideal is not None:
                 raise ModelError(
@@ -148,7 +152,7 @@ class Servo(AbstractControlLaw):
         return present("text_of_servo", self)
 
     def _checked_degrees(self, degrees: dict[str, int]) -> dict[str, int]:
-        natural = {c.name: NATURAL_DEGREE[c.level] for c in self.constraints}
+        natural = {c.name: c.level.order for c in self.constraints}
         for name, degree in degrees.items():
             if name not in natural:
                 raise ModelError(
@@ -264,7 +268,7 @@ class Servo(AbstractControlLaw):
         return shape[1]
 
     def residual_units(self):
-        return {c.name: residual_units(c) for c in self.constraints}
+        return {c.name: c.residual_units for c in self.constraints}
 
     def decay_rates(self):
         poles = {name: g.error_poles(self.degrees[name]) for name, g in self.gains.items()}

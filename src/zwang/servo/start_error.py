@@ -37,7 +37,7 @@ def kept_errors(
     """
     found = {}
     for c in servo.constraints:
-        if c.name in servo.gains or c.level == "acceleration":
+        if c.name in servo.gains or not c.level.has_psi:
             continue
         off = _off(c, passive, s, reach, speed)
         if any(off):
@@ -61,5 +61,5 @@ def _off(
         return float(np.max(np.where(value > START_TOLERANCE * scale, value, 0.0), initial=0.0))
 
     imposed = lambda: np.abs(np.asarray(rate(jnp.zeros_like(s.v))))
-    phi = size(place, s.q, reach) if c.level == "position" else 0.0
+    phi = size(place, s.q, reach) if c.level.has_phi else 0.0
     return phi, size(rate, s.v, speed, imposed)

@@ -4,6 +4,8 @@
 |---|---|
 | `simulate.py` | `simulate`: a model, a start and a time span in, a run out |
 | `driver.py` | a run from start to end: the compiled loop called again and again |
+| `monitor.py` | what a run is watched for: the interface of monitors, the state of a run |
+| `watch.py`, `vanishing.py`, `jumps.py`, `pace.py`, `endings.py` | monitors of every run |
 | `reached.py` | how far a run is: time, speed, violation, what is left |
 | `switching.py` | constraints that are switched on and off: conditions, impacts, refusals |
 | `contact.py` | gaps and dry frictions that may let go: impacts, and what holds afterwards |

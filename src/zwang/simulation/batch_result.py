@@ -15,10 +15,10 @@ from zwang.display import present
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import Result
+from zwang.simulation.endings import why_ended
 from zwang.simulation.parameter_names import place_of, unit_of, write
 from zwang.simulation.results import servo_warnings
 from zwang.simulation.results.saving import save
-from zwang.simulation.watch import why_ended
 
 if TYPE_CHECKING:
     import xarray

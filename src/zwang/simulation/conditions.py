@@ -11,7 +11,8 @@ import numpy as np
 
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import Events
-from zwang.errors import ModelError
+from zwang.errors import ModelError, Result
+from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState
 from zwang.stepping.step import Progress
 from zwang.tracing import outcome, returned
 
@@ -85,3 +86,18 @@ def refuse_undefined(here: Progress, names: Sequence[str]) -> None:
             f"{names[bad[0]]} {when} t = {float(here.t):.6g} s, {EXPECTED}; make it defined "
             "at every state of the run."
         )
+
+
+class ConditionWatch(AbstractMonitor):
+    """Refuses a condition that had no value where the run has been.
+
+    Args:
+        names: of the conditions in messages.
+    """
+
+    def __init__(self, names: Sequence[str]):
+        self.names = tuple(names)
+
+    def judge(self, run: RunState, chunk: Chunk, result: Result) -> Result:
+        refuse_undefined(run.here, self.names)
+        return result

@@ -21,8 +21,9 @@ from zwang.dynamics.placement import place
 from zwang.dynamics.vector_field import HELD_OFF, HELD_ON, ConstrainedVectorField
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError, Result
-from zwang.simulation.contact_modes import NoMotionError, held_modes
+from zwang.simulation.contact_modes import held_modes
 from zwang.simulation.frictions import frictions_of, value_of
+from zwang.simulation.monitor import MotionEndError
 from zwang.simulation.results import Switched
 
 SHUT = 1e-11
@@ -36,6 +37,8 @@ COMES_TO_REST = 1e-5
 """An impact with less than this part of the largest speed that a gap has closed with brings all
 gaps that are closed to rest: rebounds that become shorter without end (Zeno) have 1e-10 of their
 first height left, and a block that rocks from edge to edge 1e-10 of its energy."""
+IMPACTS = 3
+"""Latest impacts of a gap, whose intervals say where rebounds without end accumulate."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,7 +110,7 @@ class Contacts:
             span: length of the run [s].
 
         Raises:
-            NoMotionError: if no forces keep all inequalities.
+            MotionEndError: if no forces keep all inequalities.
         """
         n, before = len(self.gaps), modes[self.first :]
         q, v, t = np.asarray(state.q), np.asarray(state.v), float(state.t)
@@ -133,6 +136,19 @@ class Contacts:
         rows = np.array([*problem.held, *self.rows[own > HELD_OFF]], int)
         after = after - problem.correct(rows, problem.psi)
         return Holding(np.concatenate([q, after]), held, record)
+
+    def memory(self) -> dict[str, Any]:
+        """What later impacts are judged by, as JSON has it."""
+        return {
+            "fastest": self._fastest,
+            "impacts": [list(x) for x in self._impacts],
+            "rests": sorted(self._rests),
+        }
+
+    def recall(self, memory: dict[str, Any]) -> None:
+        """Take up what `memory` gave."""
+        self._fastest, self._rests = memory["fastest"], set(memory["rests"])
+        self._impacts = [list(x) for x in memory["impacts"]]
 
     def refuse_penetration(self, flow: ConstrainedVectorField, state: State, span: float) -> None:
         """Raise if a gap is negative at the start by more than a start may be off."""
@@ -171,7 +187,7 @@ class Contacts:
         placement = place(dynamics, state, dynamics.scales)
         if not placement.converged:
             names = [x for x, yes in zip(self.names, shut, strict=False) if yes]
-            raise NoMotionError(Result.NOT_CONVERGED, f"with {', '.join(names)} closed")
+            raise MotionEndError(Result.NOT_CONVERGED, f"with {', '.join(names)} closed")
         return np.asarray(placement.state.q)
 
     def _collide(self, problem: ContactProblem, v, t: float, shut, slow) -> _Impact | None:
@@ -190,7 +206,7 @@ class Contacts:
         fast = -psi[normal] / np.where(length[normal] > 0, length[normal], 1.0)
         self._fastest = max(self._fastest, float(np.max(fast)))
         for k in closing[-psi[normal] > slow[normal]]:
-            self._impacts[k].append(t)
+            self._impacts[k] = [*self._impacts[k], t][-IMPACTS:]
         rubs = [x for x in self.frictions if x.gap in closing]
         least = COMES_TO_REST * self._fastest
         self._rests = set()
@@ -205,7 +221,7 @@ class Contacts:
         rubbing = [Rubbing(x.row, places.index(x.gap), x.kinetic(psi[x.row])) for x in rubs]
         found = coulomb(problem, normal, rubbing, met, np.zeros((len(v), len(normal))))
         if found is None:
-            raise NoMotionError(Result.PARADOX, "no impulses keep all gaps from closing further")
+            raise MotionEndError(Result.PARADOX, "no impulses keep all gaps from closing further")
         push, rub = found
         momentum = problem.A[normal].T @ push + problem.A[[x.row for x in rubbing]].T @ rub
         pushes = {self.names[k]: (float(x),) for k, x in zip(closing, push, strict=True) if x > 0}
@@ -241,7 +257,7 @@ def geometric_limit(times: Sequence[float]) -> float:
     """The limit of instants, each interval shorter than the one before by the last ratio [s]; inf
     if they have none.
     """
-    if len(times) < 3:
+    if len(times) < IMPACTS:
         return np.inf
-    first, second = np.diff(times[-3:])
+    first, second = np.diff(times[-IMPACTS:])
     return float(times[-1] + second**2 / (first - second)) if 0 < second < first else np.inf

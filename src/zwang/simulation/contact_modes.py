@@ -16,20 +16,13 @@ from zwang.dynamics.contact_problem import ContactProblem, Rubbing, coulomb
 from zwang.dynamics.vector_field import HELD_OFF, HELD_ON, SLIDES_BACKWARD, SLIDES_FORWARD
 from zwang.errors import Result
 from zwang.simulation.frictions import HostFriction
+from zwang.simulation.monitor import MotionEndError
 
 ZERO_FORCE = 1e-12
 """Part of the largest force or acceleration of a problem that counts as zero: the round-off of its
 solution, and a tenth of where a force lets go (`zwang.dynamics.vector_field.FORCE_BAND`)."""
 LOAD_TURNS, LOAD_FOUND = 100, 1e-12
 """Most turns, and the relative change that ends them, in which loads by joints are found."""
-
-
-class NoMotionError(Exception):
-    """No forces, or no impulses, keep all inequalities."""
-
-    def __init__(self, result: Result, detail: str):
-        super().__init__(detail)
-        self.result, self.detail = result, detail
 
 
 def held_modes(
@@ -47,7 +40,7 @@ def held_modes(
         slow: velocity of each row that counts as zero.
 
     Raises:
-        NoMotionError: if no forces keep all inequalities.
+        MotionEndError: if no forces keep all inequalities.
     """
     ways = np.full(len(frictions), HELD_OFF)
     for k, x in enumerate(frictions):
@@ -84,7 +77,7 @@ def _decided(problem: ContactProblem, gaps, frictions, staying, ways, loads) -> 
         left = problem.A @ problem.acceleration(force) - problem.b
         found = coulomb(problem, normal, rubbing, left, pulls)
         if found is None:
-            raise NoMotionError(Result.PARADOX, "no forces keep all gaps from closing further")
+            raise MotionEndError(Result.PARADOX, "no forces keep all gaps from closing further")
         push, rub = found
         acting = problem.A[normal].T @ push + pulls @ push
         acting += problem.A[[x.row for x in rubbing]].T @ rub

@@ -8,7 +8,7 @@ velocity onto the constraints, as a plastic impact does.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,8 @@ from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import host_state
-from zwang.simulation.results import Steps
+from zwang.errors import Result
+from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState
 from zwang.simulation.switching import impact
 from zwang.stepping.step_control import FARTHEST, Tolerances
 
@@ -58,17 +59,62 @@ class Jump:
     energy_loss: float
 
 
-def jumps_of(
-    model: Model,
-    flow: ConstrainedVectorField,
-    before: Steps,
-    part: Steps,
-    moved: np.ndarray,
-    tolerances: Tolerances,
-) -> list[Jump]:
-    """The jumps within a chunk of steps; `moved` is what the projection at the end of each has
-    changed of y, and `before` holds the steps up to its start.
+class VelocityJumps(AbstractMonitor):
+    """Notes the jumps of a run, the first of them by their instants.
+
+    Args:
+        energy_unit: of the model.
     """
+
+    def __init__(self, energy_unit: str):
+        self.energy_unit = energy_unit
+        self.count, self.loss, self.first = 0, 0.0, list[Jump]()
+
+    def judge(self, run: RunState, chunk: Chunk, result: Result) -> Result:
+        for found in jumps_of(run.model, run.flow, chunk, run.tolerances):
+            self.first = [*self.first, found][:JUMPS_NAMED]
+            self.count, self.loss = self.count + 1, self.loss + found.energy_loss
+        return result
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        return {"velocity_jumps": self.sentence}
+
+    @property
+    def sentence(self) -> str:
+        """What a run says of its jumps; empty if there are none."""
+        if not self.count:
+            return ""
+        ways = {True: "gained", False: "lost"}
+        energy = lambda loss: f"energy {ways[loss < 0]} {abs(loss):.4g} {self.energy_unit}"
+        shown = ", ".join(
+            f"t = {x.time:.6g} s ({x.constraint!r}, impulse {x.impulse:.4g}, "
+            f"{energy(x.energy_loss)})"
+            for x in self.first
+        )
+        further = self.count - len(self.first)
+        more = f" and {further} times more" if further > 0 else ""
+        total = f", {energy(self.loss)} in all" if self.count > 1 else ""
+        return (
+            f"the velocity jumps at {shown}{more}{total}: a constraint asks for it, and the run "
+            "takes it as a plastic impact, up to a step late; smooth the constraint, or give a "
+            "zw.Switch to have it at its instant"
+        )
+
+    def memory(self) -> dict[str, Any]:
+        first = [dataclasses.asdict(x) for x in self.first]
+        return {"count": self.count, "loss": self.loss, "first": first}
+
+    def recall(self, memory: dict[str, Any]) -> None:
+        self.count, self.loss = memory["count"], memory["loss"]
+        self.first = [Jump(**x) for x in memory["first"]]
+
+
+def jumps_of(
+    model: Model, flow: ConstrainedVectorField, chunk: Chunk, tolerances: Tolerances
+) -> list[Jump]:
+    """The jumps within a chunk of steps."""
+    part, before, moved = chunk.steps, chunk.before, chunk.moved
     if not len(part.t):
         return []
     nq = model.system.nq
@@ -122,23 +168,3 @@ def _leaps(dynamics: Dynamics, t: np.ndarray, y: np.ndarray) -> bool:
         at = np.array([middle, at[1]] if later else [at[0], middle])
         ends = halves[later]
     return bool(size(ends) > LEAP_LEFT * whole)
-
-
-def sentence_of(jumps: Sequence[Jump], energy_unit: str) -> str:
-    """What a run says of its jumps; empty if there are none."""
-    if not jumps:
-        return ""
-    ways = {True: "gained", False: "lost"}
-    energy = lambda loss: f"energy {ways[loss < 0]} {abs(loss):.4g} {energy_unit}"
-    shown = ", ".join(
-        f"t = {x.time:.6g} s ({x.constraint!r}, impulse {x.impulse:.4g}, {energy(x.energy_loss)})"
-        for x in jumps[:JUMPS_NAMED]
-    )
-    further = len(jumps) - JUMPS_NAMED
-    more = f" and {further} times more" if further > 0 else ""
-    total = f", {energy(sum(x.energy_loss for x in jumps))} in all" if len(jumps) > 1 else ""
-    return (
-        f"the velocity jumps at {shown}{more}{total}: a constraint asks for it, and the run takes "
-        "it as a plastic impact, up to a step late; smooth the constraint, or give a zw.Switch to "
-        "have it at its instant"
-    )

@@ -20,11 +20,10 @@ from zwang.dynamics.evaluation import BoundEvaluation, ModelEvaluation
 from zwang.dynamics.model import Model
 from zwang.errors import Result, SimulationError
 from zwang.record import Record
-from zwang.simulation.driver import RunDriver
+from zwang.simulation.driver import drive
 from zwang.simulation.listener import Listener
 from zwang.simulation.run_setup import RunRequest, set_up
 from zwang.simulation.switching import Switch, declared_switches
-from zwang.simulation.turning import RECENT_TURNS
 from zwang.stepping import AbstractIntegrator, Dopri8
 from zwang.stepping.step import Progress
 
@@ -33,8 +32,6 @@ FARTHEST_START = 1.0
 onto the constraints whatever it is off by."""
 NO_LIMIT = 2**62
 """Attempted steps in all pieces together."""
-LOOKED_BACK = 2
-"""Last parts of a run that are looked back at: a chunk, and the state after a switch."""
 
 
 class AppliedForce(Record):
@@ -76,6 +73,7 @@ class Snapshot(NamedTuple):
     flow: Any
     parts: tuple
     turned: tuple
+    memory: dict
 
 
 class PiecewiseRun:
@@ -139,43 +137,29 @@ class PiecewiseRun:
             start_tolerance=FARTHEST_START,
             max_steps=NO_LIMIT,
         )
-        setup = set_up(asked)
-        self._here = setup.here
-        self._driver = RunDriver(
-            setup.flow,
-            asked.integrator,
-            setup.events,
-            setup.switching,
-            asked.instants,
-            setup.tolerances,
-            np.asarray(NO_LIMIT),
-            Listener(None),
-            model=pushed,
-            changeable=setup.changeable,
-            conditions=setup.conditions,
-        )
+        self._run = set_up(asked).run(Listener(None), model=pushed)
 
     @property
     def t(self) -> float:
         """Time that was reached [s]."""
-        return float(self._here.t)
+        return self._run.t
 
     @property
     def q(self) -> np.ndarray:
         """Coordinates there, shape (nq,)."""
-        return np.asarray(self._here.y)[: self.model.system.nq]
+        return self._run.y[: self.model.system.nq]
 
     @property
     def v(self) -> np.ndarray:
         """Velocities there, shape (nv,)."""
-        return np.asarray(self._here.y)[self.model.system.nq :]
+        return self._run.y[self.model.system.nq :]
 
     def change(self, *, applied=None, params: PyTree = None) -> None:
         """Another applied force, or other parameters, from here on.
 
         The parameters that a sampled controller believes stay as they were.
         """
-        flow = self._driver.flow
+        flow = self._run.flow
         if applied is not None:
             force = vector(applied, self.model.system.nv, "applied", self.model.system.velocities)
             where = lambda f: f.dynamics.system.force.applied
@@ -183,7 +167,7 @@ class PiecewiseRun:
         if params is not None:
             p = self.model.parameters(params)
             flow = dataclasses.replace(flow, dynamics=dataclasses.replace(flow.dynamics, p=p))
-        self._driver.flow = flow
+        self._run.flow = flow
 
     def advance(self, duration: float) -> None:
         """Step on for some time [s].
@@ -194,24 +178,23 @@ class PiecewiseRun:
         duration = number(duration, "PiecewiseRun: duration", least=0, unit="s")
         if duration == 0:
             return
-        driver, begun = self._driver, self.t
-        driver.instants = np.array([begun, begun + duration])
-        result, self._here = driver.run(self._here)
-        # nothing is left behind but what the next piece looks back at
-        driver.parts, driver.turned = driver.parts[-LOOKED_BACK:], driver.turned[-RECENT_TURNS:]
+        run, begun = self._run, self.t
+        run.instants = np.array([begun, begun + duration])
+        result = drive(run)
+        run.forget()
         if result is not Result.SUCCESS:
-            why = f": {driver.detail}" if driver.detail else ""
-            said = result.said_of(type(driver.integrator).__name__)
+            why = f": {run.detail}" if run.detail else ""
+            said = result.said_of(type(run.integrator).__name__)
             raise SimulationError(
                 f"{self.model.name}: stopped at t = {self.t:.6g} s: {said}{why}.", result
             )
 
     def observed(self) -> Observed:
         """Rates, forces, control and violation at the state that was reached."""
-        flow = self._driver.flow
-        held: Any = np.asarray(flow.held_input(self._here.controller_state))
+        flow = self._run.flow
+        held: Any = np.asarray(flow.held_input(self._run.here.controller_state))
         dynamics = flow.with_input(held).dynamics
-        found = BoundEvaluation(dynamics, flow.drift).untreated(self.t, np.asarray(self._here.y))
+        found = BoundEvaluation(dynamics, flow.drift).untreated(self.t, self._run.y)
         at, rates, nq = found.at, np.asarray(found.rate), self.model.system.nq
         balance = _product(np.asarray(at.M), rates[nq:]) - np.asarray(at.F)
         residuals = np.concatenate([np.asarray(at.phi), np.asarray(at.psi)])
@@ -227,18 +210,20 @@ class PiecewiseRun:
         """u: what a sampler holds, or what the control law chooses here."""
         if at.control is None:
             return np.zeros(0)
-        return held if self._driver.flow.sampler is not None else np.asarray(at.control.u)
+        return held if self._run.flow.sampler is not None else np.asarray(at.control.u)
 
     def saved(self) -> Snapshot:
         """Where the run is, to be taken up again by `restore`."""
-        driver = self._driver
-        return Snapshot(self._here, driver.flow, tuple(driver.parts), tuple(driver.turned))
+        run = self._run
+        lists = tuple(run.parts), tuple(run.turned)
+        return Snapshot(run.here, run.flow, *lists, run.memory())
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to where `saved` was called."""
-        driver, self._here = self._driver, snapshot.here
-        driver.flow = snapshot.flow
-        driver.parts, driver.turned = list(snapshot.parts), list(snapshot.turned)
+        run = self._run
+        run.here, run.flow = snapshot.here, snapshot.flow
+        run.parts, run.turned = list(snapshot.parts), list(snapshot.turned)
+        run.recall(snapshot.memory)
 
 
 def _product(M: np.ndarray, x: np.ndarray) -> np.ndarray:

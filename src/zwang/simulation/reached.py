@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+
+from zwang.errors import Result
+from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState
 
 
 class Reached(float):
@@ -32,31 +37,38 @@ WINDOW = 5.0
 """Seconds of the latest steps, at least, that a speed is measured over."""
 
 
-class Clock:
-    """Measures how fast a run goes.
+class Clock(AbstractMonitor):
+    """Tells a function how far the run is, after each chunk of steps.
 
     Args:
-        start, end: of the run [s].
-        here: where this process begins [s], which is later in a run that is resumed.
+        progress: called with a `Reached`.
     """
 
-    def __init__(self, start: float, end: float, here: float):
-        self.start, self.end = start, end
-        self._violation = 0.0
-        # (clock, simulated time) that the speed is measured from, and that it will be next
-        self._marks = [(time.perf_counter(), here)] * 2
+    def __init__(self, progress: Callable[[Reached], None]):
+        self.progress, self._violation = progress, 0.0
+
+    def begin(self, run: RunState) -> None:
+        # (clock, simulated time) that the speed is measured from, and that it will be next; a run
+        # that is resumed is at a later time than its start
+        self._marks = [(time.perf_counter(), run.t)] * 2
         self._first = True
 
-    def reached(self, t: float, violation: np.ndarray) -> Reached:
-        """What there is to say at a time t [s], after steps with these violations."""
-        self._violation = max(self._violation, float(np.max(violation, initial=0.0)))
-        now = time.perf_counter()
+    def judge(self, run: RunState, chunk: Chunk, result: Result) -> Result:
+        self._violation = max(self._violation, float(np.max(chunk.steps.violation, initial=0.0)))
+        assert run.start is not None
+        t, start, end, now = run.t, run.start.t0, float(run.instants[-1]), time.perf_counter()
         (since, at), (latest, _) = self._marks
         speed = (t - at) / max(now - since, 1e-9)
         # what was compiled before the first steps says nothing of the others
         if self._first or now > latest + WINDOW:
             self._marks = [(now, t)] * 2 if self._first else [self._marks[1], (now, t)]
             self._first = False
-        left = (self.end - t) / speed if speed > 0 else np.nan if t < self.end else 0.0
-        fraction = (t - self.start) / (self.end - self.start)
-        return Reached(fraction, t, speed, self._violation, left)
+        left = (end - t) / speed if speed > 0 else np.nan if t < end else 0.0
+        self.progress(Reached((t - start) / (end - start), t, speed, self._violation, left))
+        return result
+
+    def memory(self) -> dict[str, Any]:
+        return {"violation": self._violation}
+
+    def recall(self, memory: dict[str, Any]) -> None:
+        self._violation = memory["violation"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import jax
@@ -15,19 +15,32 @@ from zwang.arguments import items
 from zwang.dynamics.control_law import AbstractLoop, AbstractSampler
 from zwang.dynamics.drift import AbstractDrift, Projection
 from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.evaluation import PROJECTION
 from zwang.dynamics.formulation.base import AbstractFormulation
 from zwang.dynamics.initial_conditions import Start, checked_start, with_mass
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.equations.state import State
 from zwang.errors import ModelError
+from zwang.record import replace
 from zwang.simulation.branch_start import onto_branch
-from zwang.simulation.conditions import check_condition, conditions_of, refuse_undefined
+from zwang.simulation.conditions import (
+    ConditionWatch,
+    check_condition,
+    conditions_of,
+    refuse_undefined,
+)
+from zwang.simulation.endings import Ending, SingularMass
+from zwang.simulation.jumps import VelocityJumps
+from zwang.simulation.monitor import AbstractMonitor, RunState
+from zwang.simulation.pace import Pace
+from zwang.simulation.reached import Clock, Reached
 from zwang.simulation.stop import Stop
 from zwang.simulation.switching import Switch, Switching
 from zwang.simulation.tolerances import accepted_violation, step_tolerances
-from zwang.simulation.turning import event_values
-from zwang.simulation.watch import suited
+from zwang.simulation.turning import Turning, event_values
+from zwang.simulation.vanishing import VanishingRows
+from zwang.simulation.watch import ConstraintWatch, MethodWatch, ScaleWatch, suited
 from zwang.stepping import AbstractIntegrator
 from zwang.stepping.step import Progress
 from zwang.stepping.step_control import Tolerances
@@ -97,6 +110,7 @@ class RunSetup:
         change: how it was changed already, or "".
         branch: which branch of several a start at rest leaves on, or "".
         here: the first state.
+        asked: the motion that was asked for.
     """
 
     flow: ConstrainedVectorField
@@ -110,6 +124,43 @@ class RunSetup:
     change: str
     branch: str
     here: Progress
+    asked: RunRequest
+
+    def run(
+        self, progress: Callable[[Reached], None], *further: AbstractMonitor, model: Model
+    ) -> RunState:
+        """The run before its first step, with all that it is watched for.
+
+        Args:
+            progress: called with a `Reached` after each chunk of steps.
+            further: monitors in addition to those of every run.
+            model: whose names are used in messages.
+        """
+        asked, pace = self.asked, Pace()
+        return RunState(
+            model,
+            self.flow,
+            asked.integrator,
+            self.events,
+            asked.instants,
+            self.tolerances,
+            np.asarray(asked.max_steps, np.int64),
+            self.here,
+            (
+                VanishingRows(),
+                ConstraintWatch(self.changeable),
+                VelocityJumps(model.system.energy_unit),
+                MethodWatch(),
+                ConditionWatch(self.conditions),
+                SingularMass(),
+                ScaleWatch(),
+                pace,
+                Ending(pace),
+                *(() if self.switching is None else (Turning(self.switching),)),
+                *further,
+                Clock(progress),
+            ),
+        )
 
 
 def set_up(asked: RunRequest) -> RunSetup:
@@ -146,7 +197,7 @@ def set_up(asked: RunRequest) -> RunSetup:
     state = start.placement.state if placed else state
     flow = _flow(dynamics, asked.drift, start, sampler)
     asked.integrator.refuse(model, flow, state, asked.instants, step)
-    flow = flow if switching is None else dataclasses.replace(flow, switched=switching.rows)
+    flow = flow if switching is None else replace(flow, switched=switching.rows)
     accept = _accepted(flow, start, asked.rtol, step)
     tolerances = tolerances._replace(accept=_number(accept))
     turns = () if switching is None else switching.conditions
@@ -173,6 +224,7 @@ def set_up(asked: RunRequest) -> RunSetup:
         change,
         branch,
         here,
+        asked,
     )
 
 
@@ -180,13 +232,12 @@ def _flow(
     dynamics: Dynamics, drift: AbstractDrift, start: Start, sampler: AbstractSampler | None
 ) -> ConstrainedVectorField:
     """The motion with the scales that were measured at the start."""
-    dynamics = dataclasses.replace(dynamics, scales=start.scales)
+    dynamics = replace(dynamics, scales=start.scales)
     floor = start.placement.violation_after
     target = max(ROUND_OFF_TARGET, 2 * floor if np.isfinite(floor) else 0.0)
-    traced = jax.tree_util.tree_map(
-        lambda x: _number(x) if isinstance(x, float) else x, drift
-    )  # other gains compile nothing
-    return ConstrainedVectorField(dynamics, traced, _number(target), sampler)
+    if drift is not PROJECTION:  # other gains compile nothing
+        drift = jax.tree_util.tree_map(lambda x: _number(x) if isinstance(x, float) else x, drift)
+    return ConstrainedVectorField(dynamics, drift, _number(target), sampler)
 
 
 def _accepted(flow: ConstrainedVectorField, start: Start, rtol: float, step: float | None) -> float:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from jaxtyping import Array, PyTree
+from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.arguments import (
@@ -21,21 +21,24 @@ from zwang.arguments import (
     strategy,
 )
 from zwang.dynamics.control_law import AbstractLoop
-from zwang.dynamics.drift import AbstractDrift, Projection
+from zwang.dynamics.drift import AbstractDrift
+from zwang.dynamics.evaluation import PROJECTION
 from zwang.dynamics.formulation.base import AbstractFormulation
 from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.dynamics.model import Model
 from zwang.errors import Result, SimulationError
-from zwang.simulation.driver import Keeper, RunDriver
-from zwang.simulation.jumps import sentence_of
+from zwang.simulation.driver import drive
 from zwang.simulation.listener import Listener
+from zwang.simulation.monitor import AbstractMonitor, RunState
 from zwang.simulation.results import Run, Steps
 from zwang.simulation.run_setup import RunRequest, RunSetup, set_up
 from zwang.simulation.sample_times import run_times
 from zwang.simulation.stop import Stop
 from zwang.simulation.switching import Switch, declared_switches
 from zwang.stepping import AbstractIntegrator, Dopri8
-from zwang.stepping.step import Progress
+
+DOPRI8 = Dopri8()
+"""One object, as to make one takes longer than a step."""
 
 
 @host_only("zw.trajectory(..., gradient='reverse' or 'forward') can")
@@ -64,7 +67,7 @@ def simulate(
     max_steps: int = 1_000_000,
     progress: Callable[[float], None] | None = None,
     throw: bool = True,
-    keeper: Keeper | None = None,
+    keeper: AbstractMonitor | None = None,
 ) -> Run:
     """Integrate a model along its constraints.
 
@@ -137,86 +140,64 @@ def simulate(
         loop=loop,
         stop=tuple(stop),
         switches=declared_switches(model) if switches is None else switches,
-        integrator=Dopri8() if integrator is None else integrator,
+        integrator=DOPRI8 if integrator is None else integrator,
         step=step,
         longest_step=number(longest_step, "longest_step", above=0, infinite=True, unit="s"),
-        drift=Projection() if drift is None else drift,
+        drift=PROJECTION if drift is None else drift,
         pseudoinverse=pseudoinverse,
         formulation=formulation,
         start_tolerance=start_tolerance,
         max_steps=max_steps,
     )
-    setup = set_up(asked)
-    kept = optional(keeper, Keeper, "keeper", "what zw.long_run keeps a run with")
     heard = Listener.of(progress)
-    driver = _driver(asked, setup, heard, kept)
-    result, here = driver.run(setup.here)
-    driver.detail = driver.detail or heard.sentence or None
-    run = _run_of(asked, setup, driver, result, here)
+    kept = optional(keeper, AbstractMonitor, "keeper", "what zw.long_run keeps a run with")
+    setup = set_up(asked)
+    state = setup.run(heard, *(() if kept is None else (kept,)), model=model)
+    result = drive(state)
+    state.detail = state.detail or heard.sentence or None
+    run = _run_of(setup, state, result)
     if throw and result.is_failure:
         raise _failure(run) from heard.failure
     return run
 
 
-def _driver(
-    asked: RunRequest,
-    setup: RunSetup,
-    progress: Listener,
-    keeper: Keeper | None,
-) -> RunDriver:
-    """What takes a run from its first state to its last."""
-    return RunDriver(
-        setup.flow,
-        asked.integrator,
-        setup.events,
-        setup.switching,
-        asked.instants,
-        setup.tolerances,
-        _count(asked.max_steps),
-        progress,
-        model=asked.model,
-        changeable=setup.changeable,
-        conditions=setup.conditions,
-        keeper=keeper,
-    )
-
-
-def _run_of(
-    asked: RunRequest, setup: RunSetup, driver: RunDriver, result: Result, here: Progress
-) -> Run:
-    """What a driver has left behind, as the run that the user gets."""
-    stopped = result is Result.STOPPED
+def _run_of(setup: RunSetup, state: RunState, result: Result) -> Run:
+    """What a run has left behind, as the user gets it."""
+    asked, stopped = setup.asked, result is Result.STOPPED
     return Run(
         asked.model,
-        # of the driver: a run may change its method on its way
-        driver.flow,
-        Steps.joined(driver.parts),
+        # a run may change its method on its way
+        state.flow,
+        Steps.joined(state.parts),
         asked.instants,
         result,
-        _attributes(setup, driver, here) | asked.attributes,
-        asked.stop[int(np.argmax(here.fired))].name if stopped else driver.detail,
+        _attributes(setup, state) | asked.attributes,
+        asked.stop[int(np.argmax(state.here.fired))].name if stopped else state.detail,
         asked.integrator,
-        driver.turned,
+        state.turned,
     )
 
 
-def _attributes(setup: RunSetup, driver: RunDriver, here: Progress) -> dict[str, Any]:
+def _attributes(setup: RunSetup, state: RunState) -> dict[str, Any]:
     """What a run records of how it was computed."""
     placement = setup.start.placement
-    return ({"start_branch": setup.branch} if setup.branch else {}) | {
+    found = {"start_branch": setup.branch} if setup.branch else {}
+    found |= {
         "start_moved_q": placement.moved_q if setup.placed else 0.0,
         "start_moved_v": placement.moved_v if setup.placed else 0.0,
         "start_violation": placement.violation_before,
-        "steps_accepted": int(here.accepted),
-        "steps_rejected": int(here.rejected),
-        "rtol": float(driver.tolerances.rtol),
-        "atol": _uniform(driver.tolerances.atol),
-        "integrator": type(driver.integrator).__name__,
-        "pseudoinverse": repr(driver.flow.dynamics.pseudoinverse),
-        "method_changes": [x for x in (setup.change, *driver.changes) if x],
-        "velocity_jumps": sentence_of(driver.jumps, driver.model.system.energy_unit),
-        "engine": driver.engine,
+        "steps_accepted": int(state.here.accepted),
+        "steps_rejected": int(state.here.rejected),
+        "rtol": float(state.tolerances.rtol),
+        "atol": _uniform(state.tolerances.atol),
+        "integrator": type(state.integrator).__name__,
+        "pseudoinverse": repr(state.flow.dynamics.pseudoinverse),
+        "method_changes": [x for x in (setup.change, *state.changes) if x],
+        "engine": state.engine,
     }
+    for x in state.monitors:
+        found |= x.attributes
+    return found
 
 
 def _uniform(atol) -> float | list[float]:
@@ -236,7 +217,3 @@ def _failure(run: Run) -> SimulationError:
         run.result,
         run,
     )
-
-
-def _count(x) -> Array:
-    return cast(Array, np.asarray(int(x), np.int64))

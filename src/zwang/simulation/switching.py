@@ -23,17 +23,17 @@ from jaxtyping import PyTree
 from zwang.algebra.metric import dense_metric, dense_rows
 from zwang.arguments import choice, flag, function, label, shown
 from zwang.by_identity import ByIdentity
-from zwang.call import misfits_named
 from zwang.display import present
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import ModelEvaluation
 from zwang.dynamics.initial_conditions import START_TOLERANCE, Start, begin
-from zwang.dynamics.model import Model
+from zwang.dynamics.model import IDLE, Model
 from zwang.dynamics.motion import contradiction
 from zwang.dynamics.vector_field import ConstrainedVectorField, SwitchCondition
 from zwang.errors import ModelError, Result
 from zwang.simulation.conditions import check_condition
 from zwang.simulation.contact import Contacts
+from zwang.simulation.monitor import MotionEndError
 from zwang.simulation.results import Switched
 from zwang.stepping.step import Progress
 from zwang.suggestions import did_you_mean
@@ -131,6 +131,7 @@ def keep_switches(model: Model, switches: Sequence[Switch]) -> None:
     """Note the switches that runs of a model have, unless they are given others."""
     if switches:
         _DECLARED.keep(model, tuple(switches))
+        IDLE.keep(model, tuple(x.constraint for x in switches if not x.starts_on))
 
 
 def declared_switches(model: Model) -> tuple[Switch, ...]:
@@ -138,13 +139,18 @@ def declared_switches(model: Model) -> tuple[Switch, ...]:
     return _DECLARED.get(model) or ()
 
 
-class RefusedSwitchError(Exception):
-    """A constraint that cannot be switched on, or switches that never come to rest."""
+def refuse_switches(model: Model, what: str) -> None:
+    """Raise for a model that was declared with switches.
 
-    @misfits_named
-    def __init__(self, result: Result, detail: str):
-        super().__init__(detail)
-        self.result, self.detail = result, detail
+    Raises:
+        ModelError: with the names of what is switched.
+    """
+    if switches := declared_switches(model):
+        names = ", ".join(repr(x.constraint) for x in switches)
+        raise ModelError(
+            f"{model.name} has switches of {names}, which {what} does not follow; use zw.simulate, "
+            "or leave the switches out."
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -258,7 +264,7 @@ class Switching:
         """The state and topology after `due`.
 
         Raises:
-            RefusedSwitchError: if a constraint is switched on where it is not met, or constraints
+            MotionEndError: if a constraint is switched on where it is not met, or constraints
                 contradict each other from then on.
         """
         controller_state = np.asarray(here.controller_state).copy()
@@ -313,23 +319,23 @@ class Switching:
                 f"constraint {name(phi)!r} has phi = {largest(phi)} there, expected 0: switch it "
                 "on where it is met"
             )
-            raise RefusedSwitchError(Result.NOT_MET, detail)
+            raise MotionEndError(Result.NOT_MET, detail)
         abrupt = [
             self.switches[i].constraint
             for i in turning
             if self.switches[i].transition == "impact-free"
         ]
         if abrupt and placement.velocity_violation_before > START_TOLERANCE:
-            raise RefusedSwitchError(
+            raise MotionEndError(
                 Result.NOT_MET,
                 f"constraint {abrupt[0]!r} is to be switched on without an impact, but "
                 f"{name(psi)!r} has psi = {largest(psi)} there, expected 0; "
                 "transition='impulsive' lets the velocity jump",
             )
         if not placement.converged:
-            raise RefusedSwitchError(Result.NOT_CONVERGED, f"with {name(phi)!r} switched on")
+            raise MotionEndError(Result.NOT_CONVERGED, f"with {name(phi)!r} switched on")
         if not start.verdict.consistent:
-            raise RefusedSwitchError(
+            raise MotionEndError(
                 Result.INCONSISTENT, contradiction(self.model, start.verdict.misses)
             )
 

@@ -38,15 +38,16 @@ from zwang.errors import ModelError, Result
 from zwang.record import Record
 from zwang.simulation.conditions import check_condition
 from zwang.simulation.differentiable import differentiable, position_violation
+from zwang.simulation.endings import why_ended
 from zwang.simulation.nearly_parallel import is_nearly_parallel, stays_nearly_parallel
 from zwang.simulation.placed_start import judged, measured, placed
 from zwang.simulation.results import servo_warnings
 from zwang.simulation.reverse import FORWARD, forward_only
 from zwang.simulation.sample_times import checked_times, step_grid
 from zwang.simulation.stop import Stop
-from zwang.simulation.switching import declared_switches
+from zwang.simulation.switching import refuse_switches
 from zwang.simulation.tolerances import accepted_violation, step_tolerances
-from zwang.simulation.watch import by_rank, why_ended
+from zwang.simulation.watch import by_rank
 from zwang.stepping import AbstractIntegrator, Dopri8
 from zwang.stepping.step import Progress, attempt
 from zwang.stepping.step_control import Tolerances
@@ -238,6 +239,7 @@ def trajectory(
             `gradient` does not name.
     """
     instance(model, Model, "trajectory: model", "a zw.Model")
+    refuse_switches(model, "a compiled program")
     choice(gradient, "gradient", ("forward", "reverse", None))
     strategy(integrator, AbstractIntegrator, "integrator", "zw.Dopri8(), zw.Tsit5() ...")
     strategy(drift, AbstractDrift, "drift", "zw.Projection(), zw.Baumgarte(alpha, beta) ...")
@@ -261,8 +263,6 @@ def trajectory(
         drift,
         jnp.asarray(TARGET),
     )
-    if declared_switches(model):
-        raise ModelError(f"{model.name} has switches: {ON_HOST['switches']}; zw.simulate does it.")
     if stop and step is not None:
         raise ModelError(
             "zw.trajectory got stop= and step=: a fixed step cannot be shortened to end where a "

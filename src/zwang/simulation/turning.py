@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import equinox as eqx
 import numpy as np
 
 from zwang.compile import model_program
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.errors import Result
 from zwang.simulation.contact import geometric_limit
-from zwang.simulation.contact_modes import NoMotionError
+from zwang.simulation.monitor import RECENT_TURNS, AbstractMonitor, MotionEndError, RunState
 from zwang.simulation.results import Switched
-from zwang.simulation.switching import RefusedSwitchError, Switching
+from zwang.simulation.switching import Switching
 from zwang.stepping.step import Progress
 
 ACCUMULATING, STEADY_RATIO = 8, 0.05
@@ -26,98 +25,130 @@ CHATTER = 100
 gets past.
 """
 SAME_INSTANT = 1e-9
-RECENT_TURNS = 1000
-"""Turns that decide whether their instants accumulate, or chatter."""
+SOON = 0.1
+"""Part of the time since the turn before that the first step after a turn takes at most: the next
+turn may come as soon, or sooner, and a condition that has come back to zero within that step would
+be missed.
+"""
 
 
-def turned(
-    flow: ConstrainedVectorField,
-    events: Events,
-    switching: Switching,
-    done: list[Switched],
-    here: Progress,
-    duration: float,
-    end: float,
-) -> Progress:
-    """Where a run goes on from, after all that is due at this instant.
+class Turning(AbstractMonitor):
+    """Turns switches, and decides how gaps and dry frictions are held, where that is due.
 
     Args:
-        done: every change so far, to which those are added.
-        duration: from the start of the run to its end [s]; `end`: the latter.
-
-    Raises:
-        RefusedSwitchError: if constraints contradict each other from then on, or the changes never
-            come to rest.
+        switching: the switches, gaps and dry frictions of the run.
     """
-    first = len(done)
-    here = _switched(flow, events, switching, done, here, duration)
-    what = done[first].what if len(done) > first else ""
-    limit = accumulation([x.time for x in done[-RECENT_TURNS:] if what and x.what == what])
-    if limit <= end:
-        detail = (
-            f"{what} at instants that accumulate at about t = {limit:.6g} s: end the run "
-            "before with a zw.Stop"
-        )
-        raise RefusedSwitchError(Result.CHATTERING, detail)
-    if switching.contacts is None:
-        return here
-    state = flow.state(here.t, here.y)
-    try:
-        now = switching.contacts.settle(
-            flow, state, np.asarray(here.controller_state, np.float64), duration
-        )
-    except NoMotionError as refused:
-        raise RefusedSwitchError(refused.result, refused.detail) from None
-    if now.record is not None:
-        done.append(now.record)
-        _refuse_chatter(done, here, duration)
-    values = np.array(event_values(events, flow, now.modes, here.t, now.y))
-    loose = slice(len(events.stops) + len(events.conditions), None)
-    # what is round-off above zero has not risen yet
-    values[loose] = np.minimum(values[loose], 0.0)
-    return _with(here, now.y, now.modes, values, np.zeros(len(values), bool))
 
+    def __init__(self, switching: Switching):
+        self.switching = switching
+        self._due_at = np.inf
+        self._duration = 0.0
 
-def _switched(flow, events: Events, switching: Switching, done, here: Progress, duration):
-    """The same after the switches that are due, and what these switch in their wake at the same
-    instant: a rope that is pushed as soon as it is taut.
-    """
-    stops, first = len(events.stops), len(done)
-    due = switching.due(here, stops)
-    while due:
-        now = switching.apply(flow, here, due, duration)
-        done.append(now.record)
-        values = (
-            np.array(event_values(events, flow, now.controller_state, here.t, now.y))
-            if len(here.events)
-            else np.zeros(0)
-        )
-        for k, turn in enumerate(switching.conditions, start=stops):
-            if not turn.off and due.get(turn.switch) == 1:
-                # spent: the constraint has brought it to zero, on which side of it is round-off
-                values[k] = np.inf
-        rises = events.rising & (np.asarray(here.events) <= 0)
-        fired = rises & (values > 0) & np.isfinite(values)
-        here = _with(here, now.y, now.controller_state, values, fired)
+    def begin(self, run: RunState) -> None:
+        self._duration = float(run.instants[-1]) - run.t
+        fired = self.switching.fired_at_start(run.here, len(run.events.stops))
+        if run.turned or (self.switching.contacts is None and not np.any(fired)):
+            return
+        run.here = run.here._replace(fired=fired)
+        self._turn(run)
+
+    def next_time(self, t: float) -> float:
+        self._due_at = self.switching.next_time(t)
+        return self._due_at
+
+    def settle(self, run: RunState) -> None:
+        if run.t == self._due_at or np.any(np.asarray(run.here.fired)):
+            self._turn(run)
+
+    def _turn(self, run: RunState) -> None:
+        """Change what holds where that is due, and choose the first step after it."""
+        before = [x.time for x in run.turned if x.time < run.t]
+        run.here = self._held(run, self._switched(run))
+        # the steps before the turn are the best guess of the scale after it; the controller
+        # corrects it
+        h, fixed = run.first_step, run.tolerances.growth[1] == 1
+        if not fixed:
+            h = max(float(np.max(run.recent_lengths(), initial=0.0)), h)
+            apart = run.t - before[-1] if before else np.inf
+            h = h if apart <= 0 else min(h, SOON * apart)
+        run.restart(h, fired=np.zeros(len(run.here.fired), bool))
+        run.keep_state()
+
+    def _switched(self, run: RunState) -> Progress:
+        """The state after the switches that are due, and what these switch in their wake at the
+        same instant: a rope that is pushed as soon as it is taut.
+
+        Raises:
+            MotionEndError: if constraints contradict each other from then on, or the changes never
+                come to rest.
+        """
+        switching, events, done, here = self.switching, run.events, run.turned, run.here
+        stops, first = len(events.stops), len(done)
         due = switching.due(here, stops)
-        # more turns than there are switches: they undo each other
-        if len(done) - first > 2 * len(switching.switches) + 1:
-            raise RefusedSwitchError(Result.CHATTERING, done[-1].what)
-        _refuse_chatter(done, here, duration)
-    return here
+        while due:
+            now = switching.apply(run.flow, here, due, self._duration)
+            done.append(now.record)
+            values = np.zeros(0)
+            if len(here.events):
+                values = np.array(
+                    event_values(events, run.flow, now.controller_state, here.t, now.y)
+                )
+            for k, turn in enumerate(switching.conditions, start=stops):
+                if not turn.off and due.get(turn.switch) == 1:
+                    # spent: the constraint has brought it to zero, on which side is round-off
+                    values[k] = np.inf
+            rises = events.rising & (np.asarray(here.events) <= 0)
+            fired = rises & (values > 0) & np.isfinite(values)
+            here = _with(here, now.y, now.controller_state, values, fired)
+            due = switching.due(here, stops)
+            # more turns than there are switches: they undo each other
+            if len(done) - first > 2 * len(switching.switches) + 1:
+                raise MotionEndError(Result.CHATTERING, done[-1].what)
+            _refuse_chatter(done, here, self._duration)
+        what = done[first].what if len(done) > first else ""
+        limit = accumulation([x.time for x in done[-RECENT_TURNS:] if what and x.what == what])
+        if limit <= float(run.instants[-1]):
+            detail = (
+                f"{what} at instants that accumulate at about t = {limit:.6g} s: end the run "
+                "before with a zw.Stop"
+            )
+            raise MotionEndError(Result.CHATTERING, detail)
+        return here
+
+    def _held(self, run: RunState, here: Progress) -> Progress:
+        """The state after it is decided how gaps and dry frictions are held from now on."""
+        flow, contacts = run.flow, self.switching.contacts
+        if contacts is None:
+            return here
+        modes = np.asarray(here.controller_state, np.float64)
+        now = contacts.settle(flow, flow.state(here.t, here.y), modes, self._duration)
+        if now.record is not None:
+            run.turned.append(now.record)
+            _refuse_chatter(run.turned, here, self._duration)
+        values = np.array(event_values(run.events, flow, now.modes, here.t, now.y))
+        loose = slice(len(run.events.stops) + len(run.events.conditions), None)
+        # what is round-off above zero has not risen yet
+        values[loose] = np.minimum(values[loose], 0.0)
+        return _with(here, now.y, now.modes, values, np.zeros(len(values), bool))
+
+    def memory(self) -> dict[str, Any]:
+        contacts = self.switching.contacts
+        return {} if contacts is None else contacts.memory()
+
+    def recall(self, memory: dict[str, Any]) -> None:
+        if self.switching.contacts is not None:
+            self.switching.contacts.recall(memory)
 
 
 def _with(here: Progress, y, controller_state, values, fired) -> Progress:
-    where = lambda p: (p.y, p.controller_state, p.events, p.fired)
-    new: tuple[Any, ...] = y, controller_state, values, fired
-    return eqx.tree_at(where, here, new)
+    return here._replace(y=y, controller_state=controller_state, events=values, fired=fired)
 
 
 def _refuse_chatter(done: Sequence[Switched], here: Progress, duration: float) -> None:
     """Raise if there were many turns at one instant."""
     recent = [x for x in done[-RECENT_TURNS:] if here.t - x.time <= SAME_INSTANT * duration]
     if len(recent) > CHATTER:
-        raise RefusedSwitchError(Result.CHATTERING, done[-1].what)
+        raise MotionEndError(Result.CHATTERING, done[-1].what)
 
 
 def accumulation(times: Sequence[float]) -> float:

@@ -6,16 +6,14 @@ shrinks straight on, one step comes out on the other side of the point, or back.
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 
 from zwang.algebra.metric import metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
-from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State, host_state
 from zwang.errors import Result
+from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState
 from zwang.simulation.results import Steps
 
 SHRUNK, STANDING = 1e-3, 1e-3
@@ -28,58 +26,31 @@ ENDLESS = (Result.STEP_TOO_SMALL, Result.TOO_MANY_STEPS)
 """How a motion ends before a row that vanishes."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Contradiction:
-    """Constraints that came to contradict each other, or that nothing can hold.
+class VanishingRows(AbstractMonitor):
+    """Ends a motion whose row vanishes: it leaps there, or stands still before it."""
 
-    Attributes:
-        step: number of steps of the chunk that can be kept.
-        sentence: which rows, by how much, and when.
-        result: what the motion ends with.
-    """
+    def inspect(self, run: RunState, chunk: Chunk) -> bool:
+        start, before, steps = run.start, chunk.before, chunk.steps
+        assert start is not None
+        nq = run.model.system.nq
 
-    step: int
-    sentence: str
-    result: Result = Result.INCONSISTENT
+        def gone(t, y: np.ndarray) -> str:
+            ends = (start.t[0], start.y[0]), (t, y)
+            first, here = (host_state(y[:nq], y[nq:], float(t)) for t, y in ends)
+            return shrunk(run.flow.dynamics.passive, first, here)
 
-
-def vanishing(
-    flow: ConstrainedVectorField,
-    start: Steps,
-    before: Steps,
-    chunk: Steps,
-    accepted: int,
-    lengths: np.ndarray,
-    result: int,
-) -> Contradiction | None:
-    """Whether a motion ends within a chunk because a row vanishes: it leaps there, or stands still
-    before it.
-
-    Args:
-        flow: the motion's vector field.
-        start: holds its first state.
-        before, chunk: the steps up to the chunk's start, and those of the chunk.
-        accepted: number of steps up to the chunk's end.
-        lengths: of the last few steps up to there [s].
-        result: how the chunk ended; a `Result`.
-    """
-
-    def gone(t, y: np.ndarray) -> str:
-        ends = (start.t[0], start.y[0]), (t, y)
-        first, here = (host_state(y[:nq], y[nq:], float(t)) for t, y in ends)
-        return shrunk(flow.dynamics.passive, first, here)
-
-    nq = flow.dynamics.system.nq
-    for i in _leaping(start, before, chunk, nq):
-        if found := gone(chunk.t[i], chunk.y[i]):
-            return Contradiction(int(i), found, Result.VANISHING)
-    t, y = (chunk.t[-1], chunk.y[-1]) if len(chunk.t) else (before.t[-1], before.y[-1])
-    # one step may be short because a sample or a stop lies at its end, not so all of them
-    so_far = (float(t) - float(start.t[0])) / max(accepted, 1)
-    stands = len(lengths) > 0 and np.max(lengths) < STANDING * so_far
-    if (stands or result in ENDLESS) and np.all(np.isfinite(y)) and (found := gone(t, y)):
-        return Contradiction(len(chunk.t), found, Result.VANISHING)
-    return None
+        for i in _leaping(start, before, steps, nq):
+            if found := gone(steps.t[i], steps.y[i]):
+                run.end_within(chunk, int(i), Result.VANISHING, found)
+        t, y = (steps.t[-1], steps.y[-1]) if len(steps.t) else (before.t[-1], before.y[-1])
+        # one step may be short because a sample or a stop lies at its end, not so all of them
+        lengths = run.recent_lengths(steps)
+        so_far = (float(t) - float(start.t[0])) / max(int(run.here.accepted), 1)
+        stands = len(lengths) > 0 and np.max(lengths) < STANDING * so_far
+        ends = stands or int(run.here.result) in ENDLESS
+        if ends and np.all(np.isfinite(y)) and (found := gone(t, y)):
+            run.end_within(chunk, len(steps.t), Result.VANISHING, found)
+        return False
 
 
 def _leaping(start: Steps, before: Steps, chunk: Steps, nq: int) -> np.ndarray:

@@ -12,12 +12,11 @@ import numpy as np
 from zwang.archive.growing import ROWS_OF_A_CHUNK, GrowingRun
 from zwang.errors import OutputError, Result
 from zwang.files.reading import shown_path
-from zwang.simulation.driver import RunDriver
+from zwang.simulation.monitor import AbstractMonitor, RunState
 from zwang.simulation.results import Run, Steps
 from zwang.simulation.results.stored import record_of
-from zwang.simulation.turning import RECENT_TURNS
 from zwang.stepping.step import Progress
-from zwang.study.checkpoint import LOOKED_BACK, restore, state_of
+from zwang.study.checkpoint import restore, state_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,10 +29,27 @@ class _Latest:
     turned: list
     changes: list[str]
     flow: Any
+    memory: dict[str, Any]
+
+    @classmethod
+    def of(cls, run: RunState) -> _Latest:
+        """A run as it is."""
+        lists = list(run.parts), list(run.turned), list(run.changes)
+        return cls(run.here, run.done, *lists, run.flow, run.memory())
+
+    def put_back(self, run: RunState) -> None:
+        """Let a run be as it was."""
+        run.here, run.done, run.flow = self.here, self.done, self.flow
+        run.parts, run.turned = list(self.parts), list(self.turned)
+        run.changes = list(self.changes)
+        run.recall(self.memory)
 
 
-class RunKeeper:
-    """Keeps a run in a folder (`zwang.simulation.driver.Keeper`), and begins where it was left.
+class RunKeeper(AbstractMonitor):
+    """Keeps a run in a folder, and begins where it was left.
+
+    A run that is kept takes its steps where and in chunks that do not depend on how fast this
+    computer is, so that every one of them has the same digits.
 
     Args:
         store: the folder.
@@ -60,42 +76,40 @@ class RunKeeper:
         self._turns_dropped = 0
         self._latest: _Latest | None = None
         self._committing = False
-        self._driver: RunDriver | None = None
+        self._run: RunState | None = None
         self._committed_at = time.perf_counter()
 
-    def begin(self, driver: RunDriver, here: Progress, done: int) -> tuple[Progress, int]:
-        self._driver = driver
+    def begin(self, run: RunState) -> None:
+        self._run = run
         if not self.store.exists:
             probe = Run(
-                driver.model,
-                driver.flow,
-                driver.parts[0],
-                driver.instants,
+                run.model,
+                run.flow,
+                run.parts[0],
+                run.instants,
                 Result.INTERRUPTED,
                 self.settings,
-                integrator=driver.integrator,
+                integrator=run.integrator,
             )
             self.store.begin(self.manifest(record_of(probe)), self.start)
-        # after a crash the driver starts anew and is put where the last commit was
+        # after a crash the run starts anew and is put where the last commit was
         if self.marker is not None:
-            here, done = restore(driver, here, self.store.checkpoint(self.marker))
-            driver.dropped = self.marker.steps - _count(driver.parts)
-            self._turns_dropped = self.marker.turns - len(driver.turned)
-        self._note(driver, here, done)
-        return here, done
+            restore(run, self.store.checkpoint(self.marker))
+            run.dropped = self.marker.steps - sum(len(part.t) for part in run.parts)
+            self._turns_dropped = self.marker.turns - len(run.turned)
+        self._latest = _Latest.of(run)
 
-    def settle(self, driver: RunDriver, here: Progress, done: int) -> None:
-        self._note(driver, here, done)
-        waiting = driver.dropped + _count(driver.parts) - self._steps
+    def settle(self, run: RunState) -> None:
+        self._latest = _Latest.of(run)
+        waiting = run.dropped + sum(len(part.t) for part in run.parts) - self._steps
         if waiting >= ROWS_OF_A_CHUNK or time.perf_counter() >= self._committed_at + self.every:
             self._commit()
 
-    def end(self, driver: RunDriver, here: Progress, result: Result) -> Progress:
+    def end(self, run: RunState, result: Result) -> None:
         if result is not Result.INTERRUPTED:
-            done = self._latest.done if self._latest is not None else 0
-            self._note(driver, here, done)
-            return here
-        return here if self._latest is None else self._latest.here
+            self._latest = _Latest.of(run)
+        elif self._latest is not None:
+            run.here = self._latest.here
 
     def finish(self, run: Run) -> None:
         """Keep how a run has ended; or, of one that was interrupted, what is complete.
@@ -115,36 +129,29 @@ class RunKeeper:
     def _steps(self) -> int:
         return 0 if self.marker is None else self.marker.steps
 
-    def _note(self, driver: RunDriver, here: Progress, done: int) -> None:
-        lists = list(driver.parts), list(driver.turned), list(driver.changes)
-        self._latest = _Latest(here, done, *lists, driver.flow)
-
     def _commit(self, result: str = "", stopped_by: str = "") -> None:
         """Write the latest complete state, and let go of it."""
-        driver, latest = self._driver, self._latest
-        assert driver is not None and latest is not None
+        run, latest = self._run, self._latest
+        assert run is not None and latest is not None
         self._committing = True
-        # the driver may have gone on since; a commit takes the state that was complete
-        driver.parts, driver.turned = list(latest.parts), list(latest.turned)
-        driver.changes, driver.flow = list(latest.changes), latest.flow
-        rows = _raw(driver.parts)
-        # the driver keeps the last steps of earlier commits, which are not written twice
-        known = self._steps - driver.dropped
+        # the run may have gone on since; a commit takes the state that was complete
+        latest.put_back(run)
+        rows = _raw(run.parts)
+        # the run keeps the last steps of earlier commits, which are not written twice
+        known = self._steps - run.dropped
         added = Steps(*(getattr(rows, f.name)[known:] for f in dataclasses.fields(Steps)))
         counted = 0 if self.marker is None else self.marker.turns
-        turns = driver.turned[counted - self._turns_dropped :]
-        state = state_of(driver, latest.here, latest.done)
+        turns = run.turned[counted - self._turns_dropped :]
+        state = state_of(run)
         self.marker = self._guarded(
             lambda: self.store.commit(self.marker, added, turns, state, result, stopped_by)
         )
         self.computed += len(added.t)
         # memory stays bounded, and what switches and chattering look back at stays
-        driver.parts = driver.parts[-LOOKED_BACK:]
-        driver.dropped = self._steps - _count(driver.parts)
-        driver.turned = driver.turned[-RECENT_TURNS:]
-        self._turns_dropped = self.marker.turns - len(driver.turned)
+        run.forget()
+        self._turns_dropped = self.marker.turns - len(run.turned)
         # or a Ctrl-C before the next chunk would commit the same steps again
-        self._note(driver, latest.here, latest.done)
+        self._latest = _Latest.of(run)
         self._committed_at = time.perf_counter()
         self._committing = False
 
@@ -160,10 +167,6 @@ class RunKeeper:
                     f"zw.resume({shown_path(self.store.folder)!r}) goes on from there"
                 )
             raise OutputError(error.errno, f"{str(error).rstrip('.')}; {kept}.") from None
-
-
-def _count(parts: list[Steps]) -> int:
-    return sum(len(part.t) for part in parts)
 
 
 def _raw(parts: list[Steps]) -> Steps:

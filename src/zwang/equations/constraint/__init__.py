@@ -8,6 +8,7 @@
 | `DryFriction` | s(q, v, t, p) = 0 up to a force, then sliding | velocity | `dry_friction.py` |
 | `AccelerationConstraint` | A, b outright | acceleration | `acceleration.py` |
 
+`level.py` says what each level has: residuals, units, and the cone of its multipliers.
 `equation.py` makes `A` and `b` from all of them by one automatic-differentiation rule.
 """
 

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from zwang.arguments import function, label, optional_function
 from zwang.call import misfits_named
 from zwang.equations.constraint.base import NONIDEAL, AbstractConstraint
+from zwang.equations.constraint.level import ACCELERATION, AbstractLevel
 from zwang.tracing import returned
 
 
@@ -44,8 +45,8 @@ class AccelerationConstraint(AbstractConstraint):
         self.nonideal = optional_function(nonideal, f"constraint {name!r}: nonideal", NONIDEAL)
 
     @property
-    def level(self) -> str:
-        return "acceleration"
+    def level(self) -> AbstractLevel:
+        return ACCELERATION
 
     def acceleration_rows(self, system, q, v, t, p):
         A, b = (

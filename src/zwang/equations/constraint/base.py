@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from zwang.arguments import text, texts
+from zwang.equations.constraint.level import POSITION, AbstractLevel
 from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.record import Record
@@ -43,8 +44,10 @@ class AbstractConstraint(Record):
 
     @property
     @abc.abstractmethod
-    def level(self) -> str:
-        """The highest level at which it is given: "position", "velocity" or "acceleration"."""
+    def level(self) -> AbstractLevel:
+        """What it is given by: `zwang.equations.constraint.level` has `POSITION`, `VELOCITY`,
+        `ACCELERATION`, and `GAP` and `FRICTION`, which let go.
+        """
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.parts))}, given at {self.level})"
@@ -58,22 +61,17 @@ class AbstractConstraint(Record):
 
     @property
     def row_units(self) -> tuple[str, ...]:
-        """Unit of the residual in each row of one part, φ at level "position" and ψ at level
-        "velocity": one for all rows, one per row, or none where it is not stated.
+        """Unit of the residual in each row of one part, φ at position level and ψ at velocity
+        level: one for all rows, one per row, or none where it is not stated.
 
         It names what a multiplier is: where φ is in metres, λ is a force in newtons.
         """
         return ()
 
     @property
-    def one_sided(self) -> bool:
-        """Whether its rows are gaps, each of which may be open (`zw.Inequality`)."""
-        return False
-
-    @property
-    def slides(self) -> bool:
-        """Whether its row is dry friction, which may slide (`zw.DryFriction`)."""
-        return False
+    def residual_units(self) -> tuple[str, str]:
+        """Units of φ and ψ, `MIXED` where rows differ."""
+        return self.level.units(self.row_units or ("",))
 
     @property
     def is_full(self) -> bool:
@@ -94,21 +92,18 @@ class AbstractConstraint(Record):
         return c.reshape(ideal.shape)
 
     def position_residual(self, system: System, q, t, p) -> Float[Array, " rows"]:
-        """`φ(q, t)`; only at level "position"."""
+        """`φ(q, t)`; only at position level."""
         raise NotImplementedError
 
     def velocity_residual(self, system: System, q, v, t, p) -> Float[Array, " rows"]:
-        """`ψ(q, v, t)`; at levels "position" and "velocity"."""
+        """`ψ(q, v, t)`; at position and velocity level."""
         raise NotImplementedError
 
     def residuals(
         self, system: System, q, v, t, p
     ) -> tuple[Float[Array, " holonomic"], Float[Array, " rows"]]:
-        """φ and ψ together, which share most of what they need; φ is empty at level "velocity"."""
-        psi = self.velocity_residual(system, q, v, t, p)
-        if self.level == "position":
-            return self.position_residual(system, q, t, p), psi
-        return jnp.zeros(0), psi
+        """φ and ψ together, which share most of what they need; φ is empty at velocity level."""
+        return self.level.residuals(self, system, q, v, t, p)
 
     def differentiated(self, system: System, q, v, t, p) -> tuple:
         """φ and `ψ = φ̇ = φ_q N v + φ_t`."""
@@ -118,7 +113,7 @@ class AbstractConstraint(Record):
     def acceleration_rows(
         self, system: System, q, v, t, p
     ) -> tuple[Float[Array, "rows nv"], Float[Array, " rows"]]:
-        """`A, b` of `A v̇ = b`; only at level "acceleration"."""
+        """`A, b` of `A v̇ = b`; only at acceleration level."""
         raise NotImplementedError
 
 
@@ -146,8 +141,8 @@ class AbstractPosition(AbstractRows):
     """Rows that are given by a residual φ of positions."""
 
     @property
-    def level(self) -> str:
-        return "position"
+    def level(self) -> AbstractLevel:
+        return POSITION
 
     @abc.abstractmethod
     def position_residual(self, system, q, t, p) -> Float[Array, " rows"]:

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 from zwang.arguments import function, label, number, refuse, text
 from zwang.call import misfits_named
 from zwang.equations.constraint.base import AbstractConstraint, number_of
+from zwang.equations.constraint.level import FRICTION, AbstractLevel
 from zwang.equations.constraint.nonideal import length
 from zwang.tracing import returned
 
@@ -88,12 +89,8 @@ class DryFriction(AbstractConstraint):
         return (self.unit,) if self.unit else ()
 
     @property
-    def level(self) -> str:
-        return "velocity"
-
-    @property
-    def slides(self) -> bool:
-        return True
+    def level(self) -> AbstractLevel:
+        return FRICTION
 
     def velocity_residual(self, system, q, v, t, p):
         return jnp.reshape(self.sliding_velocity(q, v, t, p), (1,))

@@ -29,6 +29,7 @@ from zwang.algebra.sparsity_pattern import dependencies, grouped
 from zwang.display import present
 from zwang.equations.constraint.base import AbstractConstraint
 from zwang.equations.constraint.dry_friction import DryFriction
+from zwang.equations.constraint.level import AbstractLevel, Cone
 from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.record import Record
@@ -118,13 +119,12 @@ class Constraints(Record):
     @property
     def one_sided_rows(self) -> np.ndarray:
         """Indices of the rows that are gaps."""
-        keep = [np.arange(self.m)[self.rows_of(c)] for c in self.members if c.one_sided]
-        return np.concatenate([np.zeros(0, int), *keep])
+        return self.rows_where(lambda level: level.cone is Cone.PUSHES)
 
     @property
     def loose(self) -> tuple[str, ...]:
         """Names of what may let go."""
-        return tuple(x for c in self.members if c.one_sided or c.slides for x in c.parts)
+        return tuple(x for c in self.members if c.level.lets_go for x in c.parts)
 
     @property
     def frictions(self) -> list[Friction]:
@@ -143,23 +143,30 @@ class Constraints(Record):
         rows = self.row_slices
         return jnp.stack([A[rows[part]].T @ multipliers[rows[part]] for part in c.parts])
 
-    def rows_at(self, *levels: str) -> np.ndarray:
-        """Indices of the rows whose constraint is given at one of `levels`."""
-        owners = self.owners
-        keep = [
-            np.arange(s.start, s.stop)
-            for name, s in self.row_slices.items()
-            if owners[name].level in levels
-        ]
+    def rows_where(self, holds: Callable[[AbstractLevel], bool]) -> np.ndarray:
+        """Indices of the rows of the constraints whose level meets a condition."""
+        keep = [np.arange(self.m)[self.rows_of(c)] for c in self.members if holds(c.level)]
         return np.concatenate([np.zeros(0, int), *keep])
 
     @property
     def position_rows(self) -> np.ndarray:
-        return self.rows_at("position")
+        """Rows of φ."""
+        return self.rows_where(lambda level: level.has_phi)
 
     @property
     def velocity_rows(self) -> np.ndarray:
-        return self.rows_at("position", "velocity")
+        """Rows of ψ, those of φ among them."""
+        return self.rows_where(lambda level: level.has_psi)
+
+    @property
+    def nonholonomic_rows(self) -> np.ndarray:
+        """Rows of ψ that have no φ."""
+        return self.rows_where(lambda level: level.has_psi and not level.has_phi)
+
+    @property
+    def outright_rows(self) -> np.ndarray:
+        """Rows of A and b that are given as such."""
+        return self.rows_where(lambda level: not level.has_psi)
 
     def by_row(self, phi, psi) -> tuple[np.ndarray, np.ndarray]:
         """φ and ψ of all rows, shape (m,), zero of those that have none; on the host."""
@@ -169,25 +176,23 @@ class Constraints(Record):
 
     def position_residual(self, q, t, p) -> Float[Array, " holonomic"]:
         """`φ(q, t)` of the holonomic rows, shape (len(position_rows),)."""
-        return self._residual("position_residual", ("position",), q, t, p)
+        found = [c.position_residual(self.system, q, t, p) for c in self.members if c.level.has_phi]
+        return self._present(jnp.concatenate([jnp.zeros(0), *found]), self.position_rows)
 
     def velocity_residual(self, q, v, t, p) -> Float[Array, " rows"]:
         """`ψ(q, v, t)` of the holonomic and nonholonomic rows, shape (len(velocity_rows),)."""
-        return self._residual("velocity_residual", ("position", "velocity"), q, v, t, p)
+        found = [
+            c.velocity_residual(self.system, q, v, t, p) for c in self.members if c.level.has_psi
+        ]
+        return self._present(jnp.concatenate([jnp.zeros(0), *found]), self.velocity_rows)
 
     def residuals(self, q, v, t, p) -> tuple[Float[Array, " holonomic"], Float[Array, " rows"]]:
         """φ and ψ together, each constraint's from one evaluation."""
-        members = [c for c in self.members if c.level != "acceleration"]
+        members = [c for c in self.members if c.level.has_psi]
         # rows keep the order of the members at either level
         found = [c.residuals(self.system, q, v, t, p) for c in members]
         phi, psi = (jnp.concatenate([jnp.zeros(0), *(pair[k] for pair in found)]) for k in (0, 1))
         return self._present(phi, self.position_rows), self._present(psi, self.velocity_rows)
-
-    def _residual(self, method: str, levels: tuple[str, ...], *state) -> Float[Array, " rows"]:
-        residuals = [
-            getattr(c, method)(self.system, *state) for c in self.members if c.level in levels
-        ]
-        return self._present(jnp.concatenate([jnp.zeros(0), *residuals]), self.rows_at(*levels))
 
     def matrix(self, q, v, t, p) -> Float[Array, "m nv"]:
         """`A = ∂ψ/∂v`, shape (m, nv)."""
@@ -232,11 +237,11 @@ class Constraints(Record):
         given = [
             c.acceleration_rows(self.system, q, v, t, p)
             for c in self.members
-            if c.level == "acceleration"
+            if not c.level.has_psi
         ]
         if not given:
             return []
-        rows = self.rows_at("acceleration")
+        rows = self.outright_rows
         A, b = (jnp.concatenate(x) for x in zip(*given, strict=True))
         return [(self._present(A, rows), self._present(b, rows))]
 
@@ -249,7 +254,7 @@ class Constraints(Record):
     def _stack(self, differentiated, outright):
         if not outright:
             return differentiated
-        order = np.argsort(np.concatenate([self.velocity_rows, self.rows_at("acceleration")]))
+        order = np.argsort(np.concatenate([self.velocity_rows, self.outright_rows]))
         return jnp.concatenate([differentiated, *outright])[order]
 
 
@@ -287,7 +292,7 @@ class Entries:
         """Which entries can differ from zero."""
         c, system = self._constraints, self._constraints.system
         q, v, t = (jax.ShapeDtypeStruct(s, jnp.float64) for s in ((system.nq,), (system.nv,), ()))
-        followed = [x for x in c.members if x.level != "acceleration" and not x.is_full]
+        followed = [x for x in c.members if x.level.has_psi and not x.is_full]
 
         def along(w, q, v, t, p):
             each = lambda v: [x.velocity_residual(system, q, v, t, p) for x in followed]
@@ -353,35 +358,13 @@ def _jacobian(f, v: Float[Array, " nv"], entries: Entries) -> tuple:
     return A, y, more
 
 
-SIGNATURES = {
-    "position": "phi(q, t, p)",
-    "velocity": "psi(q, v, t, p)",
-    "acceleration": "A, b(q, v, t, p)",
-}
-"""How the function of a constraint is called, by level."""
-
-
 def _rows(constraint: AbstractConstraint, system: System, p) -> int:
     """Number of rows, from shapes alone; errors in the user's function come back as one
     sentence.
     """
     q, v, t = (jax.ShapeDtypeStruct(s, jnp.float64) for s in ((system.nq,), (system.nv,), ()))
-    name, level = constraint.name, constraint.level
-    what = f"constraint {name!r}: {SIGNATURES[level]}"
-    if level == "position":
-        residual = lambda q, t, p: constraint.position_residual(system, q, t, p)
-        out = outcome(residual, what, q, t, p, moving=0)
-    elif level == "velocity":
-        residual = lambda q, v, t, p: constraint.velocity_residual(system, q, v, t, p)
-        out = outcome(residual, what, q, v, t, p, moving=1)
-    else:
-        rows = lambda q, v, t, p: constraint.acceleration_rows(system, q, v, t, p)
-        A, out = outcome(rows, what, q, v, t, p)
-        if A.shape != (*out.shape, system.nv):
-            raise ModelError(
-                f"constraint {name!r}: A has shape {A.shape} and b {out.shape}, "
-                f"expected (rows, {system.nv}) and (rows,)."
-            )
+    name = constraint.name
+    out = constraint.level.outcome(constraint, system, q, v, t, p)
     if len(out.shape) == 1 and out.shape[0] % len(constraint.parts):
         raise ModelError(
             f"constraint {name!r} returns {out.shape[0]} rows for {len(constraint.parts)} "

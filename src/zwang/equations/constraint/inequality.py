@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from zwang.arguments import function, label, labels, number
 from zwang.call import misfits_named
 from zwang.equations.constraint.base import AbstractPosition, checked_units
+from zwang.equations.constraint.level import GAP, AbstractLevel
 from zwang.tracing import returned
 
 
@@ -74,8 +75,8 @@ class Inequality(AbstractPosition):
         return None
 
     @property
-    def one_sided(self) -> bool:
-        return True
+    def level(self) -> AbstractLevel:
+        return GAP
 
     def position_residual(self, system, q, t, p):
         gap = returned(self.gap(q, t, p), f"constraint {self.name!r}: gap(q, t, p)")

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from zwang.arguments import function, label, labels, optional_function
 from zwang.call import misfits_named
 from zwang.equations.constraint.base import NONIDEAL, AbstractRows, checked_units
+from zwang.equations.constraint.level import VELOCITY, AbstractLevel
 from zwang.tracing import returned
 
 
@@ -56,8 +57,8 @@ class Nonholonomic(AbstractRows):
         self.unit = checked_units(unit, name)
 
     @property
-    def level(self) -> str:
-        return "velocity"
+    def level(self) -> AbstractLevel:
+        return VELOCITY
 
     def velocity_residual(self, system, q, v, t, p):
         psi = returned(self.psi(q, v, t, p), f"constraint {self.name!r}: psi(q, v, t, p)")

@@ -46,7 +46,7 @@ def _unjudged(run: Run) -> str:
         return "constraints are switched"
     if run.model.system.nv > MOST_JUDGED:
         return f"there are more than {MOST_JUDGED} velocities"
-    others = [k for k, c in run.model.constraints.owners.items() if c.level != "position"]
+    others = [k for k, c in run.model.constraints.owners.items() if not c.level.has_phi]
     return f"{others[0]!r} is not holonomic" if others else ""
 
 

@@ -11,9 +11,8 @@ from zwang.equations.constraint.units import (
     MIXED,
     MODEL_UNITS,
     PER_SECOND,
+    by_row,
     one,
-    residual_units,
-    rows_of,
 )
 
 FORCES = {"m": "N", "rad": "N m", "1": "N m"}
@@ -50,11 +49,11 @@ class RowUnits:
     def __init__(self, constraints: Constraints):
         owners, self.slices = constraints.owners, constraints.row_slices
         self.conjugate = [
-            unit.removesuffix(PER_SECOND) if owners[name].level == "velocity" else unit
+            owners[name].level.conjugate(unit)
             for name, rows in self.slices.items()
-            for unit in rows_of(owners[name], rows.stop - rows.start)
+            for unit in by_row(owners[name].row_units, rows.stop - rows.start)
         ]
-        both = [residual_units(owners[name]) for name in self.slices]
+        both = [owners[name].residual_units for name in self.slices]
         self.position, self.velocity = [x for x, _ in both], [x for _, x in both]
 
     def transmitted(self, multipliers: np.ndarray, unit: str) -> np.ndarray | None:

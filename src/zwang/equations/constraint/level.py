@@ -1,0 +1,165 @@
+"""Levels at which a constraint is given: what it has to say of a motion, and which forces it may
+give. All that depends on the level is asked of it; nothing compares names.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import enum
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+
+from zwang.equations.constraint.units import MODEL_UNITS, PER_SECOND, one, per_second
+from zwang.errors import ModelError
+from zwang.tracing import outcome
+
+
+class Cone(enum.Enum):
+    """The multipliers that a constraint may have; it lets go where it would need others."""
+
+    FREE = "any λ"
+    PUSHES = "λ ≥ 0"
+    RUBS = "|λ| ≤ μ N"
+
+
+@dataclasses.dataclass(frozen=True)
+class AbstractLevel(abc.ABC):
+    """What a constraint is given by.
+
+    Attributes:
+        cone: the multipliers that it may have.
+        name: as messages and tables have it.
+        call: how its function is called.
+        order: derivatives of its residual by time until accelerations appear in it.
+    """
+
+    cone: Cone = Cone.FREE
+    name: ClassVar[str]
+    call: ClassVar[str]
+    order: ClassVar[int]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def has_phi(self) -> bool:
+        """Whether positions keep a residual φ."""
+        return self.order > 1
+
+    @property
+    def has_psi(self) -> bool:
+        """Whether velocities keep a residual ψ."""
+        return self.order > 0
+
+    @property
+    def lets_go(self) -> bool:
+        """Whether it may let go by itself."""
+        return self.cone is not Cone.FREE
+
+    @abc.abstractmethod
+    def outcome(self, constraint: Any, system: Any, q, v, t, p) -> Any:
+        """Shape of the residual, from shapes alone.
+
+        Raises:
+            ModelError: if the user's function fails, or returns what is no residual.
+        """
+
+    @abc.abstractmethod
+    def residuals(self, constraint: Any, system: Any, q, v, t, p) -> tuple[Any, Any]:
+        """φ and ψ, empty where there is none."""
+
+    @abc.abstractmethod
+    def units(self, given: Sequence[str]) -> tuple[str, str]:
+        """Units of φ and ψ from those of the rows of its own residual."""
+
+    def conjugate(self, unit: str) -> str:
+        """The unit that λ is conjugate to, from that of a row of its residual: of a displacement
+        [m] also where ψ is a speed [m/s].
+        """
+        return unit
+
+    @abc.abstractmethod
+    def kind(self, moving: bool, nonlinear: bool) -> str:
+        """The name of such a constraint in mechanics.
+
+        Args:
+            moving: whether its residual depends on time.
+            nonlinear: whether ψ is not linear in v.
+        """
+
+    def _called(self, constraint: Any) -> str:
+        return f"constraint {constraint.name!r}: {self.call}"
+
+
+class Position(AbstractLevel):
+    """φ(q, t, p): ψ is its rate."""
+
+    name, call, order = "position", "phi(q, t, p)", 2
+
+    def outcome(self, constraint, system, q, v, t, p):
+        residual = lambda q, t, p: constraint.position_residual(system, q, t, p)
+        return outcome(residual, self._called(constraint), q, t, p, moving=0)
+
+    def residuals(self, constraint, system, q, v, t, p):
+        psi = constraint.velocity_residual(system, q, v, t, p)
+        return constraint.position_residual(system, q, t, p), psi
+
+    def units(self, given):
+        return one(given), one([per_second(unit) for unit in given])
+
+    def kind(self, moving, nonlinear):
+        return f"{'rheonomic' if moving else 'scleronomic'} holonomic"
+
+
+class Velocity(AbstractLevel):
+    """ψ(q, v, t, p)."""
+
+    name, call, order = "velocity", "psi(q, v, t, p)", 1
+
+    def outcome(self, constraint, system, q, v, t, p):
+        residual = lambda q, v, t, p: constraint.velocity_residual(system, q, v, t, p)
+        return outcome(residual, self._called(constraint), q, v, t, p, moving=1)
+
+    def residuals(self, constraint, system, q, v, t, p):
+        return jnp.zeros(0), constraint.velocity_residual(system, q, v, t, p)
+
+    def units(self, given):
+        return MODEL_UNITS, one(given)
+
+    def conjugate(self, unit):
+        return unit.removesuffix(PER_SECOND)
+
+    def kind(self, moving, nonlinear):
+        return f"{'nonlinear' if nonlinear else 'linear'} nonholonomic"
+
+
+class Acceleration(AbstractLevel):
+    """A(q, v, t, p) and b(q, v, t, p), with nothing to be kept by positions and velocities."""
+
+    name, call, order = "acceleration", "A, b(q, v, t, p)", 0
+
+    def outcome(self, constraint, system, q, v, t, p):
+        rows = lambda q, v, t, p: constraint.acceleration_rows(system, q, v, t, p)
+        A, b = outcome(rows, self._called(constraint), q, v, t, p)
+        if A.shape != (*b.shape, system.nv):
+            raise ModelError(
+                f"constraint {constraint.name!r}: A has shape {A.shape} and b {b.shape}, "
+                f"expected (rows, {system.nv}) and (rows,)."
+            )
+        return b
+
+    def residuals(self, constraint, system, q, v, t, p):
+        return jnp.zeros(0), jnp.zeros(0)
+
+    def units(self, given):
+        return one(given), one([per_second(unit) for unit in given])
+
+    def kind(self, moving, nonlinear):
+        return "acceleration"
+
+
+POSITION, VELOCITY, ACCELERATION = Position(), Velocity(), Acceleration()
+GAP, FRICTION = Position(Cone.PUSHES), Velocity(Cone.RUBS)

@@ -1,0 +1,259 @@
+"""Why a motion ends: what its last state says, of a run and of a motion by a compiled program."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from zwang.algebra.judgement import typical_units
+from zwang.algebra.mass_matrix import dense_mass
+from zwang.algebra.metric import rows_of
+from zwang.arrays import on_device
+from zwang.dynamics.consistency import vanishing_rows
+from zwang.dynamics.drift import Projection
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
+from zwang.dynamics.initial_conditions import is_light, mass_is_positive, massless
+from zwang.dynamics.model import Model
+from zwang.dynamics.motion import augmented, contradiction, friction_certainty, row_name
+from zwang.dynamics.number_range import beyond_range
+from zwang.dynamics.placement import CONVERGED, place
+from zwang.dynamics.scales import measure
+from zwang.dynamics.vector_field import ConstrainedVectorField
+from zwang.equations.state import State, host_state
+from zwang.errors import Result
+from zwang.simulation.branch_start import meeting
+from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState
+from zwang.simulation.pace import Pace, why_short
+from zwang.simulation.vanishing import ENDLESS, shrunk
+from zwang.simulation.watch import verdict_at
+
+HELD = 1e-6
+"""A massless direction is held by constraints if √(M + AᵀA), scaled, keeps this eigenvalue."""
+AHEAD = 1e-4
+"""How far ahead of a state where no step can be kept the constraints are looked at, relative to the
+time (at least one second)."""
+JUMPED = 1e-5
+"""Violation, as an angle, of the place to which a velocity leads `AHEAD` from which on a constraint
+jumps: along a smooth motion it is of the order of that distance squared."""
+NEARLY_DEAD = 1e-2
+"""Smallest singular value of the rows, beside the largest, at a dead point that steps approach: it
+falls like the square root of the time that is left to it."""
+NAMED = (Result.INCONSISTENT, Result.NOT_CONVERGED, Result.VANISHING)
+"""Ends of a motion for which constraints are to be named."""
+CANNOT_STEP = (Result.NON_FINITE, Result.STEP_TOO_SMALL, Result.NOT_CONVERGED)
+"""Ends of a motion that a mass that vanishes, or Painlevé's paradox, may be behind."""
+MASSLESS = (Result.SINGULAR_MASS, *CANNOT_STEP, Result.TOO_MANY_STEPS)
+"""Ends of a motion whose cause may be a mass that is gone."""
+FURTHER = (0.03, 0.1, 0.3)
+"""Where a cause is looked for that a fixed step may have stepped over, relative to the time."""
+NEARLY_SHRUNK = 1e-2
+"""The same part where a motion has already ended for want of steps."""
+NEARLY_LOCKED = 0.02
+"""Determinant of the equations of friction, 1 without it, below which a motion that can take no
+step has come to Painlevé's paradox: forces grow without bound as it goes to 0."""
+BY_RANK = "pseudoinverse=zw.CompleteOrthogonal()"
+
+
+class SingularMass(AbstractMonitor):
+    """Goes on with the augmented mass matrix where M becomes singular and constraints make up for
+    it.
+    """
+
+    def judge(self, run: RunState, chunk: Chunk, result: Result) -> Result:
+        if result not in CANNOT_STEP:
+            return result
+        lost, flow = loses_mass(run.model, run.flow, run.t, run.y)
+        if flow is None:
+            return Result.SINGULAR_MASS if lost else result
+        run.flow = flow
+        run.changes.append(f"the mass matrix becomes singular at t = {run.t:.6g} s")
+        run.restart(run.first_step)
+        return Result.SUCCESS
+
+
+class Ending(AbstractMonitor):
+    """Finds why a run ends that cannot go on.
+
+    Args:
+        pace: what may have given it up.
+    """
+
+    def __init__(self, pace: Pace):
+        self.pace = pace
+
+    def judge(self, run: RunState, chunk: Chunk, result: Result) -> Result:
+        if result in (Result.SUCCESS, Result.STOPPED):
+            return result
+        t, y, steps = run.t, run.y, chunk.steps
+        if result in CANNOT_STEP and locked(run.flow.dynamics, t, y):
+            return Result.PARADOX
+        flow = run.flow.with_input(on_device(steps.applied[-1])) if len(steps.t) else run.flow
+        if result is Result.NOT_CONVERGED or (result in ENDLESS and at_a_dead_point(flow, t, y)):
+            result, run.detail = blocked(run.model, flow, t, y, float(run.here.h))
+        if result in (Result.NOT_CONVERGED, Result.TOO_MANY_STEPS):
+            where = meeting(run.flow.dynamics, y[: run.model.system.nq], t)
+            run.detail = where or run.detail
+        if run.detail is None and result in (*ENDLESS, Result.NON_FINITE):
+            step = float(max(np.max(run.recent_lengths(), initial=0.0), float(run.here.h)))
+            asked = flow.dynamics, *run.last_two(), step
+            said = why_short(*asked, run.model.servo, result is Result.NON_FINITE)
+            run.detail = "; ".join(filter(None, (self.pace.hopeless, said))) or None
+        return result
+
+
+def blocked(
+    model: Model, flow: ConstrainedVectorField, t: float, y: np.ndarray, step: float
+) -> tuple[Result, str]:
+    """Why no step from a state can be put on its constraints: they contradict each other there, or
+    just after it, where one of them cannot be met any more.
+    """
+    verdict = verdict_at(flow, t, y, 0.0)
+    if not np.isfinite(verdict.residual):
+        return Result.NON_FINITE, ""
+    if not verdict.consistent:
+        return Result.INCONSISTENT, contradiction(model, verdict.misses)
+    dynamics, c = flow.dynamics, model.constraints
+    q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
+    ahead = max(abs(step), AHEAD * max(abs(t), 1.0))
+    there = moved(dynamics, q, ahead * v, t)
+    found = place(dynamics, host_state(there, v, t + ahead))
+    at = evaluate(dynamics, found.state)
+    # what cannot be met is looked for just after the state, which itself is still all right
+    scales = dynamics.scales
+    assert scales is not None
+    unit = typical_units(np, np.asarray(scales.row_length))
+    led = evaluate(dynamics, host_state(there, v, t + ahead)).phi
+    if found.violation_after > CONVERGED:
+        does, rows, left = "keeps phi", c.position_rows, at.phi
+    elif float(dynamics.violation(led)) > JUMPED:
+        # all can be met just after the state, but not where its velocity leads
+        does, rows, left = "jumps by phi", c.position_rows, led
+    else:
+        does, rows, left = "keeps psi", c.velocity_rows, at.psi
+    residual = np.zeros(c.m)
+    residual[rows] = np.abs(np.asarray(left))
+    size = unit * residual
+    worst = max(c.row_slices, key=lambda n: float(size[c.row_slices[n]].max(initial=0.0)))
+    return Result.NOT_CONVERGED, (
+        f"constraint {worst!r} {does} = {residual[c.row_slices[worst]].max():.3g} after it"
+    )
+
+
+def at_a_dead_point(flow: ConstrainedVectorField, t: float, y: np.ndarray) -> bool:
+    """Whether rows have all but lost their rank at a state, and its velocity leads off the
+    constraints at once: a drive has come to where the mechanism cannot be turned through. Steps
+    become ever shorter before it, as in a stiff system.
+    """
+    if not np.all(np.isfinite(y)):
+        return False
+    sigma = verdict_at(flow, t, y, 0.0).singular_values
+    if not len(sigma) or not sigma[-1] < NEARLY_DEAD * sigma[0]:
+        return False
+    dynamics = flow.dynamics
+    q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
+    ahead = AHEAD * max(abs(t), 1.0)
+    led = evaluate(dynamics, host_state(moved(dynamics, q, ahead * v, t), v, t + ahead)).phi
+    return not float(dynamics.violation(led)) <= JUMPED
+
+
+def locked(dynamics: Dynamics, t: float, y: np.ndarray) -> bool:
+    """Whether friction leaves no or two constraint forces at a state, or just after it."""
+    if not dynamics.rough or not np.all(np.isfinite(y)):
+        return False
+    nq = dynamics.system.nq
+    certain = friction_certainty(dynamics, host_state(y[:nq], y[nq:], t))
+    return not float(certain) > NEARLY_LOCKED
+
+
+def where_singular(
+    dynamics: Dynamics, t: float, y: np.ndarray, further: tuple[float, ...] = ()
+) -> ModelEvaluation | None:
+    """What the functions say where M is singular, at a state or just ahead of it, or `further`
+    relative to the time; None if it is positive definite there.
+    """
+    if not np.all(np.isfinite(y)):
+        return None
+    q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
+    # the step that failed was taken back, so that the singular state lies just ahead
+    for ahead in (0.0, 0.01 * AHEAD, AHEAD, 100 * AHEAD, *further):
+        later = ahead * max(abs(t), 1.0)
+        there = moved(dynamics, q, later * v, t)
+        at = evaluate(dynamics, host_state(there, v, t + later))
+        if not mass_is_positive(np.asarray(at.M)):
+            return at
+    return None
+
+
+def loses_mass(
+    model: Model, flow: ConstrainedVectorField, t: float, y: np.ndarray
+) -> tuple[bool, ConstrainedVectorField | None]:
+    """Whether M becomes singular at a state, or just ahead of it; and the vector field with the
+    augmented mass matrix, if constraints hold the directions that lose their mass.
+    """
+    dynamics = flow.dynamics
+    if dynamics.singular_mass or (at := where_singular(dynamics, t, y)) is None:
+        return False, None
+    M, A = dense_mass(np.asarray(at.M)), rows_of(at.A)
+    A = A.toarray() if hasattr(A, "toarray") else np.asarray(A)
+    scale = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), np.max(np.diag(M))))
+    length = np.linalg.norm(A / scale, axis=1, keepdims=True)
+    rows = A / scale / np.where(length > 0, length, 1.0)
+    # a mass that is already negative there is held by nothing, however large it is
+    least = np.linalg.eigvalsh(M / np.outer(scale, scale) + rows.T @ rows)[0]
+    held = np.sqrt(max(least, 0.0)) > HELD
+    return True, dataclasses.replace(flow, dynamics=augmented(model, dynamics)) if held else None
+
+
+def why_ended(model: Model, code: int, start: State, end: State, params=None) -> str:
+    """How a motion that a compiled program has computed ended, where its state says which
+    constraints ended it.
+
+    Args:
+        model: what moved; `params` are its parameters that differed.
+        code: a `Result`.
+        start, end: the first state, and the last that was kept.
+    """
+    result = Result(code)
+    when = f"stopped at t = {float(end.t):.6g} s: "
+    if not result.is_failure:
+        return result.sentence if result is Result.SUCCESS else when + result.sentence
+    detail, y = "", np.concatenate([np.asarray(end.q), np.asarray(end.v)])
+    passive = model.dynamics(params)
+    if result is Result.OUT_OF_RANGE and (
+        beyond := beyond_range(passive, evaluate(passive, end), end)
+    ):
+        return when + beyond
+    # of a model that is said to be massless it is no reason
+    if result in MASSLESS and not (passive.singular_mass and result is not Result.SINGULAR_MASS):
+        # what a fixed step has stepped over lies further ahead
+        at = where_singular(passive, float(end.t), y, FURTHER)
+        if at is not None and (found := massless(model, np.asarray(at.M))):
+            how = "a negative mass" if found[1] else "no mass"
+            cure = "or where constraints hold it zw.Model(..., singular_mass=True)"
+            return f"{when}{found[0]} has {how} there: give it a positive one, {cure}"
+    if result in CANNOT_STEP and locked(passive, float(end.t), y):
+        return f"{when}{Result.PARADOX.sentence}"
+    # steps that shrink without end before such a row may use up their number first
+    if result in {*NAMED, Result.TOO_MANY_STEPS, Result.STEP_TOO_SMALL} and np.all(np.isfinite(y)):
+        dynamics = model.dynamics(params)
+        state = host_state(np.asarray(end.q), np.asarray(end.v), float(end.t))
+        gone = vanishing_rows(dynamics, evaluate(dynamics, state), state)
+        if gone:
+            return when + "; ".join(
+                f"constraint {row_name(model, row)}: {why}" for row, why in gone.items()
+            )
+        if gone := shrunk(dynamics, start, state, NEARLY_SHRUNK):
+            return f"{when}{Result.VANISHING.sentence}: {gone}"
+        scaled = dataclasses.replace(dynamics, scales=measure(dynamics, state))
+        flow = ConstrainedVectorField(scaled, Projection(), on_device(1e-14))
+        if result not in (Result.TOO_MANY_STEPS, Result.STEP_TOO_SMALL):
+            result, detail = blocked(model, flow, float(end.t), y, 0.0)
+        sigma = verdict_at(flow, float(end.t), y, 0.0).nearly_parallel
+        if result is not Result.INCONSISTENT and sigma is not None:
+            light = not dynamics.singular_mass and is_light(dynamics, evaluate(dynamics, state))
+            cure = "zw.Model(..., singular_mass=True)" if light else BY_RANK
+            rows = f"its rows are nearly parallel (singular value {sigma:.1e}): give {cure}"
+            detail = f"{detail}; {rows}" if detail else rows
+    return f"{when}{result.sentence}{f': {detail}' if detail else ''}"
