@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 
-import jax
 import pytest
 
 LIMIT = 120
@@ -74,8 +73,6 @@ def test_a_batch_of_factorizations_returns(case, cores):
     chosen = ",".join(map(str, sorted(os.sched_getaffinity(0))[:cores]))
     done = subprocess.run(
         ["taskset", "-c", chosen, sys.executable, "-c", text],
-        # each number of cores runs the same program, which is compiled once
-        env={**os.environ, "JAX_COMPILATION_CACHE_DIR": jax.config.jax_compilation_cache_dir},
         capture_output=True,
         text=True,
         timeout=LIMIT + 30,

@@ -37,7 +37,7 @@ HALVINGS = 14
 MISTRUST, MOST_DAMPING, MOST_LEFT = 10.0, 0.1, 0.2
 """Rows at unit length that depend on each other along a direction on the constraints have a
 singular value there of about the violation where they are off them, and a Newton step of the size
-of the mechanism. A step that does not trust singular values up to so many times the violation, and
+of the mechanism. A step that does not trust singular values up to ten times the violation, and
 up to the second number, goes first. It is taken if it leaves less than the third part of the
 violation: of a singular configuration, where small singular values are meant, it leaves more.
 """
