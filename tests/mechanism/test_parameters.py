@@ -291,7 +291,7 @@ def test_batch_sweep_and_fit_move_as_the_edited_file(path, coordinates):
         {"L": [2.0], "c": [0.7]},
         (start.q, start.v),
         times=TIMES,
-        outputs={name: name for name in names[:1]},
+        outputs={name: f"{name}.final" for name in names[:1]},
         rtol=1e-10,
     )
     np.testing.assert_allclose(study.table[names[0]][0], np.asarray(run.q)[-1, 0], atol=1e-8)

@@ -79,8 +79,8 @@ class AbstractMetric(abc.ABC):
         typical: np.ndarray | None = None,
         damping: float = 0.0,
     ) -> np.ndarray:
-        """`A⊕ residual` with rows divided by `length`; zero for rows that are round-off, and
-        `damping` as in `Rows.correct`.
+        """`A⊕ residual` with rows divided by `length`, damped as in `Rows.correct`; zero for rows
+        that are round-off.
         """
         if not A.shape[0]:
             return np.zeros(self.W.shape[0])
@@ -195,24 +195,18 @@ class Rows:
         """`A⊕ r`, of one right-hand side or of columns of them.
 
         Args:
-            damping: singular values σ below it are not trusted: σ / damping² in place of 1 / σ, and
-                of sparse rows σ / (σ² + damping²).
+            r: right-hand side.
+            damping: singular values σ below it are not trusted, σ / damping² in place of 1 / σ.
         """
         if hasattr(self.C, "tocsr"):
-            if damping**2 <= DAMPING:
-                return self.metric.W @ self._swept(self.unit * r)
-            # sweeps would undo the damping
-            return self.metric.W @ (self.C.T @ self._factored(damping**2).solve(self.unit * r))
+            return self.metric.W @ self._swept(self.unit * r, damping**2)
         (U, sigma, Vt), k = self._thin, self.rank
         kept, sigma = U[:, :k].T @ (self.unit * r.T).T, sigma[:k]
+        # to the last digit as without damping where it has nothing to do
         divisor = np.where(sigma < damping, damping**2 / sigma, sigma)
         return self.metric.W @ (Vt[:k].T @ (kept.T / divisor).T)
 
-    @functools.cached_property
-    def _factor(self) -> Any:
-        return self._factored(DAMPING)
-
-    def _factored(self, damping: float) -> Any:
+    def _factor(self, damping: float) -> Any:
         """`C Cᵀ + μ I`, factored."""
         from scipy.sparse import eye_array
         from scipy.sparse.linalg import splu
@@ -222,14 +216,21 @@ class Rows:
             Q, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
         )
 
-    def _swept(self, r: np.ndarray) -> np.ndarray:
+    @functools.cached_property
+    def _undamped(self) -> Any:
+        return self._factor(DAMPING)
+
+    def _swept(self, r: np.ndarray, damping: float) -> np.ndarray:
         """`C⁺ r` by proximal sweeps, as in `zwang.algebra.pseudoinverse.Proximal`, while they
-        gain.
+        gain; by one where a damping is meant, which sweeps undo.
         """
+        if not len(r):
+            return np.zeros(self.C.shape[1])
+        factor = self._undamped if damping <= DAMPING else self._factor(damping)
         # sweeps end where they gain less than a tenth: round-off is left, or a contradiction
         y, left = np.zeros(self.C.shape[1]), r
-        for _ in range(PLACEMENT_SWEEPS if len(r) else 0):
-            tried = y + self.C.T @ self._factor.solve(left)
+        for _ in range(PLACEMENT_SWEEPS if damping <= DAMPING else 1):
+            tried = y + self.C.T @ factor.solve(left)
             miss = r - self.C @ tried
             if not np.linalg.norm(miss) < 0.9 * np.linalg.norm(left):
                 break

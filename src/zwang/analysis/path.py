@@ -11,6 +11,7 @@ from typing import Any, cast
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
+from zwang.analysis.certified_step import growth
 from zwang.analysis.curve import Curve, Frame, FreedomError, LostError, Point, Segment
 
 FIRST = 0.2
@@ -153,10 +154,9 @@ def _next(path: Path, frame: Frame, h: float) -> tuple[Segment | None, float]:
         # a certificate without a point that Newton’s method reaches is of no use to the caller
         if segment is not None and _reached(segment):
             path.steps += 1
-            # what is mapped to what may be: 1/2 + contraction, which grows with h
-            return segment, h * float(np.clip(0.35 / max(ratio - 0.5, 1e-3), 0.5, 3.0))
+            return segment, h * float(growth(True, ratio))
         path.rejected += 1
-        h *= float(np.clip(0.4 / max(ratio - 0.5, 1e-3), 0.1, 0.7)) if ratio == ratio else 0.3
+        h *= float(growth(False, ratio))
     return None, h
 
 

@@ -35,7 +35,7 @@ from zwang.compile.options import compiler_options
 from zwang.compile.program_cache import cache
 from zwang.compile.program_cache.source_digest import ModuleConstants
 from zwang.errors import ModelError
-from zwang.native import NativeFunction, NotNativeError, lanes, translated
+from zwang.native import NativeFunction, NotNativeError, fast_code_apart, lanes, translated
 from zwang.recent import Recent
 
 P = ParamSpec("P")
@@ -192,6 +192,45 @@ a third of the time that it takes.
 """
 
 
+class _Several:
+    """The code of a program for several members at once, as it was kept, or made by a thread once
+    calls of one member after the other have lasted; no call waits for it.
+
+    Args:
+        one: the function of one member and its leaves.
+        of_each: which of its arrays members have each for itself.
+        instructions: of its code for one member.
+
+    Attributes:
+        ready: the code; None before it is made, and where it is not to be had.
+    """
+
+    def __init__(self, one: tuple[FlatFunction, list], of_each: list[bool], instructions: int):
+        self.ready = obtained(*one, make=False, of_each=of_each)
+        self._one = one if self.ready is None else None
+        self._of_each, self._setting = of_each, trace_context()
+        self._spent, self._worth = 0.0, SEVERAL_AT_ONCE * instructions
+        self._lock = threading.Lock()
+
+    def count(self, seconds: float) -> None:
+        """Take into account how long members have run one after the other."""
+        with self._lock:
+            self._spent += seconds
+            if self._one is None or self._spent <= self._worth:
+                return
+            one, self._one = self._one, None
+        making = functools.partial(self._make, one)
+        threading.Thread(target=making, name="zwang lanes", daemon=True).start()
+
+    def _make(self, one: tuple[FlatFunction, list]) -> None:
+        # settings of JAX may be those of the thread that called, and make another program
+        if trace_context() != self._setting:
+            return
+        # whatever a user's function raises in another thread: members go on one by one
+        with contextlib.suppress(Exception):
+            self.ready = obtained(*one, of_each=self._of_each)
+
+
 class Many:
     """A function of one member, compiled to be called for many.
 
@@ -205,9 +244,11 @@ class Many:
         memory: bytes that a member needs for results and in between; 0 if unknown.
         seconds, instructions: of its native code: how long it took to make, and its size.
         engine: what it is compiled by.
+        several: of native code: that for several members at once.
     """
 
     _jitted: ClassVar[Recent[Callable]] = Recent()
+    _shared: ClassVar[ByIdentity[dict[tuple[bool, ...], _Several]]] = ByIdentity()
 
     def __init__(self, function: Callable, axes: tuple, example: tuple):
         self._axes = axes
@@ -217,16 +258,23 @@ class Many:
         self.seconds = 0.0 if self._native is None else self._native.seconds
         self.instructions = 0 if self._native is None else self._native.instructions
         self.engine = of_xla("") if self._native is None else self._native.engine
-        self._spent, self._wide, self._making = 0.0, None, threading.Lock()
 
     def _of_one(self, function: Callable, example: tuple) -> CompiledProgram | None:
         """The native code of one member, or None where it is not to be had."""
         leaves, of_each, tree = self._flattened(example)
         ones = [x[0] if each else x for x, each in zip(leaves, of_each, strict=True)]
-        self._one = FlatFunction(function, ones, tree), ones
+        one = FlatFunction(function, ones, tree), ones
         self._of_each = [each for x, each in zip(leaves, of_each, strict=True) if eqx.is_array(x)]
-        found = cast(CompiledProgram, obtained(*self._one))
-        return found if found.is_native else None
+        found = cast(CompiledProgram, obtained(*one))
+        if not found.is_native:
+            return None
+        # time counts for the program: many small batches of one model are one large one
+        known, key = self._shared.get(found), tuple(self._of_each)
+        known = self._shared.keep(found, {}) if known is None else known
+        if key not in known:
+            known[key] = _Several(one, self._of_each, found.instructions)
+        self.several = known[key]
+        return found
 
     def _of_xla(self, function: Callable, example: tuple) -> Callable:
         """The function of all members as XLA compiles it, the one that an equal function has."""
@@ -257,24 +305,12 @@ class Many:
         leaves, of_each, _ = self._flattened(arguments)
         arrays = [x for x in leaves if eqx.is_array(x)]
         number = next(len(x) for x, each in zip(arrays, self._of_each, strict=True) if each)
-        if self._wide is None and self._spent > SEVERAL_AT_ONCE * self.instructions:
-            self.prepare_several(make=True)
-        fitting = self._native if self._wide is None or number < lanes() else self._wide
+        wide = self.several.ready if number >= lanes() else None
         begun = time.perf_counter()
-        found = fitting.members(arrays, self._of_each, number, cores)
-        self._spent += (time.perf_counter() - begun) * min(cores, number)
+        found = (wide or self._native).members(arrays, self._of_each, number, cores)
+        if wide is None:
+            self.several.count((time.perf_counter() - begun) * min(cores, number))
         return found
-
-    def prepare_several(self, *, make: bool) -> None:
-        """Get the code for several members at once, as it was kept or, with `make`, made now, while
-        other threads go on; where it is not to be had members go on one by one.
-        """
-        if self._native is None or not self._making.acquire(blocking=False):
-            return
-        with contextlib.suppress(NotNativeError):
-            self._wide = obtained(*self._one, make=make, of_each=self._of_each)
-        if not make:  # which is tried once
-            self._making.release()
 
 
 def _along(axis: Any, x: Any) -> list[bool]:
@@ -309,17 +345,17 @@ def obtained(
             itself.
     """
     kept = cache.current() if is_native_wanted() else None
-    key = (_content if kept is None else kept.key)(flat, leaves, of_each)
+    key: Any = (_content if kept is None else kept.key)(flat, leaves, of_each)
     known: Callable[[Any], CompiledProgram | None] = _at_hand.get if kept is None else kept.known
     if key is not None and (ready := known(key)) is not None:
         return ready
     if not make:
         return None
     ready = _made(flat, [x for x in leaves if eqx.is_array(x)], of_each)
-    if key is not None and kept is None:
-        _at_hand.put(key, ready)
-    elif key is not None:
+    if key is not None and kept is not None:
         kept.keep(key, flat, ready)
+    elif key is not None:
+        _at_hand.put(key, ready)
     return ready
 
 
@@ -330,8 +366,11 @@ def _made(flat: FlatFunction, arrays: list, of_each: list[bool] | None) -> Compi
             traced = jax.jit(flat).trace(*arrays)
         _refuse_kept_values(traced, arrays)
         try:
-            level = 0 if of_each is None else 1
-            code = NativeFunction(translated(traced.jaxpr, level, of_each))
+            if of_each is None:
+                code = NativeFunction(translated(traced.jaxpr))
+            else:
+                apart = lambda text, level: fast_code_apart(text)
+                code = NativeFunction(translated(traced.jaxpr, 1, of_each, apart))
             return CompiledProgram(code, flat.skeleton, time.perf_counter() - begun)
         except NotNativeError as reason:
             if of_each is not None:

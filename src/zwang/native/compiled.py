@@ -280,16 +280,19 @@ of its own begins in; a longer one is optimized on another core meanwhile.
 
 
 def translated(
-    program: ClosedJaxpr, level: int = 0, of_each: Sequence[bool] | None = None
+    program: ClosedJaxpr,
+    level: int = 0,
+    of_each: Sequence[bool] | None = None,
+    make: Callable[[str, int], bytes] = object_code,
 ) -> Stored:
     """A traced function as machine code.
 
     Args:
         program: of arrays.
-        level: 0 for code at once, which becomes fast code when it has run for long; 1 for fast
-            code.
+        level: 0 for code at once, which becomes fast when it has run for long; 1 for fast code.
         of_each: for code that computes as many members at once as a register holds, which arguments
             they have each for itself; its results are those of one lane to the bit.
+        make: what translates a module at a level.
 
     Raises:
         NotNativeError: if it has an operation, a type or a size that is not emitted.
@@ -304,7 +307,9 @@ def translated(
         text = module_text(functions, ENTRY)
     instructions = sum(x.instructions for x in functions)
     if level:
-        binaries = (object_code(text, level),)
+        binaries = (make(text, level),)
+        if not binaries[0]:
+            raise NotNativeError("a process that could not be started, or has failed")
     else:  # those of subroutines are at hand, if another program has called them
         own = object_code(module_text(functions[:1], ENTRY), 0)
         binaries = (own, *(x.binary for x in functions[1:]))
@@ -405,8 +410,7 @@ def function(f: Callable, *examples: Any, level: int = 0) -> Callable:
     Args:
         f: of arrays, written in `jax.numpy`; its result is a pytree of arrays.
         examples: arrays, or shapes with types, as its arguments.
-        level: 0 for code at once, which becomes fast code when it has run for long; 1 for fast
-            code.
+        level: 0 for code at once, which becomes fast when it has run for long; 1 for fast code.
 
     Returns:
         The same function of arrays of the same shapes; its result holds arrays of NumPy.

@@ -177,7 +177,7 @@ def _no_number_along(
     if not np.max(turned, initial=0.0) > TURNED:
         return ""
     k, row = np.unravel_index(np.argmax(turned), turned.shape)
-    low, high, before, after = *places[k : k + 2], *rows[k : k + 2]
+    (low, high), (before, after) = places[k : k + 2], rows[k : k + 2]
     for _ in range(HALVED):
         middle = (low + high) / 2
         found = at(middle)

@@ -154,7 +154,7 @@ def sweep(
         outputs,
         part,
         flag(trajectories, "trajectories"),
-        options,
+        {"switches": declared, **options} if (declared := declared_switches(model)) else options,
     )
     named = (*plan.values, *(x.name for x in plan.outputs))
     units = {} if units is None else mapping(units, "units", "{'length': 'm'}")
