@@ -7,22 +7,20 @@ from collections.abc import Iterable
 import numpy as np
 
 from zwang.analysis.balance_problem import Point, Problem
+from zwang.thresholds import DERIVED, LAST_DIGIT
 
 SEARCH_STEPS = 200
 """Most steps of a search."""
 BALANCED = 1e-11
 """Largest unbalanced force, relative to the forces that there are, of an equilibrium."""
-LEAST_UNBALANCED = 1e-15
-"""Unbalanced force that no step makes less."""
-SYMMETRIC_SLOPE = 1e-7
-"""Largest part of the stiffness that is not symmetric, if forces have a potential."""
 
 
 def has_potential(at: Point) -> bool:
     """Whether the stiffness is symmetric, as that of a potential is."""
     K = at.stiffness
+    # largest part of the stiffness that is not symmetric, if forces have a potential
     return K.shape[0] == K.shape[1] and bool(
-        np.linalg.norm(K - K.T) <= SYMMETRIC_SLOPE * max(np.linalg.norm(K), 1e-300)
+        np.linalg.norm(K - K.T) <= DERIVED * max(np.linalg.norm(K), 1e-300)
     )
 
 
@@ -39,7 +37,8 @@ def nearest(problem: Problem, at: Point, free: Iterable[str]) -> Point:
         sizes = [at.Y.shape[1], len(at.gamma), len(at.mu)]
         changes = np.repeat([x in free for x in ("y", "gamma", "mu")], sizes)
         size = float(np.linalg.norm(r))
-        if size < LEAST_UNBALANCED:
+        # unbalanced force that no step makes less
+        if size < LAST_DIGIT:
             return at
         step = np.zeros(J.shape[1])
         step[changes] = np.linalg.lstsq(J[:, changes], -r, rcond=1e-9)[0]

@@ -15,11 +15,10 @@ from zwang.analysis.local_equations import velocity_map
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.relative_pose import relative_poses
+from zwang.thresholds import AGREEMENT
 
 SAME = 1e-6
 """Distance of configurations, relative to their size, that are one."""
-ALIKE = 1e-9
-"""Difference of rows, relative to their size, that counts as none."""
 
 
 def attitudes(dynamics: Dynamics, t) -> list[np.ndarray]:
@@ -35,7 +34,8 @@ def attitudes(dynamics: Dynamics, t) -> list[np.ndarray]:
     N = np.asarray(velocity_map(system, q, t, p))
     # where no velocity leads: along each quaternion itself, and along nothing else
     normal = np.eye(system.nq) - N @ np.linalg.pinv(N)
-    count, label = connected_components(csr_array(np.abs(normal) > ALIKE), directed=False)
+    # difference of rows, relative to their size, that counts as none
+    count, label = connected_components(csr_array(np.abs(normal) > AGREEMENT), directed=False)
     rows = lambda q: np.asarray(dynamics.constraints.position_residual(jnp.asarray(q), t, p))
     here, found = rows(q), []
     for i in range(count):
@@ -43,7 +43,7 @@ def attitudes(dynamics: Dynamics, t) -> list[np.ndarray]:
         turned = np.asarray(q).copy()
         turned[own] *= -1
         off = np.max(np.abs(rows(turned) - here), initial=0.0)
-        if len(own) == 4 and off <= ALIKE * (1 + np.max(np.abs(here), initial=0.0)):
+        if len(own) == 4 and off <= AGREEMENT * (1 + np.max(np.abs(here), initial=0.0)):
             found.append(own)
     return found
 

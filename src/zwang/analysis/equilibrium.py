@@ -23,6 +23,7 @@ from zwang.arguments import choice, host_only, instance, known, labels
 from zwang.arrays import vector
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
+from zwang.thresholds import AGREEMENT, DERIVED
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -30,11 +31,6 @@ if TYPE_CHECKING:
     from zwang.analysis.linearize import Linearization
     from zwang.plots import Picture
 
-ACCEPTED = 1e-9
-"""Largest unbalanced force, relative to the forces that there are, that is taken for none."""
-REST_OF_ROWS = 1e-7
-"""Largest velocity and acceleration of a constraint at rest, relative to its row and to the size of
-the coordinates."""
 CLOSE_TO_GUESS = 0.2
 """Farthest an equilibrium may be from a guess that means it, relative to the way to the minimum."""
 UNIQUE = 1e-6
@@ -360,7 +356,8 @@ def _nearest(problem: Problem, start: Point, everything: bool) -> Point:
     at = start
     for stage in stages[-1:] if everything else stages:
         at = nearest(problem, start, stage)
-        if np.linalg.norm(problem.residual(at)) < ACCEPTED:
+        # largest unbalanced force, relative to the forces that there are, that is taken for none
+        if np.linalg.norm(problem.residual(at)) < AGREEMENT:
             return at
     return at
 
@@ -371,13 +368,13 @@ def _left_behind(problem: Problem, start: Point, at: Point) -> bool:
     if np.allclose(at.q, start.q, rtol=1e-6, atol=1e-6):
         return False
     near = _nearest(problem, start, False)
-    balanced = np.linalg.norm(problem.residual(near)) < ACCEPTED
+    balanced = np.linalg.norm(problem.residual(near)) < AGREEMENT
     return bool(balanced and np.linalg.norm(near.q - start.q) < CLOSE_TO_GUESS * way)
 
 
 def _refuse_unbalanced(model: Model, problem: Problem, at: Point) -> None:
     left = float(np.linalg.norm(problem.residual(at)))
-    if left < ACCEPTED:
+    if left < AGREEMENT:
         return
     worst = model.system.velocities[int(np.argmax(np.abs(at.W @ at.gradient)))]
     raise ModelError(
@@ -397,7 +394,9 @@ def _refuse_moving(model: Model, problem: Problem, at: Point) -> None:
     length = np.linalg.norm(at.local.A, axis=1) * (1 + np.max(np.abs(at.q), initial=0.0))
     for name, own in rows.row_slices.items():
         for what, left in (("ψ(q, 0, t)", psi[own]), ("its rate", at.local.b[own])):
-            if np.any(np.abs(left) > REST_OF_ROWS * length[own]):
+            # largest velocity and acceleration of a constraint at rest, relative to its row and to
+            # the size of the coordinates
+            if np.any(np.abs(left) > DERIVED * length[own]):
                 size = float(np.max(np.abs(left)))
                 raise ModelError(
                     f"{model.name}: constraint {name!r} moves, so that there is no rest: {what} "

@@ -26,9 +26,8 @@ from zwang.analysis.local_equations import (
 )
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
+from zwang.thresholds import DERIVED
 
-IMPLICIT_RANK = 1e-7
-"""Singular values of J with rows of length one, relative to the largest, that count as zero."""
 NEARLY_ZERO = 1e-4
 """The same at a special point, which is known to the root of round-off."""
 LEFT_FREE = 1e-4
@@ -74,7 +73,8 @@ def root(both: Callable, x, steps: int = 2) -> Root:
     for _ in range(steps + 1):
         r, J = (np.asarray(a) for a in both(x))
         U, sigma, Vt = np.linalg.svd(unit[:, None] * J)
-        rank = int(np.sum(sigma > IMPLICIT_RANK * np.max(sigma, initial=0.0)))
+        # singular values of J with rows of length one, relative to the largest, that count as zero
+        rank = int(np.sum(sigma > DERIVED * np.max(sigma, initial=0.0)))
         inverse = (Vt[:rank].T / sigma[:rank]) @ (U[:, :rank].T * unit)
         before, x = x, x - inverse @ r
     return Root(before, inverse, Vt[rank:])
@@ -200,11 +200,11 @@ def steady_root(motion: Motion, dynamics: Dynamics, gamma, multipliers) -> Root:
     turning = np.arange(nv, nv + k)
     others = np.setdiff1d(np.arange(len(x)), turning)
     scaled = unit[:, None] * J
-    first = np.linalg.pinv(scaled[:, others], rcond=IMPLICIT_RANK)
+    first = np.linalg.pinv(scaled[:, others], rcond=DERIVED)
     rest = np.eye(len(J)) - scaled[:, others] @ first  # what q and λ leave to the rates
     left = rest @ scaled[:, turning]
-    left[np.abs(left) < IMPLICIT_RANK] = 0.0  # round-off of rates that q alone makes up for
-    rates = np.linalg.pinv(left, rcond=IMPLICIT_RANK) @ rest
+    left[np.abs(left) < DERIVED] = 0.0  # round-off of rates that q alone makes up for
+    rates = np.linalg.pinv(left, rcond=DERIVED) @ rest
     inverse = np.zeros((len(x), len(J)))
     inverse[turning] = rates
     inverse[others] = first - first @ scaled[:, turning] @ rates

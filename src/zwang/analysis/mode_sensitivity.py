@@ -28,13 +28,11 @@ from zwang.analysis.constrained_state import dynamics_of
 from zwang.analysis.local_equations import constraint_force, mass
 from zwang.analysis.moving_state import MovingState, moving_state, varied
 from zwang.errors import ModelError
+from zwang.thresholds import ALL_BUT_ZERO
 
 if TYPE_CHECKING:
     from zwang.analysis.linearize import Linearization
     from zwang.analysis.modes import Mode
-
-SIMPLE_SLOPE = 1e-6
-"""Least |yᴴ E x| of a simple eigenvalue, for vectors of length one and E of size one."""
 
 
 def eigenvalues_at(linear: Linearization, modes: tuple[Mode, ...], params: PyTree, v: Any):
@@ -86,7 +84,8 @@ def _left(linear: Linearization, value: complex, moved: np.ndarray):
     slope = y.conj() @ turned
     redundant = here.dynamics.constraints.m - here.all_rows.rank
     size = np.linalg.norm(y) * np.linalg.norm(turned)
-    if not abs(slope) > SIMPLE_SLOPE * size or null.shape[1] > redundant + 1:
+    # least |yᴴ E x| of a simple eigenvalue, for vectors of length one and E of size one
+    if not abs(slope) > ALL_BUT_ZERO * size or null.shape[1] > redundant + 1:
         raise ModelError(
             f"{linear.model.name}: eigenvalue {value:.6g} is a multiple one, which has no "
             "derivative."

@@ -19,9 +19,7 @@ from zwang.analysis.local_equations import force, mass
 from zwang.analysis.newton import newton, unweighted
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
-
-LIMIT_RANK = 1e-6
-"""The same at a limit position, which is found to the root of round-off."""
+from zwang.thresholds import ALL_BUT_ZERO
 
 
 class Moving(NamedTuple):
@@ -87,7 +85,8 @@ def limit_input(dynamics: Dynamics, q, t):
     by_input = gauss.scale * c.velocity_residual(q, still, t, p)
     U, sigma, _ = jnp.linalg.svd(gauss.rows, full_matrices=True)
     # of all left null vectors the one along ∂φ/∂t: those of redundant rows are orthogonal to it
-    kept = jnp.pad(sigma > LIMIT_RANK * sigma[0], (0, U.shape[0] - len(sigma)))
+    # at a limit position, which is found to the root of round-off, more count as zero
+    kept = jnp.pad(sigma > ALL_BUT_ZERO * sigma[0], (0, U.shape[0] - len(sigma)))
     y = gauss.scale * (U @ jnp.where(kept, 0.0, U.T @ by_input))
     y, slope = jax.lax.stop_gradient((y, y @ c.velocity_residual(q, still, t, p)))
     return t - (y @ c.position_residual(q, t, p)) / slope
