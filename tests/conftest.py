@@ -1,6 +1,7 @@
 """What every test shares: float64, one compile cache, patient hypothesis, a browser."""
 
 import collections
+import contextlib
 import ctypes
 import gc
 import os
@@ -20,6 +21,7 @@ import hypothesis
 import jax
 import pytest
 
+from tests.eager import compute_by_numpy, left_to_xla
 from zwang.compile import interface, keep_programs
 from zwang.recent import Recent
 
@@ -27,6 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 jax.config.update("jax_enable_x64", True)
 keep_programs(on=False)
+compute_by_numpy()
 
 # What XLA compiles, for the most part single operations outside of programs, is kept between runs
 # and shared by the workers.
@@ -120,8 +123,15 @@ def _nothing_kept():
     keep_programs(on=False)
 
 
+@pytest.fixture(autouse=True)
+def _compared_with_xla(request):
+    """What is compared with XLA is not computed by NumPy."""
+    with left_to_xla() if request.path.parent.name == "native" else contextlib.nullcontext():
+        yield
+
+
 @pytest.fixture
-def compiled(monkeypatch):
+def compiled(monkeypatch, request):
     """What becomes machine code from now on, none of it at hand from another test."""
     programs, make = [], interface._made
 
@@ -130,7 +140,7 @@ def compiled(monkeypatch):
         return programs[-1]
 
     monkeypatch.setattr(interface, "_made", watched)
-    monkeypatch.setattr(interface, "trace_context", lambda: ("of this test alone",))
+    monkeypatch.setattr(interface, "trace_context", lambda: (request.node.nodeid,))
     return programs
 
 

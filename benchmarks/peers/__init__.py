@@ -10,7 +10,7 @@ at settings from coarse to fine.
 | `ours.py` | zwang |
 | `handwritten.py` | NumPy with `pinv`; SciPy's DOP853, or Runge-Kutta of order 4 |
 | `ida.py` | SUNDIALS' IDA on the stabilized index-2 equations |
-| `of_pinocchio.py` | Pinocchio's constraintDynamics |
+| `of_pinocchio.py` | Pinocchio's constraintDynamics, and its lcaba |
 | `of_exudyn.py` | Exudyn, generalized-alpha and explicit |
 | `of_mujoco.py` | MuJoCo as it comes, and at its stiffest |
 | `of_drake.py` | Drake's SAP |
@@ -27,7 +27,7 @@ from benchmarks.peers.ida import Ida, IdaPoints
 from benchmarks.peers.of_drake import Drake
 from benchmarks.peers.of_exudyn import ExudynExplicit, ExudynGeneralizedAlpha
 from benchmarks.peers.of_mujoco import MujocoDefault, MujocoStiff
-from benchmarks.peers.of_pinocchio import Pinocchio
+from benchmarks.peers.of_pinocchio import Pinocchio, PinocchioRecursive
 from benchmarks.peers.ours import Zwang, ZwangCompiled, ZwangPoints
 from benchmarks.peers.peer import Peer as Peer
 
@@ -41,6 +41,7 @@ ALL_PEERS: tuple[Peer, ...] = (
     Ida(),
     IdaPoints(),
     Pinocchio(),
+    PinocchioRecursive(),
     ExudynGeneralizedAlpha(),
     ExudynExplicit(),
     MujocoStiff(),

@@ -164,7 +164,12 @@ def __getattr__(name: str):
     # members of a family that are not listed above are found in their folders
     if name[:1].isupper() and (member := _members().get(name)) is not None:
         return _of_users(member.load())
-    raise AttributeError(f"module 'zwang' has no attribute {name!r}")
+    said = f"module 'zwang' has no attribute {name!r}"
+    if not name.startswith("_"):  # which Python and its tools ask for
+        from zwang.suggestions import did_you_mean
+
+        said += did_you_mean(name, __dir__())
+    raise AttributeError(said)
 
 
 def _of_users(made):

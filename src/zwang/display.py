@@ -8,12 +8,14 @@ import importlib
 from typing import Any
 
 
-def present(kind: str, shown: Any, *details):
+def present(kind: str, shown: Any, *details, **options):
     """A page of something.
 
     Args:
         kind: a function of `zwang.output.present`.
         shown: a run, a batch, a diagnosis or a motion.
-        details: further arguments of the function.
+        details, options: further arguments of the function.
     """
-    return getattr(importlib.import_module("zwang.output.present"), kind)(shown, *details)
+    return getattr(importlib.import_module("zwang.output.present"), kind)(
+        shown, *details, **options
+    )

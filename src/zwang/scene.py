@@ -35,6 +35,11 @@ from zwang.errors import ModelError
 Symbol = Literal["pin", "slide", "ball", "block", "contact", "none"]
 
 
+def array_namespace(q: Any) -> Any:
+    """The functions for arrays like q: `numpy`, or `jax.numpy` where a program is traced."""
+    return q.__array_namespace__()
+
+
 class Seen(NamedTuple):
     """Where everything is at n configurations; shapes end in d = 2 or 3.
 
@@ -114,7 +119,8 @@ class Scene:
 
     Attributes:
         points: their names.
-        seen: configurations (n, nq) → a `Seen`.
+        seen: configurations (n, nq) → a `Seen`. A page that simulates traces it, too, with arrays
+            of JAX: take its functions from `array_namespace(q)`, or from `jax.numpy`.
         bars, plates, joints: what stands at the points.
         bodies: shapes carried by bodies, by name, in the order of `Seen.poses`.
         traces: points whose path is drawn.
@@ -191,8 +197,8 @@ class Scene:
         Raises:
             ModelError: if `seen` returns something of another shape.
         """
-        found = self.seen(q)
-        places = np.asarray(found.places, float)
+        found, xp = self.seen(q), array_namespace(q)
+        places = xp.asarray(found.places, float)
         n, d = len(q), places.shape[-1]
         sizes = {2: 3, 3: 7}
         expected = {
@@ -211,29 +217,22 @@ class Scene:
             raise ModelError(
                 f"Scene: seen returned no poses of the bodies {', '.join(self.bodies)}."
             )
-        axes = (
-            np.zeros((n, len(self.joints), d))
-            if found.axes is None
-            else np.asarray(found.axes, float)
-        )
-        poses = (
-            np.zeros((n, 0, sizes[d])) if found.poses is None else np.asarray(found.poses, float)
+        axes, poses = (
+            xp.zeros(expected[name]) if given is None else xp.asarray(given, float)
+            for name, given in (("axes", found.axes), ("poses", found.poses))
         )
         if d == 3:
             return Everything(places, axes, poses)
-        half, zero = poses[..., 2:] / 2, np.zeros_like(poses[..., :1])
-        turned = np.concatenate(
-            [poses[..., :2], zero, np.cos(half), zero, zero, np.sin(half)], axis=-1
+        half, zero = poses[..., 2:] / 2, xp.zeros_like(poses[..., :1])
+        turned = xp.concatenate(
+            [poses[..., :2], zero, xp.cos(half), zero, zero, xp.sin(half)], axis=-1
         )
-        return Everything(_lifted(places), _lifted(axes), turned)
+        lifted = lambda x: xp.concatenate([x, xp.zeros_like(x[..., :1])], axis=-1)
+        return Everything(lifted(places), lifted(axes), turned)
 
     def dimensions(self, q: np.ndarray) -> int:
         """2 for a scene of the plane, 3 in space, from one configuration, shape (nq,)."""
         return int(np.shape(self.seen(np.asarray(q)[None]).places)[-1])
-
-
-def _lifted(x: np.ndarray) -> np.ndarray:
-    return np.concatenate([x, np.zeros_like(x[..., :1])], axis=-1)
 
 
 def bars_scene(
@@ -254,7 +253,8 @@ def bars_scene(
     points = tuple(f"{name}.{end}" for name in names for end in ("start", "end"))
 
     def seen(q):
-        found = np.stack([np.asarray(ends(x), float) for x in q])
+        xp = array_namespace(q)
+        found = xp.stack([xp.asarray(ends(x), float) for x in q])
         return Seen(found.reshape(len(q), -1, found.shape[-1]))
 
     bars = tuple(Bar((f"{name}.start", f"{name}.end"), name) for name in names)
@@ -279,7 +279,8 @@ def particles_scene(
     marks = tuple(Mark(x, x, "contact", constraints=along[i : i + 1]) for i, x in enumerate(names))
 
     def seen(q):
-        return Seen(np.stack([np.asarray(places(x), float) for x in q]))
+        xp = array_namespace(q)
+        return Seen(xp.stack([xp.asarray(places(x), float) for x in q]))
 
     return Scene(names, seen, joints=marks, traces=names, **options)
 
@@ -300,13 +301,13 @@ def bodies_scene(
     order = list(shapes)
 
     def seen(q):
-        poses = np.asarray(q, float).reshape(len(q), len(order), 7)
-        carriers = [order.index(body) for body, _ in points.values()]
+        poses, xp = q.reshape(len(q), len(order), 7), array_namespace(q)
+        carriers = np.array([order.index(body) for body, _ in points.values()], int)
         offsets = np.array([offset for _, offset in points.values()], float).reshape(-1, 3)
         w, r = poses[:, carriers, 3:4], poses[:, carriers, 4:]
-        turned = offsets + 2 * np.cross(r, np.cross(r, offsets) + w * offsets)
+        turned = offsets + 2 * xp.cross(r, xp.cross(r, offsets + 0 * r) + w * offsets)
         return Seen(
-            np.concatenate([poses[..., :3], poses[:, carriers, :3] + turned], axis=1), poses=poses
+            xp.concatenate([poses[..., :3], poses[:, carriers, :3] + turned], axis=1), poses=poses
         )
 
     return Scene((*order, *points), seen, bodies=shapes, **options)

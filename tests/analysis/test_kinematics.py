@@ -246,6 +246,21 @@ def test_a_parallelogram_that_starts_in_line_is_said_to_be_singular(start):
         )
 
 
+@pytest.mark.parametrize("start", [1e-8, 1e-7])
+def test_a_parallelogram_is_followed_from_just_beside_its_singular_configuration(start):
+    lengths = jnp.array([1.0, 2.0, 1.0, 2.0])
+    found = zw.kinematics(
+        four_bar(),
+        "crank",
+        (start, 1.0),
+        q=[start, 0.0, start],
+        params={"lengths": lengths},
+        samples=3,
+    )
+    assert found.ended == "range"
+    np.testing.assert_allclose(found.q[-1], [1.0, 0.0, 1.0], atol=1e-12)
+
+
 def test_time_as_the_input_of_a_model_without_constraints_is_refused():
     system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.zeros(2))
     with pytest.raises(zw.ModelError, match="2 degrees of freedom are left"):

@@ -66,6 +66,17 @@ def test_eigenvalues_have_the_derivatives_of_their_closed_form(rest):
     np.testing.assert_allclose(by_reverse, undamped, rtol=1e-7)
 
 
+def test_an_equilibrium_moves_with_soft_springs_beside_stiff_ones():
+    stiffness = jnp.array([1e-6, 1e8])
+    system = zw.System(
+        2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: stiffness * (p["place"] - q)
+    )
+    place = jnp.array([0.3, 0.2])
+    found = zw.equilibrium(zw.Model(system, params={"place": place}), place)
+    slope = jax.jacfwd(lambda x: found.configuration({"place": x}))(place)
+    np.testing.assert_allclose(slope, np.eye(2), atol=1e-12)
+
+
 def test_what_has_no_derivative_is_refused():
     system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: -p["stiffness"] * q)
     twice = zw.linearize(zw.Model(system, params={"stiffness": 4.0}), [0.0, 0.0]).modes()

@@ -383,3 +383,24 @@ def test_a_sleeping_top_near_its_limit_is_judged_right(above):
         p = {"c": np.array([spin, across, along, weight])}
         linear = zw.linearize(TOP, [1.0, 0, 0, 0], [0.0, 0.0, spin], params=p)
         assert linear.stable is stable, (linear.verdict, linear.eigenvalues)
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-10, 1e-4])
+@pytest.mark.parametrize("find", ["nearest", "minimum"])
+def test_where_branches_meet_no_linear_equations_judge(off, find):
+    """A spring holds a parallelogram in line: there are two branches, and a tangent space of
+    neither.
+    """
+
+    def loop(q, t, p):
+        x = jnp.cos(q[0]) + 2 * jnp.cos(q[1]) - jnp.cos(q[2]) - 2
+        return jnp.stack([x, jnp.sin(q[0]) + 2 * jnp.sin(q[1]) - jnp.sin(q[2])])
+
+    spring = lambda q, v, t, p: jnp.array([0.0, 0.0, -1.0]) * (q - p["rest"])
+    system = zw.System(3, lambda q, t, p: jnp.ones(3), spring)
+    model = zw.Model(system, [zw.Holonomic(loop, name="loop")], {"rest": 0.0})
+    rest = zw.equilibrium(model, [off, 0.0, off], find=find)
+    np.testing.assert_allclose(rest.q, 0.0, atol=1e-8)
+    assert rest.stable is None and "rows lose rank here" in rest.verdict
+    beside = zw.equilibrium(model, [0.6, 0.0, 0.6], params={"rest": 0.7})
+    assert beside.stable is True

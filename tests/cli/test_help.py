@@ -22,7 +22,7 @@ from .command_line import zwang
 PROGRAM = """
 import json, sys
 from zwang.cli import main
-codes = [main(words) for words in (["--help"], ["run", "--help"], ["list"], ["check", "--help"])]
+codes = [main(words) for words in (["--help"], ["run", "--help"], ["list"], [])]
 slow = {"jax", "equinox", "numpy", "scipy", "xarray", "matplotlib", "jinja2"}
 print(json.dumps([codes, sorted(slow & set(sys.modules))]))
 """

@@ -9,6 +9,9 @@ import pytest
 
 import zwang as zw
 from zwang.codegen.browser import browser_program
+from zwang.mechanism.scene import scene
+from zwang.mechanism.schema import Joint, Link
+from zwang.output.viewer.motion import everything, upright
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="no node")
 RTOL = 1e-8
@@ -18,14 +21,15 @@ const { program, set, times } = JSON.parse(fs.readFileSync("given"));
 const names = Object.getOwnPropertyNames(Math);
 const math = Object.fromEntries(names.map((name) => [name, Math[name]]));
 const compiled = new WebAssembly.Module(Buffer.from(program.binary, "base64"));
-const { memory, advance, place } = new WebAssembly.Instance(compiled, { math }).exports;
+const { memory, advance, place, see } = new WebAssembly.Instance(compiled, { math }).exports;
 const kinds = { Float64Array, BigInt64Array }, at = {};
 for (const [name, [byte, kind, count]] of Object.entries(program.places))
   at[name] = new kinds[kind](memory.buffer, byte, count);
 const put = (name, x) => at[name].set(x.map(at[name] instanceof BigInt64Array ? BigInt : Number));
 for (const [name, x] of Object.entries({ ...program.start, ...set })) put(name, x);
 place();
-const found = { placed: [...at.y], violation: at.violation[0], y: [] };
+see();
+const found = { seen: [...at.seen], placed: [...at.y], violation: at.violation[0], y: [] };
 for (const t of times) {
   at.until[0] = t;
   for (let k = 0; k < 4 && at.t[0] < t; k++) advance();
@@ -82,6 +86,24 @@ def test_a_state_that_is_dragged_is_put_back_onto_the_constraints(pendulum, tmp_
     # along the ray through where it was dragged, the metric being that of one mass
     assert y / x == pytest.approx(0.3 / 1.1, rel=1e-12)
     assert x * v[0] + y * v[1] == pytest.approx(0.0, abs=1e-14)
+
+
+def test_places_in_joint_coordinates_are_those_of_the_scene(tmp_path):
+    """A rod on a rod: where the second one is depends on a product of rotations."""
+    rods = zw.Mechanism(
+        {"upper": Link(length=1.0), "lower": Link(length=0.7)},
+        {
+            "shoulder": Joint("revolute", ("ground", "upper.start")),
+            "elbow": Joint("revolute", ("upper.end", "lower.start")),
+        },
+        coordinates="joint",
+    )
+    seen, q = scene(rods), np.array([0.4, -1.1])
+    turn = upright(seen, q)
+    drawn = lambda q: everything(seen, q, turn)
+    program = browser_program(rods.model, 0 * q, 0 * q, seen=drawn)
+    found = in_node(program, tmp_path, y=[*q, 0.0, 0.0])
+    np.testing.assert_allclose(found["seen"], drawn(q), atol=1e-14)
 
 
 @pytest.mark.slow

@@ -58,6 +58,15 @@ def test_a_start_keeps_the_state_as_given_beside_the_one_that_was_found():
     assert start.verdict.consistent and start.verdict.residual < 1e-14
 
 
+def test_a_start_on_its_constraints_takes_two_decompositions(monkeypatch):
+    """Of the rows at their own lengths and at their typical ones, however often it asks."""
+    asked, svd = [], np.linalg.svd
+    count = lambda C, **how: asked.append(C.shape) or svd(C, **how)
+    monkeypatch.setattr(np.linalg, "svd", count)
+    checked(InNumPy(2, {"circle": circle(1.25)}), [0.75, 1.0])
+    assert asked == [(1, 2), (1, 2)]
+
+
 def test_scales_that_are_known_are_not_measured_again():
     known = Scales(np.array([7.0]), np.array(3.0), np.array(3.0))
     start = checked(InNumPy(2, {"circle": circle()}), [1.0, 0.0], scales=known)

@@ -28,12 +28,15 @@ def test_a_disk_that_lies_flat_is_refused_in_words_about_disks(tilt):
         _ = disk(tilt).start_state
 
 
-@pytest.mark.parametrize("tilt", [1e-6, 1e-3])
+@pytest.mark.parametrize(
+    "tilt",
+    [1e-6, 0.3, 1.0, *(pytest.param(x, marks=pytest.mark.slow) for x in (1e-3, 0.01, 0.1, 1.2))],
+)
 def test_a_disk_that_falls_flat_ends_with_its_contact_named(tilt):
     mechanism = disk(tilt)
     start = mechanism.start_state
-    with pytest.raises(zw.SimulationError, match="constraint 'roll' has no number or no deriv"):
-        zw.simulate(mechanism.model, start.q, start.v, duration=0.5)
+    with pytest.raises(zw.SimulationError, match="'roll.* there.*end the run before it by stop="):
+        zw.simulate(mechanism.model, start.q, start.v, duration=1.0)
 
 
 def test_a_nearly_flat_disk_that_spins_is_fast_and_not_stiff():

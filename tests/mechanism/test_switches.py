@@ -1,10 +1,13 @@
 """Joints, laws and drives of a file that hold for a part of the time."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
 
 import zwang as zw
+from zwang.codegen.fmu.python_unit import PythonUnit
 from zwang.mechanism import read
 
 G = 9.81
@@ -102,11 +105,61 @@ def test_a_pin_breaks_where_its_load_is_reached(made):
     np.testing.assert_allclose(np.linalg.norm(pin.force[-1]), 15.0, rtol=1e-8)
 
 
-def test_a_motion_that_cannot_switch_refuses_the_model(made):
+TIMES = np.linspace(0.0, 1.0, 3)
+COMPILED = {
+    "trajectory": lambda m, q, v: zw.trajectory(m, q, v, TIMES),
+    "batch": lambda m, q, v: zw.batch(m, np.stack([q, q]), np.stack([v, v]), TIMES),
+    "fit": lambda m, q, v: zw.fit(m, TIMES, {"load.x": np.zeros(3)}, {"L": 1.0}, q0=q, v0=v),
+    "plant": lambda m, q, v: zw.Plant(m, inputs=["load.x"], q0=q, v0=v),
+    "C": lambda m, q, v: zw.c_code(m, q, v),
+    "FMU": lambda m, q, v: zw.fmu(m, q, v),
+    "StableHLO": lambda m, q, v: zw.stablehlo(m),
+}
+AT_ONE_STATE = {
+    "motion": lambda m, q, v: zw.motion(m, q, v),
+    "check": lambda m, q, v: zw.check(m, q, v),
+    "control": lambda m, q, v: zw.control(m, LIFT, q, v),
+    "consistent state": lambda m, q, v: zw.consistent_state(m, q, v),
+    "equilibrium": lambda m, q, v: zw.equilibrium(m, q),
+    "linearization": lambda m, q, v: zw.linearize(m, q, v),
+}
+LIFT = zw.Servo([zw.Holonomic(lambda q, t, p: q[1] + 0.4 + t)], actuation=np.eye(3)[:, 1:2])
+
+
+@pytest.mark.parametrize("what", COMPILED)
+def test_a_motion_that_cannot_switch_refuses_the_model(made, what):
+    """Also a pin that holds at the start and breaks later."""
+    mechanism = made(ROPE.replace("] } }", "] }, initially = true }"))
+    start = mechanism.start_state
+    with pytest.raises(zw.ModelError, match="has switches of 'rope', which .*use zw.simulate"):
+        COMPILED[what](mechanism.model, start.q, start.v)
+
+
+def test_studies_and_units_with_python_bring_the_switches_of_a_file(made):
     mechanism = made(ROPE)
     start = mechanism.start_state
-    with pytest.raises(zw.ModelError, match="has switches.*zw.simulate does it"):
-        zw.trajectory(mechanism.model, start.q, start.v, np.linspace(0, 1, 3))
+    study = zw.sweep(
+        mechanism.model,
+        {"L": [1.0]},
+        (start.q, start.v),
+        times=TIMES[:2],
+        outputs={"x": "load.x.final"},
+        rtol=1e-10,
+    )
+    expected = ran(mechanism, TIMES[1]).q[-1, 0]
+    assert study.table["x"][0] == pytest.approx(expected, abs=1e-9)
+    unit = PythonUnit.of(mechanism.model, start.q, start.v, {})
+    there = pickle.loads(unit.to_bytes())
+    assert [x.constraint for x in there.options["switches"]] == ["rope"]
+
+
+@pytest.mark.parametrize("what", AT_ONE_STATE)
+def test_what_looks_at_one_state_refuses_a_rope_that_is_slack(made, what):
+    """The rope would be taken for taut, and the start moved onto it by 0.27 m."""
+    mechanism = made(ROPE)
+    start = mechanism.start_state
+    with pytest.raises(zw.ModelError, match="'rope' is switched on later.* zw.simulate"):
+        AT_ONE_STATE[what](mechanism.model, start.q, start.v)
 
 
 REFUSED = {

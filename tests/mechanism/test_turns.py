@@ -14,6 +14,7 @@ from zwang.mechanism import (
     Begin,
     Drive,
     Force,
+    Gap,
     Joint,
     Law,
     Link,
@@ -21,9 +22,11 @@ from zwang.mechanism import (
     Point,
     ServoConstraint,
     Spring,
+    Toggle,
     joint_motion,
     reactions,
 )
+from zwang.mechanism.mechanism import PARTS
 
 HOMES = [
     ("plane", "maximal"),
@@ -88,6 +91,15 @@ CASES = {
     "belt of other radii": {
         "joints": {"g": Joint("belt", joints=("pin", "axle"), ratio=(0.25, 0.17))}
     },
+    "gap": {
+        "gaps": {"stop": Gap({"angle": "pin"}, "15 - angle", restitution=0.6)},
+        "springs": {"s": Spring(joint="pin", stiffness=K)},
+    },
+    "switch": {
+        "drives": {"d": Drive("pin", rate="12")},
+        "switches": {"d": Toggle(off="value - 13")},
+        "forces": {"f": Force("-0.5*rate", joint="pin")},
+    },
     "springs of both": {
         "springs": {
             "a": Spring(joint="pin", stiffness=K),
@@ -102,6 +114,14 @@ QUICK = [
     pytest.param(name, marks=() if name in ("spring", "cam") else pytest.mark.slow)
     for name in CASES
 ]
+
+
+ELSEWHERE = {"bodies", "start", "tables", "bushings"}
+"""Parts that act on no angle of a joint, or are turned in tests of their own."""
+
+
+def test_every_part_that_acts_on_an_angle_is_turned_here():
+    assert {part for case in CASES.values() for part in case} == PARTS.keys() - ELSEWHERE
 
 
 @functools.cache

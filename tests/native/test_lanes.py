@@ -1,5 +1,7 @@
 """Members that are computed at once, one in each lane, have the bits of each by itself."""
 
+import threading
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,7 +13,11 @@ from tests.native.lanes import assert_lanes_agree
 from tests.native.loops import LOOPS
 from zwang import gallery
 from zwang.compile import interface
+from zwang.native import fast_code_apart
 from zwang.simulation.batch import prepare
+
+LIMIT = 120
+"""Seconds after which a thread counts as hung."""
 
 
 @pytest.mark.parametrize("name", cases.OF_ONE)
@@ -78,15 +84,30 @@ def test_arguments_that_members_share():
 
 
 @pytest.mark.parametrize("name", some(["pendulum", "appell-hamel"], 2))
-def test_a_batch(name, monkeypatch):
+@pytest.mark.usefixtures("compiled")  # with no code of another test at hand
+def test_batches_of_a_model_get_lanes_that_no_call_waits_for(name, monkeypatch):
     example = gallery.load(name)
     scales = np.linspace(0.5, 1.0, 21)[:, None]
     args = example.model, np.tile(example.q0, (21, 1)), scales * example.v0, np.linspace(0, 0.5, 3)
-    monkeypatch.setattr(interface, "SEVERAL_AT_ONCE", 1e9)
-    program = prepare(*args, cores=1)
-    one = program()
+    begun, go = threading.Event(), threading.Event()
+
+    def held(text: str) -> bytes:
+        begun.set()
+        assert go.wait(LIMIT)
+        return fast_code_apart(text)
+
+    monkeypatch.setattr(interface, "fast_code_apart", held)
     monkeypatch.setattr(interface, "SEVERAL_AT_ONCE", 0.0)
+    one = prepare(*args, cores=1)()
+    assert begun.wait(LIMIT)
+    program = prepare(*args, cores=1)  # whose time is that of the first one
+    program()
+    assert program._compiled.several.ready is None
+    go.set()
+    for thread in threading.enumerate():
+        if thread.name == "zwang lanes":
+            thread.join(LIMIT)
+    assert program._compiled.several.ready is not None
     several = program()
-    assert program._compiled._wide is not None
     for field in ("q", "v", "steps", "rejected", "violation"):
         np.testing.assert_array_equal(getattr(several, field), getattr(one, field))

@@ -85,18 +85,18 @@ ALL = [
 """All parts of the format, by their paths below the nearest world, model, link or joint."""
 
 
-def rule_of(path: str):
-    """The rule of a part, or of what it is listed with."""
+def ruled(path: str) -> str | None:
+    """The path of a part that has a rule, or of what it is listed with."""
     if path in RULES:
-        return RULES[path]
+        return path
     around = re.sub(r"[@/][^@/]*$", "", path)
-    rule = rule_of(around) if around != path else None
-    return rule if rule is not None and rule.fate == "listed" else None
+    found = ruled(around) if around != path else None
+    return found if found is not None and RULES[found].fate == "listed" else None
 
 
 def test_every_part_of_the_format_has_a_rule_or_is_listed_with_what_is_around_it():
     assert len({part.path for part in ALL}) > 1500
-    missing = sorted({part.path for part in ALL if rule_of(part.path) is None})
+    missing = sorted({part.path for part in ALL if ruled(part.path) is None})
     assert not missing, missing
 
 
@@ -280,7 +280,8 @@ def around(part: Part) -> tuple[Element, Element, str, str]:
     attribute.
     """
     root = ElementTree.fromstring(BASE)
-    root.set("version", ".".join(map(str, min(part.until, RULES[part.path].until, NEWEST))))
+    rule = RULES[ruled(part.path) or ""]
+    root.set("version", ".".join(map(str, min(part.until, rule.until, NEWEST))))
     elements, _, attribute = part.path.partition("@")
     at, tags = subject(root, part.path), elements.split("/")[1:]
     if part.path in AUTO:
@@ -347,6 +348,41 @@ def test_a_part_acts_or_is_listed_or_is_refused(part, tmp_path):
     else:
         new = set(after.listed) - set(before.listed)
         assert any(x.startswith(rule.what) for x in new), (after.listed, before.listed)
+
+
+INSIDE: dict[str, list[Part]] = {}
+"""Parts by the listed part that they are inside of."""
+for part in ALL:
+    if part.path not in RULES:
+        INSIDE.setdefault(ruled(part.path) or "", []).append(part)
+
+
+@pytest.mark.parametrize("listed", sorted(INSIDE))
+def test_what_is_inside_of_a_listed_part_is_listed_with_it_and_moves_nothing(listed, tmp_path):
+    """A file with all of it, beside one with nothing of the kind."""
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    until = max(part.until for part in INSIDE[listed])
+    (without, *_), (within, to, tag, _) = (
+        around(Part(listed, (1, 5), until, "")) for _ in range(2)
+    )
+    outer = child(to, tag, new=RULES[listed].many)
+    for part in INSIDE[listed]:
+        elements, _, attribute = part.path.removeprefix(listed).partition("@")
+        value = VALUES.get(part.path, BY_TYPE.get(part.type, "0.4" if part.type else ""))
+        at = outer
+        for tag in elements.split("/")[1:]:
+            at = child(at, tag)
+        if attribute:
+            at.set(attribute, value)
+        elif not len(at):
+            at.text = value
+    before, after = told(without, tmp_path), told(within, tmp_path)
+    assert isinstance(before, Told) and isinstance(after, Told), (before, after)
+    assert before.motion == after.motion
+    assert before.pictures == after.pictures or listed.startswith("link/visual/geometry")
+    new = set(after.listed) - set(before.listed)
+    assert any(x.startswith(RULES[listed].what) for x in new), (after.listed, before.listed)
 
 
 def test_the_table_has_every_rule():

@@ -52,3 +52,13 @@ def test_a_contradiction_is_still_one():
     later = lambda t: jnp.where(t > LATE, (t - LATE) ** 2, 0.0)
     result, named = blocked_at(weight, lambda q, t, p: jnp.stack([q[0], q[0] - later(t)]))
     assert result is Result.INCONSISTENT and named == HALF
+
+
+@pytest.mark.parametrize("entry", [np.nan, np.inf])
+def test_a_force_that_is_no_number_at_the_start_is_named_beside_a_constraint(entry):
+    """It was a contradiction of no constraints."""
+    system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.array([0.0, entry]))
+    model = zw.Model(system, [zw.Holonomic(lambda q, t, p: q @ q - 1.0, name="rod")])
+    for look in (zw.check, lambda *x: zw.simulate(*x, duration=0.1)):
+        with pytest.raises(zw.ModelError, match="force along 'q1' is NaN or infinite at the start"):
+            look(model, [1.0, 0.0], [0.0, 0.0])

@@ -37,6 +37,9 @@ ABSENT = 1e-13
 """Rows shorter than this times the longest row (both in the metric of M⁻¹) count as absent: they
 are the round-off of a row that vanishes identically, 1e-16 of its terms. A row
 that is as short by its units alone is recognized where scales are measured."""
+REGROWN = 1e-9
+"""The same for rows that were round-off where scales were measured: beside a mass of 1e-10 kg they
+are 1e-11 of the longest in the metric of M⁻¹, and still round-off."""
 
 OUTGROWN = 2.0
 """Most times its typical length that a row may have in a factorization: one that has grown longer
@@ -79,12 +82,15 @@ def row_scale(xp: Any, length, typical=None):
     Args:
         xp: NumPy or jax.numpy.
         length: of the rows, shape (m,).
-        typical: their typical lengths, if these are known, 0 of rows that are round-off: a row that
-            is not far below its own counts, however short it is.
+        typical: their typical lengths, if these are known, 0 of rows that are round-off (which
+            count once they are above `REGROWN`): a row that is not far below its own counts,
+            however short it is.
     """
-    present = length > ABSENT * xp.max(length, initial=0.0)
+    longest = xp.max(length, initial=0.0)
+    least = ABSENT * longest
     if typical is not None:
-        present = present | ((typical > 0) & (length > ABSENT * typical))
+        least = xp.where(typical > 0, ABSENT * xp.minimum(longest, typical), REGROWN * longest)
+    present = length > least
     return xp.where(present, 1 / xp.where(present, length, 1.0), 0.0)
 
 

@@ -15,6 +15,7 @@ from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.judgement import row_scale
 from zwang.algebra.mass_matrix import augmented_mass, dense_mass
 from zwang.algebra.rank import DEPENDENT_ROWS, PLACED, rank_of
+from zwang.recent import Recent
 
 DAMPING = 1e-12
 """μ of the sparse factor in a placement, rows at unit length: singular values above 1e-6 are
@@ -22,6 +23,8 @@ resolved at once, those above 1e-7 by `PLACEMENT_SWEEPS`.
 """
 PLACEMENT_SWEEPS = 50
 """Maximum number of proximal sweeps of a placement; they end once the residual no longer falls."""
+FACTORED = 4
+"""Rows of one metric that stay factored."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,35 +38,57 @@ class AbstractMetric(abc.ABC):
 
     W: Any
     M: Any
+    _rows: Recent[Rows] = dataclasses.field(
+        default_factory=lambda: Recent(FACTORED), init=False, repr=False, compare=False
+    )
 
     @abc.abstractmethod
     def lengths(self, A) -> np.ndarray:
         """Length of each row of A in the metric of M⁻¹."""
 
-    @abc.abstractmethod
-    def _least(self, C, r: np.ndarray) -> np.ndarray:
-        """`C⁺ r`."""
-
     def unit_rows(self, A, length: np.ndarray, typical: np.ndarray | None = None):
         """Rows of A in the metric of M⁻¹ divided by `length`, zero where they are round-off
         (`zwang.algebra.judgement.row_scale`).
         """
-        C, scale = A @ self.W, row_scale(np, length, typical)
-        return C.multiply(scale[:, None]).tocsr() if hasattr(C, "multiply") else scale[:, None] * C
+        return self.rows(A, length, typical).C
+
+    def rows(
+        self,
+        A,
+        length: np.ndarray | None = None,
+        typical: np.ndarray | None = None,
+        threshold: float = DEPENDENT_ROWS,
+    ) -> Rows:
+        """Rows of A divided by `length`, by default their own, those that are round-off zero
+        (`zwang.algebra.judgement.row_scale`); the last ones stay factored.
+        """
+        unit = row_scale(np, self.lengths(A) if length is None else length, typical)
+        key = threshold, _content(A), _content(unit)
+        if (known := self._rows.get(key)) is None:
+            C = A @ self.W
+            C = C.multiply(unit[:, None]).tocsr() if hasattr(C, "multiply") else unit[:, None] * C
+            known = Rows(self, unit, C, threshold)
+            self._rows.put(key, known)
+        return known
 
     def correct(
-        self, A, length: np.ndarray, residual, typical: np.ndarray | None = None
+        self,
+        A,
+        length: np.ndarray,
+        residual,
+        typical: np.ndarray | None = None,
+        damping: float = 0.0,
     ) -> np.ndarray:
-        """`A⊕ residual` with rows divided by `length`; zero for rows that are round-off."""
-        n = self.W.shape[0]
-        residual = np.asarray(residual)
+        """`A⊕ residual` with rows divided by `length`, damped as in `Rows.correct`; zero for rows
+        that are round-off.
+        """
         if not A.shape[0]:
-            return np.zeros(n)
+            return np.zeros(self.W.shape[0])
+        rows, residual = self.rows(A, length, typical, PLACED), np.asarray(residual)
         # LAPACK would raise; as in a compiled program, NaN must come out where NaN went in
-        if not all(np.all(np.isfinite(_values(x))) for x in (A, self.W, residual, length)):
-            return np.full(n, np.nan)
-        scale = row_scale(np, length, typical)
-        return self.W @ self._least(self.unit_rows(A, length, typical), scale * residual)
+        if not (rows.is_finite and np.all(np.isfinite(residual)) and np.all(np.isfinite(length))):
+            return np.full(self.W.shape[0], np.nan)
+        return rows.correct(residual, damping)
 
     def solve(self, F: np.ndarray) -> np.ndarray:
         """`M⁻¹ F`."""
@@ -83,34 +108,32 @@ class DenseMetric(AbstractMetric):
     def lengths(self, A):
         return np.linalg.norm(A @ self.W, axis=1)
 
-    def _least(self, C, r):
-        return np.linalg.lstsq(C, r, rcond=PLACED)[0]
-
     def energy_loss(self, before: np.ndarray, after: np.ndarray) -> float:
         """Kinetic energy of a velocity minus that of another one."""
         return float(0.5 * (before @ self.M @ before - after @ self.M @ after))
 
-    def rows(self, A: np.ndarray, typical: np.ndarray | None = None) -> Rows:
-        """Rows of A at unit length in the metric, of `typical` lengths if these are known."""
-        length = self.lengths(A)
-        return Rows(self, row_scale(np, length, typical), self.unit_rows(A, length, typical))
-
 
 @dataclasses.dataclass(frozen=True)
 class Rows:
-    """Rows at unit length in a metric, by singular values.
+    """Rows at unit length in a metric, by singular values; where A has few entries, corrections are
+    those of a sparse factor.
 
     Attributes:
         metric: of the mass.
         unit: what each row was multiplied by, shape (m,), 0 of one that is absent.
-        C: the rows, shape (m, nv).
+        C: the rows, shape (m, nv), dense or sparse.
         threshold: of the rank (`zwang.algebra.rank`).
     """
 
-    metric: DenseMetric
+    metric: AbstractMetric
     unit: np.ndarray
-    C: np.ndarray
+    C: Any
     threshold: float = DEPENDENT_ROWS
+
+    @functools.cached_property
+    def is_finite(self) -> bool:
+        """Whether no entry is NaN or infinite."""
+        return bool(np.all(np.isfinite(_values(self.C))))
 
     @functools.cached_property
     def factors(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -119,16 +142,27 @@ class Rows:
         Raises:
             numpy.linalg.LinAlgError: for a mass that is not positive, or what is not finite.
         """
-        if not np.all(np.isfinite(self.metric.W)):
-            raise np.linalg.LinAlgError("the mass matrix is not positive definite")
-        return np.linalg.svd(self.C, full_matrices=True)
+        return self._decomposed(full_matrices=True)
 
-    @property
+    @functools.cached_property
+    def _thin(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """`factors` without what belongs to no singular value."""
+        return self._decomposed(full_matrices=False)
+
+    def _decomposed(self, *, full_matrices: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        if not np.all(np.isfinite(_values(self.metric.W))):
+            raise np.linalg.LinAlgError("the mass matrix is not positive definite")
+        C = self.C.toarray() if hasattr(self.C, "toarray") else self.C
+        return np.linalg.svd(C, full_matrices=full_matrices)
+
+    @functools.cached_property
     def singular_values(self) -> np.ndarray:
         """Of the rows, the largest first."""
-        return self.factors[1]
+        if hasattr(self.C, "toarray"):
+            return np.linalg.svd(self.C.toarray(), compute_uv=False)
+        return self._thin[1]
 
-    @property
+    @functools.cached_property
     def rank(self) -> int:
         """How many rows are independent."""
         return rank_of(self.singular_values, self.threshold)
@@ -157,15 +191,54 @@ class Rows:
         """Columns c with `cᵀ A = 0`, shape (m, m − rank)."""
         return self.unit[:, None] * self.null
 
-    def correct(self, r: np.ndarray) -> np.ndarray:
-        """`A⊕ r`, of one right-hand side or of columns of them."""
-        (U, sigma, Vt), k = self.factors, self.rank
+    def correct(self, r: np.ndarray, damping: float = 0.0) -> np.ndarray:
+        """`A⊕ r`, of one right-hand side or of columns of them.
+
+        Args:
+            r: right-hand side.
+            damping: singular values σ below it are not trusted, σ / damping² in place of 1 / σ.
+        """
+        if hasattr(self.C, "tocsr"):
+            return self.metric.W @ self._swept(self.unit * r, damping**2)
+        (U, sigma, Vt), k = self._thin, self.rank
         kept = U[:, :k].T @ (self.unit * r.T).T
-        return self.metric.W @ (Vt[:k].T @ (kept.T / sigma[:k]).T)
+        inverse = sigma[:k] / np.maximum(sigma[:k], damping) ** 2
+        return self.metric.W @ (Vt[:k].T @ (kept.T * inverse).T)
+
+    def _factor(self, damping: float) -> Any:
+        """`C Cᵀ + μ I`, factored."""
+        from scipy.sparse import eye_array
+        from scipy.sparse.linalg import splu
+
+        Q = (self.C @ self.C.T + damping * eye_array(self.C.shape[0])).tocsc()
+        return splu(
+            Q, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+        )
+
+    @functools.cached_property
+    def _undamped(self) -> Any:
+        return self._factor(DAMPING)
+
+    def _swept(self, r: np.ndarray, damping: float) -> np.ndarray:
+        """`C⁺ r` by proximal sweeps, as in `zwang.algebra.pseudoinverse.Proximal`, while they
+        gain; by one where a damping is meant, which sweeps undo.
+        """
+        if not len(r):
+            return np.zeros(self.C.shape[1])
+        factor = self._undamped if damping <= DAMPING else self._factor(damping)
+        # sweeps end where they gain less than a tenth: round-off is left, or a contradiction
+        y, left = np.zeros(self.C.shape[1]), r
+        for _ in range(PLACEMENT_SWEEPS if damping <= DAMPING else 1):
+            tried = y + self.C.T @ factor.solve(left)
+            miss = r - self.C @ tried
+            if not np.linalg.norm(miss) < 0.9 * np.linalg.norm(left):
+                break
+            y, left = tried, miss
+        return y
 
     def multipliers(self, effort: np.ndarray) -> np.ndarray:
         """λ of least norm, rows at unit length, with `Aᵀ λ = effort` as far as it is possible."""
-        (U, sigma, Vt), k = self.factors, self.rank
+        (U, sigma, Vt), k = self._thin, self.rank
         return self.unit * (U[:, :k] @ ((Vt[:k] @ (self.metric.W.T @ effort)) / sigma[:k]))
 
 
@@ -173,25 +246,6 @@ class SparseMetric(AbstractMetric):
     def lengths(self, A):
         C = A @ self.W
         return np.sqrt(np.asarray(C.multiply(C).sum(axis=1)).ravel())
-
-    def _least(self, C, r):
-        """Proximal sweeps, as in `zwang.algebra.pseudoinverse.Proximal`, while they gain."""
-        from scipy.sparse import eye_array
-        from scipy.sparse.linalg import splu
-
-        Q = (C @ C.T + DAMPING * eye_array(C.shape[0])).tocsc()
-        factor = splu(
-            Q, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-        )
-        # sweeps end where they gain less than a tenth: round-off is left, or a contradiction
-        y, left = np.zeros(C.shape[1]), r
-        for _ in range(PLACEMENT_SWEEPS):
-            tried = y + C.T @ factor.solve(left)
-            miss = r - C @ tried
-            if not np.linalg.norm(miss) < 0.9 * np.linalg.norm(left):
-                break
-            y, left = tried, miss
-        return y
 
 
 def rows_of(A) -> Any:
@@ -214,24 +268,34 @@ def dense_rows(A) -> np.ndarray:
 
 
 def metric_of(M, A, singular_mass: bool = False) -> AbstractMetric:
-    """The metric of a mass matrix as the model gives it; of `M + AᵀDA` if it may be singular."""
-    if isinstance(A, SparseMatrix):
-        from scipy.sparse import block_diag, coo_array, diags_array
+    """The metric of a mass matrix as the model gives it; of `M + AᵀDA` if it may be singular. The
+    last ones stay factored: a start is measured, placed and judged at the same few states.
+    """
+    sparse, M = isinstance(A, SparseMatrix), np.asarray(M)
+    rows = None if sparse or not singular_mass else np.asarray(A)
+    key = sparse, _content(M), _content(rows)
+    if (known := _METRICS.get(key)) is None:
+        known = _sparse_metric(mass_blocks(M)) if sparse else dense_metric(M, rows)
+        _METRICS.put(key, known)
+    return known
 
-        blocks = mass_blocks(np.asarray(M))
-        try:
-            roots = np.linalg.inv(np.linalg.cholesky(blocks)).transpose(0, 2, 1)
-        except np.linalg.LinAlgError:
-            # not refused here: the start names the direction that has no mass
-            roots = np.full_like(blocks, np.nan)
-        if blocks.shape[1] == 1:
-            return SparseMetric(
-                diags_array(roots.ravel()).tocsr(), diags_array(blocks.ravel()).tocsr()
-            )
-        # of arrays it makes a sparse matrix or a sparse array, by its version
-        whole = lambda parts: block_diag([coo_array(x) for x in parts], format="csr")
-        return SparseMetric(whole(roots), whole(blocks))
-    return dense_metric(M, A if singular_mass else None)
+
+_METRICS: Recent[AbstractMetric] = Recent(most=4)
+
+
+def _sparse_metric(blocks: np.ndarray) -> SparseMetric:
+    from scipy.sparse import block_diag, coo_array, diags_array
+
+    try:
+        roots = np.linalg.inv(np.linalg.cholesky(blocks)).transpose(0, 2, 1)
+    except np.linalg.LinAlgError:
+        # not refused here: the start names the direction that has no mass
+        roots = np.full_like(blocks, np.nan)
+    if blocks.shape[1] == 1:
+        return SparseMetric(diags_array(roots.ravel()).tocsr(), diags_array(blocks.ravel()).tocsr())
+    # of arrays it makes a sparse matrix or a sparse array, by its version
+    whole = lambda parts: block_diag([coo_array(x) for x in parts], format="csr")
+    return SparseMetric(whole(roots), whole(blocks))
 
 
 def dense_metric(M, A=None) -> DenseMetric:
@@ -259,6 +323,14 @@ def condition_of_mass(M) -> float:
         return np.inf
     sigma = np.linalg.svd(blocks / (scale[:, :, None] * scale[:, None, :]), compute_uv=False)
     return float(np.max(sigma[:, 0] / np.maximum(sigma[:, -1], 1e-300)))
+
+
+def _content(x) -> Any:
+    """What an array is known by, dense or sparse; None of none."""
+    if x is None:
+        return None
+    parts = (x.data, x.indices, x.indptr) if hasattr(x, "tocsr") else (x,)
+    return x.shape, *(part.tobytes() for part in parts)
 
 
 def _values(x) -> np.ndarray:

@@ -18,7 +18,7 @@
 | `kinematics.py`, `kinematics_result.py` | `kinematics`: a mechanism over its input |
 | `kinematics_batch.py` | `kinematics_batch`: certified paths of many sets of parameters at once |
 | `path.py` | a branch of configurations followed, with limits and singular configurations |
-| `curve.py` | certified steps along a curve of configurations |
+| `curve.py`, `certified_step.py` | certified steps along a curve of configurations |
 | `interval.py` | bounds of a JAX function over a box |
 | `subject.py` | what an analysis works on: coordinates and points by name |
 | `side_by_side.py` | `side_by_side`: one acceleration by eight principles of mechanics |
@@ -29,7 +29,8 @@
 | `stability.py`, `aside.py` | the verdict on a state; forces some way off it |
 | `time_varying.py` | the same along a trajectory |
 | `linear_system.py`, `modes.py` | poles, zeros, controllability; modes |
-| `implicit.py` | results that equations define, as functions of parameters |
+| `sensitivity.py` | how results that equations define move with parameters, the one theorem |
+| `moving_state.py` | an equilibrium or a steady motion that moves with parameters |
 | `lqr_sensitivity.py` | gains as functions of parameters that JAX differentiates |
 | `mode_sensitivity.py` | eigenvalues as functions of parameters that JAX differentiates |
 | `lqr.py` | `lqr`: gains on the full coordinates |

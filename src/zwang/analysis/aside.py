@@ -34,6 +34,17 @@ def still(here: ConstrainedState, along: np.ndarray) -> ConstrainedState | None:
     return None if there is None else solve(here.dynamics, there)
 
 
+def loses_rank(here: ConstrainedState) -> bool:
+    """Whether rows have a higher rank beside a state: it is a singular configuration, unlike one
+    with redundant rows, which are so everywhere.
+    """
+    Y, random = here.tangent.Y, np.random.default_rng(1783)
+    if here.all_rows.rank == len(here.local.A) or not Y.shape[1]:
+        return False
+    there = aside(here, Y @ random.standard_normal(Y.shape[1]), DISTANCES_ASIDE[-1])
+    return there is not None and there.all_rows.rank > here.all_rows.rank
+
+
 def curvature_aside(here: ConstrainedState, u: np.ndarray) -> float:
     """The largest slope of the force along a direction, some way off on either side."""
     Y, found = here.tangent.Y, 0.0

@@ -21,7 +21,6 @@ limits illustrated in the case of the binomial, Biometrika 26, 404-413.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -35,10 +34,12 @@ from zwang.analysis.curve import quickly
 from zwang.analysis.distinct import attitudes, distinct, same_senses, telling
 from zwang.analysis.kinematics import Constant
 from zwang.analysis.moving_mechanism import closed as closed_at
+from zwang.analysis.newton import damped, newton
 from zwang.analysis.quadratic_loops import Found, all_configurations
 from zwang.analysis.quadratic_postures import all_postures
 from zwang.analysis.subject import subject_of, with_inputs
 from zwang.arguments import choice, count, host_only, mapping, number, real_array
+from zwang.compile.hints import over_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.dynamics.number_range import LARGEST_SIZE
@@ -391,7 +392,7 @@ def _solved(dynamics: Dynamics, begin, t):
     """Newton's iteration from many starts, damped far from solutions; q of each, and its residuals
     after and before.
     """
-    return jax.vmap(functools.partial(_one, dynamics), in_axes=(0, None))(begin, t)
+    return over_rows(lambda q: _one(dynamics, q, t))(begin)
 
 
 def _one(dynamics: Dynamics, q, t):
@@ -405,17 +406,10 @@ def _one(dynamics: Dynamics, q, t):
         length = jnp.maximum(jnp.linalg.norm(A, axis=1), 1e-8)
         return A / length[:, None], c.position_residual(q, t, p) / length
 
-    def step(_, q):
-        A, phi = rows(q)
-        # Levenberg and Marquardt's damping vanishes with the residual
-        damping = 1e-3 * (phi @ phi) + 1e-14
-        dv = -A.T @ jnp.linalg.solve(A @ A.T + damping * jnp.eye(len(phi)), phi)
-        # steps of at most one radian or unit of length lead a start to a mode that is near
-        size = jnp.linalg.norm(dv)
-        return system.move(q, dv * jnp.minimum(1.0, 1.0 / jnp.maximum(size, 1e-300)), t, p)
-
     before = jnp.max(jnp.abs(rows(q)[1]))
-    q = jax.lax.fori_loop(0, NEWTON_ITERATIONS, step, q)
+    move = lambda q, dv: system.move(q, dv, t, p)
+    # steps of at most one radian or unit of length lead a start to a mode that is near
+    q = newton(rows, move, q, NEWTON_ITERATIONS, longest=1.0, solve=damped)
     residual = jnp.max(jnp.abs(rows(q)[1]))
     return q, jnp.where(jnp.isfinite(residual), residual, jnp.inf), before
 

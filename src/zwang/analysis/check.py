@@ -208,7 +208,7 @@ def _diagnose(
     c, A = model.constraints, np.asarray(start.at.A)
     metric = dense_metric(start.at.M, A if dynamics.singular_mass else None)
     # beside typical lengths, so that a row is not absent by its units alone
-    unit_rows = metric.rows(A, np.asarray(start.scales.row_length))
+    unit_rows = metric.rows(A, typical=np.asarray(start.scales.row_length))
     C, rank = unit_rows.C, unit_rows.rank
     null = unit_rows.null
     phi, psi = np.full(c.m, np.nan), np.full(c.m, np.nan)

@@ -25,11 +25,13 @@ import scipy.optimize
 from jaxtyping import PyTree
 
 from zwang.analysis.balance_problem import Point, Problem
+from zwang.analysis.balance_search import balanced_start
 from zwang.analysis.branch import Branch, Place
 from zwang.analysis.constrained_state import dynamics_of
 from zwang.analysis.eigenvalue_events import events
-from zwang.analysis.equilibrium import Equilibrium, as_equilibrium, balanced_start
-from zwang.analysis.implicit import Motion, critical_root
+from zwang.analysis.equilibrium import Equilibrium, as_equilibrium
+from zwang.analysis.moving_state import Motion, branch_equations, critical_direction
+from zwang.analysis.sensitivity import near_fold
 from zwang.arguments import count, host_only, instance, known, listed, number, refuse
 from zwang.arrays import vector
 from zwang.dynamics.model import Model
@@ -323,19 +325,24 @@ def critical_values(branch: Continuation, params: PyTree) -> Any:
     for special in (*branch.folds, *branch.branch_points):
         assert special.point is not None
         x = np.concatenate([np.zeros(model.system.nv), special.point.gamma])
-        held = np.zeros(len(x) + len(special.point.multipliers), bool)
-        held[model.system.nv : len(x)] = driven is None  # as rates stay along the branch
-        x = np.concatenate([x, special.point.multipliers])
+        free = np.ones(len(x) + len(special.point.multipliers), bool)
+        free[model.system.nv : len(x)] = driven is not None  # rates stay along the branch
+        x, free = np.concatenate([x, special.point.multipliers]), np.flatnonzero(free)
         fields = (None, None) if symmetric is None else (symmetric.base, symmetric.fields)
         with jax.ensure_compile_time_eval():  # it may be asked for inside a program
+            here = at({})
             motion = Motion.of(special.q, problem.t, *fields)
-            solved, equations = critical_root(motion, at({}), x, special.value, held, driven)
+            equations = branch_equations(motion, x, free, driven)
+            null = critical_direction(
+                motion, equations(here), here(jnp.asarray(special.value)), x, free, special.value
+            )
+        solved, moved = near_fold(equations, here, at(params), special.value, x[free], null)
         if not solved.determines(0):
             raise ModelError(
                 f"{model.name}: the {special} is not one that other parameters keep, so that it "
                 "has no derivatives."
             )
-        found.append(solved.near(equations(at(params))(jnp.asarray(solved.x)))[0])
+        found.append(moved[0])
     return jnp.stack(found) if found else jnp.zeros(0)
 
 

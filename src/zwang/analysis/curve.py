@@ -1,18 +1,8 @@
 """One-parameter families of configurations as a curve `G(q, t) = φ(q, t) = 0`, and steps along it
 that are certified.
 
-At a point of the curve, with J = [A | ∂φ/∂t] in scaled directions, τ its null vector and N an
-orthonormal basis of the rest, every nearby configuration is `σ τ + N n`. A step of length h is
-certified if the interval Newton (Krawczyk) operator of n, for all σ in [0, h] at once, maps the box
-|n| ≤ w into its inside:
-
-    |Y G| + ½ h² |Y [H] τ τ| + |Y [J] N − I| w  <  w,     Y = (J N)⁻¹,   [J] ⊂ J + [H] (σ τ + N n)
-
-where [H] encloses the second derivatives of G over the box. Then the curve has exactly one point in
-the box for each σ: what a corrector finds there lies on the branch that it started from.
-
-Reference: Kearfott and Xing (1994), An interval step control for continuation methods, SIAM J.
-Numer. Anal. 31, 892-914.
+Steps are those of `certified_step.py`: each encloses exactly one point of the curve for every place
+along it, so that what a corrector finds there lies on the branch that it started from.
 """
 
 from __future__ import annotations
@@ -29,6 +19,7 @@ import numpy as np
 import scipy.linalg
 
 from zwang.algebra.rank import rank_of
+from zwang.analysis.certified_step import Split, carried, krawczyk, split_by
 from zwang.analysis.interval import Interval, NoIntervalRuleError, enclosure
 from zwang.compile import model_program, program
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -234,14 +225,9 @@ class Curve:
             # curve
             raise FreedomError(n + 1 - len(rows), Vt[len(rows) :])
         sigma = np.linalg.svd(unit, compute_uv=False)
-        U, S, Vt = np.linalg.svd(J[rows])
-        # the null direction of J, and its complement in which corrections are made
-        tangent, normal = Vt[-1], Vt[:-1].T
-        forward = tangent[-1] if along is None else tangent @ along
-        if forward < 0:
-            tangent = -tangent
-        point = Point(np.asarray(q), float(t), tangent, float(sigma[n - 1]))
-        return Frame(self, point, rows, normal, (U / S).T, J[rows], phi[rows])
+        split = split_by(np, J[rows], np.eye(1, n + 1, n)[0] if along is None else along)
+        point = Point(np.asarray(q), float(t), split.tangent, float(sigma[n - 1]))
+        return Frame(self, point, rows, split.normal, split.inverse, J[rows], phi[rows])
 
 
 def independent_rows(unit: np.ndarray) -> np.ndarray:
@@ -287,32 +273,14 @@ class Frame:
         """A certified segment of length h, or None; and the largest ratio of what the operator
         maps the box to and its width, below 1 for a success.
         """
-        tangent, normal, scale = self.point.tangent, self.normal, self.curve.scale
+
+        def over(low, high):
+            return tuple(x[self.rows] for x in self.curve.over(self.point.q, low, high))
+
         ahead = self.y(h / 2, np.zeros(len(self.inverse)))
-        line = scale * np.abs(tangent) * h / 2
-
-        def bounds(reach):
-            middle, radius = self.curve.over(self.point.q, ahead - reach, ahead + reach)
-            middle = np.tensordot(self.inverse, middle[self.rows], 1)  # Y H, shape (nv, n, n)
-            radius = np.tensordot(np.abs(self.inverse), radius[self.rows], 1)
-            bend = np.abs(middle @ tangent @ tangent) + radius @ np.abs(tangent) @ np.abs(tangent)
-            return middle, radius, self.start + h**2 / 2 * bend
-
-        error = bounds(line)[2]
-        # every normal direction at least as wide as round-off, and none much narrower than others
-        width = 2.2 * np.maximum(error, 0.02 * np.max(error)) + 1e-13
-        # the box is widened by what the correction may add, and bounded once more
-        fat = np.abs(normal) @ width
-        middle, radius, error = bounds(line + scale * fat)
-        across, reach = middle @ normal, h * np.abs(tangent) + fat  # Y H N, shape (nv, n, nv)
-        turned = h * np.abs(np.einsum("ijk,j->ik", across, tangent))
-        spread = np.abs(np.einsum("ijk,jl->ilk", across, normal))
-        turned += np.einsum("ilk,l->ik", spread, width)
-        turned += np.einsum("ijk,j->ik", radius @ np.abs(normal), reach)
-        image = error + turned @ width
-        ratio = float(np.max(image / width))
-        good = bool(np.all(image < width))  # false for NaN, too
-        return (Segment(self, h, width) if good else None), ratio
+        split = Split(self.point.tangent, self.normal, self.inverse)
+        test = krawczyk(np, split, self.curve.scale, over, self.start, ahead, h)
+        return (Segment(self, h, test.width) if test.good else None), float(test.ratio)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -345,7 +313,8 @@ class Segment:
         """Newton's iteration for σ and n on the rows and one equation more."""
         frame, curve = self.frame, self.frame.curve
         x = np.append(guess, np.zeros(len(self.width)))
-        basis = np.column_stack([frame.point.tangent, frame.normal])
+        tangent = frame.point.tangent
+        basis = np.column_stack([tangent, frame.normal])
         for _ in range(30):
             q, phi, J = curve.at(frame.point.q, frame.y(x[0], x[1:]))
             J = J[frame.rows]
@@ -363,13 +332,7 @@ class Segment:
             raise LostError(f"the corrector left its box at {x}")
         y = frame.y(x[0], x[1:])
         q, phi, J = curve.at(frame.point.q, y)
-        return curve.frame(q, y[-1], along=_carried(basis, J[frame.rows])).point
-
-
-def _carried(basis: np.ndarray, J: np.ndarray) -> np.ndarray:
-    """The tangent at a point of a segment whose σ increases, in the directions of its start."""
-    n = np.linalg.solve(J @ basis[:, 1:], -J @ basis[:, 0])
-    return basis @ np.append(1.0, n)
+        return curve.frame(q, y[-1], along=carried(np, tangent, frame.normal, J[frame.rows])).point
 
 
 class LostError(Exception):

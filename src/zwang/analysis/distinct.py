@@ -25,27 +25,32 @@ def attitudes(dynamics: Dynamics, t) -> list[np.ndarray]:
     """Indices of the entries of each quaternion: four coordinates of one length whose signs the
     rows do not see.
     """
-    system, p = dynamics.system, dynamics.p
-    if system.velocity_map is None:
+    if dynamics.system.velocity_map is None:
         return []
+    system, p, t = dynamics.system, dynamics.p, jnp.asarray(t, float)
     random = np.random.default_rng(1843)
-    still, t = jnp.zeros(system.nv), jnp.asarray(t, float)
-    q = system.move(jnp.asarray(random.standard_normal(system.nq)), still, t, p)
-    N = np.asarray(velocity_map(system, q, t, p))
-    # where no velocity leads: along each quaternion itself, and along nothing else
-    normal = np.eye(system.nq) - N @ np.linalg.pinv(N)
-    # difference of rows, relative to their size, that counts as none
-    count, label = connected_components(csr_array(np.abs(normal) > AGREEMENT), directed=False)
+    begin = jnp.asarray(random.standard_normal(system.nq))
+    q = np.asarray(system.move(begin, jnp.zeros(system.nv), t, p))
     rows = lambda q: np.asarray(dynamics.constraints.position_residual(jnp.asarray(q), t, p))
     here, found = rows(q), []
-    for i in range(count):
-        own = np.flatnonzero(label == i)
-        turned = np.asarray(q).copy()
+    for own in _unmoved(dynamics, q, t):
+        turned = q.copy()
         turned[own] *= -1
         off = np.max(np.abs(rows(turned) - here), initial=0.0)
+        # difference of rows, relative to their size, that counts as none
         if len(own) == 4 and off <= AGREEMENT * (1 + np.max(np.abs(here), initial=0.0)):
             found.append(own)
     return found
+
+
+def _unmoved(dynamics: Dynamics, q, t) -> list[np.ndarray]:
+    """Coordinates that are bound to each other by where no velocity leads: along each quaternion
+    itself, and along nothing else.
+    """
+    N = np.asarray(velocity_map(dynamics.system, jnp.asarray(q), t, dynamics.p))
+    normal = np.eye(len(q)) - N @ np.linalg.pinv(N)
+    count, label = connected_components(csr_array(np.abs(normal) > AGREEMENT), directed=False)
+    return [np.flatnonzero(label == i) for i in range(count)]
 
 
 def same_senses(mechanism: Mechanism, p, start: np.ndarray, q: np.ndarray) -> np.ndarray:

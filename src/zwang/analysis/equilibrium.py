@@ -14,16 +14,28 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.analysis.balance_problem import Point, Problem
-from zwang.analysis.balance_search import has_potential, minimum, nearest
-from zwang.analysis.constrained_state import dynamics_of, placed, refuse_friction, solve
-from zwang.analysis.inputs import Inputs, chosen_inputs, with_entries
-from zwang.analysis.moving_state import MovingState, at_rest, moving_state
-from zwang.analysis.symmetry import Symmetries, symmetries
-from zwang.arguments import choice, host_only, instance, known, labels
-from zwang.arrays import vector
+from zwang.analysis.balance_search import (
+    has_potential,
+    left_behind,
+    minimum,
+    nearest_by_stages,
+    refuse_moving,
+    refuse_unbalanced,
+    started,
+)
+from zwang.analysis.constrained_state import dynamics_of
+from zwang.analysis.inputs import chosen_inputs, with_entries
+from zwang.analysis.moving_state import (
+    Motion,
+    MovingState,
+    balance_at,
+    moving_state,
+    near_balance,
+)
+from zwang.analysis.sensitivity import Root
+from zwang.arguments import choice, host_only, instance, labels
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
-from zwang.thresholds import AGREEMENT, DERIVED
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -31,8 +43,6 @@ if TYPE_CHECKING:
     from zwang.analysis.linearize import Linearization
     from zwang.plots import Picture
 
-CLOSE_TO_GUESS = 0.2
-"""Farthest an equilibrium may be from a guess that means it, relative to the way to the minimum."""
 UNIQUE = 1e-6
 """Largest share of a constraint in a dependency of rows that counts as none."""
 FIND = ("minimum", "nearest")
@@ -135,16 +145,22 @@ class Equilibrium:
         A = c.matrix(s.q, s.v, s.t, p)
         return jnp.stack([A[x].T @ at.multipliers[x] for x in c.row_slices.values()])
 
+    @functools.cached_property
+    def _rest(self) -> tuple[Motion, Root]:
+        """The equations of the balance at rest, and their solution."""
+        own = dynamics_of(self.model, self.params)
+        return balance_at(own, self.q, self.t, self.multipliers)
+
     def _moved(self, params: PyTree) -> MovingState:
-        """The state nearby at other parameters than those that were given and found."""
+        """The state nearby at other parameters."""
         if isinstance(self.params, dict) and isinstance(params, dict):
             params = {**self.params, **params}
         dynamics = dynamics_of(self.model, params)
-        if self.steady:
-            with jax.ensure_compile_time_eval():  # it may be asked for first inside a program
-                linear = self.linearization
-            return moving_state(linear, dynamics)
-        return at_rest(dynamics, self.q, self.multipliers, self.t)
+        if not self.steady:
+            return near_balance(*self._rest, dynamics)
+        with jax.ensure_compile_time_eval():  # it may be asked for first inside a program
+            linear = self.linearization
+        return moving_state(linear, dynamics)
 
     @property
     def dataset(self) -> xr.Dataset:
@@ -245,164 +261,19 @@ def equilibrium(
             "equilibrium: inputs that are found must be parameters of the model; "
             f"{acting.names[-1]!r} is a velocity. Let a parameter be the force along it."
         )
-    problem, start = _started(model, q, v, t, params, hold, acting)
+    problem, start = started(model, q, v, t, params, hold, acting)
     # a minimum of the potential exists only for forces at rest with nothing else to be found
     searched = not (problem.symmetric is not None or acting.names or hold)
     balances = False
     if find == "minimum" and searched and has_potential(start):
         at = minimum(problem, start)
-        balances = _left_behind(problem, start, at)
+        balances = left_behind(problem, start, at)
     else:
-        at = _nearest(problem, start, bool(hold))
-    _refuse_unbalanced(model, problem, at)
-    _refuse_moving(model, problem, at)
+        at = nearest_by_stages(problem, start, bool(hold))
+    refuse_unbalanced(model, problem, at)
+    refuse_moving(model, problem, at)
     found = as_equilibrium(model, problem, at, params)
     return dataclasses.replace(found, guess_balances=balances)
-
-
-def _started(model: Model, q, v, t, params, hold, acting: Inputs) -> tuple[Problem, Point]:
-    """The equations, and the guess put on the constraints."""
-    dynamics = dynamics_of(model, params)
-    v = None if v is None else vector(v, model.system.nv, "v", model.system.velocities)
-    steady = v is not None and bool(np.any(np.asarray(v)))
-    state = placed(model, dynamics, q, v if steady else None, t, "equilibrium")
-    refuse_friction(model, dynamics, state)
-    found, rates = None, np.zeros(0)
-    if steady:
-        here = solve(dynamics, state)
-        # a steady motion moves along symmetries: everything that the equations depend on stays as
-        # it is
-        found = symmetries(dynamics, here)
-        rates = _rates(model, here, found)
-    problem = Problem(dynamics, float(t), found, acting, *_held(model, state, hold))
-    start = problem.at(state.q, rates, acting.nominal)
-    if start is None:
-        raise ModelError(
-            f"{model.name}: forces or constraints are no numbers at the given q; start elsewhere."
-        )
-    return problem.scaled(start), start
-
-
-def balanced_start(model: Model, q, v, t, params, hold, over: str) -> tuple[Problem, Point]:
-    """The equations with one more unknown, a parameter or a velocity by name, and the balance
-    nearest to a guess at its present value.
-    """
-    own = model.params if isinstance(model.params, dict) else {}
-    velocities = model.system.velocities
-    known(over, [*map(str, own), *velocities], f"over: {model.name} has no parameter or velocity")
-    if over in own:
-        acting = chosen_inputs(model, params, [over])
-        if len(acting.names) != 1:
-            raise ModelError(f"over: parameter {over!r} is an array, expected a number.")
-        problem, start = _started(model, q, v, t, params, hold, acting)
-    else:
-        if v is None or not np.any(np.asarray(v)):
-            raise ModelError(f"over: {over!r} is a velocity, which needs a steady motion: give v.")
-        problem, start = _started(model, q, v, t, params, hold, Inputs(model))
-        i = velocities.index(over)
-        problem = dataclasses.replace(problem, driven=i)
-        start = problem.at(start.q, start.gamma, [start.v[i]])
-        assert start is not None
-    # rates of symmetries stay while a parameter changes
-    at = nearest(problem, start, ("y",) if over in own else ("y", "gamma"))
-    _refuse_unbalanced(model, problem, at)
-    return problem, at
-
-
-def _rates(model: Model, here, found: Symmetries) -> np.ndarray:
-    """Rates of the symmetries that come nearest to the velocities of the guess."""
-    if found.base is None:
-        raise ModelError(
-            f"{model.name} depends on time in a way that no symmetry makes up for, so it has no "
-            "steady motion; leave v out for an equilibrium at the given time."
-        )
-    v = np.asarray(here.state.v)
-    rates, left = found.rates(here.dynamics, here.state, here.w)
-    error = left[: len(v)]
-    # half of the given velocity is not along any symmetry: the guess is no steady motion
-    if np.linalg.norm(error) > 0.5 * np.linalg.norm(v):
-        worst = model.system.velocities[int(np.argmax(np.abs(error)))]
-        raise ModelError(
-            f"{model.name}: no symmetry of the model moves the state by the given v ({worst!r} is "
-            "off most), so that no steady motion is near; a steady motion is one in which nothing "
-            "changes but coordinates that the equations do not depend on."
-        )
-    return rates
-
-
-def _held(model: Model, state, hold) -> tuple[dict[int, float], dict[int, float]]:
-    """Entries of q and v that keep their values; a velocity that has a coordinate's name is
-    "x rate".
-    """
-    system = model.system
-    q, v = list(system.coordinates), list(system.velocities)
-    held_q, held_v = {}, {}
-    for name in labels(hold, "hold"):
-        rate = name.removesuffix(" rate")
-        if name in q:
-            held_q[q.index(name)] = float(state.q[q.index(name)])
-        elif rate in v:
-            held_v[v.index(rate)] = float(state.v[v.index(rate)])
-        else:
-            known(name, [*q, *v], f"hold: {model.name} has no coordinate or velocity")
-    return held_q, held_v
-
-
-def _nearest(problem: Problem, start: Point, everything: bool) -> Point:
-    """`nearest` with as few unknowns as suffice: parameters, then coordinates, then rates."""
-    # parameters alone first: the user gave q, and keeps it if they suffice
-    stages = [("mu",)] if len(start.mu) and not problem.held_q else []
-    stages += [("y", "mu"), ("y", "gamma", "mu")] if len(start.gamma) else [("y", "mu")]
-    at = start
-    for stage in stages[-1:] if everything else stages:
-        at = nearest(problem, start, stage)
-        # largest unbalanced force, relative to the forces that there are, that is taken for none
-        if np.linalg.norm(problem.residual(at)) < AGREEMENT:
-            return at
-    return at
-
-
-def _left_behind(problem: Problem, start: Point, at: Point) -> bool:
-    """Whether a search for a minimum has left an equilibrium at the guess or close to it."""
-    way = np.linalg.norm(at.q - start.q)
-    if np.allclose(at.q, start.q, rtol=1e-6, atol=1e-6):
-        return False
-    near = _nearest(problem, start, False)
-    balanced = np.linalg.norm(problem.residual(near)) < AGREEMENT
-    return bool(balanced and np.linalg.norm(near.q - start.q) < CLOSE_TO_GUESS * way)
-
-
-def _refuse_unbalanced(model: Model, problem: Problem, at: Point) -> None:
-    left = float(np.linalg.norm(problem.residual(at)))
-    if left < AGREEMENT:
-        return
-    worst = model.system.velocities[int(np.argmax(np.abs(at.W @ at.gradient)))]
-    raise ModelError(
-        f"{model.name}: no balance of forces was found from this guess: a part of {left:.1e} of "
-        f"the forces is left, most of it along {worst!r}; start closer, let a parameter be found "
-        "by inputs=, or check whether the forces can balance at all."
-    )
-
-
-def _refuse_moving(model: Model, problem: Problem, at: Point) -> None:
-    """Raise if constraints do not allow rest: where ψ(q, 0, t) or its rate is not zero."""
-    if problem.symmetric is not None:
-        return
-    rows = problem.dynamics.constraints
-    psi = np.zeros(rows.m)
-    psi[rows.velocity_rows] = at.values.psi
-    length = np.linalg.norm(at.local.A, axis=1) * (1 + np.max(np.abs(at.q), initial=0.0))
-    for name, own in rows.row_slices.items():
-        for what, left in (("ψ(q, 0, t)", psi[own]), ("its rate", at.local.b[own])):
-            # largest velocity and acceleration of a constraint at rest, relative to its row and to
-            # the size of the coordinates
-            if np.any(np.abs(left) > DERIVED * length[own]):
-                size = float(np.max(np.abs(left)))
-                raise ModelError(
-                    f"{model.name}: constraint {name!r} moves, so that there is no rest: {what} "
-                    f"is {size:.3g} at v = 0 and t = {problem.t:.6g}, expected 0; give v= of a "
-                    "steady motion, or take the constraint's drive away."
-                )
 
 
 def as_equilibrium(model: Model, problem: Problem, at: Point, params) -> Equilibrium:

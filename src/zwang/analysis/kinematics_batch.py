@@ -1,7 +1,7 @@
 """Many certified paths at once: one mechanism with many sets of parameters over its input.
 
-Each step is the one of `curve.py`, a Krawczyk test over a box around it, compiled once for all
-members. A member ends at the range's end, at a limit position, or where no step can be certified.
+Each step is that of `certified_step.py`, compiled once for all members. A member ends at the
+range's end, at a limit position, or where no step can be certified.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse.proximal import Proximal
+from zwang.analysis.certified_step import across, carried, growth, krawczyk, split_by
 from zwang.analysis.curve import chart, jacobian, second_derivatives
 from zwang.analysis.interval import Interval, enclosure
 from zwang.analysis.kinematics import scales
@@ -165,15 +166,13 @@ def _run(dynamics, packed, scale, begin, first, last, most_rounds) -> Kinematics
             break
         own = q[running], t[running], tangent[running], h[running]
         ends = _Ends(*_members(_step, dynamics, packed, scale, running, *own))
-        good, ratio = np.asarray(ends.good), np.nan_to_num(np.asarray(ends.ratio), nan=1e3)
+        good, ratio = np.asarray(ends.good), np.asarray(ends.ratio)
         turned = good & (ends.tangent[:, -1] * ends.start[:, -1] < 0)
         moved = running[good]
         q[moved], t[moved], tangent[moved] = ends.q[good], ends.t[good], ends.tangent[good]
         steps[moved] += 1
         took.append((moved, q[moved], t[moved]))
-        grown = np.clip(0.35 / np.maximum(ratio - 0.5, 1e-3), 0.5, 3.0)
-        shrunk = np.clip(0.4 / np.maximum(ratio - 0.5, 1e-3), 0.1, 0.7)
-        h[running] *= np.where(good, grown, shrunk)
+        h[running] *= growth(good, ratio)
         ended[running[turned]] = "limit"
         there = good & ~turned & ((t[running] - last) * ahead >= 0)
         ended[running[there]] = "range"
@@ -215,7 +214,7 @@ def _compiled(function):
 def _off(dynamics: Dynamics, scale, q, t):
     """Newton's correction of a start at its input, which is zero on the branch."""
     phi, J = _rows(dynamics, scale, q, jnp.append(jnp.zeros(len(q)), t))
-    return jnp.linalg.solve(J[:, :-1], phi)
+    return across(jnp, J, jnp.eye(len(q) + 1)[:, :-1], phi)
 
 
 def _rows(dynamics: Dynamics, scale, q, y):
@@ -227,37 +226,23 @@ def _step(dynamics: Dynamics, scale, q, t, before, h) -> _Ends:
     """One step of length h as in `curve.Frame.attempt`, with its corrected end."""
     origin = jnp.append(jnp.zeros(dynamics.system.nv), t)
     phi, J = _rows(dynamics, scale, q, origin)
-    tangent, normal, inverse = _frame(J, before)
-    start = jnp.abs(inverse @ phi)
-    ahead, line = origin + scale * (h / 2 * tangent), scale * jnp.abs(tangent) * h / 2
+    split = split_by(jnp, J, before)
+    tangent, normal, inverse = split
 
-    def bounds(reach):
-        box = Interval(ahead - reach, ahead + reach)
-        low, high = enclosure(lambda y, q: second_derivatives(dynamics, q, y), box, q)
+    def over(lower, upper):
+        second = lambda y, q: second_derivatives(dynamics, q, y)
+        low, high = enclosure(second, Interval(lower, upper), q)
         unit = scale[:, None] * scale
-        middle = jnp.tensordot(inverse, (low + high) / 2 * unit, 1)
-        radius = jnp.tensordot(jnp.abs(inverse), (high - low) / 2 * unit, 1)
-        bend = jnp.abs(middle @ tangent @ tangent) + radius @ jnp.abs(tangent) @ jnp.abs(tangent)
-        return middle, radius, start + h**2 / 2 * bend
+        return (low + high) / 2 * unit, (high - low) / 2 * unit
 
-    error = bounds(line)[2]
-    width = 2.2 * jnp.maximum(error, 0.02 * jnp.max(error)) + 1e-13
-    fat = jnp.abs(normal) @ width
-    middle, radius, error = bounds(line + scale * fat)
-    across, reach = middle @ normal, h * jnp.abs(tangent) + fat
-    turned = h * jnp.abs(jnp.einsum("ijk,j->ik", across, tangent))
-    spread = jnp.abs(jnp.einsum("ijk,jl->ilk", across, normal))
-    turned += jnp.einsum("ilk,l->ik", spread, width)
-    turned += jnp.einsum("ijk,j->ik", radius @ jnp.abs(normal), reach)
-    image = error + turned @ width
-    good, ratio = jnp.all(image < width), jnp.max(image / width)
-
+    ahead, start = origin + scale * (h / 2 * tangent), jnp.abs(inverse @ phi)
+    good, ratio, width = krawczyk(jnp, split, scale, over, start, ahead, h)
     place = lambda n: origin + scale * (h * tangent + normal @ n)
 
     def correct(_, state):
         n, _ = state
         phi, J = _rows(dynamics, scale, q, place(n))
-        step = jnp.linalg.solve(J @ normal, phi)
+        step = across(jnp, J, normal, phi)
         return n - step, jnp.max(jnp.abs(step))
 
     n, left = jax.lax.fori_loop(0, BATCH_NEWTON, correct, (jnp.zeros(len(width)), jnp.inf))
@@ -265,13 +250,5 @@ def _step(dynamics: Dynamics, scale, q, t, before, h) -> _Ends:
     # the corrector has to end inside of the box in which the branch is alone
     good = good & (left < BATCH_CORRECTED) & jnp.all(jnp.abs(n) <= width + 1e-12)
     _, J = _rows(dynamics, scale, q, y)
-    along = tangent - normal @ jnp.linalg.solve(J @ normal, J @ tangent)
-    after, _, _ = _frame(J, along)
+    after = split_by(jnp, J, carried(jnp, tangent, normal, J)).tangent
     return _Ends(good, ratio, chart(dynamics, q, y), y[-1], after, tangent)
-
-
-def _frame(J, before):
-    """Tangent along an earlier one, complement N and (J N)⁻¹."""
-    U, S, Vt = jnp.linalg.svd(J, full_matrices=True)
-    tangent, normal = Vt[-1], Vt[:-1].T
-    return jnp.where(tangent @ before < 0, -tangent, tangent), normal, (U / S).T

@@ -14,10 +14,18 @@ from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.curve import Curve, Point
-from zwang.analysis.implicit import dead_point, dead_start, root, with_slope
-from zwang.analysis.moving_mechanism import Moving, closed, limit_input, moving
+from zwang.analysis.moving_mechanism import (
+    Moving,
+    closed,
+    moving,
+    over_input,
+    over_output,
+    rows_and_rates,
+)
 from zwang.analysis.path import Limit, Meeting
+from zwang.analysis.sensitivity import last_direction, near_fold
 from zwang.analysis.subject import Quantity, quantity_rates
+from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.equations.constraint.units import MODEL_UNITS, per_second
 from zwang.plots import Curve as Line
@@ -127,6 +135,12 @@ class Kinematics:
         with np.errstate(divide="ignore"):
             return {x.name: self.rate / x.rate for x in self.outputs if x.rate.ndim == 1}
 
+    @cached_property
+    def _here(self) -> Dynamics:
+        """The equations at the parameters of this result."""
+        with jax.ensure_compile_time_eval():  # it may be asked for first inside a program
+            return self.model.dynamics(self.params, Proximal())
+
     def configurations(self, params: PyTree) -> Any:
         """The coordinates at the same inputs as a function of parameters, shape (n, nq); inside
         `jax.grad`, `jax.jacfwd` and `jit`.
@@ -154,27 +168,31 @@ class Kinematics:
     def limit_inputs(self, params: PyTree) -> Any:
         """The input at each of `limits` as a function of parameters, as `configurations`.
 
-        t(p) = t* − yᵀ φ(q*, t*, p) / yᵀ ∂φ/∂t,    yᵀ A = 0
+        It is the place where configurations turn back over t (`zwang.analysis.sensitivity.fold`).
         """
-        dynamics = self.model.dynamics(params, Proximal())
-        return jnp.stack([limit_input(dynamics, x.q, x.t) for x in self.limits])
+        here, there = self._here, self.model.dynamics(params, Proximal())
+        still, moved = np.zeros(here.system.nv), []
+        for x in self.limits:
+            null = last_direction(rows_and_rates(here, x.q, x.t)[0])
+            z = near_fold(over_input(x.q), here, there, x.t, still, null)[1]
+            moved.append(z[0])
+        return jnp.stack(moved)
 
     def dead_inputs(self, params: PyTree) -> dict[str, Any]:
         """The input at each of `dead_points` by output, as a function of parameters, as
         `configurations`, shape (k,).
         """
-        with jax.ensure_compile_time_eval():  # it may be asked for inside a program
-            here = self.model.dynamics(self.params, Proximal())
-        there = self.model.dynamics(params, Proximal())
-        found: dict[str, Any] = {}
+        here, there = self._here, self.model.dynamics(params, Proximal())
+        nv, found = here.system.nv, {}
+        still = np.zeros(nv)
+        value = lambda x, t, q: float(quantity_rates(x, here, q, still, still, t)[0])
         for x in self.quantities:
             inputs = []
             for t, q in self.dead_points[x.name]:
-                equations = dead_point(x.value, q, t)
-                with jax.ensure_compile_time_eval():
-                    solved = root(with_slope(equations(here)), dead_start(here, q, t))
-                moved = solved.near(equations(there)(jnp.asarray(solved.x)))
-                inputs.append(moved[here.system.nv])
+                null = last_direction(np.column_stack(rows_and_rates(here, q, t)))
+                y = np.append(still, t)
+                z = near_fold(over_output(x.value, q), here, there, value(x, t, q), y, null)[1]
+                inputs.append(z[1 + nv])
             found[x.name] = jnp.stack(inputs) if inputs else jnp.zeros(0)
         return found
 

@@ -17,6 +17,7 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
@@ -50,8 +51,9 @@ from zwang.thresholds import DERIVED
 if TYPE_CHECKING:
     import xarray as xr
 
-    from zwang.analysis.implicit import Motion, Root
     from zwang.analysis.modes import Modes
+    from zwang.analysis.moving_state import Motion
+    from zwang.analysis.sensitivity import Root
     from zwang.analysis.stability import Verdict
     from zwang.plots import Picture
 
@@ -152,10 +154,13 @@ class Linearization(LinearSystem):
 
     @functools.cached_property
     def balance(self) -> tuple[Motion, Root]:
-        """The equations of a steady motion, and their solution."""
-        from zwang.analysis.moving_state import steady_balance
+        """The equations of an equilibrium or a steady motion, and their solution."""
+        from zwang.analysis.moving_state import balance_at
 
-        return steady_balance(self)
+        with jax.ensure_compile_time_eval():  # it may be asked for first inside a program
+            rates = () if self.found is None else self._steady_rates[0]
+        here = self.here
+        return balance_at(here.dynamics, self.q, self.t, here.multipliers, self.found, rates)
 
     def reduced(self) -> LinearSystem:
         """The same without the directions of symmetries, along which nothing changes: of a bicycle

@@ -6,9 +6,9 @@ the constraints are solved (`Linearization.descriptor`) say
     L(σ) x = 0,    L = σ E − A:    σ ξ = δ N⁺ (q̇ − Ξ),    δφ = 0,    δψ = 0,
                                    σ M δv = −δ(M w − F − Aᵀλ) − M δ(rate of v along Ξ) + Aᵀδλ
 
-and with a left vector y of L at the parameters of the result, one step of Newton's iteration on
-yᴴ L(σ) x = 0 has the exact value and first derivatives, where the eigenvalue is simple; x is held.
-The state moves along with the parameters.
+and σ and x are a root of them (`sensitivity.py`), x up to its length, where the eigenvalue is
+simple: the row of J⁺ that belongs to σ is yᴴ / (yᴴ E x), y a left vector of L. The state moves
+along with the parameters.
 
 Reference: Lancaster (1964), On eigenvalues of matrices dependent on a parameter, Numer. Math. 6,
 377-387.
@@ -23,12 +23,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.algebra.rank import rank_of
+from zwang.algebra.rank import DEPENDENT_ROWS
 from zwang.analysis.constrained_state import dynamics_of
-from zwang.analysis.local_equations import constraint_force, mass
+from zwang.analysis.local_equations import as_velocity, constraint_force, mass
 from zwang.analysis.moving_state import MovingState, moving_state, varied
+from zwang.analysis.sensitivity import held
 from zwang.errors import ModelError
-from zwang.thresholds import ALL_BUT_ZERO
 
 if TYPE_CHECKING:
     from zwang.analysis.linearize import Linearization
@@ -60,37 +60,32 @@ def eigenvalues_at(linear: Linearization, modes: tuple[Mode, ...], params: PyTre
         if value == 0:
             found.append(jnp.zeros((), complex))
             continue
-        xi = np.linalg.lstsq(linear.here.local.N, mode.shape, rcond=None)[0]
-        left, slope, x = _left(linear, value, np.concatenate([xi, mode.shape_v]))
-        found.append(value - (left.conj() @ _applied(at, value, x)) / slope)
+        s, p = linear.here.state, linear.here.dynamics.p
+        xi = np.asarray(as_velocity(linear.model.system, s.q, s.t, p, mode.shape))
+        row, x = _eigenpair(linear, value, np.concatenate([xi, mode.shape_v]))
+        found.append(value - row @ _applied(at, value, x))
     return jnp.stack(found) if found else jnp.zeros(0, complex)
 
 
-def _left(linear: Linearization, value: complex, moved: np.ndarray):
-    """Left vector y, yᴴ E x, and x of a mode that moves (ξ, δv) so."""
+def _eigenpair(linear: Linearization, value: complex, moved: np.ndarray) -> tuple[Any, Any]:
+    """What σ loses per unit of L(σ) x, a row of J⁺, and x of a mode that moves (ξ, δv) so."""
     n, here = len(moved), linear.here
     E, A, _ = linear.descriptor
     L = value * E - A
     nv = n // 2
-    pushed = np.linalg.lstsq(here.local.A.T.astype(complex), L[nv:n, :n] @ moved, rcond=1e-10)[0]
+    pushed = here.all_rows.multipliers(L[nv:n, :n] @ moved)
     x = np.concatenate([moved, pushed])
     unit = _one_over(np.linalg.norm(L, axis=1))
-    scaled = unit[:, None] * L
-    U, sigma, _ = np.linalg.svd(scaled * _one_over(np.linalg.norm(scaled, axis=0)))
-    null = U[:, rank_of(sigma) :]
-    turned = unit * (E @ x)
-    # rows that depend on each other have left vectors of their own, which see no change of σ
-    y = null @ (null.conj().T @ turned)
-    slope = y.conj() @ turned
+    J = np.column_stack([E @ x, L])  # by σ and x
+    length = _one_over(np.linalg.norm(unit[:, None] * J, axis=0))
+    found = held(x, J * length, unit, DEPENDENT_ROWS)
     redundant = here.dynamics.constraints.m - here.all_rows.rank
-    size = np.linalg.norm(y) * np.linalg.norm(turned)
-    # least |yᴴ E x| of a simple eigenvalue, for vectors of length one and E of size one
-    if not abs(slope) > ALL_BUT_ZERO * size or null.shape[1] > redundant + 1:
+    if not found.determines(0) or len(found.free) > redundant + 1:
         raise ModelError(
             f"{linear.model.name}: eigenvalue {value:.6g} is a multiple one, which has no "
             "derivative."
         )
-    return unit * y, slope, x
+    return length[0] * found.inverse[0], x
 
 
 def _one_over(length: np.ndarray) -> np.ndarray:

@@ -8,18 +8,19 @@ All are functions of a batch of samples near configurations that are known.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from zwang.algebra.rank import DEPENDENT_ROWS
 from zwang.analysis.local_equations import force, mass
 from zwang.analysis.newton import newton, unweighted
+from zwang.compile.hints import over_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
-from zwang.thresholds import ALL_BUT_ZERO
 
 
 class Moving(NamedTuple):
@@ -71,25 +72,45 @@ def moving(dynamics: Dynamics, q, t, steps: int = 1) -> Moving:
         left = jnp.max(jnp.abs(gauss.scale * c.position_residual(q, t, p)))
         return q, v, a, jnp.linalg.svd(gauss.rows, compute_uv=False)[nv - 1], left
 
-    q, v, a, smallest, left = jax.vmap(one)(q, t)
+    q, v, a, smallest, left = over_rows(one)(q, t)
     return Moving(t, q, v, a, p, smallest, left)
 
 
-def limit_input(dynamics: Dynamics, q, t):
-    """The input at a limit position near q and t: a left null vector y of A there sees no change of
-    q, so that `yᵀ φ = 0` gives the first derivatives of t.
+def over_input(q) -> Callable:
+    """φ near a configuration as a function of the dynamics, and then of (ξ, t): a `fold` of it is a
+    limit position.
     """
-    c, p, nv = dynamics.constraints, dynamics.p, dynamics.system.nv
-    q, t, still = jnp.asarray(q), jnp.asarray(t), jnp.zeros(nv)
-    gauss = unweighted(c.matrix(q, still, t, p))
-    by_input = gauss.scale * c.velocity_residual(q, still, t, p)
-    U, sigma, _ = jnp.linalg.svd(gauss.rows, full_matrices=True)
-    # of all left null vectors the one along ∂φ/∂t: those of redundant rows are orthogonal to it
-    # at a limit position, which is found to the root of round-off, more count as zero
-    kept = jnp.pad(sigma > ALL_BUT_ZERO * sigma[0], (0, U.shape[0] - len(sigma)))
-    y = gauss.scale * (U @ jnp.where(kept, 0.0, U.T @ by_input))
-    y, slope = jax.lax.stop_gradient((y, y @ c.velocity_residual(q, still, t, p)))
-    return t - (y @ c.position_residual(q, t, p)) / slope
+
+    def equations(dynamics: Dynamics) -> Callable:
+        system, rows, p = dynamics.system, dynamics.constraints, dynamics.p
+        return lambda xi, t: rows.position_residual(system.move(jnp.asarray(q), xi, t, p), t, p)
+
+    return equations
+
+
+def over_output(value: Callable, q) -> Callable:
+    """The same with t among the unknowns, y = (ξ, t), and an output that has the value s: a `fold`
+    of it is a dead point.
+    """
+
+    def equations(dynamics: Dynamics) -> Callable:
+        def rows(y, s):
+            xi, t = y[:-1], y[-1]
+            there = dynamics.system.move(jnp.asarray(q), xi, t, dynamics.p)
+            off = jnp.reshape(value(there, t, dynamics.p), (1,)) - s
+            return jnp.append(over_input(q)(dynamics)(xi, t), off)
+
+        return rows
+
+    return equations
+
+
+def rows_and_rates(dynamics: Dynamics, q, t) -> tuple[np.ndarray, np.ndarray]:
+    """A, and the rates of φ by t with q held, shapes (m, nv) and (m,)."""
+    still, c, p = jnp.zeros(dynamics.system.nv), dynamics.constraints, dynamics.p
+    with jax.ensure_compile_time_eval():  # it may be asked for inside a program
+        A = c.matrix(jnp.asarray(q), still, t, p)
+        return np.asarray(A), np.asarray(c.velocity_residual(jnp.asarray(q), still, t, p))
 
 
 def torques(dynamics: Dynamics, m: Moving, rate):
@@ -100,23 +121,4 @@ def torques(dynamics: Dynamics, m: Moving, rate):
         F = force(dynamics, State(q, rate * v, when))
         return v @ (mass(dynamics.system, q, t, dynamics.p) @ (rate**2 * a) - F)
 
-    return jax.vmap(one)(m.q, m.v, m.a, m.t)
-
-
-def balanced(dynamics: Dynamics, q, multipliers, t):
-    """q and λ of an equilibrium nearby as functions of parameters, by one step of Newton's
-    iteration on `F + Aᵀλ = 0, φ = 0` with its matrix held.
-    """
-    system, c, p = dynamics.system, dynamics.constraints, dynamics.p
-    nv, still = system.nv, jnp.zeros(system.nv)
-
-    def left(x):
-        there = system.move(q, x[:nv], t, p)
-        A = c.matrix(there, still, t, p)
-        F = force(dynamics, State(there, still, t)) + A.T @ x[nv:]
-        return jnp.concatenate([F, c.position_residual(there, t, p)])
-
-    at = jnp.concatenate([still, multipliers])
-    J = jax.lax.stop_gradient(jax.jacfwd(left)(at))
-    x = at - jnp.linalg.pinv(J, rtol=DEPENDENT_ROWS) @ left(at)
-    return system.move(q, x[:nv], t, p), x[nv:]
+    return over_rows(one)(m.q, m.v, m.a, m.t)

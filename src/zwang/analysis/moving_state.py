@@ -1,27 +1,109 @@
 """An equilibrium or a steady motion as a function of parameters that JAX differentiates.
 
-The state that a linearization is about moves along with the parameters, by one step of Newton's
-iteration on its equations (`implicit.py`), which has the exact value and first derivatives at the
-parameters of the result.
+The state that a linearization is about moves along with the parameters as the root of its equations
+(`sensitivity.py`), and so does the parameter of a fold or branch point.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from zwang.analysis.implicit import Motion, Root, steady_root
-from zwang.analysis.local_equations import Generator, departures, lifted
-from zwang.analysis.moving_mechanism import balanced
+from zwang.analysis.local_equations import (
+    Generator,
+    as_velocity,
+    departures,
+    dynamic_residual,
+    lifted,
+)
+from zwang.analysis.sensitivity import (
+    IMPLICIT_RANK,
+    Root,
+    held,
+    root,
+    row_units,
+    with_slope,
+)
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
 from zwang.errors import ModelError
 
 if TYPE_CHECKING:
     from zwang.analysis.linearize import Linearization
+    from zwang.analysis.symmetry import Symmetries
+
+NEARLY_ZERO = 1e-4
+"""Singular values of J at a special point, which is known to the root of round-off, relative to the
+largest, that count as zero."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Motion:
+    """An equilibrium, or a motion along symmetries, as unknowns (ξ, γ, λ) about a state.
+
+    Attributes:
+        q, t: the configuration from which ξ moves, and the time.
+        base, fields: generators of the symmetries; zero and none of them at rest.
+    """
+
+    q: np.ndarray
+    t: float
+    base: Generator
+    fields: Generator
+
+    @staticmethod
+    def of(q, t: float, base: Generator | None, fields: Generator | None) -> Motion:
+        nq = len(q)
+        if base is None or fields is None:
+            base = Generator(jnp.zeros(nq), jnp.zeros((nq, nq)))
+            fields = Generator(jnp.zeros((0, nq)), jnp.zeros((0, nq, nq)))
+        return Motion(np.asarray(q), float(t), base, fields)
+
+    @property
+    def k(self) -> int:
+        return len(self.fields.c)
+
+    def configuration(self, dynamics: Dynamics, x) -> Any:
+        nv = dynamics.system.nv
+        return dynamics.system.move(jnp.asarray(self.q), x[:nv], self.t, dynamics.p)
+
+    def velocity(self, dynamics: Dynamics, x) -> Any:
+        """v along the symmetries."""
+        q, field = self.configuration(dynamics, x), self.field(dynamics, x)
+        return as_velocity(dynamics.system, q, self.t, dynamics.p, field.c + field.B @ q)
+
+    def gauge(self, dynamics: Dynamics, x) -> Any:
+        """How the symmetries move ξ, shape (nv, k)."""
+        system, p, q = dynamics.system, dynamics.p, self.configuration(dynamics, x)
+        along = lambda c, B: as_velocity(system, q, self.t, p, c + B @ q)
+        return jax.vmap(along)(self.fields.c, self.fields.B).reshape(-1, system.nv).T
+
+    def residual(self, dynamics: Dynamics, x) -> Any:
+        """What vanishes: `M v̇ − F − Aᵀλ`, φ, and ψ of nonholonomic rows."""
+        system, rows, p = dynamics.system, dynamics.constraints, dynamics.p
+        t = jnp.asarray(self.t)
+        q, v = self.configuration(dynamics, x), self.velocity(dynamics, x)
+        w = lifted(system, self.field(dynamics, x), q, v, t, p)
+        multipliers = x[system.nv + self.k : system.nv + self.k + rows.m]
+        own = np.isin(rows.velocity_rows, rows.nonholonomic_rows)
+        return jnp.concatenate(
+            [
+                dynamic_residual(dynamics, State(q, v, t), w, multipliers),
+                rows.position_residual(q, t, p),
+                rows.velocity_residual(q, v, t, p)[own],
+            ]
+        )
+
+    def field(self, dynamics: Dynamics, x) -> Generator:
+        """The symmetry that it moves along."""
+        gamma = x[dynamics.system.nv : dynamics.system.nv + self.k]
+        along = lambda a, b: a + jnp.tensordot(gamma, b, 1)
+        return Generator(along(self.base.c, self.fields.c), along(self.base.B, self.fields.B))
 
 
 class MovingState(NamedTuple):
@@ -41,28 +123,46 @@ class MovingState(NamedTuple):
     along: Generator
 
 
-def at_rest(dynamics: Dynamics, q, multipliers, t) -> MovingState:
-    """An equilibrium near q."""
-    t, nq, nv = jnp.asarray(t), dynamics.system.nq, dynamics.system.nv
-    q, multipliers = balanced(dynamics, jnp.asarray(q), jnp.asarray(multipliers), t)
-    still = jnp.zeros(nv)
-    none = Generator(jnp.zeros(nq), jnp.zeros((nq, nq)))
-    return MovingState(dynamics, State(q, still, t), still, multipliers, none)
+def balanced(motion: Motion, dynamics: Dynamics, gamma, multipliers) -> Root:
+    """An equilibrium or a steady motion as a root, its rates γ kept if the balance can be met by q
+    alone.
+    """
+    nv, k = dynamics.system.nv, motion.k
+    x = np.concatenate([np.zeros(nv), gamma, multipliers])
+    both = with_slope(lambda x: motion.residual(dynamics, x))
+    found = root(both, x)
+    if not k:
+        return found
+    jacobian = lambda x: np.asarray(both(x)[1])
+    unit = row_units(jacobian, found.x)
+    scaled = unit[:, None] * jacobian(found.x)
+    turning = np.arange(nv, nv + k)
+    others = np.setdiff1d(np.arange(len(x)), turning)
+    first = held(x, scaled[:, others], np.ones(len(unit))).inverse
+    rest = np.eye(len(scaled)) - scaled[:, others] @ first  # what q and λ leave to the rates
+    left = rest @ scaled[:, turning]
+    left[np.abs(left) < IMPLICIT_RANK] = 0.0  # round-off of rates that q alone makes up for
+    rates = held(gamma, left, np.ones(len(unit))).inverse @ rest
+    inverse = np.zeros((len(x), len(scaled)))
+    inverse[turning] = rates
+    inverse[others] = first - first @ scaled[:, turning] @ rates
+    return dataclasses.replace(found, inverse=inverse * unit)
 
 
-def steady_balance(linear: Linearization) -> tuple[Motion, Root]:
-    """The equations of a steady motion, and their solution."""
-    here, found = linear.here, linear.found
-    if found is None or found.base is None:
-        raise ModelError(f"{linear.model.name}: no symmetry moves the state by its velocities.")
+def balance_at(
+    dynamics: Dynamics, q, t, multipliers, found: Symmetries | None = None, rates=()
+) -> tuple[Motion, Root]:
+    """The equations of a balance, at rest or along symmetries at given rates, and their
+    solution.
+    """
+    base, fields = (None, None) if found is None else (found.base, found.fields)
     with jax.ensure_compile_time_eval():  # it may be asked for first inside a program
-        rates, _ = found.rates(here.dynamics, here.state, here.w)
-        motion = Motion.of(linear.q, linear.t, found.base, found.fields)
-        return motion, steady_root(motion, here.dynamics, rates, here.multipliers)
+        motion = Motion.of(q, t, base, fields)
+        return motion, balanced(motion, dynamics, np.asarray(rates, float), multipliers)
 
 
-def steadily(motion: Motion, found: Root, dynamics: Dynamics, v: Any = None) -> MovingState:
-    """A steady motion at other parameters, and at velocities v if they are given: the rates of its
+def near_balance(motion: Motion, found: Root, dynamics: Dynamics, v: Any = None) -> MovingState:
+    """A balance at other parameters, and at velocities v if they are given: the rates of its
     symmetries are then those that come nearest to them.
     """
     nv, k = dynamics.system.nv, motion.k
@@ -90,11 +190,9 @@ def moving_state(linear: Linearization, dynamics: Dynamics, v: Any = None) -> Mo
             f"{name}: derivatives are those about an equilibrium or a steady motion; this is a "
             "moving state."
         )
-    if linear.kind == "steady motion":
-        return steadily(*linear.balance, dynamics, None if v is None else jnp.asarray(v))
-    if v is not None:
+    if linear.kind == "equilibrium" and v is not None:
         raise ModelError(f"{name}: v is that of a steady motion, and this is an equilibrium.")
-    return at_rest(dynamics, linear.q, linear.multipliers, linear.t)
+    return near_balance(*linear.balance, dynamics, None if v is None else jnp.asarray(v))
 
 
 def varied(at: MovingState) -> Callable:
@@ -106,3 +204,53 @@ def varied(at: MovingState) -> Callable:
         return departures(at.dynamics, s, at.w, at.multipliers, at.along, step, p)
 
     return residuals
+
+
+# --- where a branch of balances turns back over a parameter
+
+
+def branch_equations(motion: Motion, x, free: np.ndarray, driven: int | None) -> Callable:
+    """What vanishes along a branch, as a function of `at`, which makes the dynamics of a value s of
+    the parameter, and then of y, the free entries of (ξ, γ, λ), and s.
+
+    Args:
+        driven: the velocity that s is, or None where it is a parameter.
+    """
+    base = jnp.asarray(x)
+
+    def equations(at: Callable) -> Callable:
+        def balance(y, s):
+            dynamics, x = at(s), base.at[free].set(y)
+            r = motion.residual(dynamics, x)
+            return r if driven is None else jnp.append(r, motion.velocity(dynamics, x)[driven] - s)
+
+        return balance
+
+    return equations
+
+
+def critical_direction(
+    motion: Motion, balance: Callable, dynamics: Dynamics, x, free: np.ndarray, value: float
+) -> np.ndarray:
+    """The direction of y that loses its stiffness at a special point."""
+    jacobian = jax.jit(jax.jacfwd(lambda y: balance(y, jnp.asarray(value))))
+    y = np.asarray(x)[free]
+    J = row_units(jacobian, y)[:, None] * np.asarray(jacobian(y))
+    return _critical_null(J, np.asarray(motion.gauge(dynamics, jnp.asarray(x))))
+
+
+def _critical_null(J: np.ndarray, gauge: np.ndarray) -> np.ndarray:
+    """The direction of x that loses its stiffness: of those that J, its rows scaled, takes to zero
+    the one that moves q most across the symmetries; multipliers of redundant rows move nothing.
+    """
+    _, sigma, Vt = np.linalg.svd(J)
+    small = np.append(sigma, np.zeros(len(Vt) - len(sigma))) <= NEARLY_ZERO * max(
+        np.max(sigma, initial=0.0), 1.0
+    )
+    null, nv = Vt[small], len(gauge)
+    along, size, _ = np.linalg.svd(gauge, full_matrices=False)
+    along = along[:, size > 1e-9 * np.max(size, initial=0.0)]
+    across = null[:, :nv] - (null[:, :nv] @ along) @ along.T
+    n = np.linalg.svd(across)[0][:, 0] @ null
+    n[:nv] -= along @ (along.T @ n[:nv])
+    return n / np.linalg.norm(n)

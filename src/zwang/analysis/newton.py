@@ -21,10 +21,26 @@ from zwang.algebra.mass_matrix import DiagonalMass
 from zwang.algebra.pseudoinverse import SVD
 from zwang.algebra.rank import DEPENDENT_ROWS
 
+FAR_DAMPING, NEAR_DAMPING = 1e-3, 1e-14
+"""Damping of rows at unit length, beside the square of their residual, and at least."""
+
 
 def unweighted(A: Float[Array, "m nv"]) -> Gauss:
     """Rows of a system of equal masses, by singular values."""
     return Gauss(DiagonalMass(jnp.ones(A.shape[1], A.dtype)), A, SVD(DEPENDENT_ROWS))
+
+
+def least(A: Float[Array, "m nv"], r: Float[Array, " m"]) -> Float[Array, " nv"]:
+    """`A⊕ r`."""
+    return unweighted(A).correct(r)
+
+
+def damped(A: Float[Array, "m nv"], r: Float[Array, " m"]) -> Float[Array, " nv"]:
+    """The same of rows at unit length with the damping of Levenberg and Marquardt, which vanishes
+    with the residual: for starts far from where rows are met, by the thousand.
+    """
+    damping = FAR_DAMPING * (r @ r) + NEAR_DAMPING
+    return A.T @ jnp.linalg.solve(A @ A.T + damping * jnp.eye(len(r)), r)
 
 
 def newton(
@@ -34,6 +50,7 @@ def newton(
     steps: int,
     *,
     longest: float = jnp.inf,
+    solve: Callable[[Array, Array], Array] = least,
 ) -> Any:
     """The configuration after a number of steps; the last one carries first derivatives.
 
@@ -43,11 +60,12 @@ def newton(
         q: to begin with.
         steps: how many, at least one.
         longest: length of a step, which is shortened to it.
+        solve: A, r → the change of q that r asks for.
     """
 
     def step(q):
         A, r = rows(q)
-        dv = -unweighted(jax.lax.stop_gradient(A)).correct(r)
+        dv = -solve(jax.lax.stop_gradient(A), r)
         size = jnp.linalg.norm(jax.lax.stop_gradient(dv))
         return move(q, dv * jnp.minimum(1.0, longest / jnp.maximum(size, 1e-300)))
 

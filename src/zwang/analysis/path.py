@@ -11,6 +11,7 @@ from typing import Any, cast
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
+from zwang.analysis.certified_step import growth
 from zwang.analysis.curve import Curve, Frame, FreedomError, LostError, Point, Segment
 
 FIRST = 0.2
@@ -153,10 +154,9 @@ def _next(path: Path, frame: Frame, h: float) -> tuple[Segment | None, float]:
         # a certificate without a point that Newton’s method reaches is of no use to the caller
         if segment is not None and _reached(segment):
             path.steps += 1
-            # what is mapped to what may be: 1/2 + contraction, which grows with h
-            return segment, h * float(np.clip(0.35 / max(ratio - 0.5, 1e-3), 0.5, 3.0))
+            return segment, h * float(growth(True, ratio))
         path.rejected += 1
-        h *= float(np.clip(0.4 / max(ratio - 0.5, 1e-3), 0.1, 0.7)) if ratio == ratio else 0.3
+        h *= float(growth(False, ratio))
     return None, h
 
 
@@ -269,20 +269,33 @@ def _beyond(curve: Curve, path: Path, frame: Frame, at_singular: str) -> Frame |
             break
     else:
         return None
-    away = lambda s: _smallest(frame, s)
+    try:
+        place = _least(frame, distance)
+    except LostError:  # a path that starts beside a singular configuration does not come to it
+        return None
+    if place is None:
+        return None
+    q, t, J = _corrected(frame, place)
+    path.meetings.append(Meeting(q, t, point.tangent, landed.point.tangent, curve.smallest(J)))
+    if at_singular == "stop":
+        path.ended = "singular"
+    return landed
+
+
+def _least(frame: Frame, distance: float) -> float | None:
+    """Where the smallest singular value is least along the tangent, up to a distance; None if
+    rank is not lost there.
+    """
+    away = lambda s: frame.curve.smallest(_corrected(frame, s)[2])
     fine = {"xatol": 1e-10}
     least: Any = minimize_scalar(away, bounds=(0.0, distance), method="bounded", options=fine)
     place = float(least.x)
-    if away(place) > 0.5 * point.smallest and away(place) > 1e-5:
+    if away(place) > 0.5 * frame.point.smallest and away(place) > 1e-5:
         return None
     for near in (1e-2 * distance, 1e-4 * distance):  # it falls and rises as |σ − place|
         low, high = away(place - near), away(place + near)
         place += near * (low - high) / (low + high)
-    q, t, _ = _corrected(frame, place)
-    path.meetings.append(Meeting(q, t, point.tangent, landed.point.tangent, away(place)))
-    if at_singular == "stop":
-        path.ended = "singular"
-    return landed
+    return place
 
 
 def _sampled(path: Path, frame: Frame, landed: Frame, wanted: np.ndarray) -> bool:
@@ -329,7 +342,3 @@ def _straight(frame: Frame, distance: float) -> Frame:
     if landed.point.tangent @ frame.point.tangent < 0.9:
         raise LostError("the branch ahead bends away")
     return landed
-
-
-def _smallest(frame: Frame, distance: float) -> float:
-    return frame.curve.smallest(_corrected(frame, distance)[2])

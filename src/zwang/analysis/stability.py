@@ -23,6 +23,7 @@ from zwang.analysis.aside import (
     aside,
     beyond,
     curvature_aside,
+    loses_rank,
     power,
     resistance,
 )
@@ -58,6 +59,10 @@ MOVING = (
     "zw.linearize(model, run.q, run.v, t=run.t).transition() over a period do"
 )
 LOADED = "open: forces change with time and balance at this instant only"
+SINGULAR = (
+    "open: rows lose rank here, so that branches of motion may meet and no linear equations hold; "
+    "zw.branches lists them"
+)
 
 
 class Verdict(NamedTuple):
@@ -78,6 +83,8 @@ def judged(linear: Linearization) -> Verdict:
         return Verdict(None, LOADED)
     if not len(linear.A):
         return STABLE
+    if loses_rank(linear.here):
+        return Verdict(None, SINGULAR)
     error = _round_off(linear)
     if linear.kind == "steady motion":
         R = linear.across

@@ -13,9 +13,10 @@ import numpy as np
 
 from zwang.algebra.rank import DEPENDENT_ROWS
 from zwang.analysis.curve import independent_rows, quickly
-from zwang.analysis.implicit import Root, root
 from zwang.analysis.newton import newton, unweighted
+from zwang.analysis.sensitivity import fold, last_direction, root, with_slope
 from zwang.analysis.subject import Quantity
+from zwang.compile.hints import over_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.errors import ModelError
 from zwang.mechanism.relative_pose import wrapped
@@ -82,7 +83,7 @@ class Solved(NamedTuple):
 
 def _solved(grid: Grid, q, u) -> Solved:
     """Newton's iteration at many inputs at once."""
-    return jax.vmap(lambda q, u: _one(grid, q, u))(q, u)
+    return over_rows(lambda q, u: _one(grid, q, u))(q, u)
 
 
 def _one(grid: Grid, q, u, steps: int = GRID_NEWTON) -> Solved:
@@ -319,51 +320,57 @@ def _none(inputs, grid: Grid, qs, reached) -> Edges:
     return Edges(np.zeros((0, k)), np.zeros((0, d)), np.zeros((0, qs.shape[-1])), np.zeros((0, k)))
 
 
-def edge_residual(grid: Grid, dynamics: Dynamics, second: bool, z, q, u, along) -> Any:
-    """What vanishes at a place on an edge of the grid where the mechanism moves with its inputs
-    held, or where the point loses a direction; z = (ξ, s, n), with the inputs u + s `along`:
-
-        φ = 0,  x(q) = u;    A n = 0, |n| = 1  of the second kind,  det ∂point/∂u = 0  of the first
+def along_edge(grid: Grid, dynamics: Dynamics) -> Callable:
+    """Rows with those of the inputs u + s `along`, as a function of (ξ, s): a `fold` of it is where
+    the mechanism moves with its inputs held.
     """
     system, c, p, t = dynamics.system, dynamics.constraints, dynamics.p, jnp.asarray(grid.t)
-    nv, k = system.nv, len(grid.held)
-    xi, s, n = z[:nv], z[nv], z[nv + 1 :]
 
-    def rows(xi):
+    def rows(xi, s, q, u, along):
         there = system.move(q, xi, t, p)
         held = jnp.stack([f(there, t, (p, u + s * along)) for f in grid.held])
         return jnp.concatenate([c.position_residual(there, t, p), held])
 
-    if second:
-        found, moved = jax.jvp(rows, (xi,), (n,))
-        return jnp.concatenate([found, moved, jnp.stack([n @ n - 1.0])])
-    v = jnp.linalg.pinv(jax.jacfwd(rows)(xi), rtol=DEPENDENT_ROWS)[:, -k:]
-    point = lambda xi: jnp.atleast_1d(grid.point(system.move(q, xi, t, p), t, p))
-    return jnp.append(rows(xi), jnp.linalg.det(jax.jacfwd(point)(xi) @ v))
+    return rows
+
+
+def lost_direction(grid: Grid, dynamics: Dynamics) -> Callable:
+    """The same with det ∂point/∂u of z = (s, ξ), which vanishes where the point loses a
+    direction.
+    """
+    system, p, t, k = dynamics.system, dynamics.p, jnp.asarray(grid.t), len(grid.held)
+    rows = along_edge(grid, dynamics)
+
+    def residual(z, _, q, u, along):
+        s, xi = z[0], z[1:]
+        own = lambda xi: rows(xi, s, q, u, along)
+        v = jnp.linalg.pinv(jax.jacfwd(own)(xi), rtol=DEPENDENT_ROWS)[:, -k:]
+        point = lambda xi: jnp.atleast_1d(grid.point(system.move(q, xi, t, p), t, p))
+        return jnp.append(own(xi), jnp.linalg.det(jax.jacfwd(point)(xi) @ v))
+
+    return residual
 
 
 def edge_inputs(grid: Grid, edges: Edges, second: bool, there: Dynamics) -> Any:
-    """The inputs of `edges` with other dynamics, shape (k, inputs)."""
-    nv = grid.dynamics.system.nv
+    """The inputs of `edges` with other dynamics, shape (k, inputs): where the mechanism moves with
+    its inputs held, or where the point loses a direction.
+    """
     if not len(edges.q):
         return jnp.zeros((0, len(grid.held)))
+    equations = lambda d: fold(along_edge(grid, d)) if second else lost_direction(grid, d)
     with jax.ensure_compile_time_eval():  # it may be asked for inside a program
-        solved = _edge_roots(grid, edges, second)
+        nv, both = grid.dynamics.system.nv, with_slope(equations(grid.dynamics))
+        nulls = np.zeros((len(edges.q), 0))
+        if second:
+            rows = _at(grid, edges.q, edges.u).A
+            nulls = np.array([last_direction(A) for A in rows])
+        given = [jnp.asarray(x) for x in (nulls, edges.q, edges.u, edges.along)]
+        start = [np.append(np.zeros(nv + 1), n) for n in nulls]
+        solved = [
+            root(both, z, *at, steps=4)
+            for z, *at in zip(start, *map(np.asarray, given), strict=True)
+        ]
     x, inverse = (jnp.asarray(np.array([getattr(r, a) for r in solved])) for a in ("x", "inverse"))
-    at = (jnp.asarray(a) for a in (edges.q, edges.u, edges.along))
-    left = jax.vmap(lambda z, *at: edge_residual(grid, there, second, z, *at))(x, *at)
-    s = x[:, nv] - jnp.einsum("ij,ij->i", inverse[:, nv], left)
+    left = jax.vmap(equations(there))(x, *given)
+    s = x[:, 0] - jnp.einsum("ij,ij->i", inverse[:, 0], left)
     return jnp.asarray(edges.u) + s[:, None] * jnp.asarray(edges.along)
-
-
-def _edge_roots(grid: Grid, edges: Edges, second: bool) -> list[Root]:
-    """Each place of `edges` as a root."""
-    nv = grid.dynamics.system.nv
-    here = lambda z, *at: edge_residual(grid, grid.dynamics, second, z, *at)
-    both = jax.jit(lambda z, *at: (here(z, *at), jax.jacfwd(here)(z, *at)))
-    given = list(zip(edges.q, edges.u, edges.along, strict=True))
-    starts = [np.zeros(nv + 1)] * len(given)
-    if second:  # n is what the rows leave free
-        rows = _at(grid, edges.q, edges.u).A
-        starts = [np.append(np.zeros(nv + 1), np.linalg.svd(A)[2][-1]) for A in rows]
-    return [root(lambda z, at=at: both(z, *at), z, 4) for z, at in zip(starts, given, strict=True)]

@@ -82,7 +82,6 @@ def application(words: Sequence[str]) -> typer.Typer:
     """
     app = typer.Typer(
         name="zwang",
-        no_args_is_help=True,
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -184,7 +183,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ready()
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
-    words = [word for word in words if word != "--debug"]
+    words = [word for word in words if word != "--debug"] or ["--help"]
     runs_command(words)
     try:
         refuse_null_bytes(words)

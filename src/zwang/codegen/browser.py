@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -44,10 +45,11 @@ class BrowserProgram:
 
         advance   steps from the state to the time `until`, at most `ATTEMPTS_OF_A_CALL`
         place     y onto the constraints at t, by the least change in the mass metric
+        see       what there is to see at y
 
     Attributes:
         binary: the module.
-        places: byte, type and shape of each array: `STATE`, "p", "until", "violation".
+        places: byte, type and shape of each array: `STATE`, "p", "until", "violation", "seen".
         start: what the arrays begin with.
         parameters: names of the entries of p.
         instructions: of each function.
@@ -80,7 +82,14 @@ def _listed(x: np.ndarray) -> list:
 
 
 def browser_program(
-    model: Model, q0, v0, *, duration: float = 10.0, rtol: float = 1e-8, t0: float = 0.0
+    model: Model,
+    q0,
+    v0,
+    *,
+    duration: float = 10.0,
+    rtol: float = 1e-8,
+    t0: float = 0.0,
+    seen: Callable = lambda q: q,
 ) -> BrowserProgram:
     """The steps of `zw.simulate(model, q0, v0, rtol=rtol)` as a module of WebAssembly.
 
@@ -90,6 +99,7 @@ def browser_program(
         duration: length of a motion that is typical [s].
         rtol: relative error of a step.
         t0: initial time [s].
+        seen: q → an array of numbers to show, of operations of JAX.
 
     Raises:
         ModelError: for a start that a run refuses, or an operation that cannot be printed.
@@ -101,6 +111,7 @@ def browser_program(
     try:
         module.add("advance", steps.advancing(), [*STATE, "p", "until"], [*STATE, "violation"])
         module.add("place", steps.placing(), ["t", "y", "p"], ["y", "violation"])
+        module.add("see", steps.seeing(seen), ["y"], ["seen"])
     except NotNativeError as error:
         raise ModelError(
             f"{model.name}: its steps cannot be taken in a browser ({error}); a view of a run "
@@ -110,7 +121,7 @@ def browser_program(
         module.binary(),
         module.places,
         steps.start,
-        tuple(name for name, _ in parameters(model.params)),
+        tuple(name for name, _ in parameters(model)),
         module.instructions,
     )
 
@@ -150,11 +161,11 @@ class _Steps:
     def start(self) -> dict[str, np.ndarray]:
         here = self.setup.here
         found = {name: np.asarray(getattr(here, name)) for name in STATE}
-        own = np.array([x for _, x in parameters(self.model.params)])
+        own = np.array([x for _, x in parameters(self.model)])
         return {**found, "p": own, "until": np.asarray(here.t), "violation": np.zeros(())}
 
     def _flow(self, p) -> ConstrainedVectorField:
-        own = self.model.parameters(with_parameters(self.model.params, p))
+        own = self.model.parameters(with_parameters(self.model, p))
         return eqx.tree_at(lambda f: f.dynamics.p, self.setup.flow, own)
 
     def _traced(self, function, *names: str):
@@ -202,3 +213,13 @@ class _Steps:
             return landed.y, landed.violation
 
         return self._traced(place, "t", "y", "p")
+
+    def seeing(self, seen: Callable):
+        try:
+            return self._traced(lambda y: seen(y[: self.model.system.nq]), "y")
+        except jax.errors.TracerArrayConversionError:
+            raise ModelError(
+                f"{self.model.name}: its scene cannot be traced, which a page that simulates "
+                "needs; in `seen` take functions of arrays from "
+                "zwang.scene.array_namespace(q) in place of numpy."
+            ) from None

@@ -123,7 +123,7 @@ def equations(model: Model) -> Equations:
     """
     refuse_unwritable(model)
     graph, trace = Graph(), None
-    named = parameters(model.params)
+    named = parameters(model)
     nq, nv = model.system.nq, model.system.nv
     inputs = {c: _inputs(graph, c, n) for c, n in (("q", nq), ("v", nv), ("w", nv))}
     p, t = _inputs(graph, "p", len(named)), graph.input("t")
@@ -194,7 +194,7 @@ class _Trace:
 
     def __call__(self, function: Callable, p: np.ndarray, *given: np.ndarray):
         def whole(p, *x):
-            return function(self.model.parameters(with_parameters(self.model.params, p)), *x)
+            return function(self.model.parameters(with_parameters(self.model, p)), *x)
 
         return expressions(whole, self.graph, p, *given)
 

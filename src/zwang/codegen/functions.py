@@ -23,6 +23,7 @@ from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.servo import Servo
+from zwang.simulation.switching import refuse_switches
 
 MOST_CORRECTIONS = 8
 """Corrections of a projection at most."""
@@ -70,8 +71,9 @@ def refuse_letting_go(model: Model) -> None:
     """Raise unless every constraint acts at all times.
 
     Raises:
-        ModelError: with the names of inequalities and dry friction.
+        ModelError: with the names of inequalities, dry friction and switches.
     """
+    refuse_switches(model, "code")
     if loose := model.constraints.loose:
         raise ModelError(
             f"{model.name}: {', '.join(loose)} may let go or slide, which formulas and code do not "
@@ -94,7 +96,7 @@ class ModelFunctions:
     @cached_property
     def parameters(self) -> tuple[tuple[str, float], ...]:
         """Name and value of each parameter."""
-        return parameters(self.model.params)
+        return parameters(self.model)
 
     @cached_property
     def actuators(self) -> tuple[str, ...]:
@@ -110,7 +112,7 @@ class ModelFunctions:
 
     def dynamics(self, p) -> Dynamics:
         """The equation of motion with given parameters."""
-        own = self.model.parameters(with_parameters(self.model.params, p))
+        own = self.model.parameters(with_parameters(self.model, p))
         return dataclasses.replace(self._dynamics, p=own)
 
     def evaluate(self, treated, q, v, t, p, applied) -> tuple:

@@ -4,25 +4,47 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import jax
 import numpy as np
 
-
-def parameters(params) -> tuple[tuple[str, float], ...]:
-    """Name and value of each number among a model's parameters, in order."""
-    leaves = jax.tree_util.tree_leaves(params)
-    values = [float(x) for leaf in leaves for x in np.asarray(leaf).ravel()]
-    return tuple(zip(parameter_names(params), values, strict=True))
+if TYPE_CHECKING:
+    from zwang.dynamics.model import Model
 
 
-def with_parameters(params, p):
-    """A model's tree of parameters with its numbers, in order, from an array."""
-    leaves, tree = jax.tree_util.tree_flatten(params)
-    shapes = [np.shape(x) for x in leaves]
-    ends = np.cumsum([0, *(int(np.prod(s)) for s in shapes)]).tolist()
-    parts = [p[i:j].reshape(s) for i, j, s in zip(ends, ends[1:], shapes, strict=False)]
-    return jax.tree_util.tree_unflatten(tree, parts)
+def parameters(model: Model) -> tuple[tuple[str, float], ...]:
+    """Name and value of each number among a model's parameters, in order, but for those that are
+    fixed once the model is made (`AbstractParameterLayout.fixed`).
+    """
+    values = (x for leaf in jax.tree_util.tree_leaves(model.params) for x in np.ravel(leaf))
+    named = zip(parameter_names(model.params), map(float, values), strict=True)
+    sizes = [(int(np.size(x)), free) for x, free in _leaves(model)]
+    free = (free for size, free in sizes for _ in range(size))
+    return tuple(x for x, is_free in zip(named, free, strict=True) if is_free)
+
+
+def shapes(model: Model) -> list[tuple[int, ...]]:
+    """For each number of `parameters` the shape of the array that it is an entry of."""
+    arrays = (np.shape(x) for x, is_free in _leaves(model) if is_free)
+    return [shape for shape in arrays for _ in range(int(np.prod(shape)))]
+
+
+def with_parameters(model: Model, p):
+    """A model's tree of parameters with the numbers of `parameters`, in order, from an array."""
+    parts, end = [], 0
+    for own, is_free in _leaves(model):
+        begin, end = end, end + int(np.size(own)) * is_free
+        parts.append(p[begin:end].reshape(np.shape(own)) if is_free else own)
+    return jax.tree_util.tree_unflatten(jax.tree_util.tree_structure(model.params), parts)
+
+
+def _leaves(model: Model) -> list[tuple[np.ndarray, bool]]:
+    """Each array of the parameters, and whether it may change."""
+    fixed = frozenset() if model.layout is None else model.layout.fixed
+    keys = lambda path: tuple(getattr(k, "key", None) for k in path)
+    found = jax.tree_util.tree_leaves_with_path(model.params)
+    return [(leaf, keys(path) not in fixed) for path, leaf in found]
 
 
 def parameter_names(params) -> list[str]:

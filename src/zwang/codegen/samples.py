@@ -77,7 +77,7 @@ class Samples:
         model = self.model
 
         def at(q, v, t, p):
-            params = with_parameters(model.params, p)
+            params = with_parameters(model, p)
             F = functions.force(model.system, q, v, t, model.parameters(params))
             if model.servo is not None:  # whose answer holds all that a motion would say
                 found = control(model, q=q, v=v, t=t, params=params, throw=False)
@@ -154,12 +154,12 @@ def _on_constraints(given: Samples, own: np.ndarray) -> Samples:
 
 def _own(model: Model) -> np.ndarray:
     """The model's own parameters."""
-    return np.array([x for _, x in parameters(model.params)])
+    return np.array([x for _, x in parameters(model)])
 
 
 def _whole(model: Model, p):
     """Parameters as functions get them, from those of a state."""
-    return model.parameters(with_parameters(model.params, p))
+    return model.parameters(with_parameters(model, p))
 
 
 def _at_states(function: Callable, *arrays: np.ndarray):

@@ -33,8 +33,9 @@ from zwang.compile.flat import (
 )
 from zwang.compile.options import compiler_options
 from zwang.compile.program_cache import cache
+from zwang.compile.program_cache.source_digest import ModuleConstants
 from zwang.errors import ModelError
-from zwang.native import NativeFunction, NotNativeError, lanes, translated
+from zwang.native import NativeFunction, NotNativeError, fast_code_apart, lanes, translated
 from zwang.recent import Recent
 
 P = ParamSpec("P")
@@ -162,11 +163,20 @@ class BoundProgram:
             known = cast(CompiledProgram, obtained(FlatFunction(function, leaves, whole), leaves))
             if key is not None:
                 self._ready.put(key, known)
+        self._program, self._first = known, arrays
         self._call, self.seconds = known.bound(arrays), known.seconds
 
     def __call__(self, *arrays: Any) -> Any:
         """The function's result, a pytree of arrays of NumPy."""
         return self._call(*arrays)
+
+    def members(self, *arrays: Any) -> Any:
+        """Results for many members, with a leading axis of them; each array has one, too."""
+        if not self._program.is_native:
+            found = [self(*own) for own in zip(*arrays, strict=True)]
+            return jax.tree_util.tree_map(lambda *x: np.stack(x), *found)
+        of_each = [False] * len(self._first) + [True] * len(arrays)
+        return self._program.members([*self._first, *arrays], of_each, len(arrays[0]), 1)
 
 
 def _setting() -> tuple:
@@ -182,6 +192,45 @@ a third of the time that it takes.
 """
 
 
+class _Several:
+    """The code of a program for several members at once, as it was kept, or made by a thread once
+    calls of one member after the other have lasted; no call waits for it.
+
+    Args:
+        one: the function of one member and its leaves.
+        of_each: which of its arrays members have each for itself.
+        instructions: of its code for one member.
+
+    Attributes:
+        ready: the code; None before it is made, and where it is not to be had.
+    """
+
+    def __init__(self, one: tuple[FlatFunction, list], of_each: list[bool], instructions: int):
+        self.ready = obtained(*one, make=False, of_each=of_each)
+        self._one = one if self.ready is None else None
+        self._of_each, self._setting = of_each, trace_context()
+        self._spent, self._worth = 0.0, SEVERAL_AT_ONCE * instructions
+        self._lock = threading.Lock()
+
+    def count(self, seconds: float) -> None:
+        """Take into account how long members have run one after the other."""
+        with self._lock:
+            self._spent += seconds
+            if self._one is None or self._spent <= self._worth:
+                return
+            one, self._one = self._one, None
+        making = functools.partial(self._make, one)
+        threading.Thread(target=making, name="zwang lanes", daemon=True).start()
+
+    def _make(self, one: tuple[FlatFunction, list]) -> None:
+        # settings of JAX may be those of the thread that called, and make another program
+        if trace_context() != self._setting:
+            return
+        # whatever a user's function raises in another thread: members go on one by one
+        with contextlib.suppress(Exception):
+            self.ready = obtained(*one, of_each=self._of_each)
+
+
 class Many:
     """A function of one member, compiled to be called for many.
 
@@ -195,10 +244,11 @@ class Many:
         memory: bytes that a member needs for results and in between; 0 if unknown.
         seconds, instructions: of its native code: how long it took to make, and its size.
         engine: what it is compiled by.
+        several: of native code: that for several members at once.
     """
 
-    _ready: ClassVar[Recent[CompiledProgram]] = Recent()
     _jitted: ClassVar[Recent[Callable]] = Recent()
+    _shared: ClassVar[ByIdentity[dict[tuple[bool, ...], _Several]]] = ByIdentity()
 
     def __init__(self, function: Callable, axes: tuple, example: tuple):
         self._axes = axes
@@ -208,48 +258,35 @@ class Many:
         self.seconds = 0.0 if self._native is None else self._native.seconds
         self.instructions = 0 if self._native is None else self._native.instructions
         self.engine = of_xla("") if self._native is None else self._native.engine
-        self._spent, self._wide, self._making = 0.0, None, threading.Lock()
 
     def _of_one(self, function: Callable, example: tuple) -> CompiledProgram | None:
         """The native code of one member, or None where it is not to be had."""
         leaves, of_each, tree = self._flattened(example)
         ones = [x[0] if each else x for x, each in zip(leaves, of_each, strict=True)]
-        self._one = FlatFunction(function, ones, tree), ones
+        one = FlatFunction(function, ones, tree), ones
         self._of_each = [each for x, each in zip(leaves, of_each, strict=True) if eqx.is_array(x)]
-        found = self._found(*self._one)
-        return found if found.is_native else None
+        found = cast(CompiledProgram, obtained(*one))
+        if not found.is_native:
+            return None
+        # time counts for the program: many small batches of one model are one large one
+        known, key = self._shared.get(found), tuple(self._of_each)
+        known = self._shared.keep(found, {}) if known is None else known
+        if key not in known:
+            known[key] = _Several(one, self._of_each, found.instructions)
+        self.several = known[key]
+        return found
 
     def _of_xla(self, function: Callable, example: tuple) -> Callable:
         """The function of all members as XLA compiles it, the one that an equal function has."""
         leaves, of_each, tree = self._flattened(example)
-        key = self._content(FlatFunction(function, leaves, tree), leaves)
-        made = None if key is None else self._jitted.get((*key, *of_each))
+        key = _content(FlatFunction(function, leaves, tree), leaves, of_each)
+        made = None if key is None else self._jitted.get(key)
         if made is None:
             of_all = functools.partial(jax.jit, compiler_options=compiler_options())
             made = of_all(jax.vmap(function, self._axes))
             if key is not None:
-                self._jitted.put((*key, *of_each), made)
+                self._jitted.put(key, made)
         return made
-
-    @staticmethod
-    def _content(flat: FlatFunction, leaves: list) -> tuple | None:
-        """What a program is known by; None where it holds what cannot be looked through."""
-        # whatever a foreign object raises while it is looked through
-        with contextlib.suppress(Exception):
-            return trace_context(), cache.content(flat, leaves).hexdigest()
-        return None
-
-    @classmethod
-    def _found(cls, flat: FlatFunction, leaves: list) -> CompiledProgram:
-        """The program of one member: at hand, as it was kept, or made."""
-        # what keeps programs on the disk keeps them at hand, too
-        key = None if cache.current() is not None else cls._content(flat, leaves)
-        known = None if key is None else cls._ready.get(key)
-        if known is None:
-            known = cast(CompiledProgram, obtained(flat, leaves))
-            if key is not None:
-                cls._ready.put(key, known)
-        return known
 
     def _flattened(self, arguments: tuple) -> tuple[list, list[bool], Any]:
         """Leaves of the arguments, which of them differ between members, and their structure."""
@@ -268,24 +305,12 @@ class Many:
         leaves, of_each, _ = self._flattened(arguments)
         arrays = [x for x in leaves if eqx.is_array(x)]
         number = next(len(x) for x, each in zip(arrays, self._of_each, strict=True) if each)
-        if self._wide is None and self._spent > SEVERAL_AT_ONCE * self.instructions:
-            self.prepare_several(make=True)
-        fitting = self._native if self._wide is None or number < lanes() else self._wide
+        wide = self.several.ready if number >= lanes() else None
         begun = time.perf_counter()
-        found = fitting.members(arrays, self._of_each, number, cores)
-        self._spent += (time.perf_counter() - begun) * min(cores, number)
+        found = (wide or self._native).members(arrays, self._of_each, number, cores)
+        if wide is None:
+            self.several.count((time.perf_counter() - begun) * min(cores, number))
         return found
-
-    def prepare_several(self, *, make: bool) -> None:
-        """Get the code for several members at once, as it was kept or, with `make`, made now, while
-        other threads go on; where it is not to be had members go on one by one.
-        """
-        if self._native is None or not self._making.acquire(blocking=False):
-            return
-        with contextlib.suppress(NotNativeError):
-            self._wide = obtained(*self._one, make=make, of_each=self._of_each)
-        if not make:  # which is tried once
-            self._making.release()
 
 
 def _along(axis: Any, x: Any) -> list[bool]:
@@ -295,24 +320,42 @@ def _along(axis: Any, x: Any) -> list[bool]:
     return [axis is not None] * len(jax.tree_util.tree_leaves(x))
 
 
+_at_hand: Recent[CompiledProgram] = Recent()
+"""Programs of this process by what they are made from, where none are kept on disk."""
+_modules = ModuleConstants()
+
+
+def _content(flat: FlatFunction, leaves: list, of_each: list[bool] | None) -> tuple | None:
+    """What a program is known by; None where it holds what cannot be looked through."""
+    # whatever a foreign object raises while it is looked through
+    with contextlib.suppress(Exception):
+        found = cache.content(flat, leaves)
+        found.token(_modules.digest(found.modules))
+        return trace_context(), is_native_wanted(), found.hexdigest(), repr(of_each)
+    return None
+
+
 def obtained(
     flat: FlatFunction, leaves: list, *, make: bool = True, of_each: list[bool] | None = None
 ) -> CompiledProgram | None:
-    """A program as it was kept, or else made, if it is to be.
+    """A program of equal content as it was kept, or else made, if it is to be.
 
     Args:
         of_each: for one that computes several members at once, which arrays they have each for
             itself.
     """
-    cached = cache.current() if is_native_wanted() else None
-    key = None if cached is None else cached.key(flat, leaves, of_each)
-    if cached is not None and key is not None and (ready := cached.known(key)) is not None:
+    kept = cache.current() if is_native_wanted() else None
+    key: Any = (_content if kept is None else kept.key)(flat, leaves, of_each)
+    known: Callable[[Any], CompiledProgram | None] = _at_hand.get if kept is None else kept.known
+    if key is not None and (ready := known(key)) is not None:
         return ready
     if not make:
         return None
     ready = _made(flat, [x for x in leaves if eqx.is_array(x)], of_each)
-    if cached is not None and key is not None:
-        cached.keep(key, flat, ready)
+    if key is not None and kept is not None:
+        kept.keep(key, flat, ready)
+    elif key is not None:
+        _at_hand.put(key, ready)
     return ready
 
 
@@ -323,8 +366,11 @@ def _made(flat: FlatFunction, arrays: list, of_each: list[bool] | None) -> Compi
             traced = jax.jit(flat).trace(*arrays)
         _refuse_kept_values(traced, arrays)
         try:
-            level = None if of_each is None else 1
-            code = NativeFunction(translated(traced.jaxpr, level, of_each))
+            if of_each is None:
+                code = NativeFunction(translated(traced.jaxpr))
+            else:
+                apart = lambda text, level: fast_code_apart(text)
+                code = NativeFunction(translated(traced.jaxpr, 1, of_each, apart))
             return CompiledProgram(code, flat.skeleton, time.perf_counter() - begun)
         except NotNativeError as reason:
             if of_each is not None:

@@ -129,9 +129,8 @@ def singular_values(
     """Of the rows at unit length in the metric of M⁻¹, largest first."""
     if not 0 < len(length) <= DENSE_ROWS:
         return np.zeros(0)
-    C = metric.unit_rows(A, length, typical)
-    C = C.toarray() if hasattr(C, "toarray") else C
-    return np.linalg.svd(C, compute_uv=False) if np.all(np.isfinite(C)) else np.zeros(0)
+    rows = metric.rows(A, length, typical, PLACED)
+    return rows.singular_values if rows.is_finite else np.zeros(0)
 
 
 def vanishing_rows(dynamics: Dynamics, at: ModelEvaluation, state: State) -> dict[int, str]:
@@ -203,10 +202,7 @@ def _of_one_sign(
     dynamics: Dynamics, state: State, metric: AbstractMetric, A, length: np.ndarray, rows: list
 ) -> dict[int, str]:
     """Rows whose second-order form on the motions that the other rows allow has one sign."""
-    C = metric.unit_rows(A, length)
-    C = C.toarray() if hasattr(C, "toarray") else np.asarray(C)
-    _, sigma, Vt = np.linalg.svd(C)
-    tangent = np.asarray(metric.W @ Vt[rank_of(sigma, PLACED) :].T)
+    tangent = np.asarray(metric.rows(A, length, threshold=PLACED).kernel)
     count = tangent.shape[1]
     if not 0 < count <= TANGENT_DIRECTIONS:
         return {}

@@ -30,7 +30,7 @@ from zwang.equations.constraint import Constraints
 from zwang.equations.constraint.level import Cone
 from zwang.equations.state import State
 from zwang.equations.system import System
-from zwang.record import Record
+from zwang.record import Record, replace
 
 
 class Scales(Record):
@@ -151,14 +151,14 @@ class Dynamics(Record):
     @property
     def passive(self) -> Dynamics:
         """The same without control."""
-        return dataclasses.replace(self, law=None)
+        return replace(self, law=None)
 
     @property
     def standing(self) -> Dynamics:
         """The same without control, for states only, never for steps: the model's functions are
         compiled without the linear algebra of a stage, in half the time.
         """
-        return dataclasses.replace(self, law=None, stepped=False)
+        return replace(self, law=None, stepped=False)
 
     # --- residuals
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -112,16 +111,16 @@ class _Remembered:
     same few.
 
     Args:
-        at: `(t, y)` → the model's functions at one state.
+        bound: the model's functions at one state.
     """
 
-    def __init__(self, at: Callable[[Any, Any], ModelEvaluation]):
-        self._at, self._known = at, Recent[ModelEvaluation](most=4)
+    def __init__(self, bound: BoundFunctions | BoundEvaluation):
+        self.bound, self._known = bound, Recent[ModelEvaluation](most=4)
 
     def __call__(self, t: Any, y: Any) -> ModelEvaluation:
         key = float(t), y.tobytes()
         if (known := self._known.get(key)) is None:
-            known = self._at(t, y)
+            known = self.bound.at(t, y)
             self._known.put(key, known)
         return known
 
@@ -139,6 +138,10 @@ class BoundFunctions:
     def at(self, t: Any, y: Any) -> ModelEvaluation:
         """The model's functions at one state."""
         return self._call(y[: self._nq], y[self._nq :], np.float64(t))
+
+    def members(self, t: np.ndarray, y: np.ndarray) -> ModelEvaluation:
+        """The model's functions at many states, with a leading axis of them."""
+        return self._call.members(y[:, : self._nq], y[:, self._nq :], t)
 
 
 def _functions(system: System, constraints: Constraints, p, q, v, t) -> ModelEvaluation:
@@ -175,6 +178,10 @@ class BoundEvaluation:
     def at(self, t: Any, y: Any) -> ModelEvaluation:
         """The model's functions at one state."""
         return self._functions(np.float64(t), y)
+
+    def members(self, t: np.ndarray, y: np.ndarray) -> ModelEvaluation:
+        """The model's functions at many states, with a leading axis of them."""
+        return self._functions.members(t, y)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -253,6 +260,17 @@ def evaluate(dynamics: Dynamics, s: State, drift: AbstractDrift | None = None) -
     return at(float(t), np.concatenate([q, v]))
 
 
+def rhs_along(dynamics: Dynamics, s: State, velocities: np.ndarray) -> np.ndarray:
+    """b at one configuration for each of many velocities (k, nv), on the host, shape (k, m)."""
+    if dynamics.parts is not None:
+        states = [State(s.q, v, s.t) for v in velocities]
+        return np.stack([np.asarray(evaluate(dynamics, x).b) for x in states])
+    number = len(velocities)
+    y = np.hstack([np.tile(np.asarray(s.q, float), (number, 1)), velocities])
+    t = np.full(number, float(s.t))
+    return np.asarray(_bound(dynamics, PROJECTION).bound.members(t, y).b)
+
+
 def _bound(dynamics: Dynamics, drift: AbstractDrift) -> _Remembered:
     """The compiled evaluation of a motion; a start asks for it two dozen times, and to bind its
     numbers takes ten times as long as a call.
@@ -262,7 +280,7 @@ def _bound(dynamics: Dynamics, drift: AbstractDrift) -> _Remembered:
     if known is None or known[0] is not dynamics or known[1] is not drift:
         alone = not dynamics.stepped and not dynamics.structure.sparse
         bound = BoundFunctions(dynamics) if alone else BoundEvaluation(dynamics, drift)
-        known = dynamics, drift, _Remembered(bound.at)
+        known = dynamics, drift, _Remembered(bound)
         _BOUND.put(key, known)
     return known[2]
 

@@ -22,7 +22,7 @@ from zwang.dynamics.evaluation import ModelEvaluation, evaluate, residuals
 from zwang.dynamics.matrix_structure import DENSE
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import augmented, contradiction, refuse_vanishing, row_name
-from zwang.dynamics.number_range import acts, refuse_range
+from zwang.dynamics.number_range import acts, refuse_range, round_off_of_kin
 from zwang.dynamics.placement import CONVERGED, Placement, place
 from zwang.dynamics.scales import ALL_BUT_LOST, measure
 from zwang.equations.constraint import AbstractConstraint, Constraints
@@ -31,21 +31,17 @@ from zwang.errors import ModelError, NotFiniteError, Result
 
 START_TOLERANCE = 1e-6
 """Largest violation of a start [dimensionless: an angle, or a fraction of the speed] that a run
-accepts by default.
-"""
-
-
+accepts by default."""
 SYMMETRIC = 1e-8
 """Largest difference between M and its transpose, relative to the entry or to the masses that it
-couples, that counts as round-off.
-"""
-
+couples, that counts as round-off."""
+DIAGONAL_ROUND_OFF = 1e-28
+"""A mass of a diagonal matrix below this part of the largest is none, as sin²θ at θ = π."""
 LIGHT = 1e-3
 """M is light along a direction where it is this part of `M + AᵀDA`: a slender rod's inertia about
 its own axis, of 1e-6 m l². Rows that turn it are then parallel but for 1e-3 in the metric of M⁻¹,
 at 1e-10 m l² too nearly so to be met. No member of the gallery is below 0.027.
 """
-
 NO_RESIDUAL = 1e-12
 """A residual up to this, in the units of its constraint, is said to be none."""
 
@@ -267,6 +263,10 @@ def refuse_non_finite(model: Model, start: Start) -> None:
             f"{model.name}: the constraint matrix has NaN or infinite entries at the start: a "
             "derivative does not exist there."
         )
+    # which no acceleration can obey, and which would be called a contradiction
+    if c.m and not np.all(finite := np.isfinite(np.asarray(start.at.F))):
+        name = model.system.velocities[int(np.argmin(finite))]
+        raise ModelError(f"{model.name}: the force along {name!r} is NaN or infinite at the start.")
 
 
 def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
@@ -275,7 +275,7 @@ def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
     if not np.all(np.isfinite(M)):
         raise ModelError(f"{model.name}: mass_matrix has NaN or infinite entries at the start.")
     refuse_asymmetric_mass(model, M, "at the start")
-    if isinstance(start.at.A, SparseMatrix) and _is_positive(mass_blocks(M)):
+    if (M.ndim == 1 or isinstance(start.at.A, SparseMatrix)) and _is_positive(mass_blocks(M)):
         return
     if not (found := massless(model, M)):
         return
@@ -323,14 +323,19 @@ def with_mass(model: Model, dynamics: Dynamics, state: State, *, light: bool = T
     if not mass_is_positive(np.asarray(at.M)):
         return augmented(model, dynamics)
     asked = light and dynamics.formulation is None
-    return augmented(model, dynamics) if asked and is_light(at) else dynamics
+    return augmented(model, dynamics) if asked and is_light(dynamics, at) else dynamics
 
 
-def is_light(at: ModelEvaluation) -> bool:
+def is_light(dynamics: Dynamics, at: ModelEvaluation) -> bool:
     """Whether M is less than `LIGHT` of `M + AᵀDA` along any direction; false of a sparse A."""
     if isinstance(at.A, SparseMatrix):
         return False
-    M, A = dense_mass(np.asarray(at.M)), np.asarray(at.A)
+    M, A = np.asarray(at.M), np.asarray(at.A)
+    # as D is at most the largest mass over a row's square
+    if M.ndim == 1 and len(A) * np.max(M) * LIGHT < (1 - LIGHT) * np.min(M):
+        return False
+    # what holds nothing makes no mass light
+    M, A = dense_mass(M), A[~round_off_of_kin(np, dynamics.constraints, A)]
     # what overflows is named where the start is judged
     with np.errstate(all="ignore"):
         light = M - LIGHT * augmented_mass(np, M, A)
@@ -389,12 +394,13 @@ def _elsewhere(s: State, span: float) -> list[State]:
 
 
 def _is_positive(blocks: np.ndarray) -> bool:
-    """Whether all blocks of a mass matrix are positive definite, each by itself, shape (nb, k,
-    k).
-    """
+    """Whether all blocks of M are positive definite, each by itself, shape (nb, k, k)."""
     diagonal = np.einsum("bii->bi", blocks)
-    if not np.all(diagonal > 1e-14 * np.max(diagonal)):
-        return False
+    # a single mass may have any unit; next to others it may be the round-off of their sum
+    least = DIAGONAL_ROUND_OFF if blocks.shape[1] == 1 else 1e-14
+    positive = bool(np.all(diagonal > least * np.max(diagonal)))
+    if not positive or blocks.shape[1] == 1:
+        return positive
     scale = np.sqrt(diagonal)
     value = np.linalg.eigvalsh(blocks / (scale[:, :, None] * scale[:, None, :]))
     return bool(np.all(value[:, 0] > 1e-14 * value[:, -1]))
@@ -430,7 +436,5 @@ def _direction(model: Model, x: np.ndarray) -> str:
     """A direction of velocities in words."""
     order = np.argsort(-np.abs(x))
     named = [model.system.velocities[i] for i in order if abs(x[i]) > 0.1 * abs(x[order[0]])]
-    return (
-        f"{'velocity' if len(named) == 1 else 'the combination of'} "
-        f"{', '.join(repr(n) for n in named[:4])}"
-    )
+    what = "velocity" if len(named) == 1 else "the combination of"
+    return f"{what} {', '.join(repr(n) for n in named[:4])}"

@@ -56,6 +56,8 @@ class _Known(NamedTuple):
 
 
 _DYNAMICS: ByIdentity[_Known] = ByIdentity()
+IDLE: ByIdentity[tuple[str, ...]] = ByIdentity()
+"""Constraints of a model that do not hold at the start of a motion, as it was declared."""
 ASSIGNED = (int, float, complex, str, bytes, np.ndarray)
 """Types of a parameter that a user has assigned: the library itself keeps arrays of JAX."""
 
@@ -65,9 +67,11 @@ class AbstractParameterLayout:
 
     Attributes:
         with_control: whether also those of a model with a servo.
+        fixed: keys, from the top of the tree, of numbers that cannot change any more.
     """
 
     with_control = False
+    fixed: frozenset[tuple] = frozenset()
 
     @abc.abstractmethod
     def packed(self, p: PyTree) -> PyTree:
@@ -180,6 +184,11 @@ class Model(Record):
             raise ModelError(
                 f"{self.name}: constraint {loose[0]!r} may let go, which zw.simulate alone "
                 "follows; leave it out here, or put an equation in its place."
+            )
+        if not lets_go and (idle := IDLE.get(self)):
+            raise ModelError(
+                f"{self.name}: constraint {idle[0]!r} is switched on later, which zw.simulate "
+                "alone follows; leave its switch out here, or the constraint."
             )
         strategy(
             pseudoinverse,

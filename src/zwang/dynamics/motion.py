@@ -31,7 +31,13 @@ from zwang.dynamics.labels import Labels, labels_of
 from zwang.dynamics.leaving import leaves_no_branch
 from zwang.dynamics.matrix_structure import DENSE
 from zwang.dynamics.model import Model
-from zwang.dynamics.number_range import of_typical_length, out_of_range, refuse_range, row_sizes
+from zwang.dynamics.number_range import (
+    of_typical_length,
+    out_of_range,
+    refuse_range,
+    round_off_of_kin,
+    row_sizes,
+)
 from zwang.dynamics.scales import measure
 from zwang.dynamics.tangent_cone import may_branch, tangent_cone
 from zwang.equations.state import State
@@ -156,7 +162,7 @@ def motion(
             refuse_range(dynamics, evaluate(dynamics, state), state)
         finite = int(answer.result) != Result.NON_FINITE
         # before a contradiction, which such a row shows as
-        if finite and int(answer.rank) < dynamics.constraints.m and _has_short_rows(answer.matrix):
+        if finite and _has_short_rows(answer.matrix) and _may_vanish(dynamics, answer):
             at = evaluate(dynamics, state)
             refuse_vanishing(model, dynamics, at, state)
             answer = motion_of(with_short_rows(dynamics, at, state), state)
@@ -182,6 +188,12 @@ def _has_short_rows(A: Any) -> bool:
     # then looked at closely if rank is lost; in the metric of M⁻¹ it may be shorter by the square
     # of that
     return min(sizes) <= ALL_BUT_ZERO * max(sizes)
+
+
+def _may_vanish(dynamics: Dynamics, answer: Motion) -> bool:
+    """Whether a short row was left out, or is the round-off of others of its constraint."""
+    c, A = dynamics.constraints, rows_of(answer.matrix)
+    return int(answer.rank) < c.m or bool(np.any(round_off_of_kin(np, c, A)))
 
 
 def with_short_rows(dynamics: Dynamics, at: ModelEvaluation, state: State) -> Dynamics:

@@ -97,17 +97,26 @@ ROUND_OFF_OF_KIN = 1e-14
 gap of two points across the plane in which they move."""
 
 
+def round_off_of_kin(xp: Any, constraints: Any, A):
+    """Rows that are the round-off of others of their constraint, which have their unit, shape (m,);
+    by the entries of A, as a light body makes such a row long in the metric of M⁻¹.
+    """
+    size = abs(A) @ xp.ones(A.shape[1])
+    if not len(size):
+        return size > 0
+    kin = [xp.full(x.stop - x.start, xp.max(size[x])) for x in constraints.row_slices.values()]
+    return ~(size > ROUND_OFF_OF_KIN * xp.concatenate(kin))
+
+
 def acts(dynamics: Dynamics, state: State, A, row: int) -> bool:
     """Whether a row that is far shorter than others is one like any other in units of its own: its
     gradient gives the change of its residual, which one that vanishes here, or is round-off, does
     not.
     """
     c = dynamics.constraints
-    gradient = A[[row]].toarray()[0] if hasattr(A, "toarray") else np.asarray(A)[row]
-    kin = kin_of(c, row)
-    sizes = abs(A[kin]) @ np.ones(dynamics.system.nv)
-    if not sizes[row - kin.start] > ROUND_OFF_OF_KIN * np.max(sizes):
+    if round_off_of_kin(np, c, A)[row]:
         return False
+    gradient = A[[row]].toarray()[0] if hasattr(A, "toarray") else np.asarray(A)[row]
     position = row in set(c.position_rows.tolist())
     place = list(c.position_rows if position else c.velocity_rows).index(row)
 
@@ -132,4 +141,5 @@ def of_typical_length(dynamics: Dynamics, state: State, A, length: np.ndarray) -
     longest = np.max(length, initial=0.0)
     short = np.flatnonzero((length > 0) & ~(length > ABSENT * longest))
     gone = [i for i in short if not acts(dynamics, state, A, int(i))]
-    return np.where(np.isin(np.arange(len(length)), gone), 0.0, length)
+    kin = round_off_of_kin(np, dynamics.constraints, A)
+    return np.where(np.isin(np.arange(len(length)), gone) | kin, 0.0, length)

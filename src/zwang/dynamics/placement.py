@@ -34,6 +34,13 @@ by chance.
 """
 HALVINGS = 14
 """Maximum number of times that a step of Newton's iteration is halved."""
+MISTRUST, MOST_DAMPING, LEFT = 10.0, 0.1, 0.2
+"""Rows at unit length that depend on each other along a direction on the constraints have a
+singular value there of about the violation where they are off them, and a Newton step of the size
+of the mechanism. A step that does not trust singular values up to so many times the violation, and
+up to the second number, goes first. It is taken if it leaves less than the third part of the
+violation: of a singular configuration, where small singular values are meant, it leaves more.
+"""
 NEWTON, POLISH = 100, 20
 """Maximum numbers of position steps and of the velocity steps that follow; more than two of the
 latter matter only where constraints are nonlinear in v.
@@ -70,8 +77,8 @@ def place(dynamics: Dynamics, state: State, scales: Scales | None = None) -> Pla
     """Move a state onto its constraints, least in the mass metric; violations are measured by
     `scales`, or those of the dynamics.
 
-    Position: Newton steps `q ← q ⊖ A⊕φ`, halved while the violation does not fall, until round-off
-    stops them. Velocity: `v ← v − A⊕ψ` until v no longer changes.
+    Position: Newton steps `q ← q ⊖ A⊕φ`, damped where that does as well, halved while the violation
+    does not fall, until round-off stops them. Velocity: `v ← v − A⊕ψ` until v no longer changes.
     """
     scales = dynamics.scales if scales is None else scales
     assert scales is not None
@@ -105,13 +112,18 @@ def place(dynamics: Dynamics, state: State, scales: Scales | None = None) -> Pla
         near, last = violation(at) <= CONVERGED, size
         metric = metric_of(at.M, at.A, dynamics.singular_mass)
         held = length[holonomic]
-        step = metric.correct(rows_of(at.A)[holonomic], held, at.phi, held)
-        for halving in range(
-            1 if near else HALVINGS
-        ):  # near the constraints a full step fails by round-off only
-            trial = moved(dynamics, q, -(0.5**halving) * step, state.t)
+        rows, first = rows_of(at.A)[holonomic], 1 if near else HALVINGS
+        step = metric.correct(rows, held, at.phi, held)
+        damping = min(MISTRUST * violation(at), MOST_DAMPING)
+        careful = step if near else metric.correct(rows, held, at.phi, held, damping=damping)
+        tried = [(0.5**halving * step, size) for halving in range(first)]
+        if not np.array_equal(careful, step):
+            tried = [(careful, LEFT * size), *tried]
+        # near the constraints a full step fails by round-off only
+        for change, most in tried:
+            trial = moved(dynamics, q, -change, state.t)
             there = evaluate(dynamics, State(trial, v, state.t))
-            if better := distance(there) < size:
+            if better := distance(there) < most:
                 q, at, size = trial, there, distance(there)
                 break
         if not better or size == 0 or (near and size > STALLED * last):

@@ -6,16 +6,16 @@ the model's functions, or inside a program (`zwang.simulation.placed_start`).
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 
 import numpy as np
 
 from zwang.algebra.metric import metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
-from zwang.dynamics.evaluation import evaluate, moved
+from zwang.dynamics.evaluation import evaluate, moved, rhs_along
 from zwang.dynamics.number_range import of_typical_length
 from zwang.equations.state import State
+from zwang.record import replace
 
 UNTYPICAL = 30.0
 """Where rows turn this many times faster than the motion itself, this state may not be typical of
@@ -41,7 +41,7 @@ def measure(dynamics: Dynamics, s: State, span: float = 0.0) -> Scales:
     """
     found = _measured(dynamics, s, span)
     A, length = rows_of(evaluate(dynamics, s).A), np.asarray(found.row_length)
-    return dataclasses.replace(found, row_length=of_typical_length(dynamics, s, A, length))
+    return replace(found, row_length=of_typical_length(dynamics, s, A, length))
 
 
 def _measured(dynamics: Dynamics, s: State, span: float) -> Scales:
@@ -65,18 +65,16 @@ def _measured(dynamics: Dynamics, s: State, span: float) -> Scales:
     length = metric.lengths(rows)
     directions = (metric.W @ directions_of(dynamics.system.nv).T).T
 
-    def b(w):
-        return np.asarray(evaluate(dynamics, State(s.q, w, s.t)).b)
-
     # what is even in w is quadratic: constant and linear parts of b drop out; where there is no
     # linear part along one random direction, there is none along the others
-    still = b(np.zeros(dynamics.system.nv))
-    even = np.array_equal(b(directions[0]), b(-directions[0]))
+    asked = np.vstack([np.zeros_like(directions[:1]), -directions[:1], directions])
+    still, back, *b = rhs_along(dynamics, s, asked)
+    even = np.array_equal(b[0], back)
 
-    def form(w):
-        return (b(w) if even else 0.5 * (b(w) + b(-w))) - still
+    def forms(w):
+        return rhs_along(dynamics, s, w) if even else 0.5 * _both_ways(dynamics, s, w)
 
-    curved = np.stack([form(w) for w in directions])
+    curved = (np.stack(b) if even else forms(directions)) - still
     q, unit = np.asarray(s.q), metric.typical
     place = metric.speed(q) if len(q) == len(s.v) else size_of(np, q, unit)
     free = metric.solve(np.asarray(here.F))
@@ -86,7 +84,7 @@ def _measured(dynamics: Dynamics, s: State, span: float) -> Scales:
         return scales
     w = directions[0]
     along = tangent_of(np, metric.speed, w - metric.correct(rows, length, rows @ w), len(length))
-    turning = metric.speed(metric.correct(rows, length, form(along)))
+    turning = metric.speed(metric.correct(rows, length, forms(along[None])[0] - still))
     step = neighbourhood(np, turning, len(length), extent)
     if not step * scales.curvature > UNTYPICAL:
         return scales
@@ -107,6 +105,11 @@ def tangent_of(xp, speed, along, rows: int):
     size = speed(along)
     unit = np.sqrt(max(len(along) - rows, 1)) / xp.where(size > 0, size, 1.0)
     return along * xp.where(size > 0, unit, 1.0)
+
+
+def _both_ways(dynamics: Dynamics, s: State, w: np.ndarray) -> np.ndarray:
+    """b(w) + b(−w) of each direction w, shape (k, m)."""
+    return np.sum(np.split(rhs_along(dynamics, s, np.vstack([w, -w])), 2), axis=0)
 
 
 def neighbourhood(xp, turning, rows: int, extent):

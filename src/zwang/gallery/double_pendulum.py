@@ -17,6 +17,7 @@ from zwang.equations.constraint import Holonomic
 from zwang.gallery.drawing import Linkage, curve, paths
 from zwang.gallery.example import Example
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
+from zwang.scene import array_namespace
 
 ENTRY = Entry(
     "double-pendulum",
@@ -73,14 +74,15 @@ def build(*, length1, length2, mass1, mass2, angle1, angle2, gravity) -> Example
 
 def _joints(q, length1, length2):
     """Lower pin and tip over time, shape (2, 2, samples)."""
-    (x1, y1, a), (x2, y2, b) = q[:, :3].T, q[:, 3:].T
+    (x1, y1, a), (x2, y2, b), xp = q[:, :3].T, q[:, 3:].T, array_namespace(q)
     return [
-        (x1 + length1 / 2 * np.cos(a), y1 + length1 / 2 * np.sin(a)),
-        (x2 + length2 / 2 * np.cos(b), y2 + length2 / 2 * np.sin(b)),
+        (x1 + length1 / 2 * xp.cos(a), y1 + length1 / 2 * xp.sin(a)),
+        (x2 + length2 / 2 * xp.cos(b), y2 + length2 / 2 * xp.sin(b)),
     ]
 
 
 def _ends(q, length1, length2):
     """Ends of the rods at one instant, shape (2, 2, 2)."""
-    (pin, tip) = np.asarray(_joints(q[None], length1, length2))[:, :, 0]
-    return np.array([[[0.0, 0.0], pin], [pin, tip]])
+    xp = array_namespace(q)
+    pin, tip = (xp.stack(x)[:, 0] for x in _joints(q[None], length1, length2))
+    return xp.stack([xp.stack([0 * pin, pin]), xp.stack([pin, tip])])

@@ -22,6 +22,7 @@ from zwang.gallery.drawing import Linkage, curve
 from zwang.gallery.example import Example
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.gallery.swing import swing
+from zwang.scene import array_namespace
 
 ENTRY = Entry(
     "five-bar",
@@ -112,8 +113,8 @@ def _pins(bars: PlanarBodies, crank: int) -> list[Holonomic]:
 def drawn(q: np.ndarray) -> np.ndarray:
     """Ends of cranks and coupler, shape (4, 2, 2)."""
     # the coupler is twice as long as a crank
-    half = np.array([0.5, 0.5, 0.5, 1.0])[:, None] * np.stack(
-        [np.cos(q[2::3]), np.sin(q[2::3])], axis=1
-    )
+    xp = array_namespace(q)
+    along = xp.stack([xp.cos(q[2::3]), xp.sin(q[2::3])], axis=1)
+    half = np.array([0.5, 0.5, 0.5, 1.0])[:, None] * along
     center = q.reshape(4, 3)[:, :2]
-    return np.stack([center - half, center + half], axis=1)
+    return xp.stack([center - half, center + half], axis=1)

@@ -77,7 +77,7 @@ def build(*, radius, distance, time) -> Example:
         "rest, by a programme of its jerk.",
         figures={"Path": curve("x", "y", equal=True), "Speed and acceleration": _picture},
         exact=exact,
-        scene=particles_scene(lambda q: q[[0, 2]][None], ("tram",)),
+        scene=particles_scene(lambda q: q[None, np.array([0, 2])], ("tram",)),
     )
 
 

@@ -19,7 +19,7 @@ from zwang.equations.constraint import Nonholonomic
 from zwang.gallery.drawing import paths
 from zwang.gallery.example import Example
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
-from zwang.scene import bars_scene
+from zwang.scene import array_namespace, bars_scene
 
 ENTRY = Entry(
     "knife-edge",
@@ -90,9 +90,10 @@ def build(*, offset, mass, inertia, speed, spin, angle, slope, gravity) -> Examp
 
 def _drawn(q, offset):
     """The blade, and the arm from its middle to the center of mass, shape (2, 2, 2)."""
-    ahead = np.array([np.cos(q[2]), np.sin(q[2])])
-    edge = q[:2] - offset * ahead
-    return np.array([[edge - BLADE / 2 * ahead, edge + BLADE / 2 * ahead], [edge, q[:2]]])
+    xp = array_namespace(q)
+    ahead = xp.stack([xp.cos(q[2]), xp.sin(q[2])])
+    edge, half = q[:2] - offset * ahead, BLADE / 2 * ahead
+    return xp.stack([xp.stack([edge - half, edge + half]), xp.stack([edge, q[:2]])])
 
 
 def _points(q, offset):

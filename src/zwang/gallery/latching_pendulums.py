@@ -24,6 +24,7 @@ from zwang.gallery.example import Example
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.gallery.swing import swing
 from zwang.plots import Curve, Mark, Panel, Picture
+from zwang.scene import array_namespace
 from zwang.simulation.switching import Switch
 
 ENTRY = Entry(
@@ -76,11 +77,9 @@ def build(*, length1, length2, mass1, mass2, angle1, angle2, release, gravity) -
         return {f"rod {i + 1}.angle": angles[i] - np.pi / 2 for i in range(2)}
 
     def ends(q):
-        angle = q[[2, 5]]
-        return np.stack(
-            [np.zeros((2, 2)), length[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)],
-            axis=1,
-        )
+        xp, angle = array_namespace(q), q[2::3]
+        tips = length[:, None] * xp.stack([xp.cos(angle), xp.sin(angle)], axis=1)
+        return xp.stack([0 * tips, tips], axis=1)
 
     return Example(
         Model(

@@ -21,7 +21,7 @@ from zwang.gallery.drawing import one
 from zwang.gallery.example import Example
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.plots import Curve
-from zwang.scene import particles_scene
+from zwang.scene import array_namespace, particles_scene
 
 ENTRY = Entry(
     "log-spiral",
@@ -62,11 +62,16 @@ def build(*, mass, gravity) -> Example:
         figures={"Path": _path},
         exact=lambda t: {"r": np.exp(3 - t / 10), "theta": 30 - t},
         scene=particles_scene(
-            lambda q: q[0] * np.array([[np.cos(q[1]), np.sin(q[1])]]),
+            _place,
             ("particle",),
             along=("spiral",),
         ),
     )
+
+
+def _place(q):
+    xp = array_namespace(q)
+    return q[0] * xp.stack([xp.cos(q[1:]), xp.sin(q[1:])], axis=1)
 
 
 def _path(run):

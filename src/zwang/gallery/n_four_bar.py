@@ -25,6 +25,7 @@ from zwang.gallery.drawing import Linkage, curve
 from zwang.gallery.example import Example
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.gallery.swing import swing
+from zwang.scene import array_namespace
 
 ENTRY = Entry(
     "n-four-bar",
@@ -155,6 +156,7 @@ def _start(N: int, length: float, speed: float) -> tuple[np.ndarray, np.ndarray]
 
 def _bars(q: np.ndarray, length: float) -> np.ndarray:
     """Ends of all bars, shape (2 N + 1, 2, 2)."""
-    half = 0.5 * length * np.stack([np.cos(q[2::3]), np.sin(q[2::3])], axis=1)
+    xp = array_namespace(q)
+    half = 0.5 * length * xp.stack([xp.cos(q[2::3]), xp.sin(q[2::3])], axis=1)
     center = q.reshape(-1, 3)[:, :2]
-    return np.stack([center - half, center + half], axis=1)
+    return xp.stack([center - half, center + half], axis=1)

@@ -19,7 +19,7 @@ from zwang.gallery.example import Example
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.gallery.swing import swing
 from zwang.plots import Curve
-from zwang.scene import bars_scene
+from zwang.scene import array_namespace, bars_scene
 
 ENTRY = Entry(
     "pendulum",
@@ -65,7 +65,9 @@ def build(*, length: float, mass: float, angle: float, gravity: float) -> Exampl
         "from hanging down.",
         figures={"Path": curve("x", "y", equal=True), "Phase portrait": _phase_portrait},
         exact=exact,
-        scene=bars_scene(lambda q: np.array([[[0.0, 0.0], q]]), ("rod",), traces=("rod.end",)),
+        scene=bars_scene(
+            lambda q: array_namespace(q).stack([0 * q, q])[None], ("rod",), traces=("rod.end",)
+        ),
     )
 
 

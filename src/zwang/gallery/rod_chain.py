@@ -19,6 +19,7 @@ from zwang.errors import ModelError
 from zwang.gallery.drawing import Linkage, paths
 from zwang.gallery.example import Example
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
+from zwang.scene import array_namespace
 
 ENTRY = Entry(
     "rod-chain",
@@ -84,6 +85,6 @@ def build(*, N, length, mass, angle, gravity) -> Example:
 
 def _ends(q, length):
     """Ends of all rods, shape (..., N, 2, 2)."""
-    pose = np.asarray(q).reshape(*np.shape(q)[:-1], -1, 3)
-    half = 0.5 * length * np.stack([np.cos(pose[..., 2]), np.sin(pose[..., 2])], axis=-1)
-    return np.stack([pose[..., :2] - half, pose[..., :2] + half], axis=-2)
+    pose, xp = q.reshape(*np.shape(q)[:-1], -1, 3), array_namespace(q)
+    half = 0.5 * length * xp.stack([xp.cos(pose[..., 2]), xp.sin(pose[..., 2])], axis=-1)
+    return xp.stack([pose[..., :2] - half, pose[..., :2] + half], axis=-2)

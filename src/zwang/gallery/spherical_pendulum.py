@@ -20,7 +20,7 @@ from zwang.gallery.drawing import curve
 from zwang.gallery.elliptic import first_kind, jacobi
 from zwang.gallery.example import Example
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
-from zwang.scene import bars_scene
+from zwang.scene import array_namespace, bars_scene
 
 ENTRY = Entry(
     "spherical-pendulum",
@@ -88,7 +88,9 @@ def build(*, length, mass, inertia, axial_inertia, angle, speed, spin, gravity) 
         },
         exact=exact if spin == 0 and 0 < abs(h) and k > 0 else None,
         scene=bars_scene(
-            lambda q: np.stack([np.zeros(3), q[:3]])[None], ("rod",), traces=("rod.end",)
+            lambda q: array_namespace(q).stack([0 * q[:3], q[:3]])[None],
+            ("rod",),
+            traces=("rod.end",),
         ),
     )
 

@@ -17,14 +17,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.arithmetic import on_host, xp
+from zwang.arithmetic import on_host, traced, xp
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import Holonomic
 from zwang.equations.lagrangian import Lagrangian
 from zwang.gallery.drawing import Linkage, paths
 from zwang.gallery.example import Example
 from zwang.gallery.index.entry import Entry, Setting
-from zwang.scene import Bar, Mark, Plate, Scene, Seen
+from zwang.scene import Bar, Mark, Plate, Scene, Seen, array_namespace
 
 ENTRY = Entry(
     "squeezer",
@@ -149,10 +149,10 @@ def build(*, torque, stiffness) -> Example:
 
 def _places(q):
     """Places of all points of the scene, shape (n, 9, 2)."""
-    fixed = np.array([(0.0, 0.0), A, B, C])
-    with on_host():  # a picture must not wait for a compiler
-        moving = np.stack([joints(np.asarray(x)) for x in q])
-    return np.concatenate([np.broadcast_to(fixed, (len(q), 4, 2)), moving], axis=1)
+    fixed, of_q = np.array([(0.0, 0.0), A, B, C]), array_namespace(q)
+    with on_host() if of_q is np else traced():  # a picture must not wait for a compiler
+        moving = of_q.stack([of_q.stack(joints(x)) for x in q])
+    return of_q.concatenate([of_q.broadcast_to(fixed, (len(q), 4, 2)), moving], axis=1)
 
 
 POINTS = ("O", "A", "B", "C", "F", "E", "D", "H", "G")
@@ -161,7 +161,7 @@ BARS = ("OF", "FE", "BE", "BD", "DE", "AH", "HE", "AG", "GE")
 
 def _bars(places):
     """Ends of the bars at one instant, shape (9, 2, 2)."""
-    return np.array([[places[POINTS.index(x)] for x in bar] for bar in BARS])
+    return places[np.array([[POINTS.index(x) for x in bar] for bar in BARS])]
 
 
 SCENE = Scene(

@@ -26,6 +26,7 @@ from zwang.record import Record
 from zwang.servo.loop import Applied
 from zwang.simulation.differentiable import corrected, position_violation
 from zwang.simulation.endings import blocked
+from zwang.simulation.switching import refuse_switches
 from zwang.simulation.trajectory import CONTRADICTED, FIXED_CORRECTIONS
 from zwang.simulation.watch import suited
 from zwang.stepping import AbstractIntegrator, Tsit5
@@ -139,6 +140,7 @@ class Plant:
         integrator: AbstractIntegrator | None = None,
     ):
         instance(model, Model, "Plant: model", "a zw.Model")
+        refuse_switches(model, "a plant")
         strategy(integrator, AbstractIntegrator, "Plant: integrator", "zw.Tsit5() ...")
         method = Tsit5() if integrator is None else integrator
         if method.implicit or not method.estimates:

@@ -80,6 +80,8 @@ class DerivedNumbers(AbstractParameterLayout):
             for name in ("servo", "actuators", "parallel", "tables")
             for where, x in formulas(getattr(declared, name)).items()
         }
+        names = {x for names in self._fixed.values() for x in names}
+        self.fixed = frozenset(("parameters", x) for x in names)
         parts = (self._bodies, self._ground, self._joints, self._springs, self._bushings)
         self._formulas = bool(formulas((*parts, self._gravity)))
         self.declared: dict[str, Any] = {}

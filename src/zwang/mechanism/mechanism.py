@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, cast
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
@@ -348,8 +349,15 @@ class Mechanism:
         return self.compiled.joints.frames(q, self.params)
 
     def placed(self, q) -> Placed:
-        """Where points and bodies are in many configurations, shape (n, nq), on the host."""
-        made, q = self.compiled, np.asarray(q, float)
+        """Where points and bodies are in many configurations, shape (n, nq): on the host, or traced
+        where q is.
+        """
+        made = self.compiled
+        if isinstance(q, jax.core.Tracer):
+            still = jnp.zeros(self.model.system.nv)
+            own = made.joints.frames, made.body_state, self.params, still
+            return jax.vmap(lambda x: _placed(*own, x))(q)
+        q = np.asarray(q, float)
         # without a tree the first ones of q are those of the bodies
         tree, places = made.tree, q[:, : made.joints.turns.bodies]
         still = None if tree is None else np.zeros(tree.tree.branching.nv)

@@ -17,7 +17,7 @@ from zwang.mechanism.reactions import reactions
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.resolution import Ends
 from zwang.mechanism.schema import Link
-from zwang.scene import Bar, Mark, Plate, Scene, Seen
+from zwang.scene import Bar, Mark, Plate, Scene, Seen, array_namespace
 
 if TYPE_CHECKING:
     from zwang.simulation.results import Run
@@ -118,16 +118,14 @@ def _seen(m: Mechanism, firsts: list[int], slide: list[bool], belts: list[str]):
     slides = np.array(slide, bool)
 
     def seen(q):
-        found, bodies = m.placed(q)
-        place, attitude = np.asarray(found.place), np.asarray(found.attitude)
-        place = np.concatenate([place, *(belt(m, name, place, attitude) for name in belts)], axis=1)
+        found, xp = m.placed(q), array_namespace(q)
+        (place, attitude), bodies = map(xp.asarray, found.points), xp.asarray(found.bodies)
+        place = xp.concatenate([place, *(belt(m, name, place, attitude) for name in belts)], axis=1)
+        attitude = attitude[:, np.array(firsts, int)]
         if m.d == 3:
-            return Seen(
-                place, attitude[:, firsts][..., 2], np.asarray(bodies).reshape(len(q), -1, 7)
-            )
-        angle = attitude[:, firsts]
-        axes = slides[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
-        return Seen(place, axes, np.asarray(bodies).reshape(len(q), -1, 3))
+            return Seen(place, attitude[..., 2], bodies.reshape(len(q), -1, 7))
+        axes = slides[:, None] * xp.stack([xp.cos(attitude), xp.sin(attitude)], axis=-1)
+        return Seen(place, axes, bodies.reshape(len(q), -1, 3))
 
     return seen
 
@@ -155,18 +153,19 @@ def belt(m: Mechanism, name: str, place: np.ndarray, attitude: np.ndarray) -> np
     radii[1] *= np.sign(joint.ratio[0] * joint.ratio[1])
     centers = [place[:, e.b] for e in ends]
     way = centers[1] - centers[0]
-    apart = np.linalg.norm(way, axis=1, keepdims=True)
-    apart[apart == 0] = 1.0  # wheels on one axle: u is none
+    xp = array_namespace(place)
+    apart = xp.linalg.norm(way, axis=1, keepdims=True)
+    apart = xp.where(apart == 0, 1.0, apart)  # wheels on one axle: u is none
     u = way / apart
     across = (
-        np.stack([-u[:, 1], u[:, 0]], axis=1)
+        xp.stack([-u[:, 1], u[:, 0]], axis=1)
         if m.d == 2
-        else np.cross(attitude[:, ends[0].a, :, 2], u)
+        else xp.cross(attitude[:, ends[0].a, :, 2], u)
     )
     # a wheel inside the other has no strands to draw
-    cosine = np.clip((radii[0] - radii[1]) / apart, -1.0, 1.0)
-    normals = [u * cosine + side * across * np.sqrt(1 - cosine**2) for side in (1, -1)]
-    return np.stack(
+    cosine = xp.clip((radii[0] - radii[1]) / apart, -1.0, 1.0)
+    normals = [u * cosine + side * across * xp.sqrt(1 - cosine**2) for side in (1, -1)]
+    return xp.stack(
         [c + r * n for n in normals for c, r in zip(centers, radii, strict=True)], axis=1
     )
 

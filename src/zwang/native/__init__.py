@@ -28,4 +28,5 @@ from zwang.native.compiled import Stored as Stored
 from zwang.native.compiled import function as function
 from zwang.native.compiled import translated as translated
 from zwang.native.errors import NotNativeError as NotNativeError
+from zwang.native.machine import fast_code_apart as fast_code_apart
 from zwang.native.translate import lanes as lanes

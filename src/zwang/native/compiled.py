@@ -251,7 +251,10 @@ class NativeFunction:
             self._spent += seconds
             if self._spent > self._worth:
                 self._asked = True
-                optimized_apart(zlib.decompress(self.stored.text).decode(), self._replaced)
+                if self.instructions <= AT_ONCE:
+                    self.optimize()
+                else:
+                    optimized_apart(zlib.decompress(self.stored.text).decode(), self._replaced)
 
     def optimize(self) -> None:
         """Replace the code at once by a faster one, which gives the same bits."""
@@ -265,25 +268,31 @@ class NativeFunction:
 
 
 OPTIMIZING = 20e-6
-"""Seconds of calls, for each instruction, from which on a function is optimized on another core: a
-third of the time that it takes.
+"""Seconds of calls, for each instruction, from which on a function is optimized: a third of the
+time that it takes.
 """
 MOST_HELD = 1 << 20
 """Bytes that a bound function may hold from one call to the next."""
 AT_ONCE = 600
-"""Instructions of a function that is optimized before its first call."""
+"""Instructions of a function that is optimized between two calls of it, in less time than a process
+of its own begins in; a longer one is optimized on another core meanwhile.
+"""
 
 
 def translated(
-    program: ClosedJaxpr, level: int | None = None, of_each: Sequence[bool] | None = None
+    program: ClosedJaxpr,
+    level: int = 0,
+    of_each: Sequence[bool] | None = None,
+    make: Callable[[str, int], bytes] = object_code,
 ) -> Stored:
     """A traced function as machine code.
 
     Args:
         program: of arrays.
-        level: 0 for code at once, 1 for fast code; by default 1 for up to `AT_ONCE` instructions.
+        level: 0 for code at once, which becomes fast when it has run for long; 1 for fast code.
         of_each: for code that computes as many members at once as a register holds, which arguments
             they have each for itself; its results are those of one lane to the bit.
+        make: what translates a module at a level.
 
     Raises:
         NotNativeError: if it has an operation, a type or a size that is not emitted.
@@ -297,9 +306,10 @@ def translated(
         functions = function_text(builder, head, "ret void", used(builder)).all
         text = module_text(functions, ENTRY)
     instructions = sum(x.instructions for x in functions)
-    level = int(instructions <= AT_ONCE) if level is None else level
     if level:
-        binaries = (object_code(text, level),)
+        binaries = (make(text, level),)
+        if not binaries[0]:
+            raise NotNativeError("a process that could not be started, or has failed")
     else:  # those of subroutines are at hand, if another program has called them
         own = object_code(module_text(functions[:1], ENTRY), 0)
         binaries = (own, *(x.binary for x in functions[1:]))
@@ -394,13 +404,13 @@ def _loaded(b: Builder, view: Memory) -> Any:
     return found
 
 
-def function(f: Callable, *examples: Any, level: int | None = None) -> Callable:
+def function(f: Callable, *examples: Any, level: int = 0) -> Callable:
     """A function of arrays as native code.
 
     Args:
         f: of arrays, written in `jax.numpy`; its result is a pytree of arrays.
         examples: arrays, or shapes with types, as its arguments.
-        level: 0 for code at once, 1 for fast code; by default 1 for short functions.
+        level: 0 for code at once, which becomes fast when it has run for long; 1 for fast code.
 
     Returns:
         The same function of arrays of the same shapes; its result holds arrays of NumPy.

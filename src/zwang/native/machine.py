@@ -91,30 +91,39 @@ _one_at_a_time = threading.Lock()
 _running: set[subprocess.Popen] = set()
 
 
+def fast_code_apart(text: str) -> bytes:
+    """Object code of a module, optimized in a process of its own, one at a time; empty where that
+    process cannot be started or fails.
+
+    Called by a thread, it keeps no other one waiting.
+    """
+    with _one_at_a_time:
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-I", str(SCRIPT)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        except OSError:
+            return b""
+        _running.add(process)
+        try:
+            binary, _ = process.communicate(text.encode())
+        except (OSError, ValueError):
+            return b""
+        finally:
+            _running.discard(process)
+    return binary if process.returncode == 0 else b""
+
+
 def optimized_apart(text: str, then: Callable[[bytes], None]) -> None:
     """Translate a module into fast code in a process of its own, and call `then` with it, in a
     thread; nothing happens where that process cannot be started or fails.
     """
 
     def wait() -> None:
-        with _one_at_a_time:
-            try:
-                process = subprocess.Popen(
-                    [sys.executable, "-I", str(SCRIPT)],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                )
-            except OSError:
-                return
-            _running.add(process)
-            try:
-                binary, _ = process.communicate(text.encode())
-            except (OSError, ValueError):
-                return
-            finally:
-                _running.discard(process)
-        if process.returncode == 0 and binary:
+        if binary := fast_code_apart(text):
             then(binary)
 
     threading.Thread(target=wait, name="zwang optimizer", daemon=True).start()

@@ -76,15 +76,15 @@ def report(run: Run, path: str | Path, shown: Presentation) -> Path:
     return path
 
 
-def view(run: Run, path: str | Path | None, shown: Presentation) -> Path:
-    """Write the page that plays a run, and open it where no path is given."""
+def view(
+    run: Run, path: str | Path | None, shown: Presentation, *, simulates: bool = False
+) -> Path:
+    """Write the page that plays a run, and simulates on, and open it where no path is given."""
     _require_scene(run, shown)
-    if path is not None:
-        write_view(run, shown.scene, page(path), description=shown.description)
-        return page(path)
-    shown_at = Path(tempfile.mkdtemp(prefix="zwang-")) / "view.html"
-    write_view(run, shown.scene, shown_at, description=shown.description)
-    webbrowser.open(shown_at.as_uri())
+    shown_at = Path(tempfile.mkdtemp(prefix="zwang-")) / "view.html" if path is None else page(path)
+    write_view(run, shown.scene, shown_at, description=shown.description, simulates=simulates)
+    if path is None:
+        webbrowser.open(shown_at.as_uri())
     return shown_at
 
 

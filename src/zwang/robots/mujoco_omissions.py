@@ -79,7 +79,9 @@ def list_left_out(mj: Any, m: Any, bodies: list[str], joints: list[str], made: D
     )
     made.leave_out(
         "springs that yield",
-        named(joints, m.jnt_springyield) + named(tendons, m.tendon_springyield),
+        # version 3 has neither these fields nor such springs
+        named(joints, getattr(m, "jnt_springyield", np.zeros(m.njnt)))
+        + named(tendons, getattr(m, "tendon_springyield", np.zeros(m.ntendon))),
     )
     made.leave_out("limits of tendons", named(tendons, m.tendon_limited))
     made.leave_out("limits of the force at tendons", named(tendons, m.tendon_actfrclimited))

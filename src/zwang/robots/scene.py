@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import jax
+import jax.numpy as jnp
 import numpy as np
-from scipy.spatial.transform import Rotation
 
+from zwang.bodies.rotation import quaternion
 from zwang.bodies.shape import MESHES, Shape
+from zwang.compile.blocks import mapped
 from zwang.files import is_file
 from zwang.files.limits import limit
 from zwang.scene import Bar, Mark, Scene, Seen, Symbol
@@ -34,26 +36,22 @@ def scene(robot: Robot) -> Scene:
     joints = tuple(
         Mark(name, branches[i], _symbol(twist), constraints=()) for i, name, twist in marked
     )
-    carriers, directions = (
-        [i for i, _, _ in marked],
-        np.array([_direction(twist) for _, _, twist in marked]).reshape(-1, 3),
-    )
+    carriers = np.array([i for i, _, _ in marked], int)
+    directions = np.array([_direction(twist) for _, _, twist in marked]).reshape(-1, 3)
     at_home = np.asarray(robot.params["frame"])[:, :3, :3]
-    poses = jax.jit(jax.vmap(lambda q: robot.tree.poses(q, robot.params)))
+
+    def placed(p, q):
+        found = robot.tree.poses(q, p)
+        shown = found[np.array(order, int)]
+        turned_since = found[carriers, :3, :3] @ np.swapaxes(at_home[carriers], 1, 2)
+        axes = jnp.einsum("jab,jb->ja", turned_since, directions)
+        poses = jnp.concatenate([shown[:, :3, 3], quaternion(shown[:, :3, :3])], axis=-1)
+        return Seen(found[:, :3, 3], axes, poses if order else None)
 
     def seen(q):
-        found = np.asarray(poses(np.asarray(q)))
-        shown = found[:, order]
-        turned = Rotation.from_matrix(shown[..., :3, :3].reshape(-1, 3, 3)).as_quat(
-            scalar_first=True
-        )
-        placed = np.concatenate([shown[..., :3, 3], turned.reshape(len(q), len(order), 4)], axis=-1)
-        turned_since = found[:, carriers, :3, :3] @ np.swapaxes(at_home[carriers], 1, 2)
-        return Seen(
-            found[..., :3, 3],
-            np.einsum("njab,jb->nja", turned_since, directions),
-            poses=placed if order else None,
-        )
+        if isinstance(q, jax.core.Tracer):
+            return jax.vmap(lambda x: placed(robot.params, x))(q)
+        return mapped(placed, (robot.params,), q)
 
     return Scene(tuple(branches), seen, bars=rods, joints=joints, bodies=bodies)
 

@@ -96,7 +96,6 @@ class Program:
         example = members.part(0, self._size)
         one = functools.update_wrapper(functools.partial(_one_member, motions), _one_member)
         self._compiled = Many(one, motions.axes, example)
-        self._compiled.prepare_several(make=False)
         self.memory_per_member = self._compiled.memory
 
     def with_members(self, q0, v0, params: dict) -> Program:

@@ -252,7 +252,7 @@ def why_ended(model: Model, code: int, start: State, end: State, params=None) ->
             result, detail = blocked(model, flow, float(end.t), y, 0.0)
         sigma = verdict_at(flow, float(end.t), y, 0.0).nearly_parallel
         if result is not Result.INCONSISTENT and sigma is not None:
-            light = not dynamics.singular_mass and is_light(evaluate(dynamics, state))
+            light = not dynamics.singular_mass and is_light(dynamics, evaluate(dynamics, state))
             cure = "zw.Model(..., singular_mass=True)" if light else BY_RANK
             rows = f"its rows are nearly parallel (singular value {sigma:.1e}): give {cure}"
             detail = f"{detail}; {rows}" if detail else rows

@@ -27,6 +27,7 @@ from zwang.equations.state import State
 from zwang.simulation.fit_problem import Problem
 from zwang.simulation.listener import Listener
 from zwang.simulation.parameter_names import written
+from zwang.simulation.switching import refuse_switches
 from zwang.simulation.tolerances import LEAST_RTOL
 from zwang.simulation.trajectory import Trajectory
 
@@ -150,6 +151,7 @@ def fit(
             that the data cannot tell apart.
     """
     instance(model, Model, "fit: model", "a zw.Model")
+    refuse_switches(model, "zw.fit")
     observed = mapping(observed, "observed", "coordinate -> measured values")
     if isinstance(parameters, Mapping):
         parameters = mapping(parameters, "parameters", "name -> first guess")

@@ -9,7 +9,7 @@ import numpy as np
 from zwang.algebra.metric import metric_of, rows_of
 from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.dynamics.evaluation import evaluate, moved
+from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.equations.state import host_state
 from zwang.errors import Result
 from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState
@@ -29,6 +29,12 @@ was."""
 JUMPS = 0.1
 """What changes within a step jumps if this part of its change is left across the last interval: a
 driven system without freedoms takes steps as long as it likes, and its velocity changes as much."""
+
+TURNED = 0.5
+"""A unit row that changes by this much across the last interval jumps."""
+NOT_SMOOTH = (
+    ": end the run before it by stop=, or state the constraint by a function that is smooth there"
+)
 
 
 class Pace(AbstractMonitor):
@@ -125,8 +131,7 @@ def turning_rows(dynamics: Dynamics, t: np.ndarray, y: np.ndarray, step: float) 
     nq, units = dynamics.system.nq, []
     for at, x in zip(t, y, strict=True):
         found = evaluate(dynamics, host_state(x[:nq], x[nq:], at))
-        A, metric = rows_of(found.A), metric_of(found.M, found.A, dynamics.singular_mass)
-        units.append(np.asarray(metric.unit_rows(A, metric.lengths(A))))
+        units.append(_unit_rows(dynamics, found))
     rates = np.linalg.norm(units[1] - units[0], axis=1) / (t[1] - t[0])
     if not np.all(np.isfinite(rates)):
         return ""
@@ -143,29 +148,78 @@ def turning_rows(dynamics: Dynamics, t: np.ndarray, y: np.ndarray, step: float) 
 
 
 def no_number_ahead(dynamics: Dynamics, t: np.ndarray, y: np.ndarray, step: float) -> str:
-    """Which function is NaN or infinite at the last state, or where its velocity leads within a few
-    steps, in words; empty if none is. The arguments are those of `turning_rows`.
+    """Which function is NaN or infinite at the last state, or has no derivative where its velocity
+    leads within a few steps, in words; empty if none is. The arguments are those of `turning_rows`.
     """
-    nq, c, now = dynamics.system.nq, dynamics.constraints, float(t[-1])
-    q, v = y[-1, :nq], y[-1, nq:]
     if dynamics.structure.sparse or not np.all(np.isfinite(y)):
         return ""
-    for ahead in (0.0, *(step * AHEAD)):
-        at = evaluate(dynamics, host_state(moved(dynamics, q, ahead * v, now), v, now + ahead))
-        finite = np.ones(c.m, bool)
-        A = rows_of(at.A)
-        sums = abs(A) @ np.ones(dynamics.system.nv) if c.m else np.zeros(0)
-        finite &= np.isfinite(sums) & np.isfinite(np.asarray(at.b))
-        finite[c.position_rows] &= np.isfinite(np.asarray(at.phi))
-        finite[c.velocity_rows] &= np.isfinite(np.asarray(at.psi))
-        bad = [name for name, rows in c.row_slices.items() if not finite[rows].all()]
-        if bad:
-            return f"constraint {bad[0]!r} has no number or no derivative there"
-        forces = ~np.isfinite(np.asarray(at.F))
-        if forces.any():
-            name = dynamics.system.velocities[int(np.argmax(forces))]
-            return f"the force along {name!r} has no number there"
+    before, last = y[:, dynamics.system.nq :]
+    # the last step may have landed before or behind a jump, which takes the velocity across it away
+    ways = (_no_number_along(dynamics, t, y, v, step) for v in (last, before, -before))
+    return next(filter(None, ways), "")
+
+
+def _no_number_along(
+    dynamics: Dynamics, t: np.ndarray, y: np.ndarray, v: np.ndarray, step: float
+) -> str:
+    """The same from the last state with a velocity."""
+    c, now, q = dynamics.constraints, float(t[-1]), y[-1, : dynamics.system.nq]
+
+    def at(ahead: float):
+        return evaluate(dynamics, host_state(moved(dynamics, q, ahead * v, now), v, now + ahead))
+
+    places, rows = (0.0, *(step * AHEAD)), []
+    for ahead in places:
+        found = at(ahead)
+        if said := _no_number(dynamics, found):
+            return said
+        rows.append(_unit_rows(dynamics, found))
+    turned = np.linalg.norm(np.diff(np.array(rows), axis=0), axis=2)
+    if not np.max(turned, initial=0.0) > TURNED:
+        return ""
+    k, row = np.unravel_index(np.argmax(turned), turned.shape)
+    (low, high), (before, after) = places[k : k + 2], rows[k : k + 2]
+    for _ in range(HALVED):
+        middle = (low + high) / 2
+        found = at(middle)
+        if said := _no_number(dynamics, found):
+            return said
+        between = _unit_rows(dynamics, found)
+        if np.linalg.norm((between - before)[row]) > np.linalg.norm((after - between)[row]):
+            high, after = middle, between
+        else:
+            low, before = middle, between
+    change = (after - before)[row]
+    if not np.linalg.norm(change) > TURNED:
+        return ""
+    name = next(n for n, s in c.row_slices.items() if s.start <= row < s.stop)
+    along = dynamics.system.velocities[int(np.argmax(np.abs(change)))]
+    return f"the gradient of constraint {name!r} jumps there, most along {along!r}{NOT_SMOOTH}"
+
+
+def _no_number(dynamics: Dynamics, at: ModelEvaluation) -> str:
+    """Which function is NaN or infinite at a state, in words; empty if none is."""
+    c, names = dynamics.constraints, dynamics.system.velocities
+    A = rows_of(at.A)
+    finite = np.isfinite(abs(A) @ np.ones(len(names))) if c.m else np.ones(0, bool)
+    finite &= np.isfinite(np.asarray(at.b))
+    finite[c.position_rows] &= np.isfinite(np.asarray(at.phi))
+    finite[c.velocity_rows] &= np.isfinite(np.asarray(at.psi))
+    for name, rows in c.row_slices.items():
+        if not finite[rows].all():
+            missing = np.flatnonzero(~np.isfinite(np.asarray(A[rows])).all(axis=0))
+            along = f" along {names[missing[0]]!r}" if len(missing) else ""
+            return f"constraint {name!r} has no number or no derivative there{along}{NOT_SMOOTH}"
+    forces = ~np.isfinite(np.asarray(at.F))
+    if forces.any():
+        return f"the force along {names[int(np.argmax(forces))]!r} has no number there"
     return ""
+
+
+def _unit_rows(dynamics: Dynamics, at: ModelEvaluation) -> np.ndarray:
+    """Rows of A at unit length in the metric of M⁻¹."""
+    A, metric = rows_of(at.A), metric_of(at.M, at.A, dynamics.singular_mass)
+    return np.asarray(metric.unit_rows(A, metric.lengths(A)))
 
 
 def jumping_force(dynamics: Dynamics, t: np.ndarray, y: np.ndarray) -> str:

@@ -24,9 +24,9 @@ from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.leaving import ALONG_BRANCH, FORM_VANISHES
 from zwang.dynamics.number_range import (
     ACTING,
-    ROUND_OFF_OF_KIN,
     out_of_range,
     probes,
+    round_off_of_kin,
     row_sizes,
     too_large,
 )
@@ -235,8 +235,9 @@ def judged(dynamics: Dynamics, s: State) -> tuple[Bool[Array, ""], Bool[Array, "
 def _of_typical_length(dynamics: Dynamics, s: State, A, length) -> Float[Array, " m"]:
     """`zwang.dynamics.number_range.of_typical_length` inside a program."""
     short = (length > 0) & ~(length > ABSENT * jnp.max(length))
+    kin = round_off_of_kin(jnp, dynamics.constraints, A)
     keep = lambda: jnp.where(short & ~_acts(dynamics, s, A), 0.0, length)
-    return jax.lax.cond(for_any_member(jnp.any(short)), keep, lambda: length)
+    return jnp.where(kin, 0.0, jax.lax.cond(for_any_member(jnp.any(short)), keep, lambda: length))
 
 
 def _acts(dynamics: Dynamics, s: State, A) -> Bool[Array, " m"]:
@@ -254,7 +255,5 @@ def _acts(dynamics: Dynamics, s: State, A) -> Bool[Array, " m"]:
     change = change.at[:, c.position_rows].set(moved(flat) - dynamics.position_residual(s))
     expected = over_rows(lambda d: A @ d)(flat)
     given = abs(change - expected) < ACTING * abs(expected)
-    size = abs(A) @ jnp.ones(dynamics.system.nv)
-    kin = [jnp.full(x.stop - x.start, jnp.max(size[x])) for x in c.row_slices.values()]
-    there = size > ROUND_OFF_OF_KIN * jnp.concatenate(kin)
+    there = ~round_off_of_kin(jnp, c, A)
     return there & jnp.any(jnp.all(given.reshape(sizes, -1, c.m), axis=1), axis=0)

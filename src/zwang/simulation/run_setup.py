@@ -15,12 +15,14 @@ from zwang.arguments import items
 from zwang.dynamics.control_law import AbstractLoop, AbstractSampler
 from zwang.dynamics.drift import AbstractDrift, Projection
 from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.evaluation import PROJECTION
 from zwang.dynamics.formulation.base import AbstractFormulation
 from zwang.dynamics.initial_conditions import Start, checked_start, with_mass
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.equations.state import State
 from zwang.errors import ModelError
+from zwang.record import replace
 from zwang.simulation.branch_start import onto_branch
 from zwang.simulation.conditions import (
     ConditionWatch,
@@ -191,7 +193,7 @@ def set_up(asked: RunRequest) -> RunSetup:
     state = start.placement.state if placed else state
     flow = _flow(dynamics, asked.drift, start, sampler)
     asked.integrator.refuse(model, flow, state, asked.instants, step)
-    flow = flow if switching is None else dataclasses.replace(flow, switched=switching.rows)
+    flow = flow if switching is None else replace(flow, switched=switching.rows)
     accept = _accepted(flow, start, asked.rtol, step)
     tolerances = tolerances._replace(accept=_number(accept))
     turns = () if switching is None else switching.conditions
@@ -226,15 +228,14 @@ def _flow(
     dynamics: Dynamics, drift: AbstractDrift, start: Start, sampler: AbstractSampler | None
 ) -> ConstrainedVectorField:
     """The motion with the scales that were measured at the start."""
-    dynamics = dataclasses.replace(dynamics, scales=start.scales)
+    dynamics = replace(dynamics, scales=start.scales)
     floor = start.placement.violation_after
     # violation [dimensionless] below which a projection stops: round-off of a mechanism that sits
     # near its origin
     target = max(LAST_DIGIT, 2 * floor if np.isfinite(floor) else 0.0)
-    traced = jax.tree_util.tree_map(
-        lambda x: _number(x) if isinstance(x, float) else x, drift
-    )  # other gains compile nothing
-    return ConstrainedVectorField(dynamics, traced, _number(target), sampler)
+    if drift is not PROJECTION:  # other gains compile nothing
+        drift = jax.tree_util.tree_map(lambda x: _number(x) if isinstance(x, float) else x, drift)
+    return ConstrainedVectorField(dynamics, drift, _number(target), sampler)
 
 
 def _accepted(flow: ConstrainedVectorField, start: Start, rtol: float, step: float | None) -> float:

@@ -21,7 +21,8 @@ from zwang.arguments import (
     strategy,
 )
 from zwang.dynamics.control_law import AbstractLoop
-from zwang.dynamics.drift import AbstractDrift, Projection
+from zwang.dynamics.drift import AbstractDrift
+from zwang.dynamics.evaluation import PROJECTION
 from zwang.dynamics.formulation.base import AbstractFormulation
 from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.dynamics.model import Model
@@ -35,6 +36,9 @@ from zwang.simulation.sample_times import run_times
 from zwang.simulation.stop import Stop
 from zwang.simulation.switching import Switch, declared_switches
 from zwang.stepping import AbstractIntegrator, Dopri8
+
+DOPRI8 = Dopri8()
+"""One object, as to make one takes longer than a step."""
 
 
 @host_only("zw.trajectory(..., gradient='reverse' or 'forward') can")
@@ -136,10 +140,10 @@ def simulate(
         loop=loop,
         stop=tuple(stop),
         switches=declared_switches(model) if switches is None else switches,
-        integrator=Dopri8() if integrator is None else integrator,
+        integrator=DOPRI8 if integrator is None else integrator,
         step=step,
         longest_step=number(longest_step, "longest_step", above=0, infinite=True, unit="s"),
-        drift=Projection() if drift is None else drift,
+        drift=PROJECTION if drift is None else drift,
         pseudoinverse=pseudoinverse,
         formulation=formulation,
         start_tolerance=start_tolerance,

@@ -27,7 +27,7 @@ from zwang.display import present
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import ModelEvaluation
 from zwang.dynamics.initial_conditions import START_TOLERANCE, Start, begin
-from zwang.dynamics.model import Model
+from zwang.dynamics.model import IDLE, Model
 from zwang.dynamics.motion import contradiction
 from zwang.dynamics.vector_field import ConstrainedVectorField, SwitchCondition
 from zwang.errors import ModelError, Result
@@ -131,11 +131,26 @@ def keep_switches(model: Model, switches: Sequence[Switch]) -> None:
     """Note the switches that runs of a model have, unless they are given others."""
     if switches:
         _DECLARED.keep(model, tuple(switches))
+        IDLE.keep(model, tuple(x.constraint for x in switches if not x.starts_on))
 
 
 def declared_switches(model: Model) -> tuple[Switch, ...]:
     """The switches that a model was declared with."""
     return _DECLARED.get(model) or ()
+
+
+def refuse_switches(model: Model, what: str) -> None:
+    """Raise for a model that was declared with switches.
+
+    Raises:
+        ModelError: with the names of what is switched.
+    """
+    if switches := declared_switches(model):
+        names = ", ".join(repr(x.constraint) for x in switches)
+        raise ModelError(
+            f"{model.name} has switches of {names}, which {what} does not follow; use zw.simulate, "
+            "or leave the switches out."
+        )
 
 
 @dataclasses.dataclass(frozen=True)

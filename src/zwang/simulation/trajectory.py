@@ -45,7 +45,7 @@ from zwang.simulation.results import servo_warnings
 from zwang.simulation.reverse import FORWARD, forward_only
 from zwang.simulation.sample_times import checked_times, step_grid
 from zwang.simulation.stop import Stop
-from zwang.simulation.switching import declared_switches
+from zwang.simulation.switching import refuse_switches
 from zwang.simulation.tolerances import accepted_violation, step_tolerances
 from zwang.simulation.watch import by_rank
 from zwang.stepping import AbstractIntegrator, Dopri8
@@ -236,6 +236,7 @@ def trajectory(
             `gradient` does not name.
     """
     instance(model, Model, "trajectory: model", "a zw.Model")
+    refuse_switches(model, "a compiled program")
     choice(gradient, "gradient", ("forward", "reverse", None))
     strategy(integrator, AbstractIntegrator, "integrator", "zw.Dopri8(), zw.Tsit5() ...")
     strategy(drift, AbstractDrift, "drift", "zw.Projection(), zw.Baumgarte(alpha, beta) ...")
@@ -261,8 +262,6 @@ def trajectory(
         drift,
         jnp.asarray(ROUND_OFF),
     )
-    if declared_switches(model):
-        raise ModelError(f"{model.name} has switches: {ON_HOST['switches']}; zw.simulate does it.")
     if stop and step is not None:
         raise ModelError(
             "zw.trajectory got stop= and step=: a fixed step cannot be shortened to end where a "

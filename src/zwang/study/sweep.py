@@ -35,7 +35,7 @@ from zwang.simulation.listener import Listener
 from zwang.simulation.parameter_names import place_of, read_of
 from zwang.simulation.sample_times import checked_times
 from zwang.simulation.stop import Stop
-from zwang.simulation.switching import Switch
+from zwang.simulation.switching import Switch, declared_switches
 from zwang.study.engine import in_process, on_cluster
 from zwang.study.folder import PartFolder
 from zwang.study.outputs import outputs_of
@@ -154,7 +154,7 @@ def sweep(
         outputs,
         part,
         flag(trajectories, "trajectories"),
-        options,
+        {"switches": declared, **options} if (declared := declared_switches(model)) else options,
     )
     named = (*plan.values, *(x.name for x in plan.outputs))
     units = {} if units is None else mapping(units, "units", "{'length': 'm'}")
@@ -228,6 +228,8 @@ def _plan(
                 f"over[{name!r}] is an array of shape {np.shape(read_of(model, name))}; name one "
                 f"entry of it, e.g. {name}[0]."
             )
+    if declared := declared_switches(model):
+        options = {"switches": declared, **options}
     _refuse_options(options)
     # one start for all cases is checked once, here; a function is checked case by case
     if not callable(start):

@@ -21,6 +21,7 @@ from zwang.codegen.names import parameter_names
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.simulation.piecewise import PiecewiseRun, Snapshot
+from zwang.simulation.switching import declared_switches
 
 UNIT_FILE = "unit.pickle"
 """Name of the file among a unit's resources."""
@@ -62,6 +63,8 @@ class PythonUnit:
         system, servo = model.system, model.servo
         q0 = np.ones(system.nq) if q0 is None else q0
         v0 = np.zeros(system.nv) if v0 is None else v0
+        # a model does not bring what it was declared with into another process
+        options = {"switches": declared_switches(model), **options}
         begun = PiecewiseRun(model, q0, v0, **options)
         leaves = jax.tree_util.tree_leaves(model.params)
         values = [float(x) for leaf in leaves for x in np.asarray(leaf).ravel()]

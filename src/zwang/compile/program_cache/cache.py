@@ -92,7 +92,12 @@ class ProgramCache:
             return
 
         def write(stored: Stored) -> None:
-            if source_digest() == self._sources:
+            try:
+                unchanged = source_digest() == self._sources
+            except NotCacheableError as reason:
+                self._not_kept(flat, reason)
+                return
+            if unchanged:
                 self.store.write(key, tuple(_Kept(tuple(stored), skeleton, ready.seconds)))
 
         write(code.stored)

@@ -23,7 +23,7 @@ from zwang.gallery.example import Example
 from zwang.gallery.hierarchies.space import attitude, frame, module, point, rigid_body
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.hierarchy import Hierarchy, Module
-from zwang.scene import Bar, Mark, Plate, Scene, Seen
+from zwang.scene import Bar, Mark, Plate, Scene, Seen, array_namespace
 
 ENTRY = Entry(
     "delta",
@@ -156,16 +156,14 @@ def _scene(base, arm, rod, radial, vertices) -> Scene:
     )
 
     def seen(q):
-        limbs, plate = np.asarray(q)[:, :-7].reshape(len(q), 3, 15), np.asarray(q)[:, None, -7:]
+        limbs, plate, xp = q[:, :-7].reshape(len(q), 3, 15), q[:, None, -7:], array_namespace(q)
         down, poses = limbs[..., :1], limbs[..., 1:].reshape(len(q), 6, 7)
-        ends = (base + arm * np.cos(down)) * radial - arm * np.sin(down) * Z
-        high = np.asarray(point(poses, 0.5 * rod * Z))
-        bases = np.broadcast_to(base * radial, ends.shape)
-        return Seen(
-            np.concatenate(
-                [bases, ends, high, np.asarray(point(plate, vertices)), plate[..., :3]], axis=1
-            )
+        ends = (base + arm * xp.cos(down)) * radial - arm * xp.sin(down) * Z
+        high, corners = (
+            xp.asarray(point(x, at)) for x, at in ((poses, 0.5 * rod * Z), (plate, vertices))
         )
+        bases = xp.broadcast_to(base * radial, ends.shape)
+        return Seen(xp.concatenate([bases, ends, high, corners, plate[..., :3]], axis=1))
 
     return Scene(
         points,

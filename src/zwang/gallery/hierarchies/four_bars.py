@@ -24,6 +24,7 @@ from zwang.gallery.example import Example
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.gallery.swing import swing
 from zwang.hierarchy import Hierarchy, Module
+from zwang.scene import array_namespace
 
 ENTRY = Entry(
     "four-bars",
@@ -91,12 +92,10 @@ def build(*, N, length, mass, gravity, speed) -> Example:
         return {**{f"{n}.crank.angle": theta for n in names}, "last crank.angle": theta}
 
     def bars(q):
-        x, y, angle = np.asarray(q).reshape(-1, 3).T
-        half, center = (
-            0.5 * length * np.stack([np.cos(angle), np.sin(angle)], axis=1),
-            np.stack([x, y], axis=1),
-        )
-        return np.stack([center - half, center + half], axis=1)
+        (x, y, angle), xp = q.reshape(-1, 3).T, array_namespace(q)
+        half = 0.5 * length * xp.stack([xp.cos(angle), xp.sin(angle)], axis=1)
+        center = xp.stack([x, y], axis=1)
+        return xp.stack([center - half, center + half], axis=1)
 
     return Example(
         model,

@@ -23,6 +23,7 @@ from zwang.gallery.example import Example
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.hierarchy import Hierarchy, Module
 from zwang.plots import Curve, Panel, Picture
+from zwang.scene import array_namespace
 
 ENTRY = Entry(
     "motor-linkage",
@@ -99,13 +100,10 @@ def build(
     bar_starts = [crank / 2, 0.0, 0.0, crank + rod / 2, 0.0, 0.0, crank + rod, 0.0, 0.0]
 
     def ends(q):
-        poses = np.asarray(q)[1:].reshape(3, 3)[:2]
-        half = (
-            0.5
-            * np.array([[crank], [rod]])
-            * np.stack([np.cos(poses[:, 2]), np.sin(poses[:, 2])], axis=1)
-        )
-        return np.stack([poses[:, :2] - half, poses[:, :2] + half], axis=1)
+        poses, xp = q[1:].reshape(3, 3)[:2], array_namespace(q)
+        along = xp.stack([xp.cos(poses[:, 2]), xp.sin(poses[:, 2])], axis=1)
+        half = 0.5 * np.array([[crank], [rod]]) * along
+        return xp.stack([poses[:, :2] - half, poses[:, :2] + half], axis=1)
 
     return Example(
         model,

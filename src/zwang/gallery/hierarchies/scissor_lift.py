@@ -22,6 +22,7 @@ from zwang.gallery.drawing import Linkage, curve
 from zwang.gallery.example import Example
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.hierarchy import Hierarchy, Module
+from zwang.scene import array_namespace
 
 ENTRY = Entry(
     "scissor-lift",
@@ -167,7 +168,7 @@ def start(stages: int, length: float, angle: float) -> np.ndarray:
 
 def _bars(q, length):
     """Ends of all bars and of the platform."""
-    x, y, angle = np.asarray(q).reshape(-1, 3).T
-    half = 0.5 * length * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    center = np.stack([x, y], axis=1)
-    return np.stack([center - half, center + half], axis=1)
+    (x, y, angle), xp = q.reshape(-1, 3).T, array_namespace(q)
+    half = 0.5 * length * xp.stack([xp.cos(angle), xp.sin(angle)], axis=1)
+    center = xp.stack([x, y], axis=1)
+    return xp.stack([center - half, center + half], axis=1)

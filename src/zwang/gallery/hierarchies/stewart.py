@@ -22,7 +22,7 @@ from zwang.gallery.example import Example
 from zwang.gallery.hierarchies.space import attitude, direction, frame, module, point, rigid_body
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.hierarchy import Hierarchy, Module
-from zwang.scene import Bar, Mark, Plate, Scene, Seen
+from zwang.scene import Bar, Mark, Plate, Scene, Seen, array_namespace
 
 ENTRY = Entry(
     "stewart",
@@ -179,16 +179,16 @@ def _scene(lower, upper) -> Scene:
     names, joints = tuple(x for pair in ends for x in pair), [*(f"joint {i + 1}" for i in range(6))]
 
     def seen(q):
-        poses = np.asarray(q).reshape(len(q), -1, 7)
+        poses, xp = q.reshape(len(q), -1, 7), array_namespace(q)
         legs, plate = poses[:, :12], poses[:, 12:]
-        axes = HALF_GAP * np.asarray(direction(legs, Z))
-        both = np.stack([legs[..., :3] - axes, legs[..., :3] + axes], axis=2).reshape(len(q), -1, 3)
+        axes = HALF_GAP * xp.asarray(direction(legs, Z))
+        both = xp.stack([legs[..., :3] - axes, legs[..., :3] + axes], axis=2).reshape(len(q), -1, 3)
         return Seen(
-            np.concatenate(
+            xp.concatenate(
                 [
                     both,
-                    np.asarray(point(plate, upper)),
-                    np.tile(lower, (len(q), 1, 1)),
+                    xp.asarray(point(plate, upper)),
+                    xp.tile(lower, (len(q), 1, 1)),
                     plate[..., :3],
                 ],
                 axis=1,

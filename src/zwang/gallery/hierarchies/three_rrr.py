@@ -26,6 +26,7 @@ from zwang.gallery.drawing import Linkage, curve
 from zwang.gallery.example import Example
 from zwang.gallery.index.entry import Entry, Setting
 from zwang.hierarchy import Hierarchy, Module
+from zwang.scene import array_namespace
 
 ENTRY = Entry(
     "3rrr",
@@ -234,18 +235,17 @@ def start(base, bar, link, platform, pose=(0.02, -0.01, 0.3), rate=(0.03, -0.03,
 
 def _lines(q, base, bar, link, platform):
     """Ends of all bars and of the platform's sides."""
-    chains, (x, y, chi) = np.asarray(q)[:15].reshape(3, 5), np.asarray(q)[15:]
-    pivots = base * np.stack([np.cos(ANGLES), np.sin(ANGLES)], axis=1)
-    tips = pivots + bar * np.stack([np.cos(chains[:, 1]), np.sin(chains[:, 1])], axis=1)
-    half = 0.5 * link * np.stack([np.cos(chains[:, 4]), np.sin(chains[:, 4])], axis=1)
-    vertices = np.array([x, y]) + platform * np.stack(
-        [np.cos(chi + ANGLES), np.sin(chi + ANGLES)], axis=1
-    )
-    sides = np.stack([vertices, np.roll(vertices, 1, axis=0)], axis=1)
-    return np.concatenate(
+    xp, chains, chi = array_namespace(q), q[:15].reshape(3, 5), q[17]
+    along = lambda angle: xp.stack([xp.cos(angle), xp.sin(angle)], axis=1)
+    pivots = base * along(ANGLES + 0 * chi)
+    tips = pivots + bar * along(chains[:, 1])
+    half = 0.5 * link * along(chains[:, 4])
+    vertices = q[15:17] + platform * along(chi + ANGLES)
+    sides = xp.stack([vertices, xp.roll(vertices, 1, axis=0)], axis=1)
+    return xp.concatenate(
         [
-            np.stack([pivots, tips], 1),
-            np.stack([chains[:, 2:4] - half, chains[:, 2:4] + half], 1),
+            xp.stack([pivots, tips], 1),
+            xp.stack([chains[:, 2:4] - half, chains[:, 2:4] + half], 1),
             sides,
         ]
     )

@@ -32,6 +32,7 @@ from zwang.gallery.index.entry import GRAVITY, RATE, Entry, Setting
 from zwang.gallery.servo.checks import not_negative, one_of, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import decay
+from zwang.scene import array_namespace
 from zwang.servo import Servo
 
 ENTRY = Entry(
@@ -152,7 +153,9 @@ def _figures(task, swing, frequency, rest) -> dict:
         return {} if task != what else {ASKED: path if what == "cart" else np.degrees(rest + path)}
 
     return {
-        "Cart and pole": Linkage(lambda q: np.array([[q[:2], q[:2] + 2 * (q[3:5] - q[:2])]])),
+        "Cart and pole": Linkage(
+            lambda q: array_namespace(q).stack([q[:2], q[:2] + 2 * (q[3:5] - q[:2])])[None]
+        ),
         "Position of the cart": over_time(
             "position [m]",
             lambda run: {"cart": run.q[:, 0], **asked(run, "cart")},

@@ -30,6 +30,7 @@ from zwang.gallery.index.entry import RATE, Entry, Setting
 from zwang.gallery.servo.checks import lengths, not_negative, null_space, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import decay
+from zwang.scene import array_namespace
 from zwang.servo import Servo
 
 ENTRY = Entry(
@@ -198,7 +199,6 @@ def _paper_figures() -> dict:
 
 def bars(q: np.ndarray, length: float) -> np.ndarray:
     """Ends of the five links, shape (5, 2, 2)."""
-    joints = np.vstack(
-        [np.zeros(2), length * np.cumsum(np.stack([np.cos(q), np.sin(q)], axis=1), axis=0)]
-    )
-    return np.stack([joints[:-1], joints[1:]], axis=1)
+    xp = array_namespace(q)
+    ends = length * xp.cumsum(xp.stack([xp.cos(q), xp.sin(q)], axis=1), axis=0)
+    return xp.stack([xp.concatenate([np.zeros((1, 2)), ends[:-1]]), ends], axis=1)

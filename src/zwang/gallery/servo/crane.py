@@ -33,6 +33,7 @@ from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.gallery.servo.checks import lengths, not_negative, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import along, decay
+from zwang.scene import array_namespace
 from zwang.servo import Servo
 
 ENTRY = Entry(
@@ -156,7 +157,9 @@ def _figures(begin, way, travel_time) -> dict:
             lambda q: [q[:, 2:].T, np.stack([begin, begin + way], axis=1)],
             ["load", "asked for"],
         ),
-        "Rope": Linkage(lambda q: np.array([[[q[0], 0.0], q[2:]]])),
+        "Rope": Linkage(
+            lambda q: array_namespace(q).stack([np.array([1.0, 0.0]) * q[0], q[2:]])[None]
+        ),
         "Error of the load": over_time(
             "error [m]",
             lambda run: dict(zip("xy", _error(run, begin, way, travel_time), strict=True)),

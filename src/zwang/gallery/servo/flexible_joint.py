@@ -32,7 +32,7 @@ from zwang.gallery.index.entry import GRAVITY, RATE, Entry, Setting
 from zwang.gallery.servo.checks import lengths, not_negative, one_of, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import along, decay
-from zwang.scene import bars_scene
+from zwang.scene import array_namespace, bars_scene
 from zwang.servo import Servo
 
 ENTRY = Entry(
@@ -185,9 +185,11 @@ def _drawn(q, length, center):
     """Both links hanging from the origin, the second one as long as twice the way to its center of
     mass, shape (2, 2, 2).
     """
-    hanging = lambda angle: np.array([np.sin(angle), -np.cos(angle)])
+    xp = array_namespace(q)
+    hanging = lambda angle: xp.stack([xp.sin(angle), -xp.cos(angle)])
     elbow = length * hanging(q[0])
-    return np.array([[[0.0, 0.0], elbow], [elbow, elbow + 2 * center * hanging(q[0] + q[1])]])
+    tip = elbow + 2 * center * hanging(q[0] + q[1])
+    return xp.stack([xp.stack([0 * elbow, elbow]), xp.stack([elbow, tip])])
 
 
 def _links(xp, q, p):

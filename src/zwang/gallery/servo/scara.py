@@ -30,7 +30,7 @@ from zwang.gallery.index.entry import GRAVITY, Entry, Setting
 from zwang.gallery.servo.checks import lengths, not_negative, one_of, positive
 from zwang.gallery.servo.drawing import controls, over_time
 from zwang.gallery.servo.tracking import along, decay
-from zwang.scene import bars_scene
+from zwang.scene import array_namespace, bars_scene
 from zwang.servo import SecondOrder, Servo
 
 ENTRY = Entry(
@@ -273,13 +273,15 @@ def _drawn(q, length):
     """Column, both arms, the lift down to the hand, and the hand, which shows its attitude, shape
     (5, 2, 3).
     """
-    ahead = lambda angle, way: way * np.array([-np.sin(angle), np.cos(angle), 0.0])
+    xp = array_namespace(q)
+    ahead = lambda angle, way: way * xp.stack([-xp.sin(angle), xp.cos(angle), 0 * angle])
     top = np.array([0.0, 0.0, sum(length) / 2])
     elbow = top + ahead(q[0], length[0])
     wrist = elbow + ahead(q[0] + q[1], length[1])
-    hand = np.array([*wrist[:2], q[3]])
+    hand = xp.stack([wrist[0], wrist[1], q[3]])
     finger = hand + ahead(q[0] + q[1] + q[2], 0.2 * length[1])
-    return np.array([[0 * top, top], [top, elbow], [elbow, wrist], [wrist, hand], [hand, finger]])
+    ends = xp.stack([0 * elbow, top + 0 * elbow, elbow, wrist, hand, finger])
+    return xp.stack([ends[:-1], ends[1:]], axis=1)
 
 
 def _joints(hand, length, side):

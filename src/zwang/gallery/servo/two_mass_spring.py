@@ -22,7 +22,7 @@ from zwang.gallery.example import Example
 from zwang.gallery.index.entry import Entry, Setting
 from zwang.gallery.servo.checks import not_negative, positive
 from zwang.gallery.servo.drawing import controls, over_time
-from zwang.scene import Bar, Mark, Scene, Seen
+from zwang.scene import Bar, Mark, Scene, Seen, array_namespace
 from zwang.servo import Servo
 
 ENTRY = Entry(
@@ -118,7 +118,7 @@ def build(
         exact=exact,
         scene=Scene(
             ("mass 1", "mass 2"),
-            lambda q: Seen(np.stack([q, 0 * q], axis=-1)),
+            lambda q: Seen(array_namespace(q).stack([q, 0 * q], axis=-1)),
             bars=(Bar(("mass 1", "mass 2"), kind="spring"),),
             joints=(
                 Mark("mass 1", "mass 1", "block", constraints=()),

@@ -15,6 +15,7 @@ from zwang.plots import Curve, Mark, Panel, Picture
 from zwang.plots.data import MARK, MUTED, PANEL
 from zwang.simulation.results import Run, Variables
 from zwang.simulation.results.plot import labels_of, lines, panel, units_of
+from zwang.simulation.results.variables import ADDED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,7 +49,7 @@ class Chart:
 
 def charts(run: Run, transmitted: Sequence[Chart] = ()) -> list[Chart]:
     """Every figure that makes sense for a run, in reading order, `transmitted` among the forces."""
-    made = [coordinates(run), velocities(run)]
+    made = [*added(run), coordinates(run), velocities(run)]
     if run.model.constraints.m:
         made += [violation(run)]
     if run.model.servo is not None:
@@ -57,6 +58,12 @@ def charts(run: Run, transmitted: Sequence[Chart] = ()) -> list[Chart]:
     if run.model.constraints.m:
         made += [*transmitted, forces(run), rank(run)]
     return [*made, step_size(run)]
+
+
+def added(run: Run) -> list[Chart]:
+    """A chart of each quantity that `run.add` has added."""
+    names = [n for n, x in run.variables.items() if x.attrs.get(ADDED)]
+    return [_drawn(run, n, f"added-{i}", n, f"{n}, added to the run.") for i, n in enumerate(names)]
 
 
 def coordinates(run: Run) -> Chart:

@@ -9,9 +9,7 @@ function simulation(data, el, view) {
   const bytes = Uint8Array.from(atob(given.binary), c => c.charCodeAt(0));
   const kinds = { Float64Array, BigInt64Array };
   const numbers = { points: data.points.length, joints: data.joints.length };
-  const space = data.space,
-    turned = space ? 7 : 4, // numbers of a pose in `scene`: in the plane an angle
-    shift = 3 * (numbers.points + numbers.joints);
+  const shift = 3 * (numbers.points + numbers.joints);
   // two rows alike, as the view looks for the frame after the present one
   const sizes = [3 * numbers.points, 3 * numbers.joints, 7 * data.bodies.length];
   const [places, axes, poses] = sizes.map(n => new Float32Array(2 * n));
@@ -21,24 +19,19 @@ function simulation(data, el, view) {
     held = null; // the point that is dragged, and where to
   const nq = () => given.coordinates;
 
-  function functions(q) {
-    const found = [1, ...q, ...q.map(Math.cos), ...q.map(Math.sin)];
-    for (let i = 0; i < q.length; i++) for (let j = i; j < q.length; j++) found.push(q[i] * q[j]);
-    return found;
+  // places, axes and poses at coordinates, which may differ from those of the state
+  function values(q) {
+    const own = at.y.slice(0, nq());
+    at.y.set(q);
+    module.see();
+    at.y.set(own);
+    return at.seen;
   }
-  const values = q => {
-    const known = functions(q);
-    return given.scene.map(terms => terms.reduce((sum, [k, x]) => sum + x * known[k], 0));
-  };
   function show() {
-    const seen = values([...at.y.subarray(0, nq())]);
-    places.set(seen.slice(0, 3 * numbers.points));
-    axes.set(seen.slice(3 * numbers.points, shift));
-    data.bodies.forEach((_, b) => {
-      const own = seen.slice(shift + turned * b, shift + turned * (b + 1));
-      if (!space) own.splice(3, 1, Math.cos(own[3] / 2), 0, 0, Math.sin(own[3] / 2));
-      poses.set(own, 7 * b);
-    });
+    module.see();
+    places.set(at.seen.subarray(0, 3 * numbers.points));
+    axes.set(at.seen.subarray(3 * numbers.points, shift));
+    poses.set(at.seen.subarray(shift));
     for (const x of [places, axes, poses]) x.copyWithin(x.length / 2, 0, x.length / 2);
     el.left.textContent = `violation ${at.violation[0].toExponential(1)}, ${at.accepted[0]} steps`;
     view.changed();
@@ -61,19 +54,18 @@ function simulation(data, el, view) {
     const { point, to } = held;
     for (let turn = 0; turn < 6; turn++) {
       const q = [...at.y.subarray(0, nq())],
-        rows = given.scene.slice(3 * point, 3 * point + 3),
-        place = f => rows.map(terms => terms.reduce((sum, [k, x]) => sum + x * f[k], 0)),
-        here = place(functions(q)),
+        place = q => [...values(q).subarray(3 * point, 3 * point + 3)],
+        here = place(q),
         step = 1e-6;
       const slopes = q.map((_, i) => {
         const moved = q.map((x, k) => (k === i ? x + step : x));
-        return place(functions(moved)).map((x, c) => (x - here[c]) / step);
+        return place(moved).map((x, c) => (x - here[c]) / step);
       });
       const off = [to.x - here[0], to.y - here[1], to.z - here[2]],
         length = slopes.reduce((sum, s) => sum + s.reduce((a, x) => a + x * x, 0), 0);
       slopes.forEach((s, i) => {
         const way = s.reduce((sum, x, c) => sum + x * off[c], 0);
-        at.y[i] = q[i] + way / Math.max(length / (space ? 3 : 2), 1e-12);
+        at.y[i] = q[i] + way / Math.max(length / (data.space ? 3 : 2), 1e-12);
       });
       module.place();
     }
@@ -126,9 +118,10 @@ function simulation(data, el, view) {
     given.parameters.forEach((name, i) => {
       const value = at.p[i],
         label = document.createElement("label"),
+        title = document.createElement("span"),
         slider = document.createElement("input"),
         shown = document.createElement("output");
-      if (!value) return;
+      if (!value || !given.sliders[i]) return;
       const [min, max] = value > 0 ? [0.2 * value, 3 * value] : [3 * value, 0.2 * value];
       Object.assign(slider, { type: "range", min, max, step: "any" });
       slider.value = value;
@@ -140,7 +133,9 @@ function simulation(data, el, view) {
         anew();
       });
       say();
-      label.append(name, slider, shown);
+      // declared ones by the names of their file
+      title.textContent = label.title = name.replace(/^parameters_/, "");
+      label.append(title, slider, shown);
       el.sliders.append(label);
     });
     el.letgo.disabled = false;

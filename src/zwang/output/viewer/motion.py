@@ -15,7 +15,7 @@ from zwang.compile.blocks import mapped
 from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.files import read_bytes
-from zwang.scene import Mark, Scene
+from zwang.scene import Mark, Scene, array_namespace
 from zwang.simulation.results import Run
 from zwang.simulation.results.interpolate import hermite
 
@@ -98,20 +98,11 @@ def motion(run: Run, scene: Scene) -> dict[str, Any]:
     return made
 
 
-def everything(run: Run, scene: Scene, q: np.ndarray) -> np.ndarray:
-    """Places, axes and poses as the page has them at n configurations, shape (n, numbers); the
-    angle of a body in the plane in place of its quaternion.
-    """
-    seen, given, turn = scene.at(q), scene.seen(q), upright(scene, run.q[0])
-    flat = lambda x: np.reshape(x, (len(q), -1))
-    poses = _turned_poses(turn, seen.poses)
-    if scene.dimensions(run.q[0]) == 2 and given.poses is not None:
-        own = 2 * np.arctan2(turn.quaternion[3], turn.quaternion[0])
-        angle = np.asarray(given.poses)[..., 2:] + own
-        poses = np.concatenate([poses[..., :3], angle], axis=-1)
-    return np.concatenate(
-        [flat(_turned(turn, seen.places)), flat(_turned(turn, seen.axes)), flat(poses)], axis=1
-    )
+def everything(scene: Scene, q: np.ndarray, turn: Turn) -> np.ndarray:
+    """Places, axes and poses of one configuration as the page has them, one after another."""
+    seen, xp = scene.at(q[None]), array_namespace(q)
+    found = _turned(turn, seen.places), _turned(turn, seen.axes), _turned_poses(turn, seen.poses)
+    return xp.concatenate([x.ravel() for x in found])
 
 
 class Turn(NamedTuple):
@@ -149,9 +140,10 @@ def _turned_poses(turn: Turn, poses: np.ndarray) -> np.ndarray:
     """Places and quaternions (w, x, y, z), shape (..., 7)."""
     w, v = turn.quaternion[0], turn.quaternion[1:]
     real, own = poses[..., 3:4], poses[..., 4:]
-    scalar = w * real - np.sum(v * own, axis=-1, keepdims=True)
-    vector = w * own + real * v + np.cross(v, own)
-    return np.concatenate([_turned(turn, poses[..., :3]), scalar, vector], axis=-1)
+    xp = array_namespace(poses)
+    scalar = w * real - xp.sum(v * own, axis=-1, keepdims=True)
+    vector = w * own + real * v + xp.cross(v + 0 * own, own)
+    return xp.concatenate([_turned(turn, poses[..., :3]), scalar, vector], axis=-1)
 
 
 def _rate(system: System, p, q, v, t):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zwang.arguments import real_array
+from zwang.arguments import function, label, real_array, text
 from zwang.display import present
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField
@@ -27,7 +27,7 @@ from zwang.simulation.results.saving import save
 from zwang.simulation.results.steps import Steps
 from zwang.simulation.results.stored import stored_part
 from zwang.simulation.results.switched import Switched
-from zwang.simulation.results.variables import Variables
+from zwang.simulation.results.variables import ADDED, Variables
 from zwang.simulation.results.warnings import warnings_of
 from zwang.simulation.results.worst import tracking, tracking_error, worst
 from zwang.stepping import AbstractIntegrator
@@ -248,6 +248,39 @@ class Run:
             found += find_crossings(t, self.steps.log_det[span], rows, labels)
         return found
 
+    def add(self, name: str, quantity: Callable, unit: str = "") -> None:
+        """Add a quantity of your own to the variables: it is plotted, reported and saved like any
+        other.
+
+            run.add("theta", lambda q, v, t: np.arctan2(q[0], -q[1]), "rad")
+
+        Args:
+            name: of the variable; one of this name is replaced if it was added, too.
+            quantity: (q, v, t) at a sample → a number, or a list of numbers.
+            unit: its unit.
+
+        Raises:
+            ModelError: for a name that is a variable of the run, a function that fails or returns
+                no numbers of one shape.
+        """
+        name, unit = label(name, "run.add: name"), text(unit, "run.add: unit")
+        function(quantity, "run.add: quantity", "(q, v, t)")
+        own = self.variables
+        if name in own and not own[name].attrs.get(ADDED):
+            raise ModelError(f"run.add: {name!r} is a variable of the run; take another name.")
+        at_samples = zip(self.q, self.v, self.t, strict=True)
+        try:
+            values = np.array([np.asarray(quantity(*at), float) for at in at_samples])
+        except (TypeError, ValueError, IndexError) as error:
+            raise ModelError(
+                f"run.add: {name!r} failed ({error}); expected a function (q, v, t) of one sample "
+                "that returns a number or numbers of one shape."
+            ) from error
+        attrs = {"units": unit, "long_name": name, ADDED: 1}
+        own.set(name, values, attrs)
+        if "dataset" in vars(self):
+            self.dataset[name] = own[name].dims, values, attrs
+
     def compile_between(self) -> None:
         """Compile the states between steps, many at once, and keep the program for later runs; a
         run of few instants evaluates them one by one.
@@ -327,6 +360,19 @@ class Run:
         """
         return present("view", self, path, presentation_of(self, parts, "scene"))
 
+    def page(self, path: str | Path | None = None, **parts):
+        """Simulate the model in the browser, or write the page that does: it begins with the run,
+        and a point can be dragged, let go, and numbers of the model changed by sliders.
+
+        Args:
+            path, parts: as in `view`.
+
+        Raises:
+            ModelError: as for `view`, and for a model whose steps a browser cannot take.
+        """
+        shown = presentation_of(self, parts, "scene")
+        return present("view", self, path, shown, simulates=True)
+
     def animate(self, path: str | Path, **parts) -> Path:
         """Write the motion as a film: `.mp4`, `.gif`, or `.html`, the page of `view`.
 
@@ -350,7 +396,8 @@ class Run:
         from zwang.simulation.results.plot import plot
 
         if variables is None:
-            variables = ("q", "v", "violation", "energy")
+            added = (n for n, x in self.variables.items() if x.attrs.get(ADDED))
+            variables = (*added, "q", "v", "violation", "energy")
             if "control" in self.variables:
                 variables += ("control", tracking(self.variables))
         return plot(self.variables, variables).figure()

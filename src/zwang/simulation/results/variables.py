@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 RENAMED = {"rank": "constraint_rank"}
 """Old names that still find a variable; `rank` is hidden by a method of xarray's datasets."""
+ADDED = "added"
+"""Attribute of a variable that `run.add` has made."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,6 +104,15 @@ class Variables(Mapping[str, Variable]):
         """
         self.data |= {name: x for name, x in more.data.items() if name not in self}
         self.coordinates |= {name: x for name, x in more.coordinates.items() if name not in self}
+
+    def set(self, name: str, values: np.ndarray, attrs: dict[str, Any]) -> None:
+        """Put in a variable over time, its entries counted along dimensions of their own."""
+        entries = [f"{name}_{i}" for i in range(1, values.ndim)]
+        for dim, size in zip(entries, values.shape[1:], strict=True):
+            self.coordinates[dim] = Variable(dim, (dim,), np.arange(size), {}, {})
+        dims = ("time", *entries)
+        labels = {d: self.coordinates[d].values for d in dims}
+        self.data[name] = Variable(name, dims, values, attrs, labels)
 
     def to_xarray(self) -> xr.Dataset:
         import xarray as xr

@@ -1,0 +1,131 @@
+"""Sensitivities: results that equations define, as functions of parameters that JAX differentiates.
+
+Of r(x, p) = 0 with a known solution x* at p*,
+
+    x(p) = x* − J⁺ r(x*, p),    dx = −J⁺ r_p dp,    J = ∂r/∂x at x*, p*, held
+
+has the exact value and first derivatives at p*, wherever p moves r within the range of J; rows may
+be redundant. What J leaves free, as places along a symmetry, stays as near as possible. Each
+analysis states its equations, and all derivatives of results by parameters are these.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.algebra.rank import rank_of
+
+IMPLICIT_RANK = 1e-7
+"""Singular values of J with rows of length one, relative to the largest, that count as zero."""
+LEFT_FREE = 1e-4
+"""Largest entry of what J leaves free at an unknown that it determines."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Root:
+    """A solution of equations, and how it moves.
+
+    Attributes:
+        x: the solution, polished.
+        inverse: J⁺.
+        free: what J leaves free, orthonormal rows.
+    """
+
+    x: np.ndarray
+    inverse: np.ndarray
+    free: np.ndarray
+
+    def near(self, residual: Any) -> Any:
+        """x at other parameters, from r(x*, p)."""
+        return jnp.asarray(self.x) - jnp.asarray(self.inverse) @ residual
+
+    def determines(self, i: int) -> bool:
+        """Whether the equations determine an unknown."""
+        return bool(np.all(np.abs(self.free[:, i]) < LEFT_FREE))
+
+
+def with_slope(residual: Callable) -> Callable:
+    """r and J at once, one program, as each operation would be one by itself otherwise."""
+    return jax.jit(lambda x, *given: (residual(x, *given), jax.jacfwd(residual)(x, *given)))
+
+
+def root(both: Callable, x, *given, steps: int = 2) -> Root:
+    """The solution near x, by steps of Newton's iteration that make it exact to round-off.
+
+    Args:
+        both: (x, *given) → r, J, as `with_slope` makes it.
+        given: arrays that r depends on.
+    """
+    found, x = None, np.asarray(x, float)
+    unit = row_units(lambda x: np.asarray(both(x, *given)[1]), x)
+    for _ in range(steps + 1):
+        r, J = (np.asarray(a) for a in both(x, *given))
+        found = held(x, J, unit)
+        x = x - found.inverse @ r
+    assert found is not None
+    return found
+
+
+def held(x, J: np.ndarray, unit: np.ndarray, threshold: float = IMPLICIT_RANK) -> Root:
+    """A solution with its matrix, whose rows are measured by `unit`."""
+    U, sigma, Vh = np.linalg.svd(unit[:, None] * J)
+    rank = rank_of(sigma, threshold)
+    inverse = (Vh[:rank].conj().T / sigma[:rank]) @ (U[:, :rank].conj().T * unit)
+    return Root(x, inverse, Vh[rank:])
+
+
+def row_units(jacobian: Callable, x: np.ndarray) -> np.ndarray:
+    """One over the greatest length of each row of J here and nearby: at a special point a row may
+    vanish, which must not be blown up to unit length.
+    """
+    random, length = np.random.default_rng(1839), 0.0
+    for size in (0.0, 0.1, 0.1):
+        own = np.linalg.norm(jacobian(x + size * random.standard_normal(len(x))), axis=1)
+        length = np.fmax(length, np.where(np.isfinite(own), own, 0.0))
+    return 1 / np.where(length > 0, length, np.inf)
+
+
+def fold(equations: Callable) -> Callable:
+    """The equations of a place where solutions y of r(y, s) = 0 turn back over s,
+
+        r(y, s) = 0,    r_y n = 0,    n·n* = 1,
+
+    as a function of z = (s, y, n), of n*, and of what r depends on beside y and s. A limit position
+    of a mechanism is one over its input, a dead point of an output one over that output, an end of
+    a workspace one over inputs along a line, a fold or branch point of equilibria one over a
+    parameter.
+    """
+
+    def residual(z, null, *given):
+        s, (y, n) = z[0], jnp.split(z[1:], 2)
+        r, turned = jax.jvp(lambda y: equations(y, s, *given), (y,), (n,))
+        return jnp.concatenate([r, turned, jnp.stack([null @ n - 1.0])])
+
+    return residual
+
+
+def near_fold(equations: Callable, here, there, s, y, null) -> tuple[Root, Any]:
+    """A fold at the parameters of a result, and its z = (s, y, n) at others.
+
+    Args:
+        equations: dynamics → the function r(y, s).
+        here, there: the dynamics at the parameters of the result, and at others.
+        s, y, null: the fold as it was found, and the direction of y that turns back.
+    """
+    with jax.ensure_compile_time_eval():  # it may be asked for inside a program
+        found = root(
+            with_slope(fold(equations(here))), np.concatenate([[s], y, null]), np.asarray(null)
+        )
+    left = fold(equations(there))(jnp.asarray(found.x), jnp.asarray(null))
+    return found, found.near(left)
+
+
+def last_direction(A: np.ndarray) -> np.ndarray:
+    """The direction that rows constrain least."""
+    return np.linalg.svd(A)[2][-1]

@@ -1,0 +1,63 @@
+"""Quantities of one's own in a run: plotted, saved, reported."""
+
+import numpy as np
+import pytest
+
+import zwang as zw
+
+
+@pytest.fixture
+def run():
+    example = zw.gallery.load("pendulum")
+    return example.run(duration=1.0, samples=5)
+
+
+def angle(q, v, t):
+    return np.arctan2(q[1], q[0])
+
+
+def test_an_added_quantity_is_a_variable_with_its_unit(run, tmp_path):
+    run.dataset["mine"] = ("time",), run.t
+    run.add("theta", angle, "rad")
+    run.add("place and speed", lambda q, v, t: [*q, np.hypot(*v)])
+    expected = np.arctan2(run.q[:, 1], run.q[:, 0])
+    np.testing.assert_array_equal(run.variables["theta"].values, expected)
+    assert run.dataset["theta"].attrs["units"] == "rad"
+    assert run.dataset["place and speed"].shape == (5, 3) and "mine" in run.dataset
+    again = zw.load(run.save(tmp_path / "run.nc"))
+    np.testing.assert_array_equal(again.dataset["theta"].values, expected)
+    heading = run.save(tmp_path / "run.csv").read_text().splitlines()[0]
+    assert "theta (rad)" in heading and "place and speed" in heading
+
+
+def test_an_added_quantity_is_drawn_first(run, tmp_path):
+    run.add("theta", angle, "rad")
+    assert run.plot().axes[0].get_ylabel() == "theta [rad]"
+    page = run.report(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert page.index("added to the run") < page.index("Generalized coordinates q.")
+
+
+def test_an_added_quantity_can_be_given_anew(run):
+    run.add("theta", angle)
+    run.add("theta", lambda q, v, t: t)
+    np.testing.assert_array_equal(run.variables["theta"].values, run.t)
+
+
+@pytest.mark.parametrize(
+    "name, quantity, said",
+    [
+        ("q", angle, "'q' is a variable of the run"),
+        ("theta", lambda q, v, t: q[7], "'theta' failed .*one sample"),
+        ("theta", lambda q, v, t: "east", "'theta' failed"),
+        ("theta", lambda q: q, r"\(q, v, t\)"),
+        ("", angle, "name"),
+    ],
+)
+def test_what_cannot_be_added_is_said(run, name, quantity, said):
+    with pytest.raises(zw.ModelError, match=said):
+        run.add(name, quantity)
+
+
+def test_a_name_that_does_not_exist_says_what_was_meant():
+    with pytest.raises(AttributeError, match="'simulat'; did you mean 'simulate'"):
+        getattr(zw, "simulat")  # noqa: B009
