@@ -37,8 +37,8 @@ HALVINGS = 14
 MISTRUST, MOST_DAMPING, LEFT = 10.0, 0.1, 0.2
 """Rows at unit length that depend on each other along a direction on the constraints have a
 singular value there of about the violation where they are off them, and a Newton step of the size
-of the mechanism. A step that does not trust singular values up to so many times the violation, and
-up to the second number, goes first. It is taken if it leaves less than the third part of the
+of the mechanism. A step that does not trust singular values up to the first number times the violation,
+and up to the second number, goes first. It is taken if it leaves less than the third part of the
 violation: of a singular configuration, where small singular values are meant, it leaves more.
 """
 NEWTON, POLISH = 100, 20
