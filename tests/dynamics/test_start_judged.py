@@ -189,6 +189,7 @@ def test_causes_are_named_before_what_they_cause():
 
 def found_at(**functions):
     usual = {"phi": np.zeros(0), "psi": np.zeros(0), "A": np.zeros((0, 2)), "M": np.ones(2)}
+    usual["F"] = np.zeros(2)
     return types.SimpleNamespace(at=types.SimpleNamespace(**{**usual, **functions}))
 
 

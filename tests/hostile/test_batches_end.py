@@ -55,7 +55,7 @@ print("returned")
 
 
 @pytest.mark.skipif(shutil.which("taskset") is None, reason="no taskset to choose cores with")
-@pytest.mark.parametrize("cores", [1, 2, 4])
+@pytest.mark.parametrize("cores", [1, 2, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "case",
     [

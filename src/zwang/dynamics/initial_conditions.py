@@ -35,8 +35,6 @@ accepts by default."""
 SYMMETRIC = 1e-8
 """Largest difference between M and its transpose, relative to the entry or to the masses that it
 couples, that counts as round-off."""
-DIAGONAL_ROUND_OFF = 1e-28
-"""A mass of a diagonal matrix below this part of the largest is none, as sin²θ at θ = π."""
 LIGHT = 1e-3
 """M is light along a direction where it is this part of `M + AᵀDA`: a slender rod's inertia about
 its own axis, of 1e-6 m l². Rows that turn it are then parallel but for 1e-3 in the metric of M⁻¹,
@@ -396,9 +394,7 @@ def _elsewhere(s: State, span: float) -> list[State]:
 def _is_positive(blocks: np.ndarray) -> bool:
     """Whether all blocks of M are positive definite, each by itself, shape (nb, k, k)."""
     diagonal = np.einsum("bii->bi", blocks)
-    # a single mass may have any unit; next to others it may be the round-off of their sum
-    least = DIAGONAL_ROUND_OFF if blocks.shape[1] == 1 else 1e-14
-    positive = bool(np.all(diagonal > least * np.max(diagonal)))
+    positive = bool(np.all(diagonal > 1e-14 * np.max(diagonal)))
     if not positive or blocks.shape[1] == 1:
         return positive
     scale = np.sqrt(diagonal)

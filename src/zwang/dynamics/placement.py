@@ -34,11 +34,11 @@ by chance.
 """
 HALVINGS = 14
 """Maximum number of times that a step of Newton's iteration is halved."""
-MISTRUST, MOST_DAMPING, LEFT = 10.0, 0.1, 0.2
+MISTRUST, MOST_DAMPING, LEFT_BY_CAREFUL = 10.0, 0.1, 0.2
 """Rows at unit length that depend on each other along a direction on the constraints have a
 singular value there of about the violation where they are off them, and a Newton step of the size
-of the mechanism. A step that does not trust singular values up to the first number times the violation,
-and up to the second number, goes first. It is taken if it leaves less than the third part of the
+of the mechanism. A step that does not trust singular values up to `MISTRUST` times the violation,
+and up to `MOST_DAMPING`, goes first. It is taken if it leaves less than `LEFT_BY_CAREFUL` of the
 violation: of a singular configuration, where small singular values are meant, it leaves more.
 """
 NEWTON, POLISH = 100, 20
@@ -118,7 +118,7 @@ def place(dynamics: Dynamics, state: State, scales: Scales | None = None) -> Pla
         careful = step if near else metric.correct(rows, held, at.phi, held, damping=damping)
         tried = [(0.5**halving * step, size) for halving in range(first)]
         if not np.array_equal(careful, step):
-            tried = [(careful, LEFT * size), *tried]
+            tried = [(careful, LEFT_BY_CAREFUL * size), *tried]
         # near the constraints a full step fails by round-off only
         for change, most in tried:
             trial = moved(dynamics, q, -change, state.t)
