@@ -13,10 +13,11 @@ import pytest
 from tests.algebra.pseudoinverse.matrices import QUICK
 from zwang.algebra.elimination.elimination import plan
 from zwang.algebra.elimination.matrix import Layout
-from zwang.algebra.elimination.pseudoinverse import BESIDE, MOST_SWEEPS
+from zwang.algebra.elimination.pseudoinverse import MOST_SWEEPS
 from zwang.algebra.gauss import Gauss
 from zwang.algebra.mass_matrix import factor_mass
 from zwang.algebra.pseudoinverse import Proximal
+from zwang.thresholds import ROUND_OFF
 
 RANDOM = np.random.default_rng(3)
 PATTERN = np.array([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1], [0, 0, 0, 1], [1, 1, 0, 0]], bool)
@@ -218,7 +219,7 @@ def test_sweeps_end_where_little_is_left_and_nan_goes_on():
             sweeps, op = swept(0.1, count, enough=enough)
             y = sweeps.solve(op.scale * r)[1]
             out.append(jnp.linalg.norm(op.scale * r - op.rows @ y))
-        # as many as MOST_SWEEPS, fewer once less than BESIDE of x is left
+        # as many as MOST_SWEEPS, fewer once less than ROUND_OFF of x is left
         sweeps, op = swept(0.1, 1)
         for size in (1.0, 1e12):
             x = op.refine(r, size * jnp.asarray(X))
@@ -238,7 +239,7 @@ def test_sweeps_end_where_little_is_left_and_nan_goes_on():
     assert found[3] == pytest.approx(after[3], rel=1e-6)
     assert found[4] == pytest.approx(after[2], rel=1e-6)
     assert found[5] == pytest.approx(after[MOST_SWEEPS], rel=1e-4)
-    enough = BESIDE * 1e12 * speed
+    enough = ROUND_OFF * 1e12 * speed
     assert found[6] == pytest.approx(first(enough), rel=1e-6) and found[6] != found[5]
 
 

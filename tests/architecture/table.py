@@ -174,9 +174,11 @@ def projections(tree: Tree) -> list[str]:
 
 
 def thresholds(tree: Tree) -> list[str]:
-    """Named numbers of the core and of `analysis` that are no whole numbers."""
+    """Named numbers of the core, of `analysis` and of `thresholds.py` that are no whole numbers."""
     found = []
-    for path, module in tree.files(*CORE, "analysis"):
+    for path, module in tree.files():
+        if package_of(path) not in (*CORE, "analysis") and path != "thresholds.py":
+            continue
         for node in module.body:
             if isinstance(node, ast.Assign):
                 names = [x.id for t in node.targets for x in ast.walk(t) if isinstance(x, ast.Name)]

@@ -11,6 +11,7 @@ MOST = {
     "files that call a user's mass matrix": 3,
     "files with factorizations outside algebra": 71,
     "Newton iterations onto φ": 7,
+    "thresholds in core and analysis": 194,
 }
 """What each of them is now: lower it where it falls."""
 MEASURES = {what: measure for what, measure, _, _ in table.MEASURES}
@@ -34,4 +35,4 @@ def test_things_are_counted_by_what_they_do_and_not_by_their_names(tmp_path: Pat
         "        self.correct = lambda r: r\n"
     )
     found = {what: MEASURES[what](table.Tree(tmp_path)) for what in MOST}
-    assert [len(x) for x in found.values()] == [1, 1, 1, 1, 0]
+    assert [len(x) for x in found.values()] == [1, 1, 1, 1, 0, 0]

@@ -9,7 +9,7 @@ import numpy as np
 import zwang as zw
 from tests.algebra.pseudoinverse.matrices import QUICK
 from zwang import gallery
-from zwang.algebra.elimination.pseudoinverse import BESIDE
+from zwang.thresholds import ROUND_OFF
 
 
 def test_sweeps_end_at_round_off():
@@ -43,7 +43,7 @@ def test_sweeps_end_at_round_off():
     assert not np.array_equal(all_three, two)
     assert np.array_equal(estimate, one)
     assert np.linalg.norm(usual - all_three) < 1e-14 * size
-    assert by_one > BESIDE > refined_left
+    assert by_one > ROUND_OFF > refined_left
     assert np.array_equal(refined, two)
     # a correction a million times smaller than what it corrects takes one sweep
     assert np.linalg.norm(small - 1e-6 * one) < 1e-21 * size < 1e-6 * np.linalg.norm(one - two)

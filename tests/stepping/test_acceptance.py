@@ -8,10 +8,10 @@ import pytest
 from zwang.stepping.manifold import Landing
 from zwang.stepping.step_control import (
     LEAST_CREEP,
-    LEAST_SLIP,
     Tolerances,
     acceptable,
 )
+from zwang.thresholds import AGREEMENT
 
 
 def leaves(violation: float, slip: float, creep: float) -> bool:
@@ -34,9 +34,9 @@ def leaves(violation: float, slip: float, creep: float) -> bool:
 @pytest.mark.parametrize(
     ("violation", "slip", "creep", "accepted"),
     [
-        (1e-11, 0.1 * LEAST_SLIP, 1.0, True),
-        (1e-11, 2 * LEAST_SLIP, 1.0, False),
-        (1e-11, 2 * LEAST_SLIP, np.inf, False),
+        (1e-11, 0.1 * AGREEMENT, 1.0, True),
+        (1e-11, 2 * AGREEMENT, 1.0, False),
+        (1e-11, 2 * AGREEMENT, np.inf, False),
         # at rest: all of a velocity may be round-off
         (1e-11, 1.0, 0.2 * LEAST_CREEP, True),
         (1e-11, 1.0, 0.3 * LEAST_CREEP, False),  # in 4 s

@@ -21,6 +21,7 @@ from zwang.algebra.lapack import cholesky, solve_triangular
 from zwang.compile.engine import is_native
 from zwang.compile.hints import shared_code, with_batch_rule
 from zwang.record import Record
+from zwang.thresholds import ROUND_OFF
 
 SMALL = 32
 """Up to this many rows L⁻¹ is formed, row by row, and products are sums: measured beside LAPACK and
@@ -32,11 +33,6 @@ FEW_PAIRS = 8
 """`C Cᵀ` is summed over known pairs of entries where they are at most 1/`FEW_PAIRS` of all.
 Measured in batches of 32: 11 µs for 102 of 4050 products of 15 rows, 28 to 99 as a matrix product.
 """
-
-LEAST_EIGENVALUE = 1e-14
-"""Smallest eigenvalue, at unit diagonal, of a matrix that counts as positive definite. The factor
-is that of a matrix that differs by a few 1e-16, so that a singular one shows an eigenvalue of that
-size; its last pivot may be as large as 1e-9."""
 
 
 class Cholesky(Record):
@@ -81,7 +77,10 @@ class Cholesky(Record):
         """Whether M, whose diagonal is given, is positive definite to working precision."""
         # the sum of 1/eigenvalue at unit diagonal, as M⁻¹ = L⁻ᵀ L⁻¹
         spread = jnp.sum(self.forward(jnp.diag(jnp.sqrt(jnp.abs(diagonal)))) ** 2)
-        return jnp.all(jnp.isfinite(self.lower)) & (spread * LEAST_EIGENVALUE < 1)
+        # smallest eigenvalue, at unit diagonal, of a matrix that counts as positive definite. The
+        # factor is that of a matrix that differs by a few 1e-16, so that a singular one shows an
+        # eigenvalue of that size; its last pivot may be as large as 1e-9
+        return jnp.all(jnp.isfinite(self.lower)) & (spread * ROUND_OFF < 1)
 
     def pivots(self) -> Float[Array, " n"]:
         """Squares of the diagonal of L."""

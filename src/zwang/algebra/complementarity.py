@@ -15,18 +15,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from zwang.thresholds import AGREEMENT, SOLUTION_ERROR
+
 LEAST_PIVOT = 1e-10
 """Smallest entry of a column, relative to the largest one, that is divided by: it is the round-off
 of rows that depend on each other."""
-TIED = 1e-12
-"""Ratios that differ by less, relative to the auxiliary variable, tie."""
 PIVOTS_PER_ROW = 50
 """Most pivots, for each row, after which a problem counts as unsolved; ordinary ones take one or
 two for each."""
 COVERS = 8
 """Ways to make the first point feasible that are tried before a ray counts as one."""
-COMPLEMENTARY = 1e-9
-"""Largest negative part or product of w and z that a solution may leave, relative to its terms."""
 
 
 def complementary(Q: np.ndarray, c: np.ndarray) -> np.ndarray | None:
@@ -53,7 +51,8 @@ def complementary(Q: np.ndarray, c: np.ndarray) -> np.ndarray | None:
     w, terms = Q @ z + c, np.abs(Q) @ z + np.abs(c)
     size = np.max(terms, initial=0.0)
     left = np.minimum(w, np.where(z > 0, -np.abs(w), np.inf))
-    return z if np.all(left >= -COMPLEMENTARY * size) else None
+    # largest negative part or product of w and z that a solution may leave, relative to its terms
+    return z if np.all(left >= -AGREEMENT * size) else None
 
 
 def _pivoted(Q: np.ndarray, c: np.ndarray, cover: np.ndarray) -> list[int] | None:
@@ -86,7 +85,8 @@ def _lexicographic_least(rows: np.ndarray, keys: np.ndarray, preferred: int) -> 
     left = np.arange(len(rows))
     for k in range(keys.shape[1]):
         key = keys[left, k]
-        left = left[key <= np.min(key) + TIED * (1 + np.abs(np.min(key)))]
+        # ratios that differ by less, relative to the auxiliary variable, tie
+        left = left[key <= np.min(key) + SOLUTION_ERROR * (1 + np.abs(np.min(key)))]
         if not k and preferred in rows[left]:
             return preferred
         if len(left) == 1:

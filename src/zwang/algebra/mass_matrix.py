@@ -16,13 +16,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from zwang.algebra.cholesky import LEAST_EIGENVALUE, Cholesky, lower_inverse
+from zwang.algebra.cholesky import Cholesky, lower_inverse
 from zwang.algebra.elimination.gather import total
 from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.record import Record
+from zwang.thresholds import ROUND_OFF
 
-MASSLESS = 1e-14
-"""A coordinate with this part of the largest entry of M's diagonal has no mass."""
 LEAST_WEIGHT = 1e-3
 """Least weight of a row in `M + AᵀDA`, relative to the largest mass: any positive weight gives the
 same motion, and one that is off by a thousand costs three digits of M⁻¹, which the second
@@ -216,7 +215,7 @@ class BlockDiagonalMass(AbstractMass):
     def is_positive(self):
         # the sum of 1/eigenvalue of each block at unit diagonal, as M⁻¹ = L⁻ᵀ L⁻¹
         spread = jnp.sum(self.roots**2 * jnp.abs(self._parts(self.diag())), axis=(0, 1))
-        return jnp.all(jnp.isfinite(self.roots)) & jnp.all(spread * LEAST_EIGENVALUE < 1)
+        return jnp.all(jnp.isfinite(self.roots)) & jnp.all(spread * ROUND_OFF < 1)
 
 
 def row_lengths(C: Any) -> Float[Array, " m"]:
@@ -257,12 +256,13 @@ def augmentation(xp: Any, M: Any, A: Any) -> Any:
     size = xp.sum(A**2, axis=1)
     # of its own columns, as masses and moments of inertia are counted in other units
     own = xp.max(xp.where(A != 0, scale, 0.0), axis=1, initial=0.0)
-    largest = xp.where(own > MASSLESS * xp.max(scale), own, xp.max(scale))
+    # A coordinate with this part of the largest entry of M's diagonal has no mass
+    largest = xp.where(own > ROUND_OFF * xp.max(scale), own, xp.max(scale))
     largest = xp.where(size > 0, largest / xp.where(size > 0, size, 1.0), 0.0)
     # the first turn gives the massless columns that rows act on a scale, by which the second weighs
     # every row
     for _ in range(2):
-        massive = scale > MASSLESS * xp.max(scale)
+        massive = scale > ROUND_OFF * xp.max(scale)
         mobility = xp.sum(xp.where(massive, A**2 / xp.where(massive, scale, 1.0), 0.0), axis=1)
         D = xp.where(mobility > 0, 1 / xp.where(mobility > 0, mobility, 1.0), 0.0)
         D = xp.clip(D, LEAST_WEIGHT * largest, largest)

@@ -20,14 +20,11 @@ from jaxtyping import Array, Bool, Float
 
 from zwang.algebra import lapack
 from zwang.compile.hints import traced_once
+from zwang.thresholds import AGREEMENT, ROUND_OFF
 
-ROUND_OFF = 1e-14
-"""Residual of a reaction, relative to its size, below which Newton's iteration ends."""
 MOST_STEPS = 12
 """Most steps of Newton's iteration: one for each change of sign of a normal force, and a few where
 c is not piecewise linear."""
-REACTION_FOUND = 1e-9
-"""Residual of a reaction, relative to its size, above which the iteration has found none."""
 MOST_SIGNS = 5
 """Most contacts whose signs are all combined (32 determinants); of more, all are turned together
 and each alone."""
@@ -88,6 +85,7 @@ def acting_reaction(
             x = x - _solved(jax.jacfwd(left)(x), r)
             return x, left(x), i + 1
 
+        # residual of a reaction, relative to its size, below which Newton's iteration ends
         going = lambda carry: (
             (jnp.max(jnp.abs(carry[1])) > ROUND_OFF * size(carry[0])) & (carry[2] < MOST_STEPS)
         )
@@ -97,7 +95,8 @@ def acting_reaction(
     x = jax.lax.custom_root(left, jax.lax.stop_gradient(ideal[rows]), solve, tangent_solve)
     found = jax.lax.stop_gradient(x)
     known = jax.tree_util.tree_map(jax.lax.stop_gradient, left(found))
-    solved = jnp.max(jnp.abs(known)) <= REACTION_FOUND * size(found)
+    # residual of a reaction, relative to its size, above which the iteration has found none
+    solved = jnp.max(jnp.abs(known)) <= AGREEMENT * size(found)
     least = _least_determinant(jax.jacfwd(left), found, [own.stop - own.start for own in parts])
     multipliers = reaction(impressed(ideal.at[rows].set(x)))
     return Reaction(multipliers, jax.lax.stop_gradient(least), solved)

@@ -48,6 +48,7 @@ from zwang.errors import ModelError
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
 from zwang.reporting import report
+from zwang.thresholds import ALL_BUT_ZERO
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,8 +65,6 @@ NEWTON_ITERATIONS, FINAL = 60, 1e-12
 zero."""
 ON_ROWS = 1e-5
 """Residual of rows at unit length, relative to the coordinates, at a solution of the homotopy."""
-SINGULAR = 1e-6
-"""Smallest singular value at which a mode is one where modes meet."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -210,7 +209,8 @@ class AssemblyModes:
         lines.append(f"  {which}{', '.join(names[k] for k in chosen)}")
         for i, (q, n) in enumerate(zip(self.q[:50], self.found, strict=False)):
             shown = ", ".join(f"{q[k]:.5g}" for k in chosen)
-            meets = "  (singular)" if self.smallest[i] < SINGULAR else ""
+            # smallest singular value at which a mode is one where modes meet
+            meets = "  (singular)" if self.smallest[i] < ALL_BUT_ZERO else ""
             often = "" if self.method == "homotopy" else f"  found {n} times"
             lines.append(f"  {i}  {shown}{often}{meets}")
         return "\n".join(lines)

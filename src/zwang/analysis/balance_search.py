@@ -15,29 +15,22 @@ from zwang.arguments import known, labels
 from zwang.arrays import vector
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
+from zwang.thresholds import AGREEMENT, DERIVED, LAST_DIGIT
 
-ACCEPTED = 1e-9
-"""Largest unbalanced force, relative to the forces that there are, that is taken for none."""
-REST_OF_ROWS = 1e-7
-"""Largest velocity and acceleration of a constraint at rest, relative to its row and to the size of
-the coordinates."""
 CLOSE_TO_GUESS = 0.2
 """Farthest an equilibrium may be from a guess that means it, relative to the way to the minimum."""
 SEARCH_STEPS = 200
 """Most steps of a search."""
 BALANCED = 1e-11
 """Largest unbalanced force, relative to the forces that there are, of an equilibrium."""
-LEAST_UNBALANCED = 1e-15
-"""Unbalanced force that no step makes less."""
-SYMMETRIC_SLOPE = 1e-7
-"""Largest part of the stiffness that is not symmetric, if forces have a potential."""
 
 
 def has_potential(at: Point) -> bool:
     """Whether the stiffness is symmetric, as that of a potential is."""
     K = at.stiffness
+    # largest part of the stiffness that is not symmetric, if forces have a potential
     return K.shape[0] == K.shape[1] and bool(
-        np.linalg.norm(K - K.T) <= SYMMETRIC_SLOPE * max(np.linalg.norm(K), 1e-300)
+        np.linalg.norm(K - K.T) <= DERIVED * max(np.linalg.norm(K), 1e-300)
     )
 
 
@@ -54,7 +47,8 @@ def nearest(problem: Problem, at: Point, free: Iterable[str]) -> Point:
         sizes = [at.Y.shape[1], len(at.gamma), len(at.mu)]
         changes = np.repeat([x in free for x in ("y", "gamma", "mu")], sizes)
         size = float(np.linalg.norm(r))
-        if size < LEAST_UNBALANCED:
+        # unbalanced force that no step makes less
+        if size < LAST_DIGIT:
             return at
         step = np.zeros(J.shape[1])
         step[changes] = np.linalg.lstsq(J[:, changes], -r, rcond=1e-9)[0]
@@ -221,7 +215,8 @@ def nearest_by_stages(problem: Problem, start: Point, everything: bool) -> Point
     at = start
     for stage in stages[-1:] if everything else stages:
         at = nearest(problem, start, stage)
-        if np.linalg.norm(problem.residual(at)) < ACCEPTED:
+        # largest unbalanced force, relative to the forces that there are, that is taken for none
+        if np.linalg.norm(problem.residual(at)) < AGREEMENT:
             return at
     return at
 
@@ -232,13 +227,13 @@ def left_behind(problem: Problem, start: Point, at: Point) -> bool:
     if np.allclose(at.q, start.q, rtol=1e-6, atol=1e-6):
         return False
     near = nearest_by_stages(problem, start, False)
-    balanced = np.linalg.norm(problem.residual(near)) < ACCEPTED
+    balanced = np.linalg.norm(problem.residual(near)) < AGREEMENT
     return bool(balanced and np.linalg.norm(near.q - start.q) < CLOSE_TO_GUESS * way)
 
 
 def refuse_unbalanced(model: Model, problem: Problem, at: Point) -> None:
     left = float(np.linalg.norm(problem.residual(at)))
-    if left < ACCEPTED:
+    if left < AGREEMENT:
         return
     worst = model.system.velocities[int(np.argmax(np.abs(at.W @ at.gradient)))]
     raise ModelError(
@@ -258,7 +253,9 @@ def refuse_moving(model: Model, problem: Problem, at: Point) -> None:
     length = np.linalg.norm(at.local.A, axis=1) * (1 + np.max(np.abs(at.q), initial=0.0))
     for name, own in rows.row_slices.items():
         for what, left in (("ψ(q, 0, t)", psi[own]), ("its rate", at.local.b[own])):
-            if np.any(np.abs(left) > REST_OF_ROWS * length[own]):
+            # largest velocity and acceleration of a constraint at rest, relative to its row and to
+            # the size of the coordinates
+            if np.any(np.abs(left) > DERIVED * length[own]):
                 size = float(np.max(np.abs(left)))
                 raise ModelError(
                     f"{model.name}: constraint {name!r} moves, so that there is no rest: {what} "

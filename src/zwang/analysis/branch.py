@@ -13,16 +13,13 @@ from zwang.analysis.linear_system import ordered
 from zwang.analysis.linearize import generator_of_deviations
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError
+from zwang.thresholds import ALL_BUT_ZERO, SOLUTION_ERROR
 
-ON_BRANCH = 1e-12
-"""Largest residual of a point on a branch."""
 LARGEST_TURN = 0.3
 """Largest turn of the tangent over one step [rad]; longer steps are halved."""
 SLOPE_STEP = 1e-3
 """Distance of the places by which derivatives along a branch are measured: of fourth order, so that
 1e-12 is left of the formula, and 1e-12 of round-off."""
-TURNS = 1e-6
-"""Part of a tangent along the parameter below which the branch turns round."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -179,7 +176,8 @@ class Branch:
             return None
         for _ in range(12):
             r = self.problem.residual(at)
-            if np.linalg.norm(r) < ON_BRANCH:
+            # largest residual of a point on a branch
+            if np.linalg.norm(r) < SOLUTION_ERROR:
                 break
             ahead = _carried(start, at, place.tangent * sizes) / self.sizes(at)
             J = np.vstack([self.rows(at), ahead / np.linalg.norm(ahead)])
@@ -193,7 +191,7 @@ class Branch:
                 return None
             at = new
         else:
-            if np.linalg.norm(self.problem.residual(at)) > 1e3 * ON_BRANCH:
+            if np.linalg.norm(self.problem.residual(at)) > 1e3 * SOLUTION_ERROR:
                 return None
         before = _carried(start, at, place.tangent * sizes) / self.sizes(at)
         return self.place(at, before, length)
@@ -233,7 +231,8 @@ class Branch:
             found = near.eigenvalues
             moved[:, i] = near.value, found[np.argmin(np.abs(found - eigenvalue))]
         along, change = moved @ np.array([1.0, -8.0, 8.0, -1.0]) / (12 * SLOPE_STEP)
-        turned = abs(along) <= TURNS * self.scale[2]
+        # part of a tangent along the parameter below which the branch turns round
+        turned = abs(along) <= ALL_BUT_ZERO * self.scale[2]
         return None if turned else complex(change / along.real)
 
     def direction(self, place: Place, tangent: np.ndarray) -> tuple[np.ndarray, float]:

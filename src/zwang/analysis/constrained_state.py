@@ -24,15 +24,10 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError
+from zwang.thresholds import AGREEMENT, DERIVED
 
 PLACING_ITERATIONS = 40
 """Most Newton steps towards the constraints; a start nearby takes three or four."""
-ON_MANIFOLD = 1e-9
-"""Largest distance from the constraints, in the mass metric relative to the coordinates' own size,
-that is taken for a state on them."""
-UNMET = 1e-7
-"""Largest residual of a row, relative to its length and to the size of the state, that is taken for
-none."""
 
 
 def dynamics_of(model: Model, params) -> Dynamics:
@@ -151,12 +146,16 @@ def on_constraints(dynamics: Dynamics, q, v, t) -> State | None:
         step = -metric.rows(here.A[positions]).correct(here.phi)
         turn = -metric.rows(here.A[speeds]).correct(here.psi)
         size = _size(step, q, M) + _size(turn, v, M)
-        if size < 1e-13 or (size < ON_MANIFOLD and size > 0.5 * best):
+        # largest distance from the constraints, in the mass metric relative to the coordinates' own
+        # size, that is taken for a state on them
+        if size < 1e-13 or (size < AGREEMENT and size > 0.5 * best):
             # rows that vanish or contradict each other ask for no step and are not met
             away = np.abs(here.phi) / (1 + np.max(np.abs(q), initial=0.0))
             slip = np.abs(here.psi) / (1 + np.max(np.abs(v), initial=0.0))
-            met = np.all(away <= UNMET * lengths[positions])
-            if not (met and np.all(slip <= UNMET * lengths[speeds])):
+            # largest residual of a row, relative to its length and to the size of the state, that
+            # is taken for none
+            met = np.all(away <= DERIVED * lengths[positions])
+            if not (met and np.all(slip <= DERIVED * lengths[speeds])):
                 return None
             return host_state(moved(dynamics, q, step, t), v + turn, t)
         best = min(best, size)

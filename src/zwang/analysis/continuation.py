@@ -37,6 +37,7 @@ from zwang.arrays import vector
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.reporting import report
+from zwang.thresholds import AGREEMENT
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
     from zwang.plots import Picture
 
 
-END_SLACK = 1e-9
-"""Farthest that a branch may be out of its range, relative to it, and count as at its end."""
 ON_POINT = 1e-11
 """A measure below this times that of the next point is zero: the special point is this one."""
 
@@ -293,7 +292,8 @@ def _leaves(before: float, value: float, low: float, high: float) -> bool:
     """Whether a branch goes out of its range, further than a branch point at an end of it by
     round-off; a start outside may come in.
     """
-    slack = END_SLACK * (high - low)
+    # farthest that a branch may be out of its range, relative to it, and count as at its end
+    slack = AGREEMENT * (high - low)
     return (value > high + slack and value > before) or (value < low - slack and value < before)
 
 

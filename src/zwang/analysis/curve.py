@@ -23,11 +23,10 @@ from zwang.analysis.certified_step import Split, carried, krawczyk, split_by
 from zwang.analysis.interval import Interval, NoIntervalRuleError, enclosure
 from zwang.compile import model_program, program
 from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.thresholds import ALL_BUT_ZERO
 
 NEARBY = 0.1
 """Distance [1, in scaled directions] at which rows that all but vanish are measured."""
-SHORT_ROW = 1e-6
-"""Length of a row, over that nearby, below which it all but vanishes."""
 CORRECTED = 1e-13
 """Correction [1, in scaled directions] at which Newton's iteration ends."""
 BOX_SAMPLES = 6
@@ -201,7 +200,8 @@ class Curve:
             length = np.linalg.norm(self.at(q, beside)[2], axis=1)
             nearby = np.fmax(nearby, np.where(np.isfinite(length), length, 0.0))
         own = np.linalg.norm(J, axis=1)
-        self.length = np.where(own < SHORT_ROW * nearby, nearby, 0.0)
+        # length of a row, over that nearby, below which it all but vanishes
+        self.length = np.where(own < ALL_BUT_ZERO * nearby, nearby, 0.0)
 
     def smallest(self, J: np.ndarray) -> float:
         """The nv-th singular value of J, rows over their greatest lengths."""

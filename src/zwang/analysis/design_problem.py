@@ -30,6 +30,7 @@ from zwang.mechanism import Mechanism
 from zwang.mechanism.toml import parsed
 from zwang.provenance import source_of
 from zwang.suggestions import did_you_mean
+from zwang.thresholds import AGREEMENT
 
 DIFFERENCE = 1e-6
 """Relative step of the differences by which a mechanism's parameters follow from its formulas."""
@@ -37,8 +38,6 @@ MOST_MOVED = 0.05
 """Largest part of the bounds that variables move at once, while configurations follow."""
 DESIGN_NEWTON = 8
 """Steps of Newton's iteration after each part."""
-DESIGN_CLOSED = 1e-9
-"""Residual of rows at unit length that counts as closed."""
 
 
 class Variables(NamedTuple):
@@ -203,7 +202,8 @@ class Problem:
             p = self.variables.params(start + i / parts * (x - start))
             found = quickly(_closed)(self.dynamics, q, self.motion.input, p)
             new, left = np.asarray(found.q), np.asarray(found.residual)
-            if not np.all(left < DESIGN_CLOSED):
+            # residual of rows at unit length that counts as closed
+            if not np.all(left < AGREEMENT):
                 raise BranchLeftError("the mechanism does not close at all values of its input")
             # the determinant changes its sign where a motion passes a singular configuration
             if not np.array_equal(signs, self._signs(new, p)):

@@ -15,11 +15,10 @@ from zwang.analysis.local_equations import velocity_map
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.relative_pose import relative_poses
+from zwang.thresholds import AGREEMENT
 
 SAME = 1e-6
 """Distance of configurations, relative to their size, that are one."""
-ALIKE = 1e-9
-"""Difference of rows, relative to their size, that counts as none."""
 
 
 def attitudes(dynamics: Dynamics, t) -> list[np.ndarray]:
@@ -38,7 +37,8 @@ def attitudes(dynamics: Dynamics, t) -> list[np.ndarray]:
         turned = q.copy()
         turned[own] *= -1
         off = np.max(np.abs(rows(turned) - here), initial=0.0)
-        if len(own) == 4 and off <= ALIKE * (1 + np.max(np.abs(here), initial=0.0)):
+        # difference of rows, relative to their size, that counts as none
+        if len(own) == 4 and off <= AGREEMENT * (1 + np.max(np.abs(here), initial=0.0)):
             found.append(own)
     return found
 
@@ -49,7 +49,7 @@ def _unmoved(dynamics: Dynamics, q, t) -> list[np.ndarray]:
     """
     N = np.asarray(velocity_map(dynamics.system, jnp.asarray(q), t, dynamics.p))
     normal = np.eye(len(q)) - N @ np.linalg.pinv(N)
-    count, label = connected_components(csr_array(np.abs(normal) > ALIKE), directed=False)
+    count, label = connected_components(csr_array(np.abs(normal) > AGREEMENT), directed=False)
     return [np.flatnonzero(label == i) for i in range(count)]
 
 

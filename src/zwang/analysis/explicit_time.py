@@ -9,12 +9,11 @@ import numpy as np
 
 from zwang.analysis.constrained_state import ConstrainedState, solve
 from zwang.equations.state import State
+from zwang.thresholds import AGREEMENT
 
 LATER_TIMES = (0.11, 1.37, 17.3)
 """Later times [s] at which the equations are compared with those of the instant: without a common
 period."""
-UNCHANGED_WITH_TIME = 1e-9
-"""Largest change, relative to the size of an equation's terms, that counts as none."""
 
 
 class Time(enum.Enum):
@@ -52,4 +51,5 @@ def _differ(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether two arrays differ by more than round-off; a value that is no number differs."""
     size = max(np.max(np.abs(a), initial=0.0), np.max(np.abs(b), initial=0.0))
     # a residual of zero is known to the round-off of coordinates of size one
-    return not bool(np.max(np.abs(a - b), initial=0.0) <= UNCHANGED_WITH_TIME * size + 1e-13)
+    # largest change, relative to the size of an equation's terms, that counts as none
+    return not bool(np.max(np.abs(a - b), initial=0.0) <= AGREEMENT * size + 1e-13)

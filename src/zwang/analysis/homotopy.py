@@ -17,6 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from zwang.thresholds import DERIVED
+
 END, SINGULAR_END = 20.0, 7.0
 """Paths are followed to `1 − τ = e^{−END}`, 2e-9, before Newton's iteration takes over. One that
 stops beyond `SINGULAR_END`, 1e-3, goes to infinity or to a solution that is not isolated."""
@@ -24,12 +26,8 @@ PREDICTED = 1e-6
 """Largest correction after a prediction, relative to w; paths that are close ask for less."""
 SHORTEST_PATH_STEP, MOST_TRACKING_STEPS = 1e-5, 3_000
 """Step of `−log(1 − τ)` below which a path is given up, and the number of steps after it."""
-FINITE = 1e-7
-"""Least `|w₀| / |w|` of a solution that is not at infinity."""
 REGULAR_END = 1e-10
 """Least singular value of the Jacobian, relative to the largest, of an isolated solution."""
-SAME_END = 1e-7
-"""Relative distance of two ends that are one solution."""
 PATH_TRIES = 3
 """How often paths that fail or meet are followed again, ten times as carefully."""
 
@@ -78,7 +76,8 @@ def solutions(forms: np.ndarray, seed: int = 0) -> Solutions:
 
 
 def _near(w: np.ndarray, x: np.ndarray) -> np.ndarray:
-    return np.max(np.abs(w - x), axis=-1, initial=0.0) < SAME_END * (
+    # relative distance of two ends that are one solution
+    return np.max(np.abs(w - x), axis=-1, initial=0.0) < DERIVED * (
         1 + np.max(np.abs(x), initial=0.0)
     )
 
@@ -196,6 +195,7 @@ def _finished(system, x: np.ndarray) -> np.ndarray | None:
     moved = np.linalg.norm(w[0] - x) / np.linalg.norm(x)
     end = w[0] / np.linalg.norm(w[0])
     # a singular end is one of a continuum or multiple, and a far move left for another path
-    if sigma[-1] < REGULAR_END * sigma[0] or moved > 1e-3 or abs(end[0]) < FINITE:
+    # least `|w₀| / |w|` of a solution that is not at infinity
+    if sigma[-1] < REGULAR_END * sigma[0] or moved > 1e-3 or abs(end[0]) < DERIVED:
         return None
     return end[1:] / end[0]

@@ -13,12 +13,11 @@ import scipy.linalg
 import scipy.signal
 
 from zwang.errors import ModelError
+from zwang.thresholds import AGREEMENT
 
 if TYPE_CHECKING:
     import xarray as xr
 
-REACHED = 1e-9
-"""Length of a direction, relative to the largest entry of A and B, that counts as reached."""
 INFINITE = 1e8
 """Zeros this many times beyond the largest pole are at infinity."""
 
@@ -195,7 +194,8 @@ def _krylov(A: np.ndarray, B: np.ndarray) -> np.ndarray:
         for _ in range(2):
             new = new - kept @ (kept.T @ new)
         U, sigma, _ = np.linalg.svd(new, full_matrices=False)
-        new = U[:, sigma > REACHED]
+        # length of a direction, relative to the largest entry of A and B, that counts as reached
+        new = U[:, sigma > AGREEMENT]
         kept = np.hstack([kept, new])
         new = A @ new
     return kept

@@ -46,6 +46,7 @@ from zwang.arguments import host_only, instance
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.text import counted
+from zwang.thresholds import DERIVED
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -55,11 +56,6 @@ if TYPE_CHECKING:
     from zwang.analysis.sensitivity import Root
     from zwang.analysis.stability import Verdict
     from zwang.plots import Picture
-
-EQUILIBRIUM_RATE = 1e-7
-"""Largest q̇ and v̇, relative to the state's own rates, of an equilibrium."""
-STEADY = 1e-7
-"""Largest part of (v, v̇) that no symmetry explains in a steady motion."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -301,7 +297,8 @@ def linear_at(model: Model, here: ConstrainedState, acting: Inputs, outputs) -> 
     # constraints
     free = np.linalg.norm(np.linalg.solve(here.metric, here.local.F))
     found, field, kind, time = None, None, "equilibrium", Time.NOTHING
-    if rest[0] > EQUILIBRIUM_RATE * (free + 1e-6) or rest[1] > EQUILIBRIUM_RATE:
+    # largest q̇ and v̇, relative to the state's own rates, of an equilibrium
+    if rest[0] > DERIVED * (free + 1e-6) or rest[1] > DERIVED:
         found, field, kind = _steady(here)
     else:
         time = explicit_time(here)
@@ -354,7 +351,8 @@ def _steady(here: ConstrainedState) -> tuple[Symmetries | None, Generator | None
     if found.base is not None:
         rates, left = found.rates(here.dynamics, here.state, here.w)
         own = np.concatenate([here.state.v, here.w])
-        if np.linalg.norm(left) <= max(STEADY * np.linalg.norm(own), EQUILIBRIUM_RATE):
+        # largest part of (v, v̇) that no symmetry explains in a steady motion
+        if np.linalg.norm(left) <= DERIVED * max(np.linalg.norm(own), 1.0):
             return found, found.combined(rates), "steady motion"
     return None, None, "moving state"
 

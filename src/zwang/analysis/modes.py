@@ -13,6 +13,7 @@ from jaxtyping import PyTree
 from zwang.analysis.tables import table
 from zwang.arguments import count
 from zwang.errors import ModelError
+from zwang.thresholds import DERIVED
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from zwang.analysis.linearize import Linearization
     from zwang.plots import Picture
 
-ZERO = 1e-7
-"""Eigenvalues below this times the largest count as zero: a free motion, or a family of steady
-motions. Of a double one round-off leaves 1e-8."""
 LARGE_SHARE = 0.3
 """Coordinates are named if their amplitude is at least this times the largest."""
 
@@ -60,7 +58,9 @@ class Mode:
             return "free"
         if self.eigenvalue.imag == 0:
             return "grows" if real > 0 else "decays"
-        tiny = abs(real) <= ZERO * abs(self.eigenvalue)
+        # eigenvalues below this times the largest count as zero: a free motion, or a family of
+        # steady motions. Of a double one round-off leaves 1e-8
+        tiny = abs(real) <= DERIVED * abs(self.eigenvalue)
         return "oscillates" if tiny else f"oscillates, {'grows' if real > 0 else 'decays'}"
 
 
@@ -190,7 +190,7 @@ def modes(linear: Linearization) -> Modes:
     made = []
     for value, z in zip(values, vectors.T, strict=True):
         # of a double zero round-off may make a pair, which are two modes all the same
-        value = 0j if abs(value) <= ZERO * size else complex(value)
+        value = 0j if abs(value) <= DERIVED * size else complex(value)
         if value.imag < 0:
             continue
         velocity = (linear.basis @ z)[nv:]
@@ -213,7 +213,7 @@ def _eigenvectors(linear: Linearization) -> tuple[np.ndarray, np.ndarray]:
     inside = along.T @ linear.A @ along
     for value, y in zip(values, short.T, strict=True):
         z = R @ y.astype(complex)
-        if abs(value) > ZERO * size:  # what the mode does along the symmetries
+        if abs(value) > DERIVED * size:  # what the mode does along the symmetries
             turn = value * np.eye(len(inside)) - inside
             z = z + along @ np.linalg.solve(turn, along.T @ linear.A @ z)
         full.append(z)

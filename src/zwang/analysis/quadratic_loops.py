@@ -17,15 +17,12 @@ import numpy as np
 from zwang.analysis.homotopy import solutions
 from zwang.analysis.subject import Quantity
 from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.thresholds import AGREEMENT, ROOT_OF_ROUND_OFF
 
-FITTED = 1e-8
-"""Largest error of a row at places that it was not fitted to, relative to its largest value."""
 MOST_LOOP_UNKNOWNS, MOST_EQUATIONS = 40, 10
 """Sizes of z, and of what linear rows leave of it, 2¹⁰ paths, above which starts are random."""
 REAL = 1e-8
 """Largest imaginary part of a real solution, relative to its size."""
-ZERO_COEFFICIENT = 1e-9
-"""Coefficients below this times the largest are zero."""
 
 
 class Found(NamedTuple):
@@ -165,7 +162,8 @@ def _parallel_rows(dynamics: Dynamics, angle, places, t) -> tuple[list[_Input], 
     for k in range(value.shape[1]):
         size = np.max(np.abs(A[0, k]), initial=0.0)
         slope = A[0, k] / (size if size else 1.0)
-        own = np.flatnonzero(np.abs(slope) > ZERO_COEFFICIENT)
+        # coefficients below this times the largest are zero
+        own = np.flatnonzero(np.abs(slope) > AGREEMENT)
         steady = np.allclose(A[:, k], A[0, k], atol=1e-12 * (1 + size))
         ones = len(own) in (1, 2) and np.allclose(np.abs(slope[own]), 1.0)
         opposed = len(own) == 1 or (len(own) == 2 and slope[own[0]] * slope[own[1]] < 0)
@@ -192,7 +190,8 @@ def _turned_back(value: np.ndarray, places: np.ndarray, angle: np.ndarray) -> np
     def fits(r: np.ndarray) -> bool:
         coefficient = np.linalg.lstsq(linear[:half], r[:half], rcond=1e-12)[0]
         off = np.abs(linear[half:] @ coefficient - r[half:])
-        return bool(np.max(off) < FITTED * max(np.max(np.abs(r)), 1e-300))
+        # largest error of a row at places that it was not fitted to, relative to its largest value
+        return bool(np.max(off) < ROOT_OF_ROUND_OFF * max(np.max(np.abs(r)), 1e-300))
 
     while k + 1 < value.shape[1]:
         pair = value[:, k : k + 2]
@@ -257,13 +256,13 @@ def coefficients(products: np.ndarray, value: np.ndarray) -> np.ndarray | None:
         for basis, target in ((products, r), (np.column_stack([products, r]), r * r)):
             sums = np.linalg.lstsq(basis[:half], target[:half], rcond=1e-12)[0]
             error = np.max(np.abs(basis[half:] @ sums - target[half:]))
-            if error <= FITTED * np.max(np.abs(target)):
+            if error <= ROOT_OF_ROUND_OFF * np.max(np.abs(target)):
                 found[:, k] = sums[: products.shape[1]]
                 break
         else:
             return None
     # coefficients of round-off would raise the rank, and with it the number of paths
-    found[np.abs(found) < ZERO_COEFFICIENT * np.max(np.abs(found), axis=0)] = 0.0
+    found[np.abs(found) < AGREEMENT * np.max(np.abs(found), axis=0)] = 0.0
     return found
 
 
@@ -303,7 +302,7 @@ def _driven(held: list[_Input], angle: np.ndarray) -> np.ndarray:
 def _sorted(forms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Linear forms and quadratic ones."""
     size = np.max(np.abs(forms), axis=(1, 2))
-    bent = np.max(np.abs(forms[:, 1:, 1:]), axis=(1, 2)) > ZERO_COEFFICIENT * size
+    bent = np.max(np.abs(forms[:, 1:, 1:]), axis=(1, 2)) > AGREEMENT * size
     return forms[~bent & (size > 0)], forms[bent]
 
 

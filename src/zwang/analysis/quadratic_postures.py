@@ -23,11 +23,10 @@ from zwang.analysis.quadratic_loops import REAL, Found, coefficients, square_sys
 from zwang.analysis.subject import Quantity
 from zwang.bodies.rotation import conjugate, product
 from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.thresholds import DERIVED
 
 POSTURES = 160
 """Random postures at which rows are looked at; a form of eight parameters has 36 coefficients."""
-NO_ROTATION = 1e-7
-"""A solution with |x · x| below this part of |X|² has x = 0, which is no rotation."""
 
 
 def all_postures(
@@ -78,7 +77,8 @@ def all_postures(
         X = axes @ np.append(1.0, w)
         X /= X[np.argmax(np.abs(X))]
         off = np.max(np.abs(np.einsum("iab,a,b->i", forms, X, X)))
-        if off < 1e-7 and abs(X[:4] @ X[:4]) > NO_ROTATION * np.linalg.norm(X) ** 2:
+        # A solution with |x · x| below this part of |X|² has x = 0, which is no rotation
+        if off < 1e-7 and abs(X[:4] @ X[:4]) > DERIVED * np.linalg.norm(X) ** 2:
             kept.append(X)
     real = np.array([X.real for X in kept if np.max(np.abs(X.imag)) < REAL]).reshape(-1, 8)
     return Found(_postures(real, spread), len(kept), answer.paths, answer.failed)

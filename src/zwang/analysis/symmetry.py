@@ -28,16 +28,10 @@ from zwang.analysis.local_equations import (
 )
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
+from zwang.thresholds import AGREEMENT, DERIVED, SOLUTION_ERROR
 
-SYMMETRY_KEPT = 1e-7
-"""Largest rate of change, relative to that of a general field, that counts as none."""
 KEPT_VELOCITY = 1e-10
 """Least effect of a field on v and v̇, relative to those of all fields, that counts."""
-NO_ROW = 1e-12
-"""Largest derivative of φ and ψ that is taken for the round-off of rows that vanish, as those that
-only repeat what the velocity map keeps."""
-NO_FORCE = 1e-9
-"""Derivatives of forces below this times the forces are round-off of forces that are constant."""
 MOST_SYMMETRY_UNKNOWNS = 2500
 """Most entries of (c, B) that are tried."""
 LEAST_SAMPLES = 4
@@ -127,7 +121,8 @@ def symmetries(dynamics: Dynamics, here: ConstrainedState) -> Symmetries:
     still = kept @ _null(time[None]) if kept.shape[1] else kept
     flat = isometric @ still[:-1]
     base = None
-    if np.linalg.norm(time) > SYMMETRY_KEPT:
+    # largest rate of change, relative to that of a general field, that counts as none
+    if np.linalg.norm(time) > DERIVED:
         base = _unpacked(dynamics, isometric @ (kept @ time / (time @ time))[:-1])
     made = [_unpacked(dynamics, flat[:, i]) for i in range(flat.shape[1])]
     nq = dynamics.system.nq
@@ -229,12 +224,15 @@ def _changes(dynamics: Dynamics, at: ConstrainedState, isometric: np.ndarray) ->
     extra = np.array([extra for _, extra in columns]).T
     largest = lambda x: np.max(np.abs(x), initial=0.0)
     # each kind of row in its own units; derivatives of constant forces are all round-off
+    # largest derivative of φ and ψ that is taken for the round-off of rows that vanish, as those
+    # that only repeat what the velocity map keeps
+    # derivatives of forces below this times the forces are round-off of forces that are constant
     kinds = (
-        (d.phi @ steps, max(largest(d.phi), NO_ROW)),
-        (d.psi @ steps, max(largest(d.psi), NO_ROW)),
+        (d.phi @ steps, max(largest(d.phi), SOLUTION_ERROR)),
+        (d.psi @ steps, max(largest(d.psi), SOLUTION_ERROR)),
         (
             free.T @ (d.dynamic @ steps + extra),
-            max(largest(free.T @ d.dynamic), NO_FORCE * largest(free.T @ at.local.F)),
+            max(largest(free.T @ d.dynamic), AGREEMENT * largest(free.T @ at.local.F)),
         ),
     )
     return np.vstack([rows / max(size, 1e-300) for rows, size in kinds])
@@ -270,6 +268,6 @@ def _solution(matrix: np.ndarray, right: np.ndarray, size: float) -> tuple[np.nd
 
 
 def _null(rows: np.ndarray) -> np.ndarray:
-    """Orthonormal columns that span the kernel by `SYMMETRY_KEPT`, in the units of the rows."""
+    """Orthonormal columns that span the kernel by `DERIVED`, in the units of the rows."""
     _, sigma, Vt = np.linalg.svd(rows, full_matrices=True)
-    return Vt[int(np.sum(sigma > SYMMETRY_KEPT)) :].T
+    return Vt[int(np.sum(sigma > DERIVED)) :].T

@@ -17,15 +17,14 @@ import numpy as np
 import scipy.linalg
 
 from zwang.algebra.metric import DenseMetric, Rows, dense_metric
-
-SINGULAR_MASS = 1e-13
-"""Least eigenvalue of a mass matrix, with unit diagonal, that counts as positive."""
+from zwang.thresholds import FACTOR_ROUND_OFF
 
 
 def metric_at(M: np.ndarray, A: np.ndarray) -> DenseMetric:
     """The metric of M, or where M is singular of M + AᵀDA, which is the same on the kernel of A."""
     scale = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
-    positive = np.linalg.eigvalsh(M / np.outer(scale, scale))[0] > SINGULAR_MASS
+    # least eigenvalue of a mass matrix, with unit diagonal, that counts as positive
+    positive = np.linalg.eigvalsh(M / np.outer(scale, scale))[0] > FACTOR_ROUND_OFF
     return dense_metric(M, None if positive else A)
 
 

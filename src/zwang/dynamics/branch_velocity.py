@@ -12,16 +12,12 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.dynamics.tangent_cone import evaluated, kernels, may_branch
 from zwang.equations.state import State
+from zwang.thresholds import AGREEMENT, ROOT_OF_ROUND_OFF
 
 FEW_STARTS = 8
 """Random velocities from which one is looked for that accelerations can follow."""
-ALONG_CONE = 1e-8
-"""What `Lᵀ b`, over the square of the speed, may leave of such a velocity: a double zero is found
-to the root of round-off."""
 SLOWEST = 0.1
 """Part of the speed that is given, below which a velocity is no answer to it, as rest is none."""
-NAMED_RATE = 1e-9
-"""Part of the largest velocity below which one is not named."""
 MOST_RATES = 6
 """Velocities that are named."""
 
@@ -34,10 +30,11 @@ def between_branches(model: Model, dynamics: Dynamics, state: State) -> str:
     if near is None:
         return ""
     size = np.max(np.abs(near))
+    # part of the largest velocity below which one is not named
     shown = [
         f"{name} {x:+.6g}"
         for name, x in zip(model.system.velocities, near, strict=True)
-        if abs(x) > NAMED_RATE * size
+        if abs(x) > AGREEMENT * size
     ]
     more = " …" if len(shown) > MOST_RATES else ""
     return (
@@ -71,7 +68,9 @@ def velocity_on_branch(dynamics: Dynamics, q, v, t) -> np.ndarray | None:
         found = scipy.optimize.least_squares(missed, first, x_scale=speed, xtol=1e-14, ftol=1e-14)
         there = v + kernel @ found.x
         off = metric.speed(there - v)
-        met = np.max(np.abs(found.fun)) < ALONG_CONE
+        # what `Lᵀ b`, over the square of the speed, may leave of such a velocity: a double zero is
+        # found to the root of round-off
+        met = np.max(np.abs(found.fun)) < ROOT_OF_ROUND_OFF
         if met and off < least and metric.speed(there) > SLOWEST * speed:
             best, least = there, off
     return best

@@ -39,15 +39,11 @@ from zwang.dynamics.number_range import (
     row_sizes,
 )
 from zwang.dynamics.scales import measure
-from zwang.dynamics.sparse_structure import MISSED
 from zwang.dynamics.tangent_cone import may_branch, tangent_cone
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
 from zwang.record import Record
-
-NEARLY_GONE = 1e-6
-"""A row this much shorter than the longest one may vanish, or be short by its units, which is then
-looked at closely if rank is lost; in the metric of M⁻¹ it may be shorter by the square of that."""
+from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO
 
 
 class Motion(Record):
@@ -188,7 +184,10 @@ def _has_short_rows(A: Any) -> bool:
     """Whether a row may vanish, beside the longest one."""
     size = np.abs(A.data).sum((0, 1)) if isinstance(A, SparseMatrix) else np.abs(A).sum(1)
     sizes = size.tolist()  # of a dozen rows, in a tenth of the time that an array takes
-    return min(sizes) <= NEARLY_GONE * max(sizes)
+    # A row this much shorter than the longest one may vanish, or be short by its units, which is
+    # then looked at closely if rank is lost; in the metric of M⁻¹ it may be shorter by the square
+    # of that
+    return min(sizes) <= ALL_BUT_ZERO * max(sizes)
 
 
 def _may_vanish(dynamics: Dynamics, answer: Motion) -> bool:
@@ -297,7 +296,7 @@ def motion_of(
         result = jnp.where(reaction.unique, result, Result.PARADOX)
     positive = mass.is_positive()
     result = jnp.where(positive, result, Result.SINGULAR_MASS)
-    result = jnp.where(dynamics.missed(state) <= MISSED, result, Result.OUTSIDE_STRUCTURE)
+    result = jnp.where(dynamics.missed(state) <= AGREEMENT, result, Result.OUTSIDE_STRUCTURE)
     diagonal = mass.diag()
     beyond = out_of_range(jnp, row_sizes(jnp, A, diagonal), diagonal)
     result = jnp.where(beyond, Result.OUT_OF_RANGE, result)

@@ -14,10 +14,8 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError
+from zwang.thresholds import LARGEST_SIZE, LEAST_SIZE
 
-LEAST_SIZE, LARGEST_SIZE = 1e-100, 1e100
-"""Masses, rows (in the metric of M⁻¹) and sizes that an analysis is given are refused beyond these:
-half of float64's exponents are left for their squares and for what they are multiplied by."""
 ACTING, PROBED = 0.1, (1e-4, 1e-7, 1e-10)
 """A row acts where its gradient gives the change of its residual to the first part, along steps of
 one of the sizes: small beside a mechanism in meters, in micrometers or of micrometers in meters."""

@@ -22,6 +22,7 @@ from zwang.dynamics import functions
 from zwang.dynamics.matrix_structure import AbstractStructure
 from zwang.equations.constraint import Constraints
 from zwang.equations.system import System
+from zwang.thresholds import AGREEMENT
 
 POINTS, ATTEMPTS = 3, 8
 """Number of random states at which entries are looked for, and the most that are tried to find
@@ -37,10 +38,6 @@ only where a model runs often (`pseudoinverse=zw.Sparse()`).
 """
 GAIN = 0.25
 """The sparse path is taken where its multiplications are fewer than this part of the dense path's.
-"""
-MISSED = 1e-9
-"""Largest relative difference of `A w` by entries and by differentiation along a random w; more
-shows that an entry is missing.
 """
 
 
@@ -184,7 +181,9 @@ class Sparsity:
         w = probe(layout.shape[1])
         true = product(np.asarray(w)[None])[0]
         known = layout.matrix(jnp.asarray(product(np.asarray(layout.tests())))) @ w
-        return bool(relative(known - true, true) <= MISSED)
+        # largest relative difference of `A w` by entries and by differentiation along a random w;
+        # more shows that an entry is missing
+        return bool(relative(known - true, true) <= AGREEMENT)
 
     @cached_property
     def pays(self) -> bool:

@@ -23,17 +23,14 @@ from zwang.algebra.metric import AbstractMetric, dense_metric, dense_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.equations.state import host_state
+from zwang.thresholds import ALL_BUT_ZERO, LAST_DIGIT, ROOT_OF_ROUND_OFF
 
-SINGULAR = 1e-6
-"""Singular values of the rows, over the lengths that rows have nearby, that count as zero."""
 TYPICAL = 0.1
 """Singular value that the largest one is taken for at least: rows have about unit length nearby."""
 STARTS = 300
 """Random directions from which Newton's iteration looks for zeros of the quadratic forms."""
 MOST_NEWTON = 80
 """Steps of that iteration; a double zero takes some thirty."""
-FORM_ROUND_OFF = 1e-15
-"""Round-off of a quadratic form of entries up to 1 at a unit vector."""
 MOST_TANGENTS = 64
 """Number of tangents above which they are taken for a continuum."""
 MOST_JUDGED = 600
@@ -41,8 +38,6 @@ MOST_JUDGED = 600
 of full matrices."""
 NO_FORM = 1e-10
 """Value of a form beside the terms that it is the sum of, below which it is round-off."""
-DOUBLE = 1e-8
-"""Discriminant of a quadratic form of size one, below which its two zeros are one."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,7 +95,8 @@ def kernels(dynamics: Dynamics, q, t) -> tuple[AbstractMetric, int, np.ndarray, 
     length = _lengths(dynamics, q, t, metric)
     # where all rows vanish, they are none of them long
     U, sigma, Vt = np.linalg.svd(here.A @ metric.W / length[:, None])
-    count = int(np.sum(sigma > SINGULAR * max(np.max(sigma, initial=0.0), TYPICAL)))
+    # singular values of the rows, over the lengths that rows have nearby, that count as zero
+    count = int(np.sum(sigma > ALL_BUT_ZERO * max(np.max(sigma, initial=0.0), TYPICAL)))
     return metric, count, metric.W @ Vt[count:].T, U[:, count:] / length[:, None]
 
 
@@ -182,14 +178,15 @@ def _of_two(forms: np.ndarray) -> list[np.ndarray]:
     values, vectors = np.linalg.eigh(forms[0])
     low, high = values
     # u = x e₁ + y e₂ with low x² + high y² = 0
-    if abs(low * high) < DOUBLE:
+    # discriminant of a quadratic form of size one, below which its two zeros are one
+    if abs(low * high) < ROOT_OF_ROUND_OFF:
         pairs = [(1.0, 0.0) if abs(low) < abs(high) else (0.0, 1.0)]
     elif low * high > 0:
         return []
     else:
         pairs = [(np.sqrt(high), s * np.sqrt(-low)) for s in (1.0, -1.0)]
     units = [vectors @ x / np.linalg.norm(x) for x in np.array(pairs)]
-    return [u for u in units if np.max(np.abs(u @ forms @ u)) < np.sqrt(DOUBLE)]
+    return [u for u in units if np.max(np.abs(u @ forms @ u)) < np.sqrt(ROOT_OF_ROUND_OFF)]
 
 
 def _by_newton(forms: np.ndarray, k: int) -> list[np.ndarray]:
@@ -208,7 +205,8 @@ def _by_newton(forms: np.ndarray, k: int) -> list[np.ndarray]:
         at = at - step * np.minimum(1.0, 0.5 / np.maximum(size, 1e-300))[:, None]
         u[running] = at / np.linalg.norm(at, axis=1, keepdims=True)
         # a double zero ends at the root of the round-off, about which further steps wander
-        unsolved = np.max(np.abs(value), axis=1) > FORM_ROUND_OFF
+        # round-off of a quadratic form of entries up to 1 at a unit vector
+        unsolved = np.max(np.abs(value), axis=1) > LAST_DIGIT
         running = running[(size >= 1e-15) & unsolved]
         if not len(running):
             break

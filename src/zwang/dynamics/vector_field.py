@@ -22,14 +22,14 @@ from zwang.equations.state import State
 from zwang.record import Record
 from zwang.stepping.manifold import Landing
 from zwang.stepping.tableau import Tableau
+from zwang.thresholds import ROUND_OFF
 
 HELD_OFF, HELD_ON, SLIDES_FORWARD, SLIDES_BACKWARD = 0.0, 1.0, -1.0, -2.0
 """How a row is held that may let go: not at all, as an equation, or as friction that slides along s
 or against it."""
-GAP_BAND, FORCE_BAND = 1e-14, 1e-11
-"""A gap that is open closes where it is below −`GAP_BAND` of the largest coordinate, and a force
-lets go where it is below −`FORCE_BAND` of what moves the free system: fifty and ten thousand
-times the round-off of either."""
+FORCE_BAND = 1e-11
+"""A force lets go where it is below the negative of this part of what moves the free system: ten
+thousand times its round-off, and ten times what counts as zero where it is decided what holds."""
 
 
 def direction_of(mode: Any) -> Any:
@@ -295,7 +295,8 @@ def _loosening(flow, dynamics: Dynamics, eq, multipliers, modes) -> list:
         phi = jnp.zeros(c.m).at[c.position_rows].set(every.position_residual(s.q, s.t, dynamics.p))
         # of one unit of a coordinate in the mass metric
         gradient = length * jnp.sqrt(jnp.mean(jnp.abs(eq.mass.diag())))
-        band = GAP_BAND * gradient * jnp.max(jnp.abs(s.q))
+        # a gap that is open closes where it is below the round-off of the largest coordinate
+        band = ROUND_OFF * gradient * jnp.max(jnp.abs(s.q))
         closed = modes[switched[gaps]] > HELD_OFF
         open_value, held_value = -phi - band, -multipliers - force_band
         values += list(jnp.where(closed, held_value[gaps], open_value[gaps]))

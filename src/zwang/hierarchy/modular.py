@@ -34,13 +34,14 @@ from zwang.arrays import is_concrete
 from zwang.compile import model_program
 from zwang.dynamics import functions
 from zwang.dynamics.model import Model
-from zwang.dynamics.sparse_structure import GAIN, MISSED, SPARSE_ROWS, Sparsity, Structure
+from zwang.dynamics.sparse_structure import GAIN, SPARSE_ROWS, Sparsity, Structure
 from zwang.equations.constraint import Constraints
 from zwang.errors import ModelError, Result
 from zwang.hierarchy.instances import Instances, merged, taken
 from zwang.hierarchy.replicated_constraint import ReplicatedConstraint
 from zwang.hierarchy.tree_layout import assembly_of
 from zwang.record import Record
+from zwang.thresholds import AGREEMENT
 
 PASSES = 2
 """How often the joints' residual is corrected: a may exceed v̇ 10⁵ times, so that the first
@@ -112,7 +113,7 @@ class Modular:
         s = self.model.state(q, v, t)
         answer, missed = _acceleration(_Fixed(self), s.q, s.v, s.t, p)
         if is_concrete(answer) and not np.all(np.isfinite(answer)):
-            result = Result.INCONSISTENT if missed <= MISSED else Result.OUTSIDE_STRUCTURE
+            result = Result.INCONSISTENT if missed <= AGREEMENT else Result.OUTSIDE_STRUCTURE
             raise ModelError(f"{self.model.name}: {result.sentence}.")
         return answer
 
@@ -171,7 +172,7 @@ def _acceleration(fixed: _Fixed, q, v, t, p):
     # the residual is judged beside its terms, as a may be much larger than v̇
     terms = jnp.abs(b) + abs(J) @ (jnp.abs(a) + jnp.abs(moved))
     met = relative_residual(jnp, J @ moved - b, terms, gauss.units()) <= UNCERTAIN
-    return jnp.where(met & (missed <= MISSED), moved, jnp.nan), missed
+    return jnp.where(met & (missed <= AGREEMENT), moved, jnp.nan), missed
 
 
 def _module(model: Model, q, v, t, F, p):

@@ -26,13 +26,13 @@ from zwang.record import Record
 from zwang.servo.loop import Applied
 from zwang.simulation.differentiable import corrected, position_violation
 from zwang.simulation.endings import blocked
-from zwang.simulation.sample_times import LONGEST_RUN
 from zwang.simulation.switching import refuse_switches
-from zwang.simulation.trajectory import CONTRADICTED, FIXED_CORRECTIONS, TARGET
+from zwang.simulation.trajectory import CONTRADICTED, FIXED_CORRECTIONS
 from zwang.simulation.watch import suited
 from zwang.stepping import AbstractIntegrator, Tsit5
 from zwang.stepping.step_control import FIXED_STEP_ACCEPT
 from zwang.text import counted
+from zwang.thresholds import LARGEST_SIZE, ROUND_OFF
 
 
 class HeldForce(Record):
@@ -154,7 +154,7 @@ class Plant:
             servo.refuse_continuous()
         self.model, self.source = chosen.model, model
         self.input_names, self.nominal = chosen.names, np.asarray(chosen.nominal)
-        self.length = number(step, "Plant: step", above=0.0, most=LONGEST_RUN, unit="s")
+        self.length = number(step, "Plant: step", above=0.0, most=LARGEST_SIZE, unit="s")
         self.substeps = count(substeps, "Plant: substeps", least=1)
         self._inputs, self._method, self._params = chosen, method, params
         self._settle(q0, v0)
@@ -277,7 +277,7 @@ class Plant:
         """A state moved onto the constraints, least in the mass metric; a pure function."""
         dynamics = self._flow(self.nominal, params).dynamics
         nothing = jnp.zeros_like(state.q), jnp.zeros_like(state.v)
-        target = jnp.asarray(TARGET)
+        target = jnp.asarray(ROUND_OFF)
         return Projection().project_step(dynamics, state, nothing, target).state
 
     def parameters(self, u=None, params: PyTree = None) -> PyTree:
@@ -314,7 +314,7 @@ class Plant:
 
     def _without_force(self, u, params: PyTree) -> ConstrainedVectorField:
         dynamics = dataclasses.replace(self._dynamics, p=self.parameters(u, params))
-        return ConstrainedVectorField(dynamics, Projection(), jnp.asarray(TARGET))
+        return ConstrainedVectorField(dynamics, Projection(), jnp.asarray(ROUND_OFF))
 
 
 def _inputs(model: Model, params, given: Any) -> Inputs:

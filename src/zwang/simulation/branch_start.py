@@ -23,11 +23,10 @@ from zwang.dynamics.leaving import ALONG_BRANCH
 from zwang.dynamics.model import Model
 from zwang.dynamics.tangent_cone import TangentCone, may_branch, tangent_cone
 from zwang.equations.state import State
+from zwang.thresholds import AGREEMENT
 
 OWN_TANGENT = 0.1
 """Largest angle between a velocity and a branch [rad] that it is taken to choose."""
-NO_WORK = 1e-9
-"""Part of the force below which its work along a branch is round-off."""
 OF_THE_GIVEN = ("moved_q", "moved_v", "violation_before", "velocity_violation_before")
 """What a placement says about the state that was given."""
 
@@ -51,7 +50,8 @@ def onto_branch(model: Model, dynamics: Dynamics, start: Start, span: float) -> 
         return start, ""
     work = cone.tangents @ F
     i = _chosen(cone, work, v, speed)
-    if abs(work[i]) <= NO_WORK * pushed:
+    # part of the force below which its work along a branch is round-off
+    if abs(work[i]) <= AGREEMENT * pushed:
         return start, ""
     along = np.copysign(distance, work[i]) * cone.tangents[i]
     # rows, scales and method are judged where the run begins

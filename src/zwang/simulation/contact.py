@@ -25,18 +25,8 @@ from zwang.simulation.contact_modes import held_modes
 from zwang.simulation.frictions import frictions_of, value_of
 from zwang.simulation.monitor import MotionEndError
 from zwang.simulation.results import Switched
+from zwang.thresholds import AT_INSTANT, SOLUTION_ERROR
 
-SHUT = 1e-11
-"""A gap up to this part of the extent of the motion, or of the way that a run at the present speed
-takes, counts as closed: a hundred times what the instant of an event is found to."""
-SLOW, STILL = 1e-11, 1e-12
-"""A velocity up to `SLOW` of what the free acceleration makes in the time of a run counts as zero,
-a hundred times what the instant of an event is found to; and up to `STILL` of the present speed,
-its round-off."""
-COMES_TO_REST = 1e-5
-"""An impact with less than this part of the largest speed that a gap has closed with brings all
-gaps that are closed to rest: rebounds that become shorter without end (Zeno) have 1e-10 of their
-first height left, and a block that rocks from edge to edge 1e-10 of its energy."""
 IMPACTS = 3
 """Latest impacts of a gap, whose intervals say where rebounds without end accumulate."""
 
@@ -74,7 +64,13 @@ class Contacts:
     Attributes:
         gaps: rows of the gaps; `rows`: of the frictions, too.
         names: of all of them.
+        slowest_impact: one with less than this part of the largest speed that a gap has closed with
+            brings all gaps that are closed to rest: rebounds that become shorter without end (Zeno)
+            have 1e-10 of their first height left, and a block that rocks from edge to edge 1e-10 of
+            its energy.
     """
+
+    slowest_impact = 1e-5
 
     def __init__(self, model: Model, params: Any, first: int):
         c, p = model.constraints, model.parameters(params)
@@ -116,7 +112,9 @@ class Contacts:
         q, v, t = np.asarray(state.q), np.asarray(state.v), float(state.t)
         problem = self._problem(flow, modes, host_state(q, v, t))
         was_shut, slow = before[:n] > HELD_OFF, self._slow(problem, v, span)
-        closed = problem.phi[self.gaps] <= SHUT * self._extent(flow, problem, v, span)
+        # A gap up to this part of the extent of the motion, or of the way that a run at the present
+        # speed takes, counts as closed: a hundred times what the instant of an event is found to
+        closed = problem.phi[self.gaps] <= AT_INSTANT * self._extent(flow, problem, v, span)
         shut = closed | was_shut
         impact = self._collide(problem, v, t, shut, slow)
         if impact is not None:
@@ -174,9 +172,13 @@ class Contacts:
         return problem.length[self.gaps] * way
 
     def _slow(self, problem: ContactProblem, v, span: float) -> np.ndarray:
-        """Velocity of each row that counts as zero."""
+        """Velocity of each row that counts as zero: what the free acceleration makes of the error
+        of an instant, and the round-off of the present speed.
+        """
         metric = problem.metric
-        size = SLOW * metric.speed(metric.solve(problem.F)) * span + STILL * metric.speed(v)
+        size = AT_INSTANT * metric.speed(
+            metric.solve(problem.F)
+        ) * span + SOLUTION_ERROR * metric.speed(v)
         return problem.length * size
 
     def _placed(self, flow, modes: np.ndarray, shut: np.ndarray, state: State) -> np.ndarray:
@@ -208,7 +210,7 @@ class Contacts:
         for k in closing[-psi[normal] > slow[normal]]:
             self._impacts[k] = [*self._impacts[k], t][-IMPACTS:]
         rubs = [x for x in self.frictions if x.gap in closing]
-        least = COMES_TO_REST * self._fastest
+        least = self.slowest_impact * self._fastest
         self._rests = set()
         if np.max(fast) <= least:
             still = [x.row for x in rubs if abs(psi[x.row]) <= least * length[x.row]]

@@ -17,12 +17,10 @@ from zwang.dynamics.vector_field import HELD_OFF, HELD_ON, SLIDES_BACKWARD, SLID
 from zwang.errors import Result
 from zwang.simulation.frictions import HostFriction
 from zwang.simulation.monitor import MotionEndError
+from zwang.thresholds import SOLUTION_ERROR
 
-ZERO_FORCE = 1e-12
-"""Part of the largest force or acceleration of a problem that counts as zero: the round-off of its
-solution, and a tenth of where a force lets go (`zwang.dynamics.vector_field.FORCE_BAND`)."""
-LOAD_TURNS, LOAD_FOUND = 100, 1e-12
-"""Most turns, and the relative change that ends them, in which loads by joints are found."""
+LOAD_TURNS = 100
+"""Most turns in which loads by joints are found."""
 
 
 def held_modes(
@@ -55,7 +53,7 @@ def held_modes(
         closed, decided, acting = _decided(problem, gaps, frictions, staying, ways, loads)
         change = np.abs(acting - loads)
         loads = acting
-        if np.all(change <= LOAD_FOUND * np.max(np.abs(acting), initial=0.0)):
+        if np.all(change <= SOLUTION_ERROR * np.max(np.abs(acting), initial=0.0)):
             break
     return np.concatenate([closed, decided])
 
@@ -99,9 +97,11 @@ def _decided(problem: ContactProblem, gaps, frictions, staying, ways, loads) -> 
     rows = [*problem.held, *gaps[closed > HELD_OFF]]
     rows += [x.row for x, way in zip(frictions, ways, strict=True) if way == HELD_ON]
     least = problem.multipliers(np.array(rows, int), need)
-    if np.any(least[gaps] < -ZERO_FORCE * np.max(np.abs(least), initial=0.0)):
+    # part of the largest force or acceleration of a problem that counts as zero: the round-off of
+    # its solution, and a tenth of where a force lets go (`zwang.dynamics.vector_field.FORCE_BAND`)
+    if np.any(least[gaps] < -SOLUTION_ERROR * np.max(np.abs(least), initial=0.0)):
         # of gaps that repeat each other, those push that can do it alone
-        closed[staying] = np.where(push > ZERO_FORCE * np.max(push), HELD_ON, HELD_OFF)
+        closed[staying] = np.where(push > SOLUTION_ERROR * np.max(push), HELD_ON, HELD_OFF)
     following = [x.load_of(least, before) for x, before in zip(frictions, loads, strict=True)]
     return closed, ways, np.array(following)
 
@@ -113,4 +113,4 @@ def _zero(problem: ContactProblem, forces, push, rubbing: Sequence[Rubbing]) -> 
     limits = [x.limit * (push[x.owner] if x.owner >= 0 else 1.0) for x in rubbing]
     size = [abs(f) * problem.length[x.row] for f, x in zip(limits, rubbing, strict=True)]
     size += [problem.metric.speed(problem.metric.solve(force)) for force in forces]
-    return ZERO_FORCE * problem.length * max(size)
+    return SOLUTION_ERROR * problem.length * max(size)

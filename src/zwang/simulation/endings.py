@@ -28,9 +28,8 @@ from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState
 from zwang.simulation.pace import Pace, why_short
 from zwang.simulation.vanishing import ENDLESS, shrunk
 from zwang.simulation.watch import verdict_at
+from zwang.thresholds import ALL_BUT_ZERO
 
-HELD = 1e-6
-"""A massless direction is held by constraints if √(M + AᵀA), scaled, keeps this eigenvalue."""
 AHEAD = 1e-4
 """How far ahead of a state where no step can be kept the constraints are looked at, relative to the
 time (at least one second)."""
@@ -202,7 +201,8 @@ def loses_mass(
     rows = A / scale / np.where(length > 0, length, 1.0)
     # a mass that is already negative there is held by nothing, however large it is
     least = np.linalg.eigvalsh(M / np.outer(scale, scale) + rows.T @ rows)[0]
-    held = np.sqrt(max(least, 0.0)) > HELD
+    # A massless direction is held by constraints if √(M + AᵀA), scaled, keeps this eigenvalue
+    held = np.sqrt(max(least, 0.0)) > ALL_BUT_ZERO
     return True, dataclasses.replace(flow, dynamics=augmented(model, dynamics)) if held else None
 
 

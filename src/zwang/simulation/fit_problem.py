@@ -25,11 +25,8 @@ from zwang.errors import ModelError, Result
 from zwang.simulation.parameter_names import known_names, read_of, written
 from zwang.simulation.sample_times import checked_times
 from zwang.simulation.trajectory import Trajectory, trajectory
+from zwang.thresholds import ALL_BUT_ZERO
 
-UNIDENTIFIABLE = 1e-6
-"""Smallest singular value of the effects of the unknowns, each at unit length, below which the data
-cannot tell some of them apart.
-"""
 RESOLVED = 1e-10
 """Changes of a curve below this part of its size [1] are round-off of the integration, whatever its
 tolerance.
@@ -325,13 +322,15 @@ class Problem:
             )
         # columns of unit length: only directions count, not sizes of effects
         _, s, Vt = np.linalg.svd(shown / np.linalg.norm(shown, axis=0), full_matrices=False)
-        if s[-1] > UNIDENTIFIABLE:
+        # smallest singular value of the effects of the unknowns, each at unit length, below which
+        # the data cannot tell some of them apart
+        if s[-1] > ALL_BUT_ZERO:
             return ""
         order = np.argsort(-np.abs(Vt[-1]))
         named = [labels[i] for i in order if abs(Vt[-1][i]) > 0.1 * abs(Vt[-1][order[0]])]
         return (
             f"the data cannot tell {', '.join(map(repr, named[:5]))} apart (relative "
-            f"effect {s[-1]:.1e}, needed {UNIDENTIFIABLE:.0e}); fix one of them or observe "
+            f"effect {s[-1]:.1e}, needed {ALL_BUT_ZERO:.0e}); fix one of them or observe "
             "more"
         )
 

@@ -23,6 +23,7 @@ from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import host_state
 from zwang.errors import Result
 from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState
+from zwang.simulation.pace import HALVED, JUMPS
 from zwang.simulation.switching import impact
 from zwang.stepping.step_control import FARTHEST, Tolerances
 
@@ -30,12 +31,6 @@ LEAST_JUMP = 1e-8
 """Kinetic energy of the change of velocity, relative to that of the motion before and after, from
 which on it is reported: a ten-thousandth of the velocity. Next to a singular configuration a
 projection moves less."""
-HALVED = 30
-"""Times that a step is halved around what may be a jump; what changes smoothly has become 1e-9 of
-what it was."""
-LEAP_LEFT = 0.1
-"""Part of the change of ψ along a step that is left across the last interval if it is a jump: a
-driven system without freedoms takes steps as long as it likes, and its velocity changes as much."""
 MOST_LOOKS = 24
 """Most steps of a chunk that are looked at, those with the largest changes."""
 JUMPS_NAMED = 4
@@ -167,4 +162,4 @@ def _leaps(dynamics: Dynamics, t: np.ndarray, y: np.ndarray) -> bool:
         later = int(size(halves[1]) > size(halves[0]))
         at = np.array([middle, at[1]] if later else [at[0], middle])
         ends = halves[later]
-    return bool(size(ends) > LEAP_LEFT * whole)
+    return bool(size(ends) > JUMPS * whole)

@@ -16,11 +16,6 @@ from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState
 
 MEASURED = 1024
 """Attempted steps over which a pace is measured."""
-GROWTH = 2.0
-"""A run whose steps become this much longer from one window to the next is still finding its
-length."""
-HOPELESS = 1e3
-"""A run is given up if the rest takes this many times the steps that are left to it."""
 FOLLOWED = 0.01
 """Steps are as short as a gain makes them if it decays by this exponent or more within one, and as
 a gradient does that turns by this angle [rad]."""
@@ -32,7 +27,8 @@ HALVED = 30
 """How often an interval around a jump is halved; what changes smoothly has become 1e-9 of what it
 was."""
 JUMPS = 0.1
-"""A force jumps if this part of its size is left across the last interval."""
+"""What changes within a step jumps if this part of its change is left across the last interval: a
+driven system without freedoms takes steps as long as it likes, and its velocity changes as much."""
 
 TURNED = 0.5
 """A unit row that changes by this much across the last interval jumps."""
@@ -46,8 +42,13 @@ class Pace(AbstractMonitor):
     stability sets them to an explicit integrator in a stiff system.
 
     Attributes:
+        growth: a run whose steps become this much longer from one window to the next is still
+            finding its length.
+        most: a run is given up if the rest takes this many times the steps that are left to it.
         hopeless: why it is no use to go on, or "".
     """
+
+    growth, most = 2.0, 1e3
 
     def __init__(self):
         self.hopeless = ""
@@ -71,8 +72,8 @@ class Pace(AbstractMonitor):
         length = (run.t - since) / count
         self.last, self.before = (run.tried, run.t), length
         left = (float(run.instants[-1]) - run.t) / max(length, 1e-300)
-        grows = before is None or length > GROWTH * before
-        if grows or not left > HOPELESS * (int(run.limit) - run.tried):
+        grows = before is None or length > self.growth * before
+        if grows or not left > self.most * (int(run.limit) - run.tried):
             return ""
         return (
             f"the last {count} steps took {length:.1e} s each, so that the rest would take "

@@ -27,9 +27,6 @@ from zwang.simulation.switching import Switch, declared_switches
 from zwang.stepping import AbstractIntegrator, Dopri8
 from zwang.stepping.step import Progress
 
-FARTHEST_START = 1.0
-"""Largest violation of a start [dimensionless]: it is given coordinate by coordinate, and brought
-onto the constraints whatever it is off by."""
 NO_LIMIT = 2**62
 """Attempted steps in all pieces together."""
 
@@ -134,7 +131,8 @@ class PiecewiseRun:
             drift=Projection(),
             pseudoinverse=None,
             formulation=None,
-            start_tolerance=FARTHEST_START,
+            # it is given coordinate by coordinate, and moved onto the constraints from anywhere
+            start_tolerance=1.0,
             max_steps=NO_LIMIT,
         )
         self._run = set_up(asked).run(Listener(None), model=pushed)

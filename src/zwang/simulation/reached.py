@@ -33,16 +33,17 @@ class Reached(float):
         return made
 
 
-WINDOW = 5.0
-"""Seconds of the latest steps, at least, that a speed is measured over."""
-
-
 class Clock(AbstractMonitor):
     """Tells a function how far the run is, after each chunk of steps.
 
     Args:
         progress: called with a `Reached`.
+
+    Attributes:
+        window: time of the latest steps, at least, that a speed is measured over [s].
     """
+
+    window = 5.0
 
     def __init__(self, progress: Callable[[Reached], None]):
         self.progress, self._violation = progress, 0.0
@@ -60,7 +61,7 @@ class Clock(AbstractMonitor):
         (since, at), (latest, _) = self._marks
         speed = (t - at) / max(now - since, 1e-9)
         # what was compiled before the first steps says nothing of the others
-        if self._first or now > latest + WINDOW:
+        if self._first or now > latest + self.window:
             self._marks = [(now, t)] * 2 if self._first else [self._marks[1], (now, t)]
             self._first = False
         left = (end - t) / speed if speed > 0 else np.nan if t < end else 0.0

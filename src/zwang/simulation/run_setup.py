@@ -44,11 +44,7 @@ from zwang.simulation.watch import ConstraintWatch, MethodWatch, ScaleWatch, sui
 from zwang.stepping import AbstractIntegrator
 from zwang.stepping.step import Progress
 from zwang.stepping.step_control import Tolerances
-
-ROUND_OFF_TARGET = 1e-15
-"""Violation [dimensionless] below which a projection stops: round-off of a mechanism that sits near
-its origin.
-"""
+from zwang.thresholds import LAST_DIGIT
 
 
 @dataclasses.dataclass(frozen=True)
@@ -234,7 +230,9 @@ def _flow(
     """The motion with the scales that were measured at the start."""
     dynamics = replace(dynamics, scales=start.scales)
     floor = start.placement.violation_after
-    target = max(ROUND_OFF_TARGET, 2 * floor if np.isfinite(floor) else 0.0)
+    # violation [dimensionless] below which a projection stops: round-off of a mechanism that sits
+    # near its origin
+    target = max(LAST_DIGIT, 2 * floor if np.isfinite(floor) else 0.0)
     if drift is not PROJECTION:  # other gains compile nothing
         drift = jax.tree_util.tree_map(lambda x: _number(x) if isinstance(x, float) else x, drift)
     return ConstrainedVectorField(dynamics, drift, _number(target), sampler)

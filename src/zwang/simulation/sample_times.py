@@ -9,9 +9,8 @@ import numpy as np
 from zwang.arguments import count, number, real_array
 from zwang.arrays import is_concrete
 from zwang.errors import ModelError
+from zwang.thresholds import LARGEST_SIZE, LEAST_SIZE
 
-LONGEST_RUN, SHORTEST_RUN = 1e100, 1e-100
-"""Longest and shortest duration [s]: the square of either is still a number."""
 MOST_SAMPLES = 100_000_000
 """Sample times of one run; their states alone would fill the memory beyond it."""
 RESOLVED = 1e-10
@@ -25,7 +24,7 @@ def run_times(duration, times, samples, t0: float) -> np.ndarray:
             "simulate needs either duration (s) or times (increasing instants, s), and not both."
         )
     if times is None:
-        duration = number(duration, "duration", above=0, most=LONGEST_RUN, unit="s")
+        duration = number(duration, "duration", above=0, most=LARGEST_SIZE, unit="s")
         samples = count(samples, "samples", least=2, most=MOST_SAMPLES)
         return _resolved(t0, t0 + np.linspace(0.0, duration, samples))
     times = np.asarray(real_array(times, "times", "instants [s]"))
@@ -54,9 +53,9 @@ def _resolved(t0: float, instants: np.ndarray) -> np.ndarray:
             "in float64, expected a duration or interval of samples above "
             f"{RESOLVED * farthest:.1g} s; count time from an instant nearer to the start."
         )
-    if duration < SHORTEST_RUN:
+    if duration < LEAST_SIZE:
         raise ModelError(
-            f"the run lasts {duration:g} s, expected at least {SHORTEST_RUN:g} s, whose square "
+            f"the run lasts {duration:g} s, expected at least {LEAST_SIZE:g} s, whose square "
             "float64 can hold; count time in a smaller unit."
         )
     return instants

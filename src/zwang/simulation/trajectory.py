@@ -51,6 +51,7 @@ from zwang.simulation.watch import by_rank
 from zwang.stepping import AbstractIntegrator, Dopri8
 from zwang.stepping.step import Progress, attempt
 from zwang.stepping.step_control import Tolerances
+from zwang.thresholds import ROUND_OFF
 
 Gradient = Literal["forward", "reverse"]
 CONTRADICTED = 1e-5
@@ -60,10 +61,6 @@ trajectory: the damping of the sweeps leaves up to 3e-6 of an acceleration along
 FIXED_CORRECTIONS = 2
 """Corrections after a step of fixed length; the second leaves round-off, as Newton's iteration
 squares the violation.
-"""
-TARGET = 1e-14
-"""Violation [dimensionless] at which a projection stops early; it also stops where round-off keeps
-it from improving.
 """
 ON_HOST = {
     "switches": "which rows there are is decided on the host",
@@ -258,10 +255,12 @@ def trajectory(
     given = model.state(q0, v0, instants[0])
     drift = Projection() if drift is None else drift
     integrator = Dopri8() if integrator is None else integrator
+    # violation [dimensionless] at which a projection stops early; it also stops where round-off
+    # keeps it from improving
     flow = ConstrainedVectorField(
         model.dynamics(params, pseudoinverse, implicit=integrator.implicit),
         drift,
-        jnp.asarray(TARGET),
+        jnp.asarray(ROUND_OFF),
     )
     if stop and step is not None:
         raise ModelError(

@@ -15,20 +15,15 @@ from zwang.simulation.monitor import RECENT_TURNS, AbstractMonitor, MotionEndErr
 from zwang.simulation.results import Switched
 from zwang.simulation.switching import Switching
 from zwang.stepping.step import Progress
+from zwang.thresholds import AGREEMENT
 
 ACCUMULATING, STEADY_RATIO = 8, 0.05
 """This many intervals in a row, each shorter than the last by one ratio up to this relative spread,
 go on for ever in a finite time (Zeno): a ball that bounces ever lower.
 """
 CHATTER = 100
-"""More turns than this within `SAME_INSTANT` of the run's duration are chattering, which no step
-gets past.
-"""
-SAME_INSTANT = 1e-9
-SOON = 0.1
-"""Part of the time since the turn before that the first step after a turn takes at most: the next
-turn may come as soon, or sooner, and a condition that has come back to zero within that step would
-be missed.
+"""More turns than this at one instant, up to `AGREEMENT` of the run's duration, are chattering,
+which no step gets past.
 """
 
 
@@ -37,7 +32,14 @@ class Turning(AbstractMonitor):
 
     Args:
         switching: the switches, gaps and dry frictions of the run.
+
+    Attributes:
+        soon: part of the time since the turn before that the first step after a turn takes at most:
+            the next turn may come as soon, or sooner, and a condition that has come back to zero
+            within that step would be missed.
     """
+
+    soon = 0.1
 
     def __init__(self, switching: Switching):
         self.switching = switching
@@ -70,7 +72,7 @@ class Turning(AbstractMonitor):
         if not fixed:
             h = max(float(np.max(run.recent_lengths(), initial=0.0)), h)
             apart = run.t - before[-1] if before else np.inf
-            h = h if apart <= 0 else min(h, SOON * apart)
+            h = h if apart <= 0 else min(h, self.soon * apart)
         run.restart(h, fired=np.zeros(len(run.here.fired), bool))
         run.keep_state()
 
@@ -146,7 +148,7 @@ def _with(here: Progress, y, controller_state, values, fired) -> Progress:
 
 def _refuse_chatter(done: Sequence[Switched], here: Progress, duration: float) -> None:
     """Raise if there were many turns at one instant."""
-    recent = [x for x in done[-RECENT_TURNS:] if here.t - x.time <= SAME_INSTANT * duration]
+    recent = [x for x in done[-RECENT_TURNS:] if here.t - x.time <= AGREEMENT * duration]
     if len(recent) > CHATTER:
         raise MotionEndError(Result.CHATTERING, done[-1].what)
 

@@ -16,18 +16,24 @@ from zwang.errors import Result
 from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState
 from zwang.simulation.results import Steps
 
-SHRUNK, STANDING = 1e-3, 1e-3
-"""A row that is this part of its length at the start vanishes, if the last steps are this part of
-those so far: a motion that passes through such a point takes ordinary steps."""
-LEAP = 0.5
-"""Part of the largest velocity that changes within a step which a row that vanishes makes leap:
-with no gradient it holds no velocity, and a projection next to it may turn one round."""
+SHRUNK = 1e-3
+"""A row that is this part of its length at the start vanishes, if a motion comes to a stand there:
+one that passes through such a point takes ordinary steps."""
 ENDLESS = (Result.STEP_TOO_SMALL, Result.TOO_MANY_STEPS)
 """How a motion ends before a row that vanishes."""
 
 
 class VanishingRows(AbstractMonitor):
-    """Ends a motion whose row vanishes: it leaps there, or stands still before it."""
+    """Ends a motion whose row vanishes: it leaps there, or stands still before it.
+
+    Attributes:
+        standing: part of the length of the steps so far that the last ones have in a motion that
+            stands still.
+        leap: part of the largest velocity that changes within a step that leaps: with no gradient a
+            row holds no velocity, and a projection next to it may turn one round.
+    """
+
+    standing, leap = SHRUNK, 0.5
 
     def inspect(self, run: RunState, chunk: Chunk) -> bool:
         start, before, steps = run.start, chunk.before, chunk.steps
@@ -39,22 +45,23 @@ class VanishingRows(AbstractMonitor):
             first, here = (host_state(y[:nq], y[nq:], float(t)) for t, y in ends)
             return shrunk(run.flow.dynamics.passive, first, here)
 
-        for i in _leaping(start, before, steps, nq):
+        for i in _leaping(start, before, steps, nq, self.leap):
             if found := gone(steps.t[i], steps.y[i]):
                 run.end_within(chunk, int(i), Result.VANISHING, found)
         t, y = (steps.t[-1], steps.y[-1]) if len(steps.t) else (before.t[-1], before.y[-1])
         # one step may be short because a sample or a stop lies at its end, not so all of them
         lengths = run.recent_lengths(steps)
         so_far = (float(t) - float(start.t[0])) / max(int(run.here.accepted), 1)
-        stands = len(lengths) > 0 and np.max(lengths) < STANDING * so_far
+        stands = len(lengths) > 0 and np.max(lengths) < self.standing * so_far
         ends = stands or int(run.here.result) in ENDLESS
         if ends and np.all(np.isfinite(y)) and (found := gone(t, y)):
             run.end_within(chunk, len(steps.t), Result.VANISHING, found)
         return False
 
 
-def _leaping(start: Steps, before: Steps, chunk: Steps, nq: int) -> np.ndarray:
-    """Steps of a chunk within which velocities leap next to rows that are nearly lost.
+def _leaping(start: Steps, before: Steps, chunk: Steps, nq: int, part: float) -> np.ndarray:
+    """Steps of a chunk within which velocities leap by a part of the usual ones, next to rows that
+    are nearly lost.
 
     A point where a row has no gradient leaves open how the motion goes on, on the other side or
     back.
@@ -62,7 +69,7 @@ def _leaping(start: Steps, before: Steps, chunk: Steps, nq: int) -> np.ndarray:
     y = np.vstack([before.y[-1:], chunk.y])
     # a motion that comes to rest, where such a row may vanish too, does not leap
     usual = max(np.max(np.abs(x)) for x in (y[:, nq:], start.y[:1, nq:]))
-    leap = np.abs(np.diff(y[:, nq:], axis=0)).max(axis=1) > LEAP * usual
+    leap = np.abs(np.diff(y[:, nq:], axis=0)).max(axis=1) > part * usual
     heights = np.append(before.log_det, chunk.log_det)
     high = np.max(heights, initial=-np.inf, where=np.isfinite(heights))
     return np.flatnonzero(leap & (chunk.log_det < high + 2 * np.log(SHRUNK)))

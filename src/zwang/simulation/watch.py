@@ -27,11 +27,6 @@ from zwang.simulation.results.observe import refuse_missed
 SUSPICIOUS = 1e-10
 """Residual at the start of a step, relative to the accelerations in it, above which the host
 examines the state: three sweeps leave 1e-12 along a singular value of 1e-3."""
-PERSISTENT = 0.5
-"""Part of the steps of a chunk that are suspicious before the method is changed: a singular
-configuration that is crossed makes a few of them so, and `Proximal` crosses it well."""
-SMALLER = 2.0
-"""Scales are measured anew where the mechanism looked this many times smaller when they were."""
 LOOKS = 24
 """Maximum number of states of a chunk that are examined, the first and the worst among them."""
 
@@ -42,13 +37,20 @@ class ConstraintWatch(AbstractMonitor):
 
     Args:
         changeable: whether the method for A⊕ may be changed along the run.
+
+    Attributes:
+        persistent: part of the steps of a chunk that are suspicious before the method is changed: a
+            singular configuration that is crossed makes a few of them so, and `Proximal` crosses it
+            well.
     """
+
+    persistent = 0.5
 
     def __init__(self, changeable: bool):
         self.changeable = changeable
 
     def inspect(self, run: RunState, chunk: Chunk) -> bool:
-        sigma = _smallest_sigma(run, chunk)
+        sigma = _smallest_sigma(run, chunk, self.persistent)
         dynamics = run.flow.dynamics
         # a method that the user chose is not changed behind his back
         changeable = self.changeable and type(dynamics.pseudoinverse) is Proximal
@@ -77,12 +79,17 @@ class MethodWatch(AbstractMonitor):
 class ScaleWatch(AbstractMonitor):
     """Measures the scales of a run anew where no step can be kept: they may be those of a singular
     configuration that the motion has left.
+
+    Attributes:
+        smaller: how many times smaller the mechanism must have looked when they were measured.
     """
+
+    smaller = 2.0
 
     def judge(self, run: RunState, chunk: Chunk, result: Result) -> Result:
         if result is not Result.NOT_CONVERGED:
             return result
-        flow = remeasured(run.flow, run.t, run.y)
+        flow = remeasured(run.flow, run.t, run.y, self.smaller)
         if flow is run.flow:
             return result
         run.flow = flow
@@ -90,8 +97,9 @@ class ScaleWatch(AbstractMonitor):
         return Result.SUCCESS
 
 
-def _smallest_sigma(run: RunState, chunk: Chunk) -> float | None:
-    """Smallest singular value of rows that stayed nearly parallel along a chunk, or None.
+def _smallest_sigma(run: RunState, chunk: Chunk, part: float) -> float | None:
+    """Smallest singular value of rows that stayed nearly parallel along this part of a chunk, or
+    None.
 
     Raises:
         MotionEndError: if constraints contradict each other within it.
@@ -115,7 +123,7 @@ def _smallest_sigma(run: RunState, chunk: Chunk) -> float | None:
             run.end_within(chunk, int(i), Result.INCONSISTENT, detail)
         if (sigma := verdict.nearly_parallel) is not None:
             smallest = min(smallest, sigma)
-    persistent = len(suspicious) > PERSISTENT * len(steps.t)
+    persistent = len(suspicious) > part * len(steps.t)
     return smallest if persistent and np.isfinite(smallest) else None
 
 
@@ -168,16 +176,18 @@ def by_rank(dynamics: Dynamics) -> Dynamics:
     return dataclasses.replace(dynamics, pseudoinverse=CompleteOrthogonal())
 
 
-def remeasured(flow: ConstrainedVectorField, t: float, y: np.ndarray) -> ConstrainedVectorField:
-    """The flow with scales of the present state where these are much larger: next to a singular
-    configuration a row that is about to vanish makes a mechanism look tiny, and the round-off of φ
-    an error of its own size; compiles nothing.
+def remeasured(
+    flow: ConstrainedVectorField, t: float, y: np.ndarray, smaller: float
+) -> ConstrainedVectorField:
+    """The flow with scales of the present state where the mechanism looked that many times smaller:
+    next to a singular configuration a row that is about to vanish makes a mechanism look tiny, and
+    the round-off of φ an error of its own size; compiles nothing.
     """
     dynamics = flow.dynamics
     before = dynamics.scales
     assert before is not None
     nq = dynamics.system.nq
     scales = measure(dynamics, host_state(y[:nq], y[nq:], t))
-    if not float(before.inverse_length) > SMALLER * float(scales.inverse_length) > 0:
+    if not float(before.inverse_length) > smaller * float(scales.inverse_length) > 0:
         return flow
     return dataclasses.replace(flow, dynamics=dataclasses.replace(dynamics, scales=scales))

@@ -10,15 +10,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from zwang.arrays import without_derivative
+from zwang.thresholds import AGREEMENT, LAST_DIGIT
 
-EVENT_BAND = 1e-9
-"""A rising event that has taken effect must fall below this before it can take effect again,
-relative to the largest value of its function so far: on its own constraint it is zero up to
-round-off.
-"""
-LOCATED = 1e-15
-"""An event whose function is within this part of its largest value on both sides of zero is located
-as well as the function can tell, however long the step is: a gap that closes slowly."""
 INSIDE = 1e-3
 """Part of a step over which the slope of a stop's function is taken at both ends."""
 LOOKS, GOLDEN = 24, 0.6180339887498949
@@ -76,7 +69,10 @@ def crossed_events(
         path = _path(flow, start, end)
         within, inside = _between(events.rising, lambda s: at(*path(s)), before, values)
         crossed = crossed | within
-    values = jnp.where(jnp.isinf(before) & (values > -EVENT_BAND * largest), jnp.inf, values)
+    # A rising event that has taken effect must fall below this before it can take effect again,
+    # relative to the largest value of its function so far: on its own constraint it is zero up to
+    # round-off
+    values = jnp.where(jnp.isinf(before) & (values > -AGREEMENT * largest), jnp.inf, values)
     # where the line through both ends is zero, and a little before it, so that the approach stays
     # on this side
     beyond = crossed & (jnp.sign(values) * jnp.sign(before) <= 0)
@@ -84,7 +80,9 @@ def crossed_events(
     secant = jnp.min(jnp.where(beyond, before / change, 1.0), initial=1.0)
     secant = jnp.minimum(secant, inside)
     size = jnp.maximum(jnp.abs(before), jnp.abs(values))
-    located = jnp.all(~crossed | (size <= LOCATED * largest))
+    # an event whose function is within this part of its largest value on both sides of zero is
+    # located as well as the function can tell, however long the step is: a gap that closes slowly
+    located = jnp.all(~crossed | (size <= LAST_DIGIT * largest))
     return Crossed(values, largest, crossed, jnp.clip(secant * (1 - 1e-3), 1e-3, 0.8), located)
 
 

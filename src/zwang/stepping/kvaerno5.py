@@ -10,12 +10,9 @@ import jax.numpy as jnp
 
 from zwang.stepping.base import AbstractIntegrator, Flow, Step
 from zwang.stepping.tableau import Tableau
+from zwang.thresholds import ROUND_OFF
 
 GAMMA = 0.26
-STAGE_ROUND_OFF = 1e-14
-"""A Newton step of this size, relative to the terms of its stage, cannot be improved; without this
-bound rtol = 1e-12 never converges.
-"""
 _LAST = (
     0.13659751177640291,
     0,
@@ -119,7 +116,9 @@ class Kvaerno5(AbstractIntegrator):
             k, _, i, _ = carry
             rate, residual = flow.rate_and_residual(t, base + step * k)
             dk = solve(rate - k)
-            round_off = STAGE_ROUND_OFF * (jnp.abs(base) + jnp.abs(step * k))
+            # A Newton step of this size, relative to the terms of its stage, cannot be improved;
+            # without this bound rtol = 1e-12 never converges
+            round_off = ROUND_OFF * (jnp.abs(base) + jnp.abs(step * k))
             size = jnp.sqrt(jnp.mean((step * dk / (weight + round_off / self.tolerance)) ** 2))
             return k + dk, jnp.where(jnp.isfinite(size), size, jnp.inf), i + 1, residual
 

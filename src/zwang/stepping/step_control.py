@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from zwang.stepping.manifold import Landing
+from zwang.thresholds import AGREEMENT
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0
 """Step controller: fraction of the step that would just be acceptable, and the limits of one
@@ -15,10 +16,6 @@ change.
 """
 FIXED_STEP_ACCEPT = 1e-6
 """Largest violation [dimensionless] that a step of fixed length may leave after its projection."""
-LEAST_SLIP = 1e-9
-"""Velocity residual that a step may always leave, relative to the velocities in it: damping near a
-rank drop leaves up to 1e-10. Velocity constraints that contradict each other leave their own
-disagreement."""
 LEAST_CREEP = 1e-12
 """Dimensionless violation that the velocity residual of a step may add in the whole run, round-off
 of positions: beside the velocities of a motion that comes to rest, their own round-off is large."""
@@ -63,7 +60,10 @@ def error_ratio(error, before, after, rtol, atol) -> Float[Array, ""]:
 
 def acceptable(landing: Landing, tolerances: Tolerances) -> Bool[Array, ""]:
     """Whether what a step leaves of φ and ψ is small enough to go on from."""
-    slow = landing.slip <= jnp.maximum(tolerances.accept, LEAST_SLIP)
+    # velocity residual that a step may always leave, relative to the velocities in it: damping near
+    # a rank drop leaves up to 1e-10. Velocity constraints that contradict each other leave their
+    # own disagreement
+    slow = landing.slip <= jnp.maximum(tolerances.accept, AGREEMENT)
     at_rest = landing.creep * tolerances.duration <= LEAST_CREEP
     return (landing.violation <= tolerances.accept) & (slow | at_rest)
 

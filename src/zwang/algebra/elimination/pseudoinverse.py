@@ -31,19 +31,8 @@ from zwang.algebra.pseudoinverse.certificate import (
 )
 from zwang.algebra.pseudoinverse.proximal import LEAST_ROW, Proximal
 from zwang.record import Record
+from zwang.thresholds import FACTOR_ROUND_OFF, LAST_DIGIT, ROUND_OFF
 
-RANK_DAMPING = 1e-13
-"""μ of the factor whose pivots decide the rank, rows at unit length: a row that depends on k others
-has the pivot (k + 1) μ at most.
-"""
-LEFT = 1e-15
-"""Part of a residual that sweeps may leave: its own round-off. Away from singular configurations
-two sweeps leave that (40 four-bar loops: 2.5e-10 after one, 2.5e-16 after two).
-"""
-BESIDE = 1e-14
-"""Residual, rows at unit length, that sweeps may leave beside the length of the velocity or
-acceleration that they correct: its round-off in a few tens of rows.
-"""
 MOST_SWEEPS = 12
 """Most sweeps of the second correction, which end by their residual: a long lift, whose smallest
 singular value is 2e-5 at 300 stages, takes eight; three left an error of 1e-4 in its
@@ -79,8 +68,10 @@ class SparsePseudoinverse(Record):
         return _solve(dataclasses.replace(self.sweeps, count=1), self.C, r)[1]
 
     def refine(self, r: Float[Array, " m"], size: Float[Array, ""]) -> Float[Array, " nv"]:
-        """`C⁺ r` by as many sweeps as leave `BESIDE` of a size."""
-        sweeps = dataclasses.replace(self.sweeps, count=MOST_SWEEPS, enough=BESIDE * size)
+        """`C⁺ r` by as many sweeps as leave `ROUND_OFF` of a size."""
+        # residual, rows at unit length, that sweeps may leave beside the length of the velocity or
+        # acceleration that they correct: its round-off in a few tens of rows
+        sweeps = dataclasses.replace(self.sweeps, count=MOST_SWEEPS, enough=ROUND_OFF * size)
         return _solve(sweeps, self.C, r)[1]
 
     def multipliers(self, r: Float[Array, " m"]) -> Float[Array, " m"]:
@@ -99,7 +90,11 @@ class SparsePseudoinverse(Record):
 
     def rank(self) -> Int[Array, ""]:
         """Rank of C by the pivots of a factor of its own (`PIVOT`)."""
-        pivots = factor(self.sweeps.plan, self.sweeps.C.data, jnp.asarray(RANK_DAMPING)).pivots()
+        # μ of the factor whose pivots decide the rank, rows at unit length: a row that depends on k
+        # others has the pivot (k + 1) μ at most
+        pivots = factor(
+            self.sweeps.plan, self.sweeps.C.data, jnp.asarray(FACTOR_ROUND_OFF)
+        ).pivots()
         # rows that are not meant have no pivot, padding has 1
         return self.C.layout.shape[0] - jnp.sum(~(pivots > PIVOT))
 
@@ -112,8 +107,8 @@ class _Sweeps(Record):
     """Proximal sweeps for `C Cᵀ λ = r` on one factor of `C Cᵀ + μ I`, as in `Proximal`; rows in the
     order of elimination.
 
-    At most `count` sweeps, fewer once they leave no more than `enough`, or than the part `LEFT` of
-    r.
+    At most `count` sweeps, fewer once they leave no more than `enough`, or than the
+    part `LAST_DIGIT` of r.
     """
 
     C: SparseMatrix
@@ -139,7 +134,10 @@ class _Sweeps(Record):
         uses would compute it.
         """
         r = self._ordered(r)
-        small = jnp.maximum(LEFT**2 * jnp.sum(r**2), self.enough**2)
+        # part of a residual that sweeps may leave: its own round-off. Away from singular
+        # configurations two sweeps leave that (40 four-bar loops: 2.5e-10 after one, 2.5e-16 after
+        # two)
+        small = jnp.maximum(LAST_DIGIT**2 * jnp.sum(r**2), self.enough**2)
 
         def sweep(carry):
             x, _, missing, k = carry

@@ -23,6 +23,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from zwang.algebra.rank import PLACED
 from zwang.record import Record
 
 SOLVED_ROUND_OFF = 16 * 2.220446049250313e-16
@@ -35,9 +36,6 @@ POWER_ITERATIONS = 3
 square of what it is smaller than the next; a factor of two is close enough for an estimate. Of 30
 matrices, random, chains and with nearly parallel rows, the worst is 1.19 times too large after
 three and 1.84 times after two."""
-NULL_DIRECTION = 1e-10
-"""A direction of multipliers that C shortens to this is in the null space: singular values below
-it count as zero."""
 FINAL_SWEEPS = 3
 """Most sweeps after the iterations. Of 40 right-hand sides each, with a least singular value from
 0.6 to 1e-8, the worst quality is 6 after three and 820 without."""
@@ -95,7 +93,8 @@ def certified_gradients(
         k, x, multipliers, p, rho, best, _ = carry
         Cp = C.T @ p
         # what is left of contradictory rows lies in the null space, where no step leads anywhere
-        curved = Cp @ Cp > NULL_DIRECTION**2 * (p @ p)
+        # what C shortens further is in its null space
+        curved = Cp @ Cp > PLACED**2 * (p @ p)
         alpha = jnp.where(curved, rho / jnp.where(curved, Cp @ Cp, 1.0), 0.0)
         x, multipliers = x + alpha * Cp, multipliers + alpha * p
         residual = r - C @ x

@@ -18,15 +18,13 @@ from zwang.algebra.pseudoinverse.certificate import (
     least_singular_value,
 )
 from zwang.compile.hints import traced_once
+from zwang.thresholds import AGREEMENT
 
 LEAST_ROW = 1e-280
 """The longest row squared counts as at least this, so that C = 0 leaves μ a normal number, and 1/μ
 finite: then C⁺ = 0.
 """
 
-NULL_SPACE = 1e-9
-"""What is taken from multipliers as their part in the null space of Cᵀ may change `Cᵀλ` by this
-part of it; more than that was no part of the null space."""
 
 CLEARLY_FULL = 1e-10
 """`C Cᵀ` less this part of its largest diagonal entry has a Cholesky factor where every singular
@@ -69,7 +67,9 @@ class ProximalFactor(AbstractFactor):
         # between rows that are nearly parallel the filter, whose border is √μ, takes what is needed
         size = jnp.linalg.norm(found.solution)
         # a correction may itself be the round-off of its terms, and need no closer multipliers
-        allowed = jnp.maximum(NULL_SPACE * size, SOLVED_ROUND_OFF * jnp.max(terms, initial=0.0))
+        # what is taken from multipliers as their part in the null space of Cᵀ may change `Cᵀλ` by
+        # this part of it; more than that was no part of the null space
+        allowed = jnp.maximum(AGREEMENT * size, SOLVED_ROUND_OFF * jnp.max(terms, initial=0.0))
         kept = jnp.linalg.norm(C.T @ least - found.solution) <= allowed
         return eqx.tree_at(
             lambda c: c.multipliers, found, jnp.where(kept, least, found.multipliers)

@@ -16,12 +16,7 @@ from zwang.dynamics.drift.base import (
 )
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
-
-VELOCITY_ROUND_OFF = 1e-14
-"""Velocity residual, rows at unit length and relative to the speed, that a projection may leave; if
-damping leaves more, it is repeated.
-"""
-
+from zwang.thresholds import ROUND_OFF
 
 NEAR = 10.0
 """A violation within this factor of its target is round-off if the correction before, from ε, had
@@ -97,7 +92,9 @@ class Projection(AbstractDrift):
             slip = jnp.linalg.norm(unit * (psi - moving.A @ dv))
             square = before * jnp.linalg.norm(moving.scale * psi)
             speed = moving.mass.size(state.v)
-            tangent = slip + square <= VELOCITY_ROUND_OFF * speed
+            # velocity residual, rows at unit length and relative to the speed, that a projection
+            # may leave; if damping leaves more, it is repeated
+            tangent = slip + square <= ROUND_OFF * speed
             # beside the velocities that ψ is made of, those of its drives included
             imposed = jnp.linalg.norm(unit * (psi - moving.A @ moved.v))
             beside = jnp.maximum(speed + imposed, slip)

@@ -10,11 +10,7 @@ import jax.numpy as jnp
 from zwang.algebra.pseudoinverse import SVD, Pseudoinverse
 from zwang.algebra.pseudoinverse.pivoted_qr import pivoted_qr, qr_flops
 from zwang.dynamics.formulation.base import AbstractFormulation, null_projector
-
-HALFWAY = 1e-6
-"""The projector onto the null space has singular values 0 and 1; a border between round-off and 1
-tells them apart.
-"""
+from zwang.thresholds import ALL_BUT_ZERO
 
 
 class Nullspace(AbstractFormulation):
@@ -40,7 +36,9 @@ class Nullspace(AbstractFormulation):
 
     def acceleration(self, M, F, A, b, pseudoinverse):
         E = null_projector(Pseudoinverse(pseudoinverse, A))
-        basis = pivoted_qr(jax.lax.stop_gradient(E), HALFWAY)
+        # the projector onto the null space has singular values 0 and 1; a border between round-off
+        # and 1 tells them apart
+        basis = pivoted_qr(jax.lax.stop_gradient(E), ALL_BUT_ZERO)
         # E leaves the basis as it is, and gives it its derivative: how the basis turns within the
         # null space is immaterial
         S = E @ (

@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from zwang.simulation.results.singular import CROSSING_THRESHOLD, AbstractRows
+from zwang.thresholds import AGREEMENT
 
 PROMINENCE = 1.0
 """A dip of the log-determinant shallower than this is no candidate; losing one rank dips by 2
@@ -26,8 +27,6 @@ WALKED = 200
 """Steps within which they are looked for: near a singular configuration steps may be tiny."""
 HIGH = 1e300
 """Stands for a log-determinant that is not known, at the ends of a run."""
-PRECISION = 1e-9
-"""A crossing's time is found to this fraction of the run's duration."""
 FIRST = np.linspace(0.0, 1.0, 9)
 """Where a dip is looked at first, in parts of its width."""
 NEAR = np.array([-1.0, 0.0, 1.0])
@@ -138,7 +137,8 @@ def find_crossings(
     def heights(dips: np.ndarray, times: np.ndarray, glance: bool) -> np.ndarray:
         return height(scaled_rows(times, glance), generic[dips])
 
-    precision = PRECISION * max(t[-1] - t[0], 1e-3)
+    # A crossing's time is found to this fraction of the run's duration
+    precision = AGREEMENT * max(t[-1] - t[0], 1e-3)
     times = _bottoms(*beside_it, sides, heights, precision)
     rows_at = scaled_rows(times)
     rank, smallest = rows_at.rank(), rows_at.lowest(generic, 1)[:, 0]

@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zwang.simulation.results.variables import Variables
+from zwang.thresholds import AGREEMENT
 
 if TYPE_CHECKING:
     from zwang.simulation.results.record import Run
 
-CONSERVED = 1e-9
-"""Work of applied and nonideal forces, relative to the largest energy, below which the energy
-counts as conserved.
-"""
 
 POWERS = ("applied_power", "constraint_power", "nonideal_power", "control_power")
 
@@ -68,8 +65,10 @@ def energy_of(run: Run, data: Variables) -> Energy:
     span = float(run.t[-1] - run.t[0])
     working = sum(np.max(np.abs(data[name].values)) for name in POWERS if name in data) * span
     working += sum(abs(s.energy_loss) for s in run.switches)
+    # work of applied and nonideal forces, relative to the largest energy, below which the energy
+    # counts as conserved
     conserved = run.model.system.potential is not None and bool(
-        working <= CONSERVED * max(scale, np.max(np.abs(energy)))
+        working <= AGREEMENT * max(scale, np.max(np.abs(energy)))
     )
     return Energy(
         float(np.max(np.abs(energy - energy[0]))),

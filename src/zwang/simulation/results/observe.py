@@ -15,11 +15,11 @@ from zwang.compile.blocks import mapped
 from zwang.dynamics import functions
 from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.motion import Motion, motion_of
-from zwang.dynamics.sparse_structure import MISSED
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
 from zwang.record import Record
+from zwang.thresholds import AGREEMENT
 
 
 class Observation(Record):
@@ -131,6 +131,6 @@ def refuse_missed(flow: ConstrainedVectorField, t: np.ndarray, y: np.ndarray) ->
     """
     if not flow.dynamics.structure.sparse or not len(t):
         return
-    bad = ~(mapped(_missed, (flow,), t, y) <= MISSED) & np.all(np.isfinite(y), axis=1)
+    bad = ~(mapped(_missed, (flow,), t, y) <= AGREEMENT) & np.all(np.isfinite(y), axis=1)
     if np.any(bad):
         raise ModelError(f"at t = {t[bad][0]:.6g} s {Result.OUTSIDE_STRUCTURE.sentence}.")

@@ -10,14 +10,11 @@ from typing import Any
 import numpy as np
 
 from zwang.algebra.elimination.matrix import Layout
+from zwang.thresholds import FACTOR_ROUND_OFF
 
 CROSSING_THRESHOLD = 1e-5
 """A direction counts as lost where its singular value, rows at unit length, falls below this; the
 minimum over time is found to about 1e-7.
-"""
-ROW_DAMPING = 1e-13
-"""Shift of `C Cᵀ` in the inverse iteration, rows at unit length: singular values well below its
-root, 3e-7, are found as zero.
 """
 INVERSE_ITERATIONS = 6
 """Inverse iterations; each reduces what lies above the wanted singular values by the square of
@@ -134,8 +131,10 @@ def smallest(C, count: int) -> tuple[np.ndarray, np.ndarray]:
 
     m = C.shape[0]
     count = min(count, m)
+    # shift of `C Cᵀ` in the inverse iteration, rows at unit length: singular values well below its
+    # root, 3e-7, are found as zero
     factor = splu(
-        (C @ C.T + ROW_DAMPING * eye_array(m)).tocsc(),
+        (C @ C.T + FACTOR_ROUND_OFF * eye_array(m)).tocsc(),
         permc_spec="MMD_AT_PLUS_A",
         diag_pivot_thresh=0.0,
     )

@@ -1,0 +1,33 @@
+"""Sizes below which numbers count as zero or as equal, each relative to what it is compared with.
+What one method alone decides by is a field of that method, or stands in its file with its reason.
+"""
+
+LAST_DIGIT = 1e-15
+"""Round-off of a few operations, relative to their terms: several units in the last place of
+float64. No iteration comes closer, and a target of this size ends it where round-off does."""
+ROUND_OFF = 1e-14
+"""Round-off of some tens of operations, relative to their terms: a residual of a solved equation,
+an entry that is zero but for how it was computed."""
+FACTOR_ROUND_OFF = 1e-13
+"""Round-off of a factorization of rows at unit length: a damping of this size changes nothing that
+is not round-off, and keeps factors of dependent rows finite."""
+SOLUTION_ERROR = 1e-12
+"""Part of its terms that a solved problem of forces and impulses may leave: a hundred times
+`ROUND_OFF`, as its rows may be many and dependent."""
+AT_INSTANT = 1e-11
+"""What is off by this part of the whole motion at the instant of an event is met there: a hundred
+times what the instant is found to."""
+AGREEMENT = 1e-9
+"""Two numbers that should be equal agree, and a part of something is none, up to this: far above
+round-off of long computations, and far below what any tolerance of a run leaves."""
+DERIVED = 1e-7
+"""What derivatives say at a state that an iteration has found, an eigenvalue, a stiffness, a rate,
+is zero up to this part of the others: the state is known to `AGREEMENT` or worse."""
+ROOT_OF_ROUND_OFF = 1e-8
+"""Double zeros are found to this, the root of the round-off of what is zero there."""
+ALL_BUT_ZERO = 1e-6
+"""Part of its usual size below which a singular value, a row or a form is lost: halfway, in digits,
+between round-off and what is ordinary."""
+LEAST_SIZE, LARGEST_SIZE = 1e-100, 1e100
+"""Masses, rows, sizes and times beyond these are refused: half of float64's exponents are left for
+their squares and for what they are multiplied by."""
