@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from jaxtyping import Array
 
 from zwang.arguments import (
     function,
@@ -51,9 +52,9 @@ class Seen(NamedTuple):
             (n, bodies, 3 or 7); None if no body has a shape.
     """
 
-    places: np.ndarray
-    axes: np.ndarray | None = None
-    poses: np.ndarray | None = None
+    places: np.ndarray | Array
+    axes: np.ndarray | Array | None = None
+    poses: np.ndarray | Array | None = None
 
 
 class Everything(NamedTuple):

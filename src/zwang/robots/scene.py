@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.arrays import is_concrete
 from zwang.bodies.rotation import quaternion
 from zwang.bodies.shape import MESHES, Shape
 from zwang.compile.blocks import mapped
@@ -49,7 +50,7 @@ def scene(robot: Robot) -> Scene:
         return Seen(found[:, :3, 3], axes, poses if order else None)
 
     def seen(q):
-        if isinstance(q, jax.core.Tracer):
+        if not is_concrete(q):
             return jax.vmap(lambda x: placed(robot.params, x))(q)
         return mapped(placed, (robot.params,), q)
 
