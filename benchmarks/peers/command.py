@@ -63,7 +63,15 @@ def measure(
     keep(found)
 
 
-EVALUATING = ("zwang", "numpy-rk4", "pinocchio", "mujoco-stiff", "exudyn-alpha", "drake")
+EVALUATING = (
+    "zwang",
+    "numpy-rk4",
+    "pinocchio",
+    "pinocchio-lcaba",
+    "mujoco-stiff",
+    "exudyn-alpha",
+    "drake",
+)
 """Peers that offer one evaluation or one step by itself; IDA's would be that of NumPy by hand."""
 
 
