@@ -46,6 +46,12 @@ def test_acceleration_is_the_nearest_to_the_free_one_in_the_mass_metric():
     assert all(distance(0.0) < distance(s) for s in (-1e-3, 1e-3, 0.5))
 
 
+def test_without_constraints_the_acceleration_is_the_free_one():
+    free = zw.Model(pendulum().system, params=pendulum().params)
+    m = zw.motion(free, [0.6, -0.8], [0.8, 0.6])
+    assert np.allclose(m.acceleration, [0.0, -9.81], atol=1e-14) and m.matrix.shape == (0, 2)
+
+
 def test_repeated_rows_share_the_force_and_change_nothing_else():
     once = zw.motion(pendulum(), [0.6, -0.8], [0.8, 0.6])
     system, rod = pendulum().system, pendulum().constraints.members[0]

@@ -51,6 +51,19 @@ def test_the_other_way_of_putting_it_together_is_reached_by_a_guess(linkage):
     assert q[0] == 0.5 and abs(q[2] - 0.5) > 0.5
 
 
+def test_other_angles_and_other_joints_compile_nothing_and_make_no_model(compiled, monkeypatch):
+    made = four_bar()
+    made.state({"A": 0.2})
+    assert compiled  # the model's functions, and the row that holds
+    compiled.clear()
+    models = []
+    monkeypatch.setattr("zwang.robots.configuration.Model", models.append)
+    for start in ({"A": 0.3}, {"A": -0.1}, {"D": 0.1}):
+        (value,) = start.values()
+        np.testing.assert_allclose(made.state(start).q, [value, -value, value], atol=1e-13)
+    assert not compiled and not models
+
+
 @pytest.mark.parametrize("start", [{"A": 0.2, "B": 0.3}, {"A": 0.2, "D": 0.4}])
 def test_what_the_loops_do_not_allow_is_refused(linkage, start):
     with pytest.raises(zw.ModelError, match="no configuration with A = 0.2, . = 0.. closes"):

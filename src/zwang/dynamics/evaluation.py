@@ -114,7 +114,7 @@ class _Remembered:
         bound: the model's functions at one state.
     """
 
-    def __init__(self, bound: BoundFunctions | BoundEvaluation):
+    def __init__(self, bound: BoundFunctions | BoundEvaluation | BoundParts):
         self.bound, self._known = bound, Recent[ModelEvaluation](most=4)
 
     def __call__(self, t: Any, y: Any) -> ModelEvaluation:
@@ -184,6 +184,35 @@ class BoundEvaluation:
         return self._functions.members(t, y)
 
 
+class BoundParts:
+    """The evaluation of a motion without its last constraints, which is compiled for its runs
+    anyway, and a program of these constraints (`Dynamics.parts`).
+    """
+
+    def __init__(self, dynamics: Dynamics, drift: AbstractDrift):
+        assert dynamics.parts is not None
+        (base, further), system = dynamics.parts, dynamics.system
+        example = np.zeros(system.nq), np.zeros(system.nv), np.zeros(())
+        self._base, self._nq = _bound(base, drift), system.nq
+        self._further = BoundProgram(_rows, (further, dynamics.p), example)
+
+    def at(self, t: Any, y: Any) -> ModelEvaluation:
+        """The model's functions at one state."""
+        more = self._further(y[: self._nq], y[self._nq :], np.float64(t))
+        return _joined(self._base(t, y), more, 0)
+
+    def members(self, t: np.ndarray, y: np.ndarray) -> ModelEvaluation:
+        """The model's functions at many states, with a leading axis of them."""
+        more = self._further.members(y[:, : self._nq], y[:, self._nq :], t)
+        return _joined(self._base.bound.members(t, y), more, 1)
+
+
+def _joined(known: ModelEvaluation, more: tuple, axis: int) -> ModelEvaluation:
+    """An evaluation with φ, ψ, A and b of further constraints below."""
+    phi, psi, A, b = (np.concatenate(x, axis) for x in zip(known[:4], more, strict=True))
+    return known._replace(phi=phi, psi=psi, A=A, b=b)
+
+
 @dataclasses.dataclass(frozen=True)
 class EvaluationSize:
     """How large the evaluation of a model is as native code.
@@ -248,23 +277,12 @@ def evaluate(dynamics: Dynamics, s: State, drift: AbstractDrift | None = None) -
     The compiled evaluation is that of a run with `Projection`, which is not compiled again.
     """
     q, v, t = np.asarray(s.q), np.asarray(s.v), np.float64(s.t)
-    if dynamics.parts is not None:
-        base, further = dynamics.parts
-        # the evaluation of the base model is compiled for its runs anyway; only further rows are
-        # new
-        known = evaluate(base, s, drift)
-        more = BoundProgram(_rows, (further, base.p), (q, v, t))(q, v, t)
-        phi, psi, A, b = (np.concatenate(x) for x in zip(known[:4], more, strict=True))
-        return known._replace(phi=phi, psi=psi, A=A, b=b)
     at = _bound(dynamics, PROJECTION if drift is None else drift)
     return at(float(t), np.concatenate([q, v]))
 
 
 def rhs_along(dynamics: Dynamics, s: State, velocities: np.ndarray) -> np.ndarray:
     """b at one configuration for each of many velocities (k, nv), on the host, shape (k, m)."""
-    if dynamics.parts is not None:
-        states = [State(s.q, v, s.t) for v in velocities]
-        return np.stack([np.asarray(evaluate(dynamics, x).b) for x in states])
     number = len(velocities)
     y = np.hstack([np.tile(np.asarray(s.q, float), (number, 1)), velocities])
     t = np.full(number, float(s.t))
@@ -278,8 +296,12 @@ def _bound(dynamics: Dynamics, drift: AbstractDrift) -> _Remembered:
     key = id(dynamics), id(drift)
     known = _BOUND.get(key)
     if known is None or known[0] is not dynamics or known[1] is not drift:
-        alone = not dynamics.stepped and not dynamics.structure.sparse
-        bound = BoundFunctions(dynamics) if alone else BoundEvaluation(dynamics, drift)
+        if dynamics.parts is not None:
+            bound = BoundParts(dynamics, drift)
+        elif not dynamics.stepped and not dynamics.structure.sparse:
+            bound = BoundFunctions(dynamics)
+        else:
+            bound = BoundEvaluation(dynamics, drift)
         known = dynamics, drift, _Remembered(bound)
         _BOUND.put(key, known)
     return known[2]

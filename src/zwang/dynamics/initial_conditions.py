@@ -160,7 +160,7 @@ def placed(
     dynamics = bound(model)
     if parts is not None:
         base, further = bound(parts[0]), parts[1]
-        rows = Constraints(further, base.system, base.p)
+        rows = Constraints(further, base.system, dynamics.p)
         # a sparse factor needs the entries of all rows in one layout
         if not base.structure.sparse:
             dynamics = dataclasses.replace(dynamics, parts=(base, rows), structure=DENSE)

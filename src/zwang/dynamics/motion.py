@@ -187,7 +187,7 @@ def _has_short_rows(A: Any) -> bool:
     # A row this much shorter than the longest one may vanish, or be short by its units, which is
     # then looked at closely if rank is lost; in the metric of M⁻¹ it may be shorter by the square
     # of that
-    return min(sizes) <= ALL_BUT_ZERO * max(sizes)
+    return bool(sizes) and min(sizes) <= ALL_BUT_ZERO * max(sizes)
 
 
 def _may_vanish(dynamics: Dynamics, answer: Motion) -> bool:

@@ -135,16 +135,18 @@ class Linkage:
             columns: list[tuple[Any, float, Any]] = []
             for side, home in (("first", scaled.first), ("second", scaled.second)):
                 g: Any = np.eye(4)
+                carried: Any = np.eye(6)  # Ad_g
                 sign = 1.0 if side == "second" else -1.0
                 for name, twist in twists.items():
                     if (name in chain.first_joints) != (side == "first"):
                         continue
-                    columns.append((("before", name), sign, adjoint(g)))
+                    columns.append((("before", name), sign, carried))
                     for i, x in enumerate(twist):
-                        columns.append((at[name, i], sign, adjoint(g) @ x))
+                        columns.append((at[name, i], sign, carried @ x))
                         g = g @ exponential(x, q[at[name, i]])
-                    columns.append((("after", name), sign, adjoint(g)))
-                columns.append(((side, chain.name), sign, adjoint(g)))
+                        carried = adjoint(g)
+                    columns.append((("after", name), sign, carried))
+                columns.append(((side, chain.name), sign, carried))
                 ends.append(g @ home)
             back: Any = scaled.first @ inverse(ends[0])
             pose = back @ ends[1]
@@ -400,8 +402,8 @@ def _changed_by(found: Stiffened, handles, changed) -> np.ndarray | None:
         return np.hstack(parts) * np.tile(free, len(handles))
 
     x, at = np.zeros(6 * len(handles)), [*found.at]
+    looks = [made.look(q) for q in at]
     for _ in range(CHANGES):
-        looks = [made.look(q) for q in at]
         E, rest, steps, off = [], [], [], 0.0
         for here in looks:
             U, s, V = np.linalg.svd(here.K)
@@ -418,7 +420,8 @@ def _changed_by(found: Stiffened, handles, changed) -> np.ndarray | None:
         done = np.abs(new - x).max() < 1e-14 + 1e-9 * np.abs(new).max()
         x = new
         made = dataclasses.replace(made, chains=tuple(changed(x.reshape(-1, 6))))
-        if done or max(np.abs(made.look(q).phi).max() for q in at) < MET:
+        looks = [made.look(q) for q in at]
+        if done or max(np.abs(here.phi).max() for here in looks) < MET:
             break
     cut = max(0.3 * found.off, 1e-9)
     closed = [made.kept(made.closed(q, cut)[1], NOTHING) for q in (*at, *found.between)]

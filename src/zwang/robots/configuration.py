@@ -12,6 +12,7 @@ import numpy as np
 from zwang.arguments import known, mapping, real_array, refuse
 from zwang.bodies.shape import UNIT_ATTITUDE_ERROR
 from zwang.dynamics.initial_conditions import PlacementError, placed, worst_violation
+from zwang.dynamics.model import Model
 from zwang.equations.constraint import Holonomic
 from zwang.equations.state import State
 from zwang.errors import ModelError
@@ -46,26 +47,43 @@ def configured(robot: Robot, start: Mapping | str | None, near: Mapping | None) 
         return robot.model.state(q, v)
     if not len(entries):
         return placed(robot.model, q, v).state
-    held = Holonomic(_held, name=HELD)
-    params = {HELD: {"entries": np.eye(len(q))[entries], "values": q[entries]}}
-    free, model = robot.driven(params=params), robot.driven(constraints=[held], params=params)
+    values = q[entries]
+    asked = {HELD: {"entries": np.eye(len(q))[entries], "values": values}}
+    model = _holding(robot, len(entries)).with_params({**robot.model.params, **asked})
     try:
-        found = placed(model, q, v, parts=(free, (held,))).state
+        found = placed(model, q, v, parts=(robot.model, (HOLD,))).state
     except PlacementError as error:
-        asked = ", ".join(f"{n} = {_shown(x)}" for n, x in given.items())
+        wanted = ", ".join(f"{n} = {_shown(x)}" for n, x in given.items())
+        left = worst_violation(robot.model, error.placement.state, None)
         raise ModelError(
-            f"{what}: no configuration with {asked} closes the loops and couplings: "
-            f"{worst_violation(free, error.placement.state, None)} remains; ask for fewer or other "
-            "coordinates, or give a guess of further ones by near={…}."
+            f"{what}: no configuration with {wanted} closes the loops and couplings: "
+            f"{left} remains; ask for fewer or other coordinates, or give a guess of further ones "
+            "by near={…}."
         ) from None
     q = np.array(found.q)
     # but for the round-off of the last step
-    q[entries] = params[HELD]["values"]
+    q[entries] = values
     return robot.model.state(q, v)
 
 
 def _held(q, t, p):
     return p[HELD]["entries"] @ q - p[HELD]["values"]
+
+
+HOLD = Holonomic(_held, name=HELD)
+
+
+def _holding(robot: Robot, number: int) -> Model:
+    """The robot's model with as many coordinates held, which ones and where by its parameters; one
+    object for each number, as a model takes longer to make than a configuration to find.
+    """
+    if number not in robot.holding:
+        base, nq = robot.model, robot.tree.system.nq
+        none = {HELD: {"entries": np.zeros((number, nq)), "values": np.zeros(number)}}
+        robot.holding[number] = Model(
+            base.system, [*robot.constraints, HOLD], {**base.params, **none}, name=robot.name
+        )
+    return robot.holding[number]
 
 
 def _values(robot: Robot, given: Mapping, what: str) -> dict[str, np.ndarray]:

@@ -380,6 +380,11 @@ class Robot:
         return configured(self, start, near)
 
     @cached_property
+    def holding(self) -> dict[int, Model]:
+        """Models for `state`, by the number of coordinates that they hold."""
+        return {}
+
+    @cached_property
     def start_state(self) -> State:
         """The file's configuration, with its loops closed, at rest."""
         return self.state()

@@ -53,8 +53,8 @@ def hat(w: Float[Array, "... 3"]) -> Float[Array, "... 3 3"]:
     """ŵ with ŵ x = w × x."""
     x, y, z = xp.moveaxis(w, -1, 0)
     zero = xp.zeros_like(x)
-    rows = [(zero, -z, y), (z, zero, -x), (-y, x, zero)]
-    return xp.stack([xp.stack(row, axis=-1) for row in rows], axis=-2)
+    entries = xp.stack([zero, -z, y, z, zero, -x, -y, x, zero], axis=-1)
+    return entries.reshape(*entries.shape[:-1], 3, 3)
 
 
 def motion(R: Float[Array, "... 3 3"], place: Float[Array, "... 3"]) -> Float[Array, "... 4 4"]:
