@@ -188,7 +188,7 @@ def _has_short_rows(A: Any) -> bool:
     """Whether a row may vanish, beside the longest one."""
     size = np.abs(A.data).sum((0, 1)) if isinstance(A, SparseMatrix) else np.abs(A).sum(1)
     sizes = size.tolist()  # of a dozen rows, in a tenth of the time that an array takes
-    return min(sizes) <= NEARLY_GONE * max(sizes)
+    return bool(sizes) and min(sizes) <= NEARLY_GONE * max(sizes)
 
 
 def _may_vanish(dynamics: Dynamics, answer: Motion) -> bool:
