@@ -15,6 +15,7 @@ from jaxtyping import Array, Float
 
 from zwang.arguments import choice, instance, label, mapping, named, number, real_array, refuse
 from zwang.arithmetic import on_host
+from zwang.arrays import is_concrete
 from zwang.bodies.inertia import NO_BODY, impossible
 from zwang.compile.blocks import mapped
 from zwang.display import present
@@ -353,7 +354,7 @@ class Mechanism:
         where q is.
         """
         made = self.compiled
-        if isinstance(q, jax.core.Tracer):
+        if not is_concrete(q):
             still = jnp.zeros(self.model.system.nv)
             own = made.joints.frames, made.body_state, self.params, still
             return jax.vmap(lambda x: _placed(*own, x))(q)
