@@ -201,9 +201,10 @@ class Rows:
         if hasattr(self.C, "tocsr"):
             return self.metric.W @ self._swept(self.unit * r, damping**2)
         (U, sigma, Vt), k = self._thin, self.rank
-        kept = U[:, :k].T @ (self.unit * r.T).T
-        inverse = sigma[:k] / np.maximum(sigma[:k], damping) ** 2
-        return self.metric.W @ (Vt[:k].T @ (kept.T * inverse).T)
+        kept, sigma = U[:, :k].T @ (self.unit * r.T).T, sigma[:k]
+        # to the last digit as without damping where it has nothing to do
+        divisor = np.where(sigma < damping, damping**2 / sigma, sigma)
+        return self.metric.W @ (Vt[:k].T @ (kept.T / divisor).T)
 
     def _factor(self, damping: float) -> Any:
         """`C Cᵀ + μ I`, factored."""

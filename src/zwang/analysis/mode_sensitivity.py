@@ -61,7 +61,8 @@ def eigenvalues_at(linear: Linearization, modes: tuple[Mode, ...], params: PyTre
             found.append(jnp.zeros((), complex))
             continue
         s, p = linear.here.state, linear.here.dynamics.p
-        xi = np.asarray(as_velocity(linear.model.system, s.q, s.t, p, mode.shape))
+        with jax.ensure_compile_time_eval():  # it may be asked for inside a program
+            xi = np.asarray(as_velocity(linear.model.system, s.q, s.t, p, mode.shape))
         row, x = _eigenpair(linear, value, np.concatenate([xi, mode.shape_v]))
         found.append(value - row @ _applied(at, value, x))
     return jnp.stack(found) if found else jnp.zeros(0, complex)
