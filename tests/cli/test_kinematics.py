@@ -24,5 +24,5 @@ def test_an_unknown_input_is_one_sentence(tmp_path):
 
 @pytest.mark.slow
 def test_a_mechanism_file_is_followed_without_its_drives():
-    answer = zwang("kinematics", "four-bar", "A", "--from", "0", "--to", "6.2832", "--output", "D")
+    answer = zwang("kinematics", "four-bar", "A", "--from", "0", "--to", "360deg", "--output", "D")
     assert answer.code == 0 and answer.out.count("dead point") == 2

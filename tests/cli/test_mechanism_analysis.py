@@ -128,7 +128,7 @@ def test_check_suggests_looser_joints_of_a_mechanism_file(tmp_path):
 @pytest.mark.slow
 def test_a_quick_return_is_designed():
     answer = zwang(
-        *("design", "quick-return", "shaft", "--from", "0", "--to", "6.2832"),
+        *("design", "quick-return", "shaft", "--from", "0", "--to", "2*pi"),
         *("--vary", "crank=0.05:0.3", "--time-ratio", "guide=2"),
     )
     assert answer.code == 0 and "the same, every step certified" in answer.out, answer.err

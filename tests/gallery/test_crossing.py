@@ -32,7 +32,7 @@ def is_accurate(name, reached, **settings):
 
 @pytest.mark.parametrize(
     "end_only",
-    [False, pytest.param(True, marks=pytest.mark.slow)],
+    [pytest.param(False, marks=pytest.mark.slow), True],
     ids=["samples", "end only"],
 )
 @pytest.mark.parametrize("rtol", RTOLS)
@@ -42,7 +42,9 @@ def test_n_four_bar_crosses_at_every_tolerance_in_as_many_steps_as_one_loop(N, r
     reaches_the_end_on_its_constraints(reached)
     one = run("n-four-bar", N=1, rtol=rtol, end_only=end_only)
     reaches_the_end_on_its_constraints(one)
-    assert steps(reached) <= MORE_STEPS * steps(one)
+    # between samples there are whole steps: one loop may just do with one where others take two
+    least = 0 if end_only else 2 * len(reached.t)
+    assert steps(reached) <= MORE_STEPS * max(steps(one), least)
 
 
 @pytest.mark.parametrize("end_only", [False, True], ids=["samples", "end only"])

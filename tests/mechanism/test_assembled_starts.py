@@ -61,6 +61,20 @@ def test_the_start_is_one_in_all_units_of_length(made, inertia):
         np.testing.assert_allclose(other, scaled[0], atol=1e-9)
 
 
+def test_the_start_is_near_the_nearest_position():
+    """Beside the least of `Σ m |Δr|² + J Δθ²` over all angles of the crank."""
+    drawn = np.array([0.0, 0.1, np.pi / 2, 0.3, 0.1, -np.arctan2(0.2, 0.6), 0.6, 0.0, 0.0])
+    weights = np.array([1.0, 1.0, 0.2**2 / 12, 1.0, 1.0, 0.6**2 / 12, 1.0, 1.0, 0.1])
+    crank = np.linspace(1.2, 1.8, 60001)
+    pin, rod = 0.2 * np.array([np.cos(crank), np.sin(crank)]), -np.arcsin(np.sin(crank) / 3)
+    end = pin + 0.6 * np.array([np.cos(rod), np.sin(rod)])
+    at = np.array([*pin / 2, crank, *(pin + end) / 2, rod, *end, 0 * crank])
+    moved = weights @ (at - drawn[:, None]) ** 2
+    found = bodies(slider_crank()).ravel()
+    assert abs(found[2] - crank[np.argmin(moved)]) < 1e-3
+    assert weights @ (found - drawn) ** 2 < (1 + 1e-3) * np.min(moved)
+
+
 def test_the_start_in_space_is_one_in_all_units_of_length():
     def made(unit):
         tensor = (50.0, 60.0, 70.0, 1.0, 2.0, 3.0)

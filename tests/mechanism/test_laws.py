@@ -205,3 +205,78 @@ def test_a_rod_with_a_text_for_its_length_is_refused():
         Mechanism(
             {"b": Link(length=1.0)}, {"A": Joint("rod", ("ground", "b.start"), length="0.5+t")}
         )
+
+
+DOWN = 'angle = "-90*deg"'
+ROPE = f"""
+[bodies]
+load = {{ mass = 1, inertia = 0.1, at = [0, -1], points = {{ p = {{ at = [0, 0], {DOWN} }} }} }}
+weight = {{ mass = 2, inertia = 0.1, at = [1, -1], points = {{ p = {{ at = [0, 0], {DOWN} }} }} }}
+[ground]
+a = {{ at = [0, 0], {DOWN} }}
+b = {{ at = [1, 0], {DOWN} }}
+[joints]
+A = {{ kind = "prismatic", between = ["ground.a", "load.p"] }}
+B = {{ kind = "prismatic", between = ["ground.b", "weight.p"] }}
+[laws]
+rope = {{ of = {{ l = ["ground.a", "load"], r = ["ground.b", "weight"] }}, equation = "l + r - 2" }}
+"""
+DRIVEN = """
+[bodies]
+rod = { length = 1.0 }
+[ground]
+c = [1, 0]
+[joints]
+A = { kind = "revolute", between = ["ground", "rod.start"] }
+[drives]
+cylinder = { between = ["ground.c", "rod.end"], value = "0.5 + 0.1*sin(t)" }
+"""
+MIXED = """
+[bodies]
+one = { mass = 1, inertia = 1 }
+two = { mass = 1, inertia = 1, at = [2, 0] }
+three = { mass = 1, inertia = 1, at = [4, 0] }
+[ground]
+b = [2, 0]
+c = [4, 0]
+[joints]
+A = { kind = "revolute", between = ["ground", "one"] }
+B = { kind = "revolute", between = ["ground.b", "two"] }
+C = { kind = "revolute", between = ["ground.c", "three"] }
+[laws]
+mixer = { of = { a = "A", b = "B", c = "C" }, equation = "a + 0.5*b - sin(c) - 0.1*t" }
+[forces]
+motor = { joint = "A", effort = 3 }
+"""
+POINT = """
+world = "space"
+[bodies]
+ball = { mass = 2.0, at = [0.6, 0, -0.8], velocity = [0, 1.5, 0] }
+[joints]
+string = { kind = "rod", between = ["ground", "ball"], length = 1.0 }
+"""
+FROM_FILES = {
+    "rope over pulleys": (ROPE, (1, 4), [G / 3, -G / 3]),
+    # d = 2 sin(θ/2) with ḋ = 0.1 and d̈ = 0
+    "driven distance": (DRIVEN, (2,), [0.1**2 * 0.5 / 4 / (1 - 0.5**2 / 4) ** 1.5]),
+    # the part of the motor's 3 N m that is along (1, ½, −1) is held
+    "law of three joints": (MIXED, (2, 5, 8), [3 - 3 / 2.25, -1.5 / 2.25, 3 / 2.25]),
+    # r̈ = g + λ r with λ = −(v² + g·r)/r²
+    "point mass in space": (
+        POINT,
+        (0, 1, 2),
+        [-0.6 * (1.5**2 + 0.8 * G), 0, 0.8 * (1.5**2 + 0.8 * G) - G],
+    ),
+}
+
+
+@pytest.mark.parametrize("text, at, expected", FROM_FILES.values(), ids=FROM_FILES)
+def test_a_file_accelerates_by_its_closed_form(text, at, expected, tmp_path):
+    path = tmp_path / "m.toml"
+    path.write_text(text)
+    m = read(path)
+    start = m.start_state
+    found = np.asarray(zw.motion(m.model, start.q, start.v).acceleration)[list(at)]
+    if text is DRIVEN:  # to either side of the ground
+        found = np.abs(found)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)

@@ -179,17 +179,19 @@ def test_a_bushing_keeps_its_stiffness_at_any_angle(degrees):
     np.testing.assert_allclose(slope, n, atol=1e-9)
 
 
-def test_a_door_on_a_bushing_swings_as_a_torsion_pendulum():
-    """θ̈ = −k θ/J from 170°, where the sine would be a sixth of 1 rad."""
+@pytest.mark.parametrize("degrees", [90, 135, 170])
+def test_a_door_on_a_bushing_swings_as_a_torsion_pendulum(degrees):
+    """θ̈ = −k θ/J, where the sine would be a sixth of 1 rad at 170°."""
+    angle = np.deg2rad(degrees)
     m = Mechanism(
-        {"door": Link(1.0, (1.0, 1.0, 2.0), turn=(0.0, 0.0, np.deg2rad(170)))},
+        {"door": Link(1.0, (1.0, 1.0, 2.0), turn=(0.0, 0.0, angle))},
         bushings={"b": Bushing(("ground", "door"), (9.0,) * 3 + (5.0,) * 3)},
         gravity=(0.0, 0.0, 0.0),
         world="space",
     )
     start = m.start_state
     motion = zw.motion(m.model, start.q, start.v)
-    assert float(motion.acceleration[5]) == pytest.approx(-5.0 * np.deg2rad(170) / 2.0, rel=1e-9)
+    assert float(motion.acceleration[5]) == pytest.approx(-5.0 * angle / 2.0, rel=1e-9)
 
 
 def test_a_constraint_of_ones_own_with_a_parameter_is_read():

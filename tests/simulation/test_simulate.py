@@ -95,6 +95,8 @@ def test_many_states_are_asked_for_at_once(swing):
         zw.ModelError, match=r"t = 99 s is outside the run; expected .* within 0 … "
     ):
         swing.at([0.1, 99.0])
+    with pytest.raises(zw.ModelError, match="t is 'x', expected times"):
+        swing.at("x")
 
 
 def test_another_start_tolerance_parameter_or_set_of_samples_compiles_nothing(swing):

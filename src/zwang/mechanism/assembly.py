@@ -83,8 +83,9 @@ def _start_end(mechanism: Mechanism, name: str) -> Ends:
 
 
 def assemble(mechanism: Mechanism, stepped: bool = True) -> State:
-    """The mechanism put together: positions first, then velocities, least moved from the rough
-    start in the mass metric.
+    """The mechanism put together: positions first, then velocities, by corrections of the rough
+    start of which each is least in the mass metric. The nearest position of all is closer by terms
+    of second order only: 1.4608 rad where a crank drawn at π/2 comes to 1.4615.
 
     Args:
         mechanism: the mechanism.
@@ -116,7 +117,7 @@ def assemble(mechanism: Mechanism, stepped: bool = True) -> State:
 
     def put_together(q) -> State:
         if beyond := _bounded(mechanism):
-            # the nearest position is one of lengths, whatever inertia a body was given
+            # what is near is one of lengths, whatever inertia a body was given
             q = _placed(mechanism, values, q, 0 * v, stepped, still=True, params=beyond).q
             q = compiled.started(q[: len(geometry.q)], _turned(mechanism))
         if values:

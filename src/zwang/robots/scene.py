@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -42,11 +42,11 @@ def scene(robot: Robot) -> Scene:
     at_home = np.asarray(robot.params["frame"])[:, :3, :3]
 
     def placed(p, q):
-        found = robot.tree.poses(q, p)
+        found: Any = robot.tree.poses(q, p)  # traced, as all that follows of it
         shown = found[np.array(order, int)]
         turned_since = found[carriers, :3, :3] @ np.swapaxes(at_home[carriers], 1, 2)
-        axes = jnp.einsum("jab,jb->ja", turned_since, directions)
-        poses = jnp.concatenate([shown[:, :3, 3], quaternion(shown[:, :3, :3])], axis=-1)
+        axes: Any = jnp.einsum("jab,jb->ja", turned_since, directions)
+        poses: Any = jnp.concatenate([shown[:, :3, 3], quaternion(shown[:, :3, :3])], axis=-1)
         return Seen(found[:, :3, 3], axes, poses if order else None)
 
     def seen(q):

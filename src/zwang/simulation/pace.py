@@ -153,10 +153,16 @@ def no_number_ahead(dynamics: Dynamics, t: np.ndarray, y: np.ndarray, step: floa
     """
     if dynamics.structure.sparse or not np.all(np.isfinite(y)):
         return ""
-    before, last = y[:, dynamics.system.nq :]
-    # the last step may have landed before or behind a jump, which takes the velocity across it away
-    ways = (_no_number_along(dynamics, t, y, v, step) for v in (last, before, -before))
-    return next(filter(None, ways), "")
+    nq = dynamics.system.nq
+    before, last = y[:, nq:]
+    # the last step may have landed before or behind a jump, which takes the velocity across it
+    # away; where it was taken before too, its direction is left, and the speed of the last step
+    way = [last, before, -before]
+    if (speed := float(np.linalg.norm(before))) > 0 and t[1] > t[0]:
+        across = before * (float(np.linalg.norm(y[1, :nq] - y[0, :nq])) / (t[1] - t[0]) / speed)
+        way += [across, -across]
+    found = (_no_number_along(dynamics, t, y, v, step) for v in way)
+    return next(filter(None, found), "")
 
 
 def _no_number_along(
