@@ -12,6 +12,7 @@ import scipy.integrate
 import zwang as zw
 from tests.analysis.models import four_bar
 from zwang.dynamics.tangent_cone import zeros_of
+from zwang.equations.constraint.level import POSITION, VELOCITY
 from zwang.simulation.results.branch_taken import with_branches
 from zwang.simulation.results.crossing import Crossing
 from zwang.simulation.results.warnings import _branch_changed, _branch_unnamed
@@ -104,9 +105,9 @@ def test_a_change_of_branch_is_reported(parallelogram, after):
 @pytest.mark.parametrize(
     ("switched", "level", "speed", "why"),
     [
-        (np.ones(1), "position", 1.0, "constraints are switched"),
-        (None, "velocity", 1.0, "'loop' is not holonomic"),
-        (None, "position", 0.0, "stands still"),
+        (np.ones(1), POSITION, 1.0, "constraints are switched"),
+        (None, VELOCITY, 1.0, "'loop' is not holonomic"),
+        (None, POSITION, 0.0, "stands still"),
     ],
 )
 def test_where_branches_are_not_named_a_run_says_why(parallelogram, switched, level, speed, why):
