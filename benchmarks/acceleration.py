@@ -90,11 +90,7 @@ def measure(copies: int) -> dict:
         dynamics = model.dynamics(pseudoinverse=method)
 
         def evaluate(q):
-            state = model.state(q, v)
-            A = dynamics.matrix(state)
-            return dynamics.acceleration(
-                dynamics.equation(state, dynamics.weighted(dynamics.mass(state, A), A))
-            )
+            return dynamics.acceleration(dynamics.equation_at(model.state(q, v)))
 
         assert np.allclose(evaluate(q), expected, atol=1e-8), f"{type(method).__name__} disagrees"
         return looped(evaluate, q, count)

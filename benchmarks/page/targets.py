@@ -85,7 +85,7 @@ def _peers(found: dict) -> Iterator[Row]:
                 seconds(taken),
                 taken <= most,
             )
-    ladder = {r["bodies"]: r for r in found["evaluations"].values() if _is_ladder(r)}
+    ladder = {r["bodies"]: r for r in found.get("evaluations", {}).values() if _is_ladder(r)}
     for bodies, most in LADDER.items():
         if bodies in ladder:
             taken = ladder[bodies]["seconds"]["median"]

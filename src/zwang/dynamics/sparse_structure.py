@@ -18,6 +18,8 @@ from zwang.algebra.elimination.pattern import MOST_COLORS, detect
 from zwang.algebra.gauss import Gauss
 from zwang.algebra.sparsity_pattern import colors
 from zwang.by_identity import ByIdentity
+from zwang.compile import trace_state_clean
+from zwang.compile.engine import is_native, is_native_wanted
 from zwang.dynamics import functions
 from zwang.dynamics.matrix_structure import AbstractStructure
 from zwang.equations.constraint import Constraints
@@ -35,6 +37,12 @@ SPARSE_ROWS = 120
 time, is as fast either way at 44 rows, 1.5 times faster sparse at 80 and 2.2 times at 122; but its
 program takes 7 s more to compile at 122 rows, about what a run of 10 s gains there. Fewer rows gain
 only where a model runs often (`pseudoinverse=zw.Sparse()`).
+"""
+NATIVE_SPARSE_ROWS = 300
+"""The same in native code, where zeros of the structure of A cost nothing on the dense path either:
+an acceleration of 33 bodies of n-four-bar takes 12 µs dense and 41 µs sparse, of 65 bodies 25 and
+85 to 140 µs, of a lattice of 220 rods 57 and 789 µs, and compiles in a third of the time. A start
+of many more rows waits for its singular values instead.
 """
 GAIN = 0.25
 """The sparse path is taken where its multiplications are fewer than this part of the dense path's.
@@ -185,13 +193,19 @@ class Sparsity:
         # more shows that an entry is missing
         return bool(relative(known - true, true) <= AGREEMENT)
 
-    @cached_property
+    @property
     def pays(self) -> bool:
-        """Whether the sparse path is the faster one, from the size of the model and of the
-        factor.
+        """Whether the sparse path is the faster one, from the size of the model and of the factor,
+        for what will execute it.
         """
+        native = is_native() or (is_native_wanted() and trace_state_clean())
+        fewest = NATIVE_SPARSE_ROWS if native else SPARSE_ROWS
+        return self._constraints.m >= fewest and self._gains
+
+    @cached_property
+    def _gains(self) -> bool:
         m, nv = self._constraints.m, self._system.nv
-        if m < SPARSE_ROWS or self._block_size is None or self.structure is None:
+        if self._block_size is None or self.structure is None:
             return False
         return self.structure.plan.multiplications() < GAIN * (m * m * nv + m**3 / 3)
 
