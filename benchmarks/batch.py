@@ -45,6 +45,15 @@ def starts(name: str) -> tuple[zw.Model, np.ndarray, np.ndarray]:
     return example.model, np.tile(np.asarray(example.q0), (MEMBERS, 1)), v0
 
 
+class _Never:
+    """No code for several members at once, however long members last."""
+
+    ready = None
+
+    def count(self, seconds: float) -> None:
+        pass
+
+
 def finished(batch: Program, alone: bool) -> Program:
     """A batch with the code that it has after some seconds of calls: optimized, and for several
     members at once unless each is to be computed alone.
@@ -53,9 +62,11 @@ def finished(batch: Program, alone: bool) -> Program:
     if many._native is not None:
         many._native.compiled.optimize()
         if alone:
-            many._making.acquire()
+            many.several = _Never()
         else:
-            many.prepare_several(make=True)
+            many.several.count(np.inf)  # a thread makes it
+            while many.several.ready is None:
+                time.sleep(0.1)
     return batch
 
 

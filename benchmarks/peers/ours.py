@@ -8,11 +8,6 @@ from benchmarks.peers.equations import equations
 from benchmarks.peers.peer import ENOUGH, Outcome, Peer
 from benchmarks.peers.problems import GROUND, Linkage, Problem, RodChain, instants
 
-SPARSE_ROWS = 40
-"""From so many rows on a program compiled whole takes the sparse path, which zwang by itself takes
-where runs are few, from 120 on.
-"""
-
 
 class Zwang(Peer):
     key, title, package, module = "zwang", "zwang", "zwang", "zwang"
@@ -63,10 +58,7 @@ class Zwang(Peer):
 
 class ZwangCompiled(Zwang):
     key, title = "zwang-compiled", "zwang, compiled whole"
-    how = (
-        "zw.program of zw.trajectory, for many runs: start and loop in one program, the sparse "
-        "path from 40 rows on"
-    )
+    how = "zw.program of zw.trajectory, for many runs: start and loop in one program"
 
     def settings(self, problem):
         return (1e-6, 1e-7, 1e-8, 1e-10)
@@ -80,14 +72,9 @@ class ZwangCompiled(Zwang):
         start_jax()
         model, e = model_of(problem, self.points), equations(problem, self.points)
         times, rtol = instants(problem), np.asarray(setting)
-        sparse = (
-            model.constraints.m >= SPARSE_ROWS and not self.points
-        )  # in points the mass matrix is dense
 
         def run(q, v, rtol):
-            found = zw.trajectory(
-                model, q, v, times, rtol=rtol, pseudoinverse=zw.Sparse() if sparse else None
-            )
+            found = zw.trajectory(model, q, v, times, rtol=rtol)
             return *e.poses(found.q, found.v, jnp), found.steps, found.rejected, found.result
 
         program = zw.program(run)

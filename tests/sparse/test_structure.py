@@ -67,8 +67,8 @@ def test_a_chain_takes_few_products_and_few_rounds():
 
 
 def test_sparsity_is_used_by_itself_only_where_it_pays():
-    assert sparsity_of(bars("chain", 300)[0]).pays
-    assert not sparsity_of(bars("chain", 20)[0]).pays
+    assert sparsity_of(bars("chain", 300)[0]).pays()
+    assert not sparsity_of(bars("chain", 20)[0]).pays()
     assert isinstance(bars("chain", 300)[0].dynamics().pseudoinverse, zw.Sparse)
     assert isinstance(bars("chain", 20)[0].dynamics().pseudoinverse, zw.Proximal)
 

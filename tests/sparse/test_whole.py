@@ -13,7 +13,7 @@ from .models import bars
 
 @pytest.mark.parametrize(
     ("name", "N", "rank"),
-    [("rod-chain", 100, 200), pytest.param("n-four-bar", 60, 362, marks=pytest.mark.slow)],
+    [("rod-chain", 160, 320), pytest.param("n-four-bar", 60, 362, marks=pytest.mark.slow)],
 )
 def test_a_diagnosis_of_a_model_on_the_sparse_path(name, N, rank):
     example = gallery.load(name, N=N)
@@ -25,7 +25,7 @@ def test_a_diagnosis_of_a_model_on_the_sparse_path(name, N, rank):
 
 @pytest.mark.slow
 def test_the_public_checks_take_a_model_of_the_sparse_path():
-    example = gallery.load("rod-chain", N=100)
+    example = gallery.load("rod-chain", N=160)
     assert isinstance(example.model.dynamics().pseudoinverse, zw.Sparse)
     testing.check_model(example.model, example.q0, example.v0)
 
@@ -44,8 +44,8 @@ def test_a_sparse_matrix_becomes_an_array_when_asked_and_never_by_a_product():
 @pytest.mark.slow
 def test_the_command_line_runs_reports_and_checks_a_model_of_the_sparse_path(tmp_path):
     assert (
-        main(["run", "rod-chain", "--set", "N=100", "--duration", "0.05", "--out", str(tmp_path)])
+        main(["run", "rod-chain", "--set", "N=160", "--duration", "0.05", "--out", str(tmp_path)])
         == 0
     )
     assert (tmp_path / "report.html").stat().st_size > 10_000
-    assert main(["check", "rod-chain", "--set", "N=100"]) == 0
+    assert main(["check", "rod-chain", "--set", "N=160"]) == 0

@@ -199,7 +199,8 @@ class Model(Record):
         strategy(formulation, AbstractFormulation, "formulation", "zw.Campbell() or another one")
         # in containers of its own: `model.params["m"] = 2.0` must not change what has been bound
         p = jax.tree_util.tree_map(lambda x: x, self.parameters(params))
-        method = self._default(formulation) if pseudoinverse is None else pseudoinverse
+        own = pseudoinverse is None
+        method = self._default(formulation, implicit) if own else pseudoinverse
         if formulation is not None and self.singular_mass and not formulation.singular_mass:
             raise ModelError(
                 f"{type(formulation).__name__} needs a positive definite mass matrix, but the "
@@ -228,11 +229,11 @@ class Model(Record):
             _DYNAMICS.keep(self, _Known(leaves, tree, bool(self.constraints.loose), found))
         return found
 
-    def _default(self, formulation) -> AbstractPseudoinverse:
+    def _default(self, formulation, implicit: bool) -> AbstractPseudoinverse:
         """`Sparse` where it pays and nothing else needs A as an array."""
         # formulations, M + AᵀDA and control laws multiply A as an array
         whole = formulation is not None or self.singular_mass or self.servo is not None
-        return Proximal() if whole or not sparsity_of(self).pays else Sparse()
+        return Proximal() if whole or not sparsity_of(self).pays(implicit) else Sparse()
 
     def _structure(self, formulation, implicit: bool) -> Structure:
         """The model's structure, or the reason why there is none."""

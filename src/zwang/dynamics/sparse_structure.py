@@ -193,12 +193,12 @@ class Sparsity:
         # more shows that an entry is missing
         return bool(relative(known - true, true) <= AGREEMENT)
 
-    @property
-    def pays(self) -> bool:
+    def pays(self, implicit: bool = False) -> bool:
         """Whether the sparse path is the faster one, from the size of the model and of the factor,
-        for what will execute it.
+        for what will execute it; an `implicit` method solves for nv unknowns beside them.
         """
         native = is_native() or (is_native_wanted() and trace_state_clean())
+        native = native and not implicit
         fewest = NATIVE_SPARSE_ROWS if native else SPARSE_ROWS
         return self._constraints.m >= fewest and self._gains
 
