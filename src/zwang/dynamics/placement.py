@@ -7,6 +7,8 @@ the model's functions: its loops would cost more to compile than they take.
 from __future__ import annotations
 
 import dataclasses
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -107,35 +109,14 @@ def place(dynamics: Dynamics, state: State, scales: Scales | None = None) -> Pla
     before, slip_before = violation(at), slip(at, v)
     q = moved(dynamics, q, np.zeros(len(v)), state.t)
     at = evaluate(dynamics, State(q, v, state.t))
-    size = distance(at)  # without the curvature, which is 0 where all constraints are linear
-    for _ in range(NEWTON if len(holonomic) else 0):
-        near, last = violation(at) <= CONVERGED, size
-        metric = metric_of(at.M, at.A, dynamics.singular_mass)
-        held = length[holonomic]
-        rows, first = rows_of(at.A)[holonomic], 1 if near else HALVINGS
-        step = metric.correct(rows, held, at.phi, held)
-        damping = min(MISTRUST * violation(at), MOST_DAMPING)
-        careful = step if near else metric.correct(rows, held, at.phi, held, damping=damping)
-        tried = [(0.5**halving * step, size) for halving in range(first)]
-        if not np.array_equal(careful, step):
-            tried = [(careful, LEFT_BY_CAREFUL * size), *tried]
-        # near the constraints a full step fails by round-off only
-        for change, most in tried:
-            trial = moved(dynamics, q, -change, state.t)
-            there = evaluate(dynamics, State(trial, v, state.t))
-            if better := distance(there) < most:
-                q, at, size = trial, there, distance(there)
-                break
-        if not better or size == 0 or (near and size > STALLED * last):
-            break
-    # the first step solves ψ linear in v; more are for what is not
-    for _ in range(POLISH if len(moving) else 0):
-        metric = metric_of(at.M, at.A, dynamics.singular_mass)
-        dv = metric.correct(rows_of(at.A)[moving], length[moving], at.psi, length[moving])
-        v = np.asarray(v) - dv
-        at = evaluate(dynamics, State(q, v, state.t))
-        if not np.max(np.abs(dv), initial=0.0) > 1e-14 * float(np.max(np.abs(v), initial=0.0)):
-            break
+    begun = dynamics, State(q, v, state.t), at, length, inverse_length, distance
+    q, at, damped = _onto_positions(*begun, MISTRUST)
+    # the valley that damped steps lead into may be too long
+    if damped and violation(at) > CONVERGED:
+        plain, there, _ = _onto_positions(*begun, 0.0)
+        if distance(there) < distance(at):
+            q, at = plain, there
+    v, at = _onto_velocities(dynamics, State(q, v, state.t), at, length)
     after, slip_after = violation(at), slip(at, v)
     rows = rows_of(at.A)
     coordinates = (
@@ -158,6 +139,67 @@ def place(dynamics: Dynamics, state: State, scales: Scales | None = None) -> Pla
         slip_after,
         after <= max(CONVERGED, round_off) and slip_after <= VELOCITY_CONVERGED,
     )
+
+
+def _onto_positions(
+    dynamics: Dynamics,
+    state: State,
+    at: ModelEvaluation,
+    length: np.ndarray,
+    inverse_length: float,
+    distance: Callable[[ModelEvaluation], float],
+    mistrust: float,
+) -> tuple[Any, ModelEvaluation, bool]:
+    """Newton steps onto φ = 0: q, the functions there, and whether any step was damped.
+
+    Args:
+        state, at: where they begin, and the functions there.
+        length, inverse_length: of the scales.
+        distance: how far off the functions at a state are.
+        mistrust: `MISTRUST`, or 0 for undamped steps.
+    """
+    holonomic, q, v, t = dynamics.constraints.position_rows, state.q, state.v, state.t
+    # without the curvature, which is 0 where all constraints are linear
+    held, size, damped = length[holonomic], distance(at), False
+    for _ in range(NEWTON if len(holonomic) else 0):
+        violation, last = inverse_length * size, size
+        near = violation <= CONVERGED
+        metric = metric_of(at.M, at.A, dynamics.singular_mass)
+        correct = functools.partial(metric.correct, rows_of(at.A)[holonomic], held, at.phi, held)
+        step = correct()
+        # near the constraints a full step fails by round-off only
+        tried = [(0.5**halving * step, size) for halving in range(1 if near else HALVINGS)]
+        careful = step if near else correct(damping=min(mistrust * violation, MOST_DAMPING))
+        if not np.array_equal(careful, step):
+            tried = [(careful, LEFT_BY_CAREFUL * size), *tried]
+        for change, most in tried:
+            trial = moved(dynamics, q, -change, t)
+            there = evaluate(dynamics, State(trial, v, t))
+            if better := distance(there) < most:
+                q, at, size = trial, there, distance(there)
+                damped = damped or change is careful is not step
+                break
+        if not better or size == 0 or (near and size > STALLED * last):
+            break
+    return q, at, damped
+
+
+def _onto_velocities(
+    dynamics: Dynamics, state: State, at: ModelEvaluation, length: np.ndarray
+) -> tuple[Any, ModelEvaluation]:
+    """Newton steps onto ψ = 0: v, and the functions there. The first step solves ψ linear in v;
+    more are for what is not. Arguments as in `_onto_positions`.
+    """
+    v: Any = state.v
+    moving = dynamics.constraints.velocity_rows
+    for _ in range(POLISH if len(moving) else 0):
+        metric = metric_of(at.M, at.A, dynamics.singular_mass)
+        dv = metric.correct(rows_of(at.A)[moving], length[moving], at.psi, length[moving])
+        v = np.asarray(v) - dv
+        at = evaluate(dynamics, State(state.q, v, state.t))
+        if not np.max(np.abs(dv), initial=0.0) > 1e-14 * float(np.max(np.abs(v), initial=0.0)):
+            break
+    return v, at
 
 
 def _distance(x, y) -> float:
