@@ -34,7 +34,9 @@ FIRST = {
     "bricard": (3.0, 1.1),
     "quadrotor": (3.0, 1.2),
 }
-"""A whole process of `zwang run` with nothing compiled before, and once more [s]."""
+"""A whole process of `zwang run` with nothing compiled before, and once more [s]; of the gallery, or
+a script of `benchmarks/models`.
+"""
 START, IMPORT = 3.0, 2.0
 """`zwang run five-bar` in a new process with a warm cache, and importing zwang [s]."""
 BATCH, DERIVATIVE, PER_SECOND = 3.0, 1e-5, {"five-bar": 15_000}
@@ -125,7 +127,7 @@ def _first(found: dict) -> Iterator[Row]:
         if name in found:
             taken = found[name]["first"], found[name]["again"]
             yield (
-                f"`zwang run {name}`, first time and again: at most "
+                f"{name}, a process of `zwang run`, first time and again: at most "
                 f"{' and '.join(map(seconds, wanted))}",
                 " and ".join(map(seconds, taken)),
                 all(x <= most for x, most in zip(taken, wanted, strict=True)),
