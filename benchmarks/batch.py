@@ -10,7 +10,9 @@ processor, if JAX has one, the same.
 
 from __future__ import annotations
 
+import threading
 import time
+import types
 from collections.abc import Callable
 
 import jax
@@ -19,6 +21,7 @@ import numpy as np
 import zwang as zw
 from zwang import gallery
 from zwang.compile import compiler_options, program
+from zwang.compile.interface import MAKER
 from zwang.simulation.batch import Program, prepare
 from zwang.simulation.trajectory import trajectory
 
@@ -45,15 +48,6 @@ def starts(name: str) -> tuple[zw.Model, np.ndarray, np.ndarray]:
     return example.model, np.tile(np.asarray(example.q0), (MEMBERS, 1)), v0
 
 
-class _Never:
-    """No code for several members at once, however long members last."""
-
-    ready = None
-
-    def count(self, seconds: float) -> None:
-        pass
-
-
 def finished(batch: Program, alone: bool) -> Program:
     """A batch with the code that it has after some seconds of calls: optimized, and for several
     members at once unless each is to be computed alone.
@@ -62,11 +56,12 @@ def finished(batch: Program, alone: bool) -> Program:
     if many._native is not None:
         many._native.compiled.optimize()
         if alone:
-            many.several = _Never()
+            many.several = types.SimpleNamespace(ready=None, count=lambda seconds: None)
         else:
-            many.several.count(np.inf)  # a thread makes it
-            while many.several.ready is None:
-                time.sleep(0.1)
+            many.several.count(np.inf)
+            for maker in threading.enumerate():
+                if maker.name == MAKER:
+                    maker.join()
     return batch
 
 

@@ -233,7 +233,7 @@ REFUSED = {
 
 
 @dataclasses.dataclass
-class Told:
+class Reading:
     """What of a robot is compared: its motion, its pictures, and what is listed."""
 
     motion: str
@@ -241,7 +241,7 @@ class Told:
     listed: tuple[str, ...]
 
 
-def told(root: Element, folder: Path) -> Told | str:
+def reading(root: Element, folder: Path) -> Reading | str:
     """What is read, or the sentence that refuses it."""
     path = folder / "r.sdf"
     path.write_text(ElementTree.tostring(root, encoding="unicode"))
@@ -253,7 +253,7 @@ def told(root: Element, folder: Path) -> Told | str:
         fields = {x.name: getattr(made, x.name) for x in dataclasses.fields(made)}
         listed = (*fields.pop("unsupported"), *fields.pop("notes"))
         pictures = repr(fields.pop("shapes"))
-        return Told(repr(fields), pictures, listed)
+        return Reading(repr(fields), pictures, listed)
 
 
 def subject(root: Element, path: str) -> Element:
@@ -333,11 +333,11 @@ def test_a_part_acts_or_is_listed_or_is_refused(part, tmp_path):
         (tmp_path / name).write_text(text)
     rule = RULES[part.path]
     without, within = pair(part)
-    before, after = told(without, tmp_path), told(within, tmp_path)
+    before, after = reading(without, tmp_path), reading(within, tmp_path)
     if part.path in REFUSED:
         assert isinstance(after, str) and REFUSED[part.path] in after
         return
-    assert isinstance(after, Told), after
+    assert isinstance(after, Reading), after
     if rule.fate == "names" or isinstance(before, str):
         return
     same = [x for x in ("motion", "pictures", "listed") if getattr(before, x) == getattr(after, x)]
@@ -377,8 +377,8 @@ def test_what_is_inside_of_a_listed_part_is_listed_with_it_and_moves_nothing(lis
             at.set(attribute, value)
         elif not len(at):
             at.text = value
-    before, after = told(without, tmp_path), told(within, tmp_path)
-    assert isinstance(before, Told) and isinstance(after, Told), (before, after)
+    before, after = reading(without, tmp_path), reading(within, tmp_path)
+    assert isinstance(before, Reading) and isinstance(after, Reading), (before, after)
     assert before.motion == after.motion
     assert before.pictures == after.pictures or listed.startswith("link/visual/geometry")
     new = set(after.listed) - set(before.listed)

@@ -17,11 +17,9 @@ def parameters(model: Model) -> tuple[tuple[str, float], ...]:
     """Name and value of each number among a model's parameters, in order, but for those that are
     fixed once the model is made (`AbstractParameterLayout.fixed`).
     """
-    values = (x for leaf in jax.tree_util.tree_leaves(model.params) for x in np.ravel(leaf))
-    named = zip(parameter_names(model.params), map(float, values), strict=True)
-    sizes = [(int(np.size(x)), free) for x, free in _leaves(model)]
-    free = (free for size, free in sizes for _ in range(size))
-    return tuple(x for x, is_free in zip(named, free, strict=True) if is_free)
+    numbers = [(float(x), is_free) for leaf, is_free in _leaves(model) for x in np.ravel(leaf)]
+    named = zip(parameter_names(model.params), numbers, strict=True)
+    return tuple((name, x) for name, (x, is_free) in named if is_free)
 
 
 def shapes(model: Model) -> list[tuple[int, ...]]:

@@ -4,12 +4,14 @@ other number compiles anything.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from zwang.compile.engine import NATIVE, is_native_wanted
 from zwang.compile.interface import Many, model_program
@@ -40,13 +42,16 @@ def in_blocks(program: Callable, *instants: np.ndarray):
 
 
 def mapped(function: Callable, fixed: tuple, *instants: np.ndarray) -> Any:
-    """`function(*fixed, *instant)` at each of many instants, in arrays of NumPy.
+    """`function(*fixed, *instant)` at each of many instants, in arrays of NumPy; where the instants
+    are traced, in the program that is traced.
 
     Args:
         function: of pytrees.
         fixed: its first arguments.
         instants: arrays with a leading axis of at least one instant, its other arguments.
     """
+    if any(isinstance(x, Tracer) for x in instants):
+        return jax.vmap(functools.partial(function, *fixed))(*instants)
     given = tuple(np.asarray(x, float) for x in instants)
     many = made_for(function, fixed, *given)
     if many is not None:

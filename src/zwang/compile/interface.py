@@ -190,6 +190,8 @@ SEVERAL_AT_ONCE = 60e-6
 """Seconds of members, for each instruction, from which on code for several members at once is made:
 a third of the time that it takes.
 """
+MAKER = "zwang lanes"
+"""Name of the threads that make it."""
 
 
 class _Several:
@@ -220,7 +222,7 @@ class _Several:
                 return
             one, self._one = self._one, None
         making = functools.partial(self._make, one)
-        threading.Thread(target=making, name="zwang lanes", daemon=True).start()
+        threading.Thread(target=making, name=MAKER, daemon=True).start()
 
     def _make(self, one: tuple[FlatFunction, list]) -> None:
         # settings of JAX may be those of the thread that called, and make another program

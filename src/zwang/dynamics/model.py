@@ -199,8 +199,9 @@ class Model(Record):
         strategy(formulation, AbstractFormulation, "formulation", "zw.Campbell() or another one")
         # in containers of its own: `model.params["m"] = 2.0` must not change what has been bound
         p = jax.tree_util.tree_map(lambda x: x, self.parameters(params))
-        own = pseudoinverse is None
-        method = self._default(formulation, implicit) if own else pseudoinverse
+        method = pseudoinverse
+        if method is None:
+            method = self._default(formulation, implicit)
         if formulation is not None and self.singular_mass and not formulation.singular_mass:
             raise ModelError(
                 f"{type(formulation).__name__} needs a positive definite mass matrix, but the "

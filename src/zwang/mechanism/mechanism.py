@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, cast
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
@@ -354,16 +353,13 @@ class Mechanism:
         where q is.
         """
         made = self.compiled
-        if not is_concrete(q):
-            still = jnp.zeros(self.model.system.nv)
-            own = made.joints.frames, made.body_state, self.params, still
-            return jax.vmap(lambda x: _placed(*own, x))(q)
+        tree = made.tree
+        still = np.zeros(self.model.system.nv if tree is None else tree.tree.branching.nv)
+        if not is_concrete(q) or (tree is not None and len(q) > MOST_PLACED_BY_NUMPY):
+            return mapped(_placed, (made.joints.frames, made.body_state, self.params, still), q)
         q = np.asarray(q, float)
         # without a tree the first ones of q are those of the bodies
-        tree, places = made.tree, q[:, : made.joints.turns.bodies]
-        still = None if tree is None else np.zeros(tree.tree.branching.nv)
-        if tree is not None and len(q) > MOST_PLACED_BY_NUMPY:
-            return mapped(_placed, (made.joints.frames, made.body_state, self.params, still), q)
+        places = q[:, : made.joints.turns.bodies]
         params = jax.tree.map(np.asarray, self.params)
         with on_host():
             found = [made.joints.frames(x, params) for x in q]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.arrays import is_concrete
 from zwang.bodies.rotation import quaternion
 from zwang.bodies.shape import MESHES, Shape
 from zwang.compile.blocks import mapped
@@ -49,11 +48,7 @@ def scene(robot: Robot) -> Scene:
         poses: Any = jnp.concatenate([shown[:, :3, 3], quaternion(shown[:, :3, :3])], axis=-1)
         return Seen(found[:, :3, 3], axes, poses if order else None)
 
-    def seen(q):
-        if not is_concrete(q):
-            return jax.vmap(lambda x: placed(robot.params, x))(q)
-        return mapped(placed, (robot.params,), q)
-
+    seen = functools.partial(mapped, placed, (robot.params,))
     return Scene(tuple(branches), seen, bars=rods, joints=joints, bodies=bodies)
 
 

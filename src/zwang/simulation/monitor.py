@@ -29,7 +29,7 @@ LOOKED_BACK = 2
 
 
 class MotionEndError(Exception):
-    """A motion cannot go on: its `Result`, and what there is to say beside its sentence."""
+    """The end of a motion that cannot go on, with its `Result` and a detail for its sentence."""
 
     @misfits_named
     def __init__(self, result: Result, detail: str):

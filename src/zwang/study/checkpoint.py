@@ -3,7 +3,7 @@
 That is the state with step, controller of the error and events (`Progress`), which holds what a
 sampled controller remembers and which switches are on; the scales of the rows, which a run may have
 measured anew; the method for A⊕ and the treatment of M, which it may have changed; the last steps
-and changes of topology, and what its monitors remember, by which it judges what comes after.
+and changes of topology; and the memory of its monitors.
 """
 
 from __future__ import annotations

@@ -71,9 +71,9 @@ class AbstractLevel(abc.ABC):
     def residuals(self, constraint: Any, system: Any, q, v, t, p) -> tuple[Any, Any]:
         """φ and ψ, empty where there is none."""
 
-    @abc.abstractmethod
     def units(self, given: Sequence[str]) -> tuple[str, str]:
         """Units of φ and ψ from those of the rows of its own residual."""
+        return one(given), one([per_second(unit) for unit in given])
 
     def conjugate(self, unit: str) -> str:
         """The unit that λ is conjugate to, from that of a row of its residual: of a displacement
@@ -106,9 +106,6 @@ class Position(AbstractLevel):
     def residuals(self, constraint, system, q, v, t, p):
         psi = constraint.velocity_residual(system, q, v, t, p)
         return constraint.position_residual(system, q, t, p), psi
-
-    def units(self, given):
-        return one(given), one([per_second(unit) for unit in given])
 
     def kind(self, moving, nonlinear):
         return f"{'rheonomic' if moving else 'scleronomic'} holonomic"
@@ -153,9 +150,6 @@ class Acceleration(AbstractLevel):
 
     def residuals(self, constraint, system, q, v, t, p):
         return jnp.zeros(0), jnp.zeros(0)
-
-    def units(self, given):
-        return one(given), one([per_second(unit) for unit in given])
 
     def kind(self, moving, nonlinear):
         return "acceleration"

@@ -107,12 +107,14 @@ class Variables(Mapping[str, Variable]):
 
     def set(self, name: str, values: np.ndarray, attrs: dict[str, Any]) -> None:
         """Put in a variable over time, its entries counted along dimensions of their own."""
-        entries = [f"{name}_{i}" for i in range(1, values.ndim)]
-        for dim, size in zip(entries, values.shape[1:], strict=True):
-            self.coordinates[dim] = Variable(dim, (dim,), np.arange(size), {}, {})
-        dims = ("time", *entries)
-        labels = {d: self.coordinates[d].values for d in dims}
-        self.data[name] = Variable(name, dims, values, attrs, labels)
+        sizes = {f"{name}_{i}": n for i, n in enumerate(values.shape[1:], start=1)}
+        entries = {d: ((d,), np.arange(n), {}) for d, n in sizes.items()}
+        times = {"time": (("time",), self.coordinates["time"].values, {})}
+        own = Variables({name: (("time", *entries), values, attrs)}, times | entries, {})
+        for replaced in (name, *entries):
+            self.data.pop(replaced, None)
+            self.coordinates.pop(replaced, None)
+        self.add(own)
 
     def to_xarray(self) -> xr.Dataset:
         import xarray as xr
