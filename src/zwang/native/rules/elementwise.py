@@ -56,16 +56,6 @@ def elementwise(call: Call, function: Callable[..., Any]) -> Any:
     return target
 
 
-def whole_numbers(call: Call, fold: Callable) -> Any:
-    """An operation on two arrays of integers that are known, as one of NumPy: places in a matrix
-    are counted and compared for each of its entries. None where something is not known.
-    """
-    if call.dtypes[0].kind not in "iu" or math.prod(call.outputs[0].shape) < MOST_LOADED:
-        return None
-    x, y = call.known(0), call.known(1)
-    return None if x is None or y is None else constants(fold(x, y))
-
-
 def _index_of(x: Memory, index: tuple) -> tuple:
     """The index into an operand, whose axes of length one are repeated."""
     return tuple(0 if n == 1 else i for n, i in zip(x.shape, index, strict=True)) if x.shape else ()
@@ -87,7 +77,7 @@ def arithmetic(on_floats: str, instruction: str, fold: Callable) -> Callable[[Ca
         if t in FLOATS:
             method = getattr(b, on_floats)
             return elementwise(call, lambda x, y: method(t, x, y))
-        if (found := whole_numbers(call, fold)) is not None:
+        if (found := call.folded(fold)) is not None:
             return found
         whole = lambda x, y: wrapped(dtype, fold(x, y))
         return elementwise(call, lambda x, y: b.integer(instruction, t, x, y, whole))
@@ -222,9 +212,8 @@ def compare(call: Call) -> Any:
         predicate = plain
     else:
         predicate = ("s" if is_signed(dtype) else "u") + plain
-    if (found := whole_numbers(call, fold)) is not None:
-        return found
-    return elementwise(call, lambda x, y: b.compare(predicate, t, x, y, fold))
+    found, compared = call.folded(fold), lambda x, y: b.compare(predicate, t, x, y, fold)
+    return elementwise(call, compared) if found is None else found
 
 
 @rule("eq_to", "lt_to", "le_to")
