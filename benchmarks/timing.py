@@ -5,6 +5,7 @@ things compared.
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from zwang.compile import program
 from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.native.machine import OPTIMIZER
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -72,8 +74,19 @@ def accelerations(dynamics: Dynamics, state) -> Callable[[int], float]:
         jax.block_until_ready(evaluations(arrays, state, np.asarray(count)))
         return time.perf_counter() - start
 
-    seconds(1)
+    # long enough for its code to be optimized, which is waited for
+    begun = time.perf_counter()
+    while time.perf_counter() - begun < WARM:
+        seconds(10)
+    for thread in threading.enumerate():
+        if thread.name == OPTIMIZER:
+            thread.join()
     return seconds
+
+
+WARM = 2.0
+"""Seconds of calls after which code of 100 000 instructions is optimized
+(`zwang.native.compiled.OPTIMIZING`)."""
 
 
 def called(function: Callable, count: int) -> Callable[[], float]:

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from tests.crossed import some
-from zwang.algebra.cholesky import SMALL, gram, inverse_factor, pairs
+from zwang.algebra.cholesky import SMALL, Cholesky, gram, inverse_factor, pairs
 from zwang.algebra.mass_matrix import factor_mass
+from zwang.compile import program
+from zwang.native.rules.linear_algebra import minimum_degree
 
 
 def matrices(n: int, count: int = 3):
@@ -91,3 +93,48 @@ def test_weighing_rows_leaves_entries_where_the_mass_matrix_says(size):
     spread = mass.spread(pattern)
     assert spread.sum(axis=1).tolist() == [size, size]
     assert not np.any((np.abs(mass.weigh(jnp.asarray(pattern, float))) > 0) & ~spread)
+
+
+def arrow(n: int) -> np.ndarray:
+    """A positive definite chain of n rows, whose last one meets all others."""
+    M = 4 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)
+    M[-1], M[:, -1], M[-1, -1] = 0.5, 0.5, n
+    return M
+
+
+@pytest.mark.parametrize("M", [arrow(7), np.asarray(matrices(5)[0])], ids=["chain", "full"])
+def test_the_factor_of_native_code_is_the_one_of_lapack(M):
+    """In another order of rows, and with a unit diagonal; `|L⁻¹ x|² = xᵀ M⁻¹ x` in any order."""
+    x = np.arange(1.0, len(M) + 1)
+
+    @program
+    def found(M, x):
+        solved, back = (lambda M: Cholesky(M).solve(x)), Cholesky(M)
+        slopes = jax.jacfwd(solved)(M), jax.grad(lambda M: Cholesky(M).log_det())(M)
+        there = back.forward(x)
+        return solved(M), there @ there, back.backward(there), back.log_det(), *slopes
+
+    inverse = np.linalg.inv(M)
+    solution, square, again, log_det, slope, turned = found(jnp.asarray(M), jnp.asarray(x))
+    for y in (solution, again):
+        np.testing.assert_allclose(y, inverse @ x, rtol=1e-13)
+    np.testing.assert_allclose(square, x @ inverse @ x, rtol=1e-13)
+    np.testing.assert_allclose(log_det, np.linalg.slogdet(M)[1], rtol=1e-13)
+    # of a symmetric change, as the lower triangle alone is read
+    lower = lambda D: np.tril(D + D.T) - np.diag(np.diag(D))
+    np.testing.assert_allclose(turned, lower(inverse), atol=1e-13)
+    expected = -np.einsum("ia,b->iab", inverse, inverse @ x)
+    np.testing.assert_allclose(slope, np.array([lower(D) for D in expected]), atol=1e-13)
+
+
+def test_native_code_says_where_a_matrix_is_not_positive_definite():
+    M = arrow(5) - 3 * np.eye(5)
+    assert np.linalg.eigvalsh(M)[0] < 0
+    assert np.isnan(program(lambda M: Cholesky(M).solve(jnp.ones(5)))(jnp.asarray(M))).all()
+
+
+def test_a_chain_is_eliminated_from_both_ends():
+    """Neither loses a zero more, and no row waits for more than half of the others."""
+    n = 9
+    order = minimum_degree((abs(np.subtract.outer(np.arange(n), np.arange(n))) <= 1).tolist())
+    assert order == [0, 8, 1, 7, 2, 6, 3, 5, 4]

@@ -102,6 +102,23 @@ def test_many_rows_are_corrected_once_more(rows):
     assert error < (1e-12 if rows > SMALL else 1e-6)
 
 
+@pytest.mark.parametrize("sigma", [1.0, 1e-3, 5e-5])
+def test_many_rows_are_swept_until_their_residual_is_round_off(sigma):
+    """One sweep leaves `μ / (σ² + μ)` of the component along a singular value σ: six of them, as
+    two corrections take, at 5e-5 of the largest 4e-10, which is what the bound divides by σ.
+    """
+    rows = SMALL + 4
+    U, V = (np.linalg.qr(RANDOM.standard_normal((rows, rows)))[0] for _ in range(2))
+    values = np.ones(rows)
+    values[-1] = sigma
+    C = (U * values) @ V.T
+    exact = V @ np.ones(rows)
+    gauss = Gauss(factor_mass(jnp.ones(rows)), jnp.asarray(C), Proximal())
+    found = constrained_acceleration(jnp.zeros(rows), gauss, jnp.asarray(C @ exact))
+    left = (1e-10 / sigma**2) ** 6
+    np.testing.assert_allclose(V.T @ found, 1.0, atol=2 * left + 1e-13 / sigma)
+
+
 def test_a_certified_acceleration_says_how_right_it_is(gauss):
     found = certified_acceleration(jnp.asarray(M @ FREE), gauss, jnp.asarray(B), 0.0)
     np.testing.assert_allclose(found.acceleration, EXPECTED, rtol=1e-12)

@@ -39,39 +39,51 @@ class Cholesky(Record):
     """`M = L Lᵀ`. Reads the lower triangle of M only.
 
     Attributes:
-        lower: L, or L⁻¹; NaN where M is not positive definite.
+        lower: L, or L⁻¹; in native code L with its columns divided by its diagonal, so that an
+            unknown of a triangular system waits for one multiply-add of the one before, and for no
+            product with a reciprocal. NaN where M is not positive definite.
         inverted: whether it is L⁻¹.
         order: of the rows of M in L, in native code; None for their own.
+        reciprocals: of the pivots, which are the squares of L's diagonal, in native code.
     """
 
     lower: Float[Array, "n n"]
     inverted: bool = eqx.field(static=True)
     order: Int[Array, " n"] | None = None
+    reciprocals: Float[Array, " n"] | None = None
 
     def __init__(self, M: Float[Array, "n n"]):
         self.inverted = is_inverted(len(M))
         if is_native():
-            self.lower, self.order = zwang_ordered_factor(M)
+            self.lower, self.reciprocals, self.order = zwang_ordered_factor(M)
         else:
             self.lower = inverse_factor(M) if self.inverted else cholesky(M)
 
     def forward(self, x: Float[Array, "n *k"]) -> Float[Array, "n *k"]:
         """`L⁻¹ x`, rows in the order of L."""
-        if self.inverted:
-            return self.lower @ x
-        x = x if self.order is None else x[self.order]
-        return solve_triangular(self.lower, x, lower=True)
+        if self.reciprocals is not None:
+            return _by_rows(jnp.sqrt(self.reciprocals), self._forward(x))
+        return self.lower @ x if self.inverted else self._forward(x)
 
     def backward(self, x: Float[Array, "n *k"]) -> Float[Array, "n *k"]:
         """`L⁻ᵀ x`, rows in the order of M."""
-        if self.inverted:
-            return self.lower.T @ x
-        x = solve_triangular(self.lower, x, lower=True, trans=1)
-        return x if self.order is None else jnp.zeros_like(x).at[self.order].set(x)
+        if self.reciprocals is not None:
+            return self._backward(_by_rows(jnp.sqrt(self.reciprocals), x))
+        return self.lower.T @ x if self.inverted else self._backward(x)
 
     def solve(self, x: Float[Array, "n *k"]) -> Float[Array, "n *k"]:
         """`M⁻¹ x`."""
+        if self.reciprocals is not None:
+            return self._backward(_by_rows(self.reciprocals, self._forward(x)))
         return self.backward(self.forward(x))
+
+    def _forward(self, x: Float[Array, "n *k"]) -> Float[Array, "n *k"]:
+        x = x if self.order is None else x[self.order]
+        return solve_triangular(self.lower, x, lower=True)
+
+    def _backward(self, x: Float[Array, "n *k"]) -> Float[Array, "n *k"]:
+        x = solve_triangular(self.lower, x, lower=True, trans=1)
+        return x if self.order is None else jnp.zeros_like(x).at[self.order].set(x)
 
     def is_positive(self, diagonal: Float[Array, " n"]) -> Bool[Array, ""]:
         """Whether M, whose diagonal is given, is positive definite to working precision."""
@@ -84,6 +96,8 @@ class Cholesky(Record):
 
     def pivots(self) -> Float[Array, " n"]:
         """Squares of the diagonal of L."""
+        if self.reciprocals is not None:
+            return 1 / self.reciprocals
         return jnp.diag(self.lower) ** (-2 if self.inverted else 2)
 
     def log_det(self) -> Float[Array, ""]:
@@ -142,13 +156,22 @@ def lower_inverse(M: Float[Array, "n n"]) -> Float[Array, "n n"]:
     return solve_triangular(cholesky(M), jnp.eye(len(M), dtype=M.dtype), lower=True)
 
 
+def _by_rows(factors: Float[Array, " n"], x: Float[Array, "n *k"]) -> Float[Array, "n *k"]:
+    """Each row of x multiplied by a factor of its own."""
+    return factors.reshape(-1, *[1] * (x.ndim - 1)) * x
+
+
 @jax.jit
-def zwang_ordered_factor(M: Float[Array, "n n"]) -> tuple[Float[Array, "n n"], Int[Array, " n"]]:
-    """L and an order of rows with `M[order][:, order] = L Lᵀ`. Native code knows this function by
-    its name, and chooses an order in which few zeros of M are lost; as it is written the order is
-    that of M.
+def zwang_ordered_factor(
+    M: Float[Array, "n n"],
+) -> tuple[Float[Array, "n n"], Float[Array, " n"], Int[Array, " n"]]:
+    """L with a unit diagonal, D⁻¹ and an order of rows with `M[order][:, order] = L D Lᵀ`. Native
+    code knows this function by its name, and chooses an order in which few zeros of M are lost; as
+    it is written the order is that of M.
     """
-    return cholesky(M), jnp.arange(len(M))
+    L = cholesky(M)
+    root = jnp.diag(L)
+    return L / root, root**-2, jnp.arange(len(M))
 
 
 def pairs(pattern: Bool[np.ndarray, "m n"]) -> tuple[tuple[int, ...], ...] | None:

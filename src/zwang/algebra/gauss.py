@@ -96,18 +96,22 @@ class Gauss(Record):
 
     def estimate(self, r: Float[Array, " m"]) -> Float[Array, " nv"]:
         """`A⊕ r` for residuals that are taken once more, by `refine`."""
-        if isinstance(self.C, Pseudoinverse):
+        if len(r) <= SMALL and isinstance(self.C, Pseudoinverse):
             return self.correct(r)
         return self.mass.unweigh(self.C.estimate(self.scale * r))
 
-    def refine(self, r: Float[Array, " m"], x: Float[Array, " nv"]) -> Float[Array, " nv"]:
-        """`A⊕ r` of what x has left, a correction that need be no closer than the round-off of
-        x.
+    def refine(
+        self, r: Float[Array, " m"], x: Float[Array, " nv"], estimated: bool = False
+    ) -> Float[Array, " nv"]:
+        """`A⊕ r` of what x has left, a correction that need be no closer than the round-off of x.
+
+        Args:
+            estimated: whether r is what an `estimate` has left, which takes more sweeps.
         """
-        if isinstance(self.C, Pseudoinverse):
+        if len(r) <= SMALL and isinstance(self.C, Pseudoinverse):
             return self.correct(r)
         # in the mass metric, in which the residual of rows at unit length is measured
-        return self.mass.unweigh(self.C.refine(self.scale * r, self.mass.size(x)))
+        return self.mass.unweigh(self.C.refine(self.scale * r, self.mass.size(x), estimated))
 
     def certified(self, r: Float[Array, " m"], terms: Float[Array, " m"]) -> Certified:
         """`A⊕ r` and multipliers of least norm, solved to the round-off of r's `terms` and with the
@@ -201,7 +205,8 @@ def constrained_acceleration(
         acceleration = free + gauss.correct(b - gauss.A @ free)
     else:
         acceleration = free + gauss.estimate(b - gauss.A @ free)
-        acceleration = acceleration + gauss.refine(b - gauss.A @ acceleration, acceleration)
+        left = b - gauss.A @ acceleration
+        acceleration = acceleration + gauss.refine(left, acceleration, estimated=True)
     return acceleration if nonideal is None else acceleration + gauss.mobility(nonideal)
 
 

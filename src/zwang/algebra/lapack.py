@@ -49,10 +49,13 @@ def solve_triangular(
 
 @traced_once
 def _solve_columns(T: Array, x: Array, lower: bool, trans: int) -> Array:
-    used = jnp.tril(T) if lower else jnp.triu(T)
+    def times(y):
+        used = jnp.tril(T) if lower else jnp.triu(T)
+        return (used.T if trans else used) @ y
+
     fixed = jax.lax.stop_gradient(T)
     ways = [partial(_triangular[lower, turned], fixed) for turned in (trans, 1 - trans)]
-    return _linear_solve(used.T if trans else used, x, *ways)
+    return _linear_solve(times, x, *ways)
 
 
 class LU(Record):
@@ -82,7 +85,7 @@ class LU(Record):
 @traced_once
 def _solve_factored(matrix: Array, factor: Array, pivots: Array, x: Array) -> Array:
     ways = [partial(_of_lu[trans], factor, pivots) for trans in (0, 1)]
-    return _linear_solve(matrix, x, *ways)
+    return _linear_solve(lambda y: matrix @ y, x, *ways)
 
 
 def solve(A: Float[Array, "n n"], x: Float[Array, "n *k"]) -> Float[Array, "n *k"]:
@@ -117,10 +120,8 @@ def determinant(A: Float[Array, "n n"]) -> Float[Array, ""]:
     return _determinant(jax.lax.stop_gradient(A))
 
 
-def _linear_solve(A: Array, x: Array, way: Any, back: Any) -> Array:
-    return jax.lax.custom_linear_solve(
-        lambda y: A @ y, x, lambda _, r: way(r), lambda _, r: back(r)
-    )
+def _linear_solve(times: Any, x: Array, way: Any, back: Any) -> Array:
+    return jax.lax.custom_linear_solve(times, x, lambda _, r: way(r), lambda _, r: back(r))
 
 
 def _of_columns(function: Any) -> Any:

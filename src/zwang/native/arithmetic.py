@@ -98,6 +98,8 @@ class Arithmetic:
     def divide(self, t: str, a: Any, b: Any) -> Any:
         ca, cb = type(a) is not Value, type(b) is not Value
         if ca and cb:
+            if b != 0:
+                return rounded(t, a / b)
             with np.errstate(all="ignore"):
                 return rounded(t, float(np.float64(a) / np.float64(b)))
         if ca and a == 0:

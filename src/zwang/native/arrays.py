@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from zwang.native.builder import Buffer, Builder, Value, is_wide
-from zwang.native.types import python_constant, register_type
+from zwang.native.types import register_type
 
 MOST_UNROLLED = 256
 """Elements of an array in memory that is read element by element; more are read in loops."""
@@ -77,17 +77,13 @@ def scalar(x: Any) -> Scalars:
 def constants(x: Any) -> Scalars:
     """An array of constants."""
     x = np.asarray(x)
-    found = np.empty(x.shape, object)
-    dtype = x.dtype
-    register_type(dtype)
-    flat = found.reshape(-1)
-    flat[:] = [python_constant(dtype, y) for y in x.reshape(-1).tolist()]
-    return found
+    register_type(x.dtype)
+    return x.astype(object, "C")
 
 
 def is_constant(x: Any) -> bool:
     """Whether every element is known."""
-    return isinstance(x, np.ndarray) and all(type(y) is not Value for y in x.reshape(-1))
+    return isinstance(x, np.ndarray) and Value not in set(map(type, x.reshape(-1).tolist()))
 
 
 def is_written_out(x: Scalars | Memory) -> bool:

@@ -126,7 +126,11 @@ def optimized_apart(text: str, then: Callable[[bytes], None]) -> None:
         if binary := fast_code_apart(text):
             then(binary)
 
-    threading.Thread(target=wait, name="zwang optimizer", daemon=True).start()
+    threading.Thread(target=wait, name=OPTIMIZER, daemon=True).start()
+
+
+OPTIMIZER = "zwang optimizer"
+"""Name of the threads that wait for fast code."""
 
 
 @atexit.register

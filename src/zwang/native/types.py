@@ -57,12 +57,6 @@ def constant_text(type_: str, value: Any) -> str:
     return str(int(value))
 
 
-def python_constant(dtype: Any, value: Any) -> Any:
-    """An element of a NumPy array as the constant that the builder folds."""
-    kind = np.dtype(dtype).kind
-    return float(value) if kind == "f" else bool(value) if kind == "b" else int(value)
-
-
 def wrapped(dtype: Any, value: int) -> int:
     """An integer reduced to the range of its type, as registers do."""
     bits, value = np.dtype(dtype).itemsize * 8, int(value)

@@ -7,13 +7,14 @@ theirs with `@rule`.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
-from zwang.native.arrays import Memory, Scalars, constants, is_constant, known, scalars
+from zwang.native.arrays import MOST_LOADED, Memory, Scalars, constants, is_constant, known, scalars
 from zwang.native.builder import Builder
 from zwang.native.errors import NotNativeError
 
@@ -66,6 +67,15 @@ class Call:
         """An operand as an array of NumPy if it is constant."""
         x = self.inputs[i]
         return known(x, self.dtypes[i]) if isinstance(x, np.ndarray) and is_constant(x) else None
+
+    def folded(self, fold: Callable) -> np.ndarray | None:
+        """An operation on two arrays of integers that are known, as one of NumPy, where it is long:
+        places in a matrix are counted and compared for each of its entries.
+        """
+        if self.dtypes[0].kind not in "iu" or math.prod(self.outputs[0].shape) < MOST_LOADED:
+            return None
+        x, y = self.known(0), self.known(1)
+        return None if x is None or y is None else constants(fold(x, y))
 
     @property
     def in_memory(self) -> bool:

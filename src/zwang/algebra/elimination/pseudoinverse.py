@@ -67,7 +67,7 @@ class SparsePseudoinverse(Record):
         """`C⁺ r` by one sweep."""
         return _solve(dataclasses.replace(self.sweeps, count=1), self.C, r)[1]
 
-    def refine(self, r: Float[Array, " m"], size: Float[Array, ""]) -> Float[Array, " nv"]:
+    def refine(self, r, size: Float[Array, ""], estimated: bool = False) -> Float[Array, " nv"]:
         """`C⁺ r` by as many sweeps as leave `ROUND_OFF` of a size."""
         # residual, rows at unit length, that sweeps may leave beside the length of the velocity or
         # acceleration that they correct: its round-off in a few tens of rows

@@ -103,6 +103,16 @@ class AbstractFactor(Record):
     def solve_transpose(self, x: Float[Array, " n"]) -> Float[Array, " m"]:
         """`(C⁺)ᵀ x`."""
 
+    def estimate(self, r: Float[Array, " m"]) -> Float[Array, " n"]:
+        """`C⁺ r` for residuals that are taken once more, by `refine`."""
+        return self.solve(r)
+
+    def refine(self, r, size: Float[Array, ""], estimated: bool) -> Float[Array, " n"]:
+        """`C⁺ r`, which need be no closer than the round-off of a size; `estimated` if r is what
+        `estimate` has left.
+        """
+        return self.solve(r)
+
     @abc.abstractmethod
     def rank(self) -> Int[Array, ""]:
         """Numerical rank of C by the method's threshold."""
@@ -206,6 +216,18 @@ class Pseudoinverse(Record):
     def solve_transpose(self, x: Float[Array, " n"]) -> Float[Array, " m"]:
         """`(C⁺)ᵀ x`, shape (m,)."""
         return _apply(_Transposed(self.factor), self.C.T, x)
+
+    def estimate(self, r: Float[Array, " m"]) -> Float[Array, " n"]:
+        """`C⁺ r` for residuals that are taken once more, by `refine`."""
+        found = self.factor.estimate(jax.lax.stop_gradient(r))
+        return _apply(_Known(self.factor, found), self.C, r)
+
+    def refine(self, r, size: Float[Array, ""], estimated: bool = False) -> Float[Array, " n"]:
+        """`C⁺ r`, which need be no closer than the round-off of a size; `estimated` if r is what
+        `estimate` has left.
+        """
+        found = self.factor.refine(*jax.lax.stop_gradient((r, size)), estimated)
+        return _apply(_Known(self.factor, found), self.C, r)
 
     def multipliers(self, r: Float[Array, " m"]) -> Float[Array, " m"]:
         """λ of least norm with `Cᵀ λ = C⁺ r`, shape (m,)."""

@@ -18,7 +18,7 @@ from zwang.algebra.pseudoinverse.certificate import (
     least_singular_value,
 )
 from zwang.compile.hints import traced_once
-from zwang.thresholds import AGREEMENT
+from zwang.thresholds import AGREEMENT, LAST_DIGIT, ROUND_OFF
 
 LEAST_ROW = 1e-280
 """The longest row squared counts as at least this, so that C = 0 leaves μ a normal number, and 1/μ
@@ -56,6 +56,14 @@ class ProximalFactor(AbstractFactor):
 
     def solve(self, r):
         return self.C.T @ self.sweep(r)
+
+    def estimate(self, r):
+        return self.C.T @ self.damped.solve(r)
+
+    def refine(self, r, size, estimated):
+        # with that of the estimate as many as two corrections take, if the residual asks for them
+        most = 2 * self.sweeps - 1 if estimated else self.sweeps
+        return self.C.T @ refined(self.gram, self.damped, r, ROUND_OFF * size, most)
 
     def solve_transpose(self, x):
         # the sweeps leave round-off/μ in the null space: harmless to Cᵀλ, but not of least norm
@@ -114,6 +122,30 @@ def swept(
     ):  # unrolled: as a loop it copies the factor and takes 2 µs more at 12 rows
         multipliers = multipliers + damped.solve(r - product(gram, multipliers))
     return multipliers
+
+
+@traced_once
+def refined(
+    gram: Float[Array, "m m"],
+    damped: Inverse,
+    r: Float[Array, " m"],
+    enough: Float[Array, ""],
+    most: int,
+) -> Float[Array, " m"]:
+    """The iteration of `swept`, until it leaves no more than `enough`, or the last digit of r."""
+    small = jnp.maximum(LAST_DIGIT**2 * (r @ r), enough**2)
+
+    def sweep(carry):
+        multipliers, missing, k = carry
+        multipliers = multipliers + damped.solve(missing)
+        return multipliers, r - product(gram, multipliers), k + 1
+
+    def unfinished(carry):
+        _, missing, k = carry
+        # NaN goes on, and shows
+        return (k == 0) | ((k < most) & ~(missing @ missing <= small))
+
+    return jax.lax.while_loop(unfinished, sweep, (jnp.zeros_like(r), r, 0))[0]
 
 
 class Proximal(AbstractPseudoinverse):

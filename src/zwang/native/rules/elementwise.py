@@ -15,6 +15,7 @@ from zwang.native.arrays import (
     MOST_LOADED,
     Memory,
     assign,
+    constants,
     each,
     element,
     is_written_out,
@@ -76,6 +77,8 @@ def arithmetic(on_floats: str, instruction: str, fold: Callable) -> Callable[[Ca
         if t in FLOATS:
             method = getattr(b, on_floats)
             return elementwise(call, lambda x, y: method(t, x, y))
+        if (found := call.folded(fold)) is not None:
+            return found
         whole = lambda x, y: wrapped(dtype, fold(x, y))
         return elementwise(call, lambda x, y: b.integer(instruction, t, x, y, whole))
 
@@ -209,7 +212,8 @@ def compare(call: Call) -> Any:
         predicate = plain
     else:
         predicate = ("s" if is_signed(dtype) else "u") + plain
-    return elementwise(call, lambda x, y: b.compare(predicate, t, x, y, fold))
+    found, compared = call.folded(fold), lambda x, y: b.compare(predicate, t, x, y, fold)
+    return elementwise(call, compared) if found is None else found
 
 
 @rule("eq_to", "lt_to", "le_to")
@@ -423,8 +427,10 @@ def rounded(call: Call) -> Any:
 @rule("convert_element_type")
 def convert(call: Call) -> Any:
     b, source, target = call.builder, call.dtypes[0], np.dtype(call.outputs[0].dtype)
-    if np.dtype(source) == target:
+    if source == target:
         return call.inputs[0]
+    if source.kind == "b" and (truths := call.known(0)) is not None:  # as of a unit matrix
+        return constants(truths.astype(target))
     return elementwise(call, lambda x: functions.converted(b, source, target, x))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from zwang.native import functions
+from zwang.native.arithmetic import LONG_SUM
 from zwang.native.arrays import constants
 from zwang.native.builder import Builder, Value
 from zwang.native.errors import NotNativeError
@@ -61,18 +62,56 @@ def _common(b: Builder, t: str, x: dict[int, Any], y: dict[int, Any]) -> Any:
 
 
 def ordered_factor(call: Call) -> list | None:
-    """`L` and an order of rows with `M[order][:, order] = L Lᵀ`, in which few zeros are lost."""
-    if len(call.inputs) != 1 or call.in_memory or len(call.shapes[0]) != 2:
+    """L with a unit diagonal, D⁻¹ and an order of rows with `M[order][:, order] = L D Lᵀ`, in which
+    few zeros are lost; D⁻¹ is NaN where M is not positive definite.
+    """
+    n = call.shapes[0][-1]
+    # under differentiation it has other operands, or leaves more to the derivative
+    results = [(n, n), (n,), (n,)]
+    if call.shapes != [(n, n)] or [x.shape for x in call.outputs] != results or call.in_memory:
         return None
     b, t, M = call.builder, _float_type(call), call.scalars(0)
-    n = len(M)
     M = np.array([[M[max(i, j), min(i, j)] for j in range(n)] for i in range(n)], object)
     M = M.reshape(n, n)
     order = minimum_degree([[not _is_zero(x) for x in row] for row in M])
-    L = np.empty(M.shape, object)
+    M, L = M[np.ix_(order, order)], np.empty(M.shape, object)
     L[...] = 0.0
-    _cholesky(b, t, M[np.ix_(order, order)], L)
-    return [L, constants(np.array(order, np.int64))]
+    # rows of L D and of L, and how many pivots each pivot waits for
+    heights: list[int] = []
+    rows: list[tuple[dict[int, Any], dict[int, Any]]] = []
+    reciprocals = np.empty(n, object)
+    positive: Any = True
+    for i in range(n):
+        row, scaled = {}, {}
+        for j in range(i):
+            rest = _less(b, t, M[i, j], row, rows[j][1], heights)
+            if not _is_zero(rest):
+                row[j] = rest
+                scaled[j] = L[i, j] = b.multiply(t, rest, reciprocals[j])
+        pivot = _less(b, t, M[i, i], row, scaled, heights)
+        L[i, i] = 1.0
+        positive = b.logic("and", positive, b.compare("ogt", t, pivot, 0.0, lambda x, y: x > y))
+        reciprocals[i] = b.divide(t, 1.0, pivot)
+        rows.append((row, scaled))
+        heights.append(1 + max((heights[j] for j in row), default=-1))
+    # at the end, as a choice at each pivot would keep the next one waiting
+    flat = [b.select(t, positive, x, math.nan) for x in reciprocals]
+    reciprocals[:] = flat
+    return [L, reciprocals, constants(np.array(order, np.int64))]
+
+
+def _less(
+    b: Builder, t: str, start: Any, x: dict[int, Any], y: dict[int, Any], heights: list[int]
+) -> Any:
+    """`start − Σ xₖ yₖ` of two sparse rows, entries that are known early first, so that the sum
+    waits for one multiply-add after the last of them.
+    """
+    both = sorted((k for k in x if k in y), key=heights.__getitem__)
+    early = len(both) // 2 if len(both) > LONG_SUM else 0
+    found = b.subtract(t, start, b.dot(t, *([z[k] for k in both[:early]] for z in (x, y))))
+    for k in both[early:]:
+        found = b.subtract(t, found, b.multiply(t, x[k], y[k]))
+    return found
 
 
 NAMED["zwang_ordered_factor"] = ordered_factor
@@ -80,7 +119,8 @@ NAMED["zwang_ordered_factor"] = ordered_factor
 
 def minimum_degree(pattern: list[list[bool]]) -> list[int]:
     """An order of elimination: each time the row with the fewest neighbors that are left, which
-    then become neighbors of each other.
+    then become neighbors of each other; of several the one that waits for the fewest others, so
+    that a chain is eliminated from both of its ends at once.
 
     Args:
         pattern: where a symmetric matrix has entries.
@@ -88,13 +128,14 @@ def minimum_degree(pattern: list[list[bool]]) -> list[int]:
     neighbors = {
         i: {j for j, there in enumerate(row) if there and j != i} for i, row in enumerate(pattern)
     }
-    order = []
+    order, heights = [], [0] * len(pattern)
     while neighbors:
-        i = min(neighbors, key=lambda k: (len(neighbors[k]), k))
+        i = min(neighbors, key=lambda k: (len(neighbors[k]), heights[k], k))
         around = neighbors.pop(i)
         for j in around:
             neighbors[j] |= around
             neighbors[j] -= {i, j}
+            heights[j] = max(heights[j], heights[i] + 1)
         order.append(i)
     return order
 
@@ -117,22 +158,20 @@ def triangular_solve(call: Call) -> Any:
     found = np.empty(B.shape, object)
     for where in np.ndindex(*A.shape[:-2]):
         a, inverse = A[where], [None] * n
-        order = range(n) if lower else range(n - 1, -1, -1)
-        rows = {
-            i: [k for k in (range(i) if lower else range(i + 1, n)) if not _is_zero(a[i, k])]
-            for i in order
-        }
         for c in range(B.shape[-1]):
-            x = found[where][:, c]
-            for i in order:
-                ks = [k for k in rows[i] if not _is_zero(x[k])]
-                taken = b.dot(t, [a[i, k] for k in ks], [x[k] for k in ks])
-                rest = b.subtract(t, B[where][i, c], taken)
+            x: dict[int, Any] = {}
+            heights = [0] * n
+            for i in range(n) if lower else range(n - 1, -1, -1):
+                row = {k: a[i, k] for k in x if not _is_zero(a[i, k])}
+                rest = _less(b, t, B[where][i, c], row, x, heights)
                 if not unit and not _is_zero(rest):
                     if inverse[i] is None:
                         inverse[i] = b.divide(t, 1.0, a[i, i])
                     rest = b.multiply(t, rest, inverse[i])
-                x[i] = rest
+                found[where][i, c] = rest
+                if not _is_zero(rest):
+                    x[i] = rest
+                    heights[i] = 1 + max((heights[k] for k in row), default=-1)
     return found if left else found.swapaxes(-1, -2)
 
 

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from zwang.native.arrays import (
+    MOST_LOADED,
     MOST_UNROLLED,
     Memory,
     assign,
     element,
+    is_written_out,
     loop,
     memory,
     new_memory,
@@ -163,8 +165,9 @@ def matrix_product(call: Call) -> Any:
     shapes = call.shapes
     fa = [i for i in range(len(shapes[0])) if i not in (*ca, *ba)]
     fb = [i for i in range(len(shapes[1])) if i not in (*cb, *bb)]
-    large = any(isinstance(x, Memory) and x.size > MOST_UNROLLED for x in call.inputs)
-    if large:
+    # beside what is written out, whose zeros are not multiplied, a vector is read as a whole
+    most = MOST_LOADED if any(map(is_written_out, call.inputs)) else MOST_UNROLLED
+    if any(isinstance(x, Memory) and x.size > most for x in call.inputs):
         return _product_in_loops(call, fa, fb)
     left = call.scalars(0).transpose([*ba, *fa, *ca])
     right = call.scalars(1).transpose([*bb, *fb, *cb])
