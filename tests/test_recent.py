@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from zwang import recent
-from zwang.compile import BoundProgram
+from zwang.compile import BoundProgram, interface
 from zwang.recent import Recent
 
 
@@ -30,7 +30,7 @@ def test_a_key_that_cannot_be_hashed_is_said_to_be_none():
 def test_programs_of_many_models_do_not_pile_up(two_at_most):
     """Each holds memory mappings of its process, which are limited."""
     programs = [BoundProgram(lambda x, k=k: k * x, (), (np.zeros(3),)) for k in range(4)]
-    assert len(BoundProgram._ready) <= 2
+    assert len(interface._ready) <= 2
     for k, program in enumerate(programs):  # those in use live on
         np.testing.assert_array_equal(program(np.ones(3)), k)
 

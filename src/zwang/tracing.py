@@ -15,6 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.extend.core import ClosedJaxpr, Jaxpr
 
 from zwang.arguments import shown
 from zwang.errors import ModelError
@@ -76,7 +77,7 @@ def outcome(function: Callable, what: str, *given: Any, moving: int | None = Non
     try:
         closed, out = jax.make_jaxpr(function, return_shape=True)(*abstract)
         # of all that is traced only code outside of JAX may lack a derivative
-        if moving is not None and "callback" in str(closed.jaxpr):
+        if moving is not None and _calls_back(closed.jaxpr):
             jax.make_jaxpr(functools.partial(_slope, function, moving))(*abstract)
     except ModelError:
         raise
@@ -91,6 +92,19 @@ def outcome(function: Callable, what: str, *given: Any, moving: int | None = Non
             "another entry without a word."
         )
     return out
+
+
+def _calls_back(jaxpr: Jaxpr) -> bool:
+    """Whether a traced function calls code outside of JAX."""
+    for eqn in jaxpr.eqns:
+        if "callback" in eqn.primitive.name:
+            return True
+        for x in eqn.params.values():
+            for each in x if isinstance(x, (tuple, list)) else (x,):
+                inner = each.jaxpr if isinstance(each, ClosedJaxpr) else each
+                if isinstance(inner, Jaxpr) and _calls_back(inner):
+                    return True
+    return False
 
 
 def _slope(function: Callable, moving: int, *given):

@@ -6,8 +6,15 @@ import sys
 NOT_NEEDED = """
 import sys
 import zwang.gallery.five_bar, zwang.simulation.results.dataset, zwang.output.viewer
-slow = ("scipy.special", "scipy.interpolate", "scipy.optimize")
+import zwang.mechanism, zwang.gallery.hierarchies.stewart
+slow = ("scipy.special", "scipy.interpolate", "scipy.optimize", "scipy.spatial", "scipy.linalg")
 print([name for name in slow if name in sys.modules])
+"""
+WORDS = """
+import sys
+from zwang.cli import main
+assert main(["run", "no-such-model", "--set", "a=1", "--set", "b=2", "--out", "results"]) == 2
+print("pydantic" in sys.modules)
 """
 AT_THE_END = """
 import atexit, gc
@@ -24,7 +31,11 @@ def last_line(program):
     ).stdout.splitlines()[-1]
 
 
-def test_a_run_imports_no_splines_and_no_elliptic_functions():
+def test_words_that_are_taken_as_they_are_need_no_pydantic():
+    assert last_line(WORDS) == "False"
+
+
+def test_a_run_imports_no_splines_no_rotations_and_no_elliptic_functions():
     assert last_line(NOT_NEEDED) == "[]"
 
 

@@ -129,3 +129,17 @@ def test_what_is_not_emitted_is_named(name):
     f, says = UNKNOWN[name]
     with pytest.raises(NotNativeError, match=says):
         function(f, np.ones(3))
+
+
+def test_zeros_of_a_matrix_are_written_in_a_loop():
+    diagonal = jnp.arange(40)
+    matrix = function(lambda x: jnp.zeros((40, 40)).at[diagonal, diagonal].set(x), np.ones(40))
+    x = np.arange(40.0)
+    np.testing.assert_array_equal(matrix(x), np.diag(x))
+    assert matrix.code.instructions < 400  # 3300 for each element by itself
+
+
+def test_a_negative_zero_among_zeros_keeps_its_sign():
+    joined = function(lambda x: jnp.concatenate([jnp.zeros(20), -jnp.zeros(5), x]), np.ones(3))
+    found = joined(np.array([1.0, -0.0, 2.0]))
+    assert np.signbit(found).tolist() == [False] * 20 + [True] * 5 + [False, True, False]

@@ -11,6 +11,7 @@ it.
 | `startup.py` | float64 and the compile cache |
 | `progress.py`, `timing.py`, `summary_table.py` | progress, time spent, closing table |
 | `failure.py`, `advice.py` | one sentence and an exit code, with advice that fits a command line |
+| `words.py` | words of a command line as values |
 | `terminal.py` | text on the terminal, control codes escaped |
 | `interruption.py` | Ctrl-C, which must not lose a run |
 | `streaming.py` | `zwang run --stream` and `--resume` |
@@ -37,6 +38,7 @@ import zwang
 from zwang.cli.advice import COMMAND
 from zwang.cli.failure import FAULT, explain, heard
 from zwang.cli.terminal import complain, ready
+from zwang.cli.words import Command, Commands
 from zwang.errors import ModelError
 
 GARBAGE = 1_000_000, 20, 50
@@ -82,6 +84,7 @@ def application(words: Sequence[str]) -> typer.Typer:
     """
     app = typer.Typer(
         name="zwang",
+        cls=Commands,
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -92,7 +95,7 @@ def application(words: Sequence[str]) -> typer.Typer:
     line = [*words, *(os.environ.get(name, "") for name in COMPLETED)]
     asked = asked_of([word for part in line for word in part.split()])
     for name, module in COMMANDS.items():
-        app.command(name)(_command(module) if name == asked else _summary(module))
+        app.command(name, cls=Command)(_command(module) if name == asked else _summary(module))
     app.callback()(_options)
     return app
 

@@ -146,23 +146,13 @@ class BoundProgram:
         example: arrays as its other arguments; later calls give others of the same shapes.
     """
 
-    _ready: ClassVar[Recent[CompiledProgram]] = Recent()
-
     def __init__(self, function: Callable, fixed: tuple, example: tuple):
-        setting = _setting()
-        leaves, tree = (with_structure if setting[1] else jax.tree_util.tree_flatten)(fixed)
+        native = is_native_wanted()
+        leaves, tree = (with_structure if native else jax.tree_util.tree_flatten)(fixed)
         given, whole = jax.tree_util.tree_flatten(((*fixed, *example), {}))
         leaves += given[len(leaves) :]
         arrays = [x for x in leaves[: tree.num_leaves] if eqx.is_array(x)]
-        try:
-            key = function, setting, whole, tuple(map(signature, leaves))
-            known = self._ready.get(key)
-        except TypeError:  # something that cannot be hashed is compiled each time
-            key = known = None
-        if known is None:
-            known = cast(CompiledProgram, obtained(FlatFunction(function, leaves, whole), leaves))
-            if key is not None:
-                self._ready.put(key, known)
+        known = _at_hand_or_obtained(function, leaves, whole)
         self._program, self._first = known, arrays
         self._call, self.seconds = known.bound(arrays), known.seconds
 
@@ -177,6 +167,26 @@ class BoundProgram:
             return jax.tree_util.tree_map(lambda *x: np.stack(x), *found)
         of_each = [False] * len(self._first) + [True] * len(arrays)
         return self._program.members([*self._first, *arrays], of_each, len(arrays[0]), 1)
+
+
+_ready: Recent[CompiledProgram] = Recent()
+"""Programs that were asked for by an equal function of equal arguments but for their numbers."""
+
+
+def _at_hand_or_obtained(function: Callable, leaves: list, tree: Any) -> CompiledProgram:
+    """The program of a function for leaves of its arguments and their structure, which is looked
+    through to its content once.
+    """
+    try:
+        key = function, _setting(), tree, tuple(map(signature, leaves))
+        known = _ready.get(key)
+    except (TypeError, NotCacheableError):  # what cannot be hashed is looked through each time
+        key = known = None
+    if known is None:
+        known = cast(CompiledProgram, obtained(FlatFunction(function, leaves, tree), leaves))
+        if key is not None:
+            _ready.put(key, known)
+    return known
 
 
 def _setting() -> tuple:
@@ -267,7 +277,7 @@ class Many:
         ones = [x[0] if each else x for x, each in zip(leaves, of_each, strict=True)]
         one = FlatFunction(function, ones, tree), ones
         self._of_each = [each for x, each in zip(leaves, of_each, strict=True) if eqx.is_array(x)]
-        found = cast(CompiledProgram, obtained(*one))
+        found = _at_hand_or_obtained(function, ones, tree)
         if not found.is_native:
             return None
         # time counts for the program: many small batches of one model are one large one

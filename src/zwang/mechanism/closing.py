@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from zwang.arguments import instance, number
 from zwang.call import misfits_named
@@ -250,6 +249,9 @@ def _frames(geometry: Geometry) -> dict[int, Frame]:
     """Of all points."""
     turns = geometry.orientation
     if geometry.d == 2:
+        # importing it takes 0.15 s, and a linkage that closes by itself asks for no frames
+        from scipy.spatial.transform import Rotation
+
         turns = Rotation.from_rotvec(np.outer(turns, [0.0, 0.0, 1.0])).as_matrix()
     return {i: (geometry.offset[i], turns[i][:, 2], turns[i][:, 0]) for i in range(len(turns))}
 

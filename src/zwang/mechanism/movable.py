@@ -21,11 +21,10 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from zwang.arithmetic import on_host
 from zwang.bodies.screws.twist import adjoint, exponential, inverse
@@ -152,7 +151,7 @@ class Linkage:
             pose = back @ ends[1]
             phi = rows(pose)
             S = np.zeros((len(phi), 6))
-            for column, step in enumerate(DIFFERENCES[precise]):
+            for column, step in enumerate(_differences(precise)):
                 if column in self.ways:
                     S[:, column] = sum(w * (rows(g @ pose) - rows(h @ pose)) for w, g, h in step)
             S = S @ adjoint(back)
@@ -222,21 +221,24 @@ def linkage(chains: Sequence[ClosedChain]) -> Linkage:
 
 def _small(twist: np.ndarray) -> Any:
     """The motion of a turn about the origin and a shift after it."""
+    # importing it takes 0.15 s, and most mechanisms move by data as they are
+    from scipy.spatial.transform import Rotation
+
     g = np.eye(4)
     g[:3, :3], g[:3, 3] = Rotation.from_rotvec(twist[3:]).as_matrix(), twist[:3]
     return g
 
 
-def _differences(step: float, weights: Mapping[int, float]) -> list[list[tuple]]:
-    """Weights of a central difference and the motions that it takes, for each entry of a twist."""
+@cache
+def _differences(precise: bool) -> list[list[tuple]]:
+    """Weights of a central difference and the motions that it takes, for each entry of a twist: of
+    sixth order, which leaves 1e-12, or of second order, 1e-10.
+    """
+    step, weights = (3e-3, STENCIL) if precise else (1e-5, {1: 0.5})
     return [
         [(w / step, _small(k * step * x), _small(-k * step * x)) for k, w in weights.items()]
         for x in np.eye(6)
     ]
-
-
-DIFFERENCES = {True: _differences(3e-3, STENCIL), False: _differences(1e-5, {1: 0.5})}
-"""Of sixth order, which leaves 1e-12, and of second order, 1e-10."""
 
 
 def moved_by(change: np.ndarray, place: np.ndarray) -> np.ndarray:

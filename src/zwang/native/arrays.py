@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -174,14 +175,27 @@ def fill(b: Builder, target: Memory, source: Scalars | Memory) -> None:
         loop(b, target.shape, lambda i: assign(b, target, i, element(b, source, i)))
         return
     if isinstance(source, np.ndarray) and source.size > MOST_COPIED:
-        flat = source.reshape(-1)
-        first = flat[0]
-        if type(first) is not Value and all(x is first or x == first for x in flat):
-            loop(b, target.shape, lambda i: assign(b, target, i, first))
+        frequent, others = _most_frequent(source)
+        if 2 * len(others) <= source.size:
+            loop(b, target.shape, lambda i: assign(b, target, i, frequent))
+            for index in others:
+                assign(b, target, index, source[index])
             return
     values = scalars(b, source)  # all are read before the first is written
     for index in np.ndindex(*target.shape):
         assign(b, target, index, values[index])
+
+
+def _most_frequent(x: Scalars) -> tuple[Any, list[tuple[int, ...]]]:
+    """The constant that most elements of an array are, and where the others are."""
+    # by its text, as −0 is another number than 0 and NaN is itself
+    texts = [None if type(y) is Value else repr(y) for y in x.reshape(-1).tolist()]
+    counts = Counter(y for y in texts if y is not None)
+    if not counts:
+        return None, [*np.ndindex(*x.shape)]
+    text, _ = counts.most_common(1)[0]
+    others = [i for i, y in zip(np.ndindex(*x.shape), texts, strict=True) if y != text]
+    return x.reshape(-1)[texts.index(text)], others
 
 
 def _overlap(source: Memory, target: Memory) -> bool:

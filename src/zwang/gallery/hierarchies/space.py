@@ -5,12 +5,13 @@ qy, qz).
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
+from zwang.arithmetic import on_host
 from zwang.bodies import Body, RigidBodies
-from zwang.bodies.rotation import rotation_matrix
+from zwang.bodies.rotation import quaternion, rotation_matrix
 from zwang.dynamics.model import Model
 
 
@@ -44,7 +45,9 @@ def direction(q, axis):
 
 def attitude(R) -> np.ndarray:
     """Quaternion (w ≥ 0) of a rotation matrix, on the host."""
-    return Rotation.from_matrix(R).as_quat(canonical=True, scalar_first=True)
+    with on_host():
+        q: Any = quaternion(R)
+    return q if q[0] >= 0 else -q
 
 
 def frame(z, x) -> np.ndarray:

@@ -5,11 +5,11 @@ rows, or from their entries alone.
 from __future__ import annotations
 
 import abc
-from typing import Any
 
 import numpy as np
 
 from zwang.algebra.elimination.matrix import Layout
+from zwang.native.library import lapack_routines
 from zwang.thresholds import FACTOR_ROUND_OFF
 
 CROSSING_THRESHOLD = 1e-5
@@ -69,12 +69,9 @@ class DenseRows(AbstractRows):
         return np.sum(U[:, int(np.sum(sigma > below)) :] ** 2, axis=1)
 
     def turned(self):
-        from scipy.linalg import qr
-
         rank = int(np.max(self.rank(), initial=0))
-        factors: Any = qr(self.rows[0].T, mode="r", pivoting=True)
-        order = factors[1]  # independent rows first
-        C = self.rows[:, np.sort(order[:rank])]
+        _, order, *_ = lapack_routines().dgeqp3(self.rows[0].T)  # independent rows first, from 1
+        C = self.rows[:, np.sort(order[:rank] - 1)]
         return np.linalg.slogdet(C[:-1] @ np.swapaxes(C[1:], 1, 2))[0]
 
 
