@@ -89,8 +89,10 @@ def a_state(robot: Robot):
     raise AssertionError
 
 
-def accelerations(M, F, J, right) -> tuple[np.ndarray, int]:
-    """v̇ of M v̇ = F + Jᵀ λ, J v̇ = right, without rows that repeat others, and their rank."""
+def accelerations(M, F, J, right, rank=None) -> tuple[np.ndarray, int, list[float]]:
+    """v̇ of M v̇ = F + Jᵀ λ, J v̇ = right, without rows that repeat others, or by a rank that is
+    given; the rank, and the singular values.
+    """
     W = np.linalg.inv(np.linalg.cholesky(M)).T
     free = W @ (W.T @ F)
     C = J @ W
@@ -98,8 +100,8 @@ def accelerations(M, F, J, right) -> tuple[np.ndarray, int]:
     used = length > 1e-12 * max(length.max(initial=0.0), 1e-300)
     C, rest = C[used] / length[used, None], ((right - J @ free)[used]) / length[used]
     U, s, V = np.linalg.svd(C, full_matrices=False)
-    rank = int(np.sum(s > INDEPENDENT))
-    return free + W @ (V[:rank].T @ ((U.T @ rest)[:rank] / s[:rank])), rank
+    rank = int(np.sum(s > INDEPENDENT)) if rank is None else rank
+    return free + W @ (V[:rank].T @ ((U.T @ rest)[:rank] / s[:rank])), rank, s.tolist()
 
 
 def ours_of(robot: Robot, at) -> dict:
@@ -160,11 +162,19 @@ def beside_mujoco(path: Path, robot: Robot) -> dict:
     M = np.zeros((m.nv, m.nv))
     mj.mj_fullM(m, data, M)
     F = data.qfrc_passive - data.qfrc_bias
-    exact, rank = accelerations(M, F, J, -turning)
+    exact, rank, s = accelerations(M, F, J, -turning)
+    found = {}
+    if rank != ours["rank"]:
+        # rows that are nearly, but not exactly, parallel: whose decision it is
+        alike = accelerations(M, F, J, -turning, ours["rank"])[0]
+        found = {
+            "acceleration by the rank of ours": relative(ours["acceleration"], alike),
+            "singular values from there on": [float(f"{x:.1e}") for x in s[rank:][:6]],
+        }
     return {
         "nv": m.nv, "rows": len(J), "rank": rank, "rank of ours": ours["rank"], "spread": spread,
         "gap": gap, "M": relative(ours["M"], M), "F": relative(ours["F"], F),
-        "acceleration": relative(ours["acceleration"], exact),
+        "acceleration": relative(ours["acceleration"], exact), **found,
     }  # fmt: skip
 
 
@@ -238,7 +248,7 @@ def beside_pinocchio(path: Path, robot: Robot) -> dict:
         here = evaluate(robot.model.dynamics(), at)
         return {**found, "M": relative(here.M, M), "F": relative(here.F, F), "singular": True}
     ours = ours_of(robot, at)
-    exact, rank = accelerations(M, F, J, np.zeros(len(J)))
+    exact, rank, _ = accelerations(M, F, J, np.zeros(len(J)))
     return {
         **found, "rank": rank, "rank of ours": ours["rank"],
         "M": relative(ours["M"], M), "F": relative(ours["F"], F),

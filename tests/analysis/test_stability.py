@@ -219,6 +219,9 @@ def test_a_bead_on_a_turning_rod_grows_as_a_simulation_does():
     [
         (zw.Holonomic(lambda q, t, p: q[0] - t, name="slide"), "slide"),
         (zw.Holonomic(lambda q, t, p: q[0] - t**2, name="starts"), "starts"),
+        (zw.Holonomic(lambda q, t, p: q[0] - 1e-9 * t, name="creeps"), "creeps"),
+        (zw.Holonomic(lambda q, t, p: 1e-30 * (q[0] - 1e-9 * t), name="small"), "small"),
+        (zw.Nonholonomic(lambda q, v, t, p: v[0] + 1e-20 * jnp.cos(t), name="slow"), "slow"),
         (zw.Nonholonomic(lambda q, v, t, p: v[0] - 1.0, name="belt"), "belt"),
     ],
 )

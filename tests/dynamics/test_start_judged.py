@@ -308,6 +308,17 @@ def test_a_combination_without_mass_is_named_by_its_velocities():
     assert mass_refused(nearly, np.array([[1.0, -1.0]])) is None
 
 
+def test_masses_that_are_too_far_apart_are_told_how_to_be_written():
+    """1 kg at the end of a slide that carries 1e-15 kg, by relative places and by places in
+    space.
+    """
+    light = 1e-15
+    relative = mass_refused(np.array([[1.0 + light, 1.0], [1.0, 1.0]]))
+    assert "neither mass beyond the round-off of masses coupled to it nor a constraint" in relative
+    assert "or use coordinates in which M is diagonal" in relative
+    assert mass_refused(np.diag([light, 1.0])) is None
+
+
 def test_many_blocks_are_judged_one_by_one_beside_sparse_rows():
     good = np.stack([np.eye(2), 1e-9 * np.eye(2)])
     assert mass_refused(good, sparse(np.ones((1, 4))), nv=4) is None
@@ -418,7 +429,7 @@ def test_further_constraints_are_evaluated_apart_unless_the_base_is_sparse(
         dynamics=lambda *given: model.dynamics(structure=structure), system="system", p="p"
     )
     monkeypatch.setattr(
-        initial_conditions, "begin", lambda dynamics, state: seen.append(dynamics) or _Stop()
+        initial_conditions, "begin", lambda dynamics, state, **_: seen.append(dynamics) or _Stop()
     )
     with pytest.raises(AttributeError):
         placed(model, [1.0, 0.0], REST, parts=(base, ("more",)))

@@ -88,7 +88,8 @@ def test_member_runs_to_its_end_near_its_exact_solution(name):
     assert member.duration == ENTRIES[name].duration
     assert member.description
     assert reached.result is zw.Result.SUCCESS
-    assert np.isnan(member.error(reached)) or member.error(reached) < 1e-8
+    # 200 times rtol: over 10 s of a linkage that crosses its singular configurations
+    assert np.isnan(member.error(reached)) or member.error(reached) < 2e-8
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -5,22 +5,28 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 
+import jax
 import numpy as np
 
 from zwang.analysis.balance_problem import Point, Problem
 from zwang.analysis.constrained_state import dynamics_of, placed, refuse_friction, solve
 from zwang.analysis.inputs import Inputs, chosen_inputs
+from zwang.analysis.local_equations import Local, local, moved
 from zwang.analysis.symmetry import Symmetries, symmetries
 from zwang.arguments import known, labels
 from zwang.arrays import vector
 from zwang.dynamics.model import Model
+from zwang.equations.constraint import Constraints
+from zwang.equations.state import host_state
 from zwang.errors import ModelError
-from zwang.thresholds import AGREEMENT, DERIVED, LAST_DIGIT
+from zwang.thresholds import AGREEMENT, DERIVED, LAST_DIGIT, ROUND_OFF
 
 CLOSE_TO_GUESS = 0.2
 """Farthest an equilibrium may be from a guess that means it, relative to the way to the minimum."""
 SEARCH_STEPS = 200
 """Most steps of a search."""
+BESIDE = 4
+"""States beside an equilibrium that tell how its constraints depend on what is left open."""
 BALANCED = 1e-11
 """Largest unbalanced force, relative to the forces that there are, of an equilibrium."""
 
@@ -244,21 +250,54 @@ def refuse_unbalanced(model: Model, problem: Problem, at: Point) -> None:
 
 
 def refuse_moving(model: Model, problem: Problem, at: Point) -> None:
-    """Raise if constraints do not allow rest: where ψ(q, 0, t) or its rate is not zero."""
+    """Raise if constraints do not allow rest: where ψ(q, 0, t) or its rate is not zero, in units of
+    any size, but for what q, t and parameters leave open.
+    """
     if problem.symmetric is not None:
         return
     rows = problem.dynamics.constraints
-    psi = np.zeros(rows.m)
-    psi[rows.velocity_rows] = at.values.psi
-    length = np.linalg.norm(at.local.A, axis=1) * (1 + np.max(np.abs(at.q), initial=0.0))
+    imposed, left_open = _imposed(rows, at.local), _left_open(problem, at)
     for name, own in rows.row_slices.items():
-        for what, left in (("ψ(q, 0, t)", psi[own]), ("its rate", at.local.b[own])):
-            # largest velocity and acceleration of a constraint at rest, relative to its row and to
-            # the size of the coordinates
-            if np.any(np.abs(left) > DERIVED * length[own]):
-                size = float(np.max(np.abs(left)))
+        moves = np.abs(imposed[:, own]) > left_open[:, own]
+        for k, what in enumerate(("ψ(q, 0, t)", "its rate")):
+            if np.any(moves[k]):
+                size = float(np.max(np.abs(imposed[k, own])))
                 raise ModelError(
                     f"{model.name}: constraint {name!r} moves, so that there is no rest: {what} "
                     f"is {size:.3g} at v = 0 and t = {problem.t:.6g}, expected 0; give v= of a "
                     "steady motion, or take the constraint's drive away."
                 )
+
+
+def _imposed(rows: Constraints, here: Local) -> np.ndarray:
+    """ψ, of velocity rows, and b, of all: shape (2, m)."""
+    found = np.zeros((2, rows.m))
+    found[0, rows.velocity_rows], found[1] = here.psi, here.b
+    return found
+
+
+def _left_open(problem: Problem, at: Point) -> np.ndarray:
+    """How large `_imposed` may be because q is known to `AGREEMENT` and t and parameters to their
+    round-off: ten times the largest change by random ones.
+    """
+    dynamics, t = problem.with_parameters(at.mu), problem.t
+    random = np.random.default_rng(1788)
+    size = AGREEMENT * (1 + np.max(np.abs(at.q), initial=0.0))
+    known, found = _imposed(dynamics.constraints, at.local), np.zeros((2, dynamics.constraints.m))
+
+    def changed(x):
+        if not np.issubdtype(np.asarray(x).dtype, np.floating):
+            return x
+        return x * (1 + AGREEMENT * random.uniform(-1, 1, np.shape(x)))
+
+    for _ in range(BESIDE):
+        q = moved(dynamics, at.q, size * random.uniform(-1, 1, len(at.v)), np.float64(t))
+        p = jax.tree_util.tree_map(changed, dynamics.p)
+        other = dataclasses.replace(dynamics, p=p)
+        for there, part in (
+            (local(dynamics, host_state(q, at.v, t)), 1.0),
+            (local(other, host_state(at.q, at.v, changed(t))), ROUND_OFF / AGREEMENT),
+        ):
+            change = np.abs(_imposed(dynamics.constraints, there) - known)
+            found = np.maximum(found, 10 * part * change)
+    return found

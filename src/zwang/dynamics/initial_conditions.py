@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import equinox as eqx
 import numpy as np
@@ -11,7 +12,7 @@ from jaxtyping import PyTree
 from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.judgement import OFF_MANIFOLD, UNCERTAIN
 from zwang.algebra.mass_matrix import augmented_mass, dense_mass
-from zwang.algebra.metric import mass_blocks, rows_of
+from zwang.algebra.metric import dense_rows, mass_blocks, rows_of
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.arguments import host_only, instance
 from zwang.arrays import on_device
@@ -75,7 +76,7 @@ class Start:
     verdict: Verdict
 
 
-def begin(dynamics: Dynamics, state: State, span: float = 0.0) -> Start:
+def begin(dynamics: Dynamics, state: State, span: float = 0.0, place=place) -> Start:
     """Measure the scales where they are not known, place the state on its constraints, and judge
     whether these have a common acceleration there. Scales are measured with every row switched on.
 
@@ -112,7 +113,8 @@ def consistent_state(
     params: PyTree = None,
     pseudoinverse: AbstractPseudoinverse | None = None,
 ) -> Placement:
-    """The state on the constraints that is near a guess, least moved in the mass metric.
+    """The state on the constraints near a guess, by corrections of which each is least in the mass
+    metric.
 
         q ← q ⊖ A⊕ φ  until φ = 0,    v ← v − A⊕ ψ
 
@@ -146,6 +148,7 @@ def placed(
     pseudoinverse: AbstractPseudoinverse | None = None,
     parts: tuple[Model, tuple[AbstractConstraint, ...]] | None = None,
     stepped: bool = True,
+    place: Callable = place,
 ) -> Placement:
     """`consistent_state`, of a model which may consist of another one and further constraints
     (`parts`): that other one's evaluation is then compiled, and used for both. `stepped` is whether
@@ -165,7 +168,7 @@ def placed(
         if not base.structure.sparse:
             dynamics = dataclasses.replace(dynamics, parts=(base, rows), structure=DENSE)
     dynamics = with_mass(model, dynamics, state)
-    start = begin(dynamics, state)
+    start = begin(dynamics, state, place=place)
     refuse_non_finite(model, start)
     refuse_singular_mass(model, start, params)
     if not start.placement.converged:
@@ -269,8 +272,7 @@ def refuse_non_finite(model: Model, start: Start) -> None:
 
 def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
     """Say which direction has no mass, and whether a constraint holds it."""
-    M = np.asarray(start.at.M)
-    if not np.all(np.isfinite(M)):
+    if not np.all(np.isfinite(M := np.asarray(start.at.M))):
         raise ModelError(f"{model.name}: mass_matrix has NaN or infinite entries at the start.")
     refuse_asymmetric_mass(model, M, "at the start")
     if (M.ndim == 1 or isinstance(start.at.A, SparseMatrix)) and _is_positive(mass_blocks(M)):
@@ -282,17 +284,19 @@ def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
         raise ModelError(
             f"{model.name}: the mass matrix is not positive: along {direction} it is negative."
         )
-    M = dense_mass(M)
     # a direction without mass may stand where a constraint holds it: [M; A] then has full rank
-    A = np.asarray(start.at.A.todense() if isinstance(start.at.A, SparseMatrix) else start.at.A)
+    M, A = dense_mass(M), dense_rows(start.at.A)
     length = np.linalg.norm(A, axis=1, keepdims=True)
     stacked = np.vstack([M / np.outer(scale, scale), A / np.where(length > 0, length, 1.0) / scale])
     _, sigma, Vt = np.linalg.svd(stacked)
     # not below either where all of it is zero
     if sigma[-1] <= 1e-10 * sigma[0]:
+        # every velocity has mass, but that of others hides what this combination has
+        hidden = " beyond the round-off of masses coupled to it" if np.all(np.diag(M) > 0) else ""
         raise ModelError(
-            f"{model.name}: {_direction(model, Vt[-1])} has neither mass nor a constraint that "
-            "holds it, so its acceleration is undefined; give it mass or constrain it."
+            f"{model.name}: {_direction(model, Vt[-1])} has neither mass{hidden} nor a constraint "
+            "that holds it, so its acceleration is undefined; give it mass or constrain it"
+            f"{hidden and ', or use coordinates in which M is diagonal'}."
         )
 
 
@@ -351,7 +355,7 @@ def refuse_asymmetric_mass(model: Model, M: np.ndarray, where: str) -> None:
     """Raise if M, dense or in blocks, is not symmetric: only one triangle of it would be used."""
     if M.ndim < 2:
         return
-    blocks = mass_blocks(M) if M.ndim == 3 else M[None]
+    blocks = mass_blocks(M)
     diagonal = np.sqrt(np.abs(np.einsum("bii->bi", blocks)))
     size = np.maximum(np.abs(blocks), np.abs(np.swapaxes(blocks, 1, 2)))
     # an entry that is small beside the masses that it couples may be the round-off of their sum

@@ -19,6 +19,7 @@ from zwang.display import present
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.equations.state import State, host_state
+from zwang.thresholds import AGREEMENT, ROUND_OFF, SOLUTION_ERROR
 
 CONVERGED = 1e-11
 """Dimensionless violation (an angle) that counts as on the constraints once Newton's iteration no
@@ -47,6 +48,8 @@ NEWTON, POLISH = 100, 20
 """Maximum numbers of position steps and of the velocity steps that follow; more than two of the
 latter matter only where constraints are nonlinear in v.
 """
+TOWARDS = 40
+"""Maximum number of steps along the constraints towards a guess."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,12 +78,20 @@ class Placement:
         return present("text_of_placement", self)
 
 
-def place(dynamics: Dynamics, state: State, scales: Scales | None = None) -> Placement:
-    """Move a state onto its constraints, least in the mass metric; violations are measured by
-    `scales`, or those of the dynamics.
+def place(
+    dynamics: Dynamics,
+    state: State,
+    scales: Scales | None = None,
+    apart: Callable[[Any, Any], tuple[float, np.ndarray]] | None = None,
+) -> Placement:
+    """Move a state onto its constraints by corrections that are least in the mass metric.
+    Violations are measured by `scales`, or those of the dynamics.
 
     Position: Newton steps `q ← q ⊖ A⊕φ`, damped where that does as well, halved while the violation
     does not fall, until round-off stops them. Velocity: `v ← v − A⊕ψ` until v no longer changes.
+
+    Each correction is least, not their sum. Where `apart` gives the displacement from the guess,
+    `(q, M) → dᵀ M d` and half its gradient by velocities, q goes on to where it is least.
     """
     scales = dynamics.scales if scales is None else scales
     assert scales is not None
@@ -116,6 +127,10 @@ def place(dynamics: Dynamics, state: State, scales: Scales | None = None) -> Pla
         plain, there, _ = _onto_positions(*begun, 0.0)
         if distance(there) < distance(at):
             q, at = plain, there
+    if apart is not None and before > CONVERGED >= violation(at):
+        q, at = _nearest(
+            dynamics, State(q, v, state.t), at, length, inverse_length, distance, apart
+        )
     v, at = _onto_velocities(dynamics, State(q, v, state.t), at, length)
     after, slip_after = violation(at), slip(at, v)
     rows = rows_of(at.A)
@@ -182,6 +197,50 @@ def _onto_positions(
         if not better or size == 0 or (near and size > STALLED * last):
             break
     return q, at, damped
+
+
+def _nearest(
+    dynamics: Dynamics,
+    state: State,
+    at: ModelEvaluation,
+    length: np.ndarray,
+    inverse_length: float,
+    distance: Callable[[ModelEvaluation], float],
+    apart: Callable[[Any, Any], tuple[float, np.ndarray]],
+) -> tuple[Any, ModelEvaluation]:
+    """Steps along φ = 0 down the gradient of the displacement from the guess, to where it is held
+    by constraints only. Arguments as in `_onto_positions`, and `apart` of `place`.
+    """
+    holonomic, (q, v, t) = dynamics.constraints.position_rows, state
+    held, gain, before = length[holonomic], 1.0, None
+    for _ in range(TOWARDS):
+        metric, A = metric_of(at.M, at.A, dynamics.singular_mass), rows_of(at.A)[holonomic]
+        square, slope = apart(q, at.M)
+        along = metric.solve(slope)
+        along = along - metric.correct(A, held, A @ along, held)
+        short = ROUND_OFF * np.max(np.abs(q), initial=0.0)
+        if np.max(np.abs(along), initial=0.0) <= short:
+            break
+        # the square of the displacement is the least to AGREEMENT²
+        if metric.speed(along) <= AGREEMENT * np.sqrt(square):
+            break
+        if before is not None:
+            # what the last step changed tells the curvature along it, as in the secant method
+            step, old = before
+            curvature = step @ (metric.M @ (along - old))
+            gain = step @ (metric.M @ step) / curvature if curvature > 0 else 1.0
+        for halving in range(HALVINGS):
+            step = -gain * 0.5**halving * along
+            trial = State(moved(dynamics, q, step, t), v, t)
+            begun = dynamics, trial, evaluate(dynamics, trial), length, inverse_length, distance
+            found, there, _ = _onto_positions(*begun, 0.0)
+            closed = inverse_length * distance(there) <= CONVERGED
+            if better := closed and apart(found, at.M)[0] < (1 + SOLUTION_ERROR) * square:
+                q, at, before = found, there, (step, along)
+                break
+        if not better:
+            break
+    return q, at
 
 
 def _onto_velocities(

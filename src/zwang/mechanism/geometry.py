@@ -9,15 +9,18 @@ from typing import Any
 import jax
 import numpy as np
 
-from zwang.arithmetic import xp
+from zwang.algebra.metric import mass_blocks
+from zwang.arithmetic import on_host, xp
 from zwang.arrays import is_concrete
 from zwang.bodies import Body
-from zwang.bodies.rotation import IDENTITY, moved
+from zwang.bodies.rotation import IDENTITY, conjugate, moved, product, rotation_vector
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.schema import Link, Point
 from zwang.suggestions import did_you_mean
 
 GROUND = "ground"
+SMALL_TURN = 1e-3
+"""Angle [rad] below which the bend of a rotation vector is that at this angle, to 1e-8."""
 _AXES = np.eye(3)
 
 
@@ -56,6 +59,28 @@ class Geometry:
                 where, f"there is no point {reference!r}{did_you_mean(reference, self.index)}"
             )
         return self.index[reference]
+
+    def displacement(self, q: np.ndarray, guess: np.ndarray, M) -> tuple[float, np.ndarray]:
+        """How far bodies are from a guess: `dᵀ M d`, with d the distances of the centers of mass
+        and the angles, in space rotation vectors; and half its gradient by v, shape (nv,).
+        """
+        blocks, n = mass_blocks(np.asarray(M)), len(self.bodies)
+        if self.d == 2:
+            d = q - guess
+            momentum = np.einsum("bij,bj->bi", blocks, d.reshape(len(blocks), -1)).ravel()
+            return float(d @ momentum), momentum
+        to, of = q[: 7 * n].reshape(n, 7), guess[: 7 * n].reshape(n, 7)
+        with on_host():
+            turn = rotation_vector(product(conjugate(of[:, 3:]), to[:, 3:]))
+        d = np.concatenate([to[:, :3] - of[:, :3], turn], axis=1)
+        momentum = np.einsum("bij,bj->bi", blocks, d.reshape(len(blocks), -1)).reshape(n, 6)
+        # a rotation vector changes at J⁻¹ω, J the right Jacobian of the exponential
+        half = np.maximum(np.linalg.norm(turn, axis=1, keepdims=True), SMALL_TURN) / 2
+        bent = (1 - half / np.tan(half)) / (4 * half**2)
+        spin = momentum[:, 3:]
+        across = np.cross(turn, spin)
+        slope = spin - across / 2 + bent * np.cross(turn, across)
+        return float(np.sum(d * momentum)), np.concatenate([momentum[:, :3], slope], axis=1).ravel()
 
     @property
     def lacks_mass(self) -> bool:

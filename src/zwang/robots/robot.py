@@ -365,8 +365,8 @@ class Robot:
         return made
 
     def state(self, start: Mapping | str | None = None, *, near: Mapping | None = None) -> State:
-        """The state at rest with joints where they are asked for, and the others moved least until
-        loops and couplings hold.
+        """The state at rest with joints where they are asked for, and the others moved until loops
+        and couplings hold, by corrections of which each is least in the mass metric.
 
         Args:
             start: coordinates of joints by name, which are held: a number, or a unit quaternion of

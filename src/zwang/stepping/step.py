@@ -144,7 +144,8 @@ def attempt(
         t=keep(t, p.t),
         y=keep(landing.y, p.y),
         h=h_next,
-        ratio=keep(jnp.maximum(judged.ratio, LEAST_RATIO), p.ratio),
+        # a step shortened to end on a sample has a small error, beside which the next would shrink
+        ratio=keep(jnp.where(hit, p.ratio, jnp.maximum(judged.ratio, LEAST_RATIO)), p.ratio),
         ceiling=ceiling,
         events=keep(found.values, p.events),
         largest=keep(found.largest, p.largest),
