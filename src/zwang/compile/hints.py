@@ -15,7 +15,6 @@ import jax
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 
-from zwang.compile.compatibility import MissingNameError, buffered_while_loop, unvmap_any
 from zwang.compile.engine import is_native
 from zwang.native.subroutines import SHARED
 from zwang.recent import Recent
@@ -136,31 +135,29 @@ def over_rows(function: Callable) -> Callable:
     return jax.vmap(function)
 
 
-def for_any_member(x: jax.Array) -> jax.Array:
-    """Whether a truth value holds for any member of a batch, as the condition of a branch that is
-    to be taken by none if all can do without it; for each member by itself where that is not to be
-    had, so that both branches are computed.
-    """
-    if is_native():
-        return x
-    try:
-        return unvmap_any(x)
-    except MissingNameError:
-        return x
-
-
-def set_row(rows: Any, k: jax.Array, row: jax.Array, wanted: jax.Array) -> Any:
-    """`rows` with `rows[k] = row` where it is wanted, in the body of `while_loop`.
+def of_members(function: Callable, shared: tuple, own: tuple) -> Any:
+    """A function of each member: one after the other on a processor, where side by side they would
+    take the memory of all of them, and callbacks know one alone.
 
     Args:
-        rows: the buffer, shape (samples, n).
-        k: which row.
-        row: shape (n,).
-        wanted: whether it is set.
+        shared, own: its arguments as `equinox.partition` parts them.
     """
-    if isinstance(rows, jax.Array):
-        return rows.at[k].set(jnp.where(wanted, row, rows.at[k].get()))
-    return rows.at[k].set(row, pred=wanted)  # a buffer of Equinox's loop
+    one = lambda own: function(*eqx.combine(own, shared))
+    side_by_side = jax.default_backend() != "cpu"
+    return jax.vmap(one)(own) if side_by_side else jax.lax.map(one, own)
+
+
+@custom_vmap
+def for_any_member(x: jax.Array) -> jax.Array:
+    """Whether a truth value holds for any member of a batch, as the condition of a branch that is
+    to be taken by none if all can do without it. Native code asks each member for itself.
+    """
+    return x
+
+
+@for_any_member.def_vmap
+def _of_all(size: int, is_batched: list, x: jax.Array) -> tuple[jax.Array, bool]:
+    return for_any_member(jnp.any(x, axis=0)), False
 
 
 def while_loop(
@@ -169,7 +166,6 @@ def while_loop(
     start: Any,
     *,
     max_steps: int,
-    buffer: Callable[[Any], Any],
     kind: Literal["lax", "checkpointed"],
 ) -> Any:
     """`body` applied while `condition` holds, at most `max_steps` times.
@@ -178,21 +174,11 @@ def while_loop(
         condition, body: of the carry.
         start: the first carry, a pytree of arrays.
         max_steps: the limit.
-        buffer: carry → its array that is written to by `set_row` only, which is then not copied at
-            every turn of a reverse-mode derivative.
         kind: "checkpointed" to allow reverse-mode derivatives, with memory for about `√max_steps`
             carries; "lax" otherwise.
     """
-    if not is_native():
-        try:
-            return buffered_while_loop(
-                condition, body, start, max_steps=max_steps, buffers=buffer, kind=kind
-            )
-        except MissingNameError:
-            pass
-    if kind == "lax":
-        return _limited_loop(condition, body, start, max_steps)
-    return _checkpointed_loop(condition, body, start, max_steps)
+    loop = _limited_loop if kind == "lax" else _checkpointed_loop
+    return loop(condition, body, start, max_steps)
 
 
 def _limited_loop(condition, body, start, max_steps: int):
@@ -208,15 +194,15 @@ def _checkpointed_loop(condition, body, start, max_steps: int):
     """
     # √n checkpoints of √n turns each: reverse mode keeps 2√n carries in place of n
     turns = math.isqrt(max(max_steps - 1, 0)) + 1
-    if_running = lambda do: lambda carry: jax.lax.cond(condition(carry), do, lambda x: x, carry)
+    if_any = lambda holds, do, carry: jax.lax.cond(for_any_member(holds), do, lambda x: x, carry)
+    # of a batch every branch is taken by a member whose condition would not have it
+    own = lambda carry: jax.lax.cond(condition(carry), body, lambda x: x, carry)
 
     def counted(carry):
         count, state = carry
-        inside = count < max_steps
-        state = jax.lax.cond(inside, if_running(body), lambda x: x, state)
-        return count + 1, state
+        return count + 1, if_any((count < max_steps) & condition(state), own, state)
 
     scan = lambda once, carry: jax.lax.scan(lambda c, _: (once(c), None), carry, length=turns)[0]
     inner = jax.checkpoint(lambda carry: scan(counted, carry))
-    outer = lambda carry: jax.lax.cond(condition(carry[1]), inner, lambda x: x, carry)
+    outer = lambda carry: if_any(condition(carry[1]), inner, carry)
     return scan(outer, (jnp.asarray(0), start))[1]

@@ -27,7 +27,7 @@ from zwang.arguments import choice, count, instance, items, known, number, strat
 from zwang.arrays import is_concrete, without_derivative
 from zwang.call import misfits_named
 from zwang.compile import model_program
-from zwang.compile.hints import over_rows, set_row, while_loop
+from zwang.compile.hints import over_rows, while_loop
 from zwang.display import present
 from zwang.dynamics.drift import AbstractDrift, Projection
 from zwang.dynamics.initial_conditions import START_TOLERANCE
@@ -382,7 +382,7 @@ def _adaptive(run: _Run, p: Progress, times, row, gradient) -> tuple[Progress, A
         in_time = (p.result == Result.TOO_MANY_STEPS) & (k >= n)
         p = p._replace(result=jnp.where(in_time, int(Result.SUCCESS), p.result))
         row = jnp.append(p.y, tried.violation)
-        saved = set_row(r.saved, r.k, row, tried.on_sample)
+        saved = r.saved.at[r.k].set(jnp.where(tried.on_sample, row, r.saved.at[r.k].get()))
         return _Recorded(p, k, jnp.maximum(r.residual, tried.residual), saved)
 
     saved = jnp.full((n, len(row)), jnp.nan).at[0].set(row)
@@ -391,7 +391,6 @@ def _adaptive(run: _Run, p: Progress, times, row, gradient) -> tuple[Progress, A
         once,
         _Recorded(p, jnp.asarray(1), jnp.zeros(()), saved),
         max_steps=run.limit,
-        buffer=lambda r: r.saved,
         kind="checkpointed" if gradient == "reverse" else "lax",
     )
     return r.progress, r.saved, r.residual
