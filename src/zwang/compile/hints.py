@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 
+from zwang.compile.compatibility import MissingNameError, buffered_while_loop
 from zwang.compile.engine import is_native
 from zwang.native.subroutines import SHARED
 from zwang.recent import Recent
@@ -160,12 +161,27 @@ def _of_all(size: int, is_batched: list, x: jax.Array) -> tuple[jax.Array, bool]
     return for_any_member(jnp.any(x, axis=0)), False
 
 
+def set_row(rows: Any, k: jax.Array, row: jax.Array, wanted: jax.Array) -> Any:
+    """`rows` with `rows[k] = row` where it is wanted, in the body of `while_loop`.
+
+    Args:
+        rows: the buffer, shape (samples, n).
+        k: which row.
+        row: shape (n,).
+        wanted: whether it is set.
+    """
+    if isinstance(rows, jax.Array):
+        return rows.at[k].set(jnp.where(wanted, row, rows.at[k].get()))
+    return rows.at[k].set(row, pred=wanted)  # a buffer of Equinox's loop
+
+
 def while_loop(
     condition: Callable[[Any], jax.Array],
     body: Callable[[Any], Any],
     start: Any,
     *,
     max_steps: int,
+    buffer: Callable[[Any], Any],
     kind: Literal["lax", "checkpointed"],
 ) -> Any:
     """`body` applied while `condition` holds, at most `max_steps` times.
@@ -174,11 +190,21 @@ def while_loop(
         condition, body: of the carry.
         start: the first carry, a pytree of arrays.
         max_steps: the limit.
+        buffer: carry → its array that is written to by `set_row` only, which is then not copied at
+            every turn of a reverse-mode derivative.
         kind: "checkpointed" to allow reverse-mode derivatives, with memory for about `√max_steps`
             carries; "lax" otherwise.
     """
-    loop = _limited_loop if kind == "lax" else _checkpointed_loop
-    return loop(condition, body, start, max_steps)
+    if not is_native():
+        try:
+            return buffered_while_loop(
+                condition, body, start, max_steps=max_steps, buffers=buffer, kind=kind
+            )
+        except MissingNameError:
+            pass
+    if kind == "lax":
+        return _limited_loop(condition, body, start, max_steps)
+    return _checkpointed_loop(condition, body, start, max_steps)
 
 
 def _limited_loop(condition, body, start, max_steps: int):
@@ -194,15 +220,15 @@ def _checkpointed_loop(condition, body, start, max_steps: int):
     """
     # √n checkpoints of √n turns each: reverse mode keeps 2√n carries in place of n
     turns = math.isqrt(max(max_steps - 1, 0)) + 1
-    if_any = lambda holds, do, carry: jax.lax.cond(for_any_member(holds), do, lambda x: x, carry)
-    # of a batch every branch is taken by a member whose condition would not have it
-    own = lambda carry: jax.lax.cond(condition(carry), body, lambda x: x, carry)
+    if_running = lambda do: lambda carry: jax.lax.cond(condition(carry), do, lambda x: x, carry)
 
     def counted(carry):
         count, state = carry
-        return count + 1, if_any((count < max_steps) & condition(state), own, state)
+        inside = count < max_steps
+        state = jax.lax.cond(inside, if_running(body), lambda x: x, state)
+        return count + 1, state
 
     scan = lambda once, carry: jax.lax.scan(lambda c, _: (once(c), None), carry, length=turns)[0]
     inner = jax.checkpoint(lambda carry: scan(counted, carry))
-    outer = lambda carry: if_any(condition(carry[1]), inner, carry)
+    outer = lambda carry: jax.lax.cond(condition(carry[1]), inner, lambda x: x, carry)
     return scan(outer, (jnp.asarray(0), start))[1]

@@ -28,7 +28,7 @@ from zwang.arguments import choice, count, instance, items, known, number, strat
 from zwang.arrays import is_concrete, without_derivative
 from zwang.call import misfits_named
 from zwang.compile import model_program
-from zwang.compile.hints import over_rows, while_loop
+from zwang.compile.hints import over_rows, set_row, while_loop
 from zwang.display import present
 from zwang.dynamics.drift import AbstractDrift, Projection
 from zwang.dynamics.initial_conditions import START_TOLERANCE
@@ -362,7 +362,7 @@ def _adaptive(run: Stepper, p: Progress, times, row, gradient) -> tuple[Progress
         in_time = (p.result == Result.TOO_MANY_STEPS) & (k >= n)
         p = p._replace(result=jnp.where(in_time, int(Result.SUCCESS), p.result))
         row = jnp.append(p.y, tried.violation)
-        saved = r.saved.at[r.k].set(jnp.where(tried.on_sample, row, r.saved.at[r.k].get()))
+        saved = set_row(r.saved, r.k, row, tried.on_sample)
         return _Recorded(p, k, jnp.maximum(r.residual, tried.residual), saved)
 
     saved = jnp.full((n, len(row)), jnp.nan).at[0].set(row)
@@ -371,6 +371,7 @@ def _adaptive(run: Stepper, p: Progress, times, row, gradient) -> tuple[Progress
         once,
         _Recorded(p, jnp.asarray(1), jnp.zeros(()), saved),
         max_steps=run.limit,
+        buffer=lambda r: r.saved,
         kind="checkpointed" if gradient == "reverse" else "lax",
     )
     return r.progress, r.saved, r.residual
