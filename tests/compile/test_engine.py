@@ -31,6 +31,7 @@ def reasons():
     jax.monitoring.unregister_event_listener(listener)
 
 
+@pytest.mark.native
 def test_a_program_is_native_code(reasons):
     summed = program(lambda x: {"sum": jnp.sum(x), "name": "sum"})
     found, engine = with_engine(summed, X)
@@ -39,6 +40,7 @@ def test_a_program_is_native_code(reasons):
     assert not reasons
 
 
+@pytest.mark.native
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_an_operation_that_is_not_known_leaves_the_program_to_xla(name, reasons):
     f, says = UNKNOWN[name]
@@ -108,6 +110,7 @@ def test_a_value_that_a_function_has_kept_is_one_sentence():
         made(np.ones(3)[:, None] * np.ones(2))
 
 
+@pytest.mark.native
 def test_steps_of_a_model_with_a_callback_say_why_xla_takes_them():
     def force(q, v, t, p):
         return jax.pure_callback(lambda x: -x, jax.ShapeDtypeStruct(q.shape, q.dtype), q)
@@ -118,11 +121,12 @@ def test_steps_of_a_model_with_a_callback_say_why_xla_takes_them():
     assert abs(run.q[-1, 0] - np.cos(1.0)) < 1e-6
 
 
-def test_xla_compiles_an_equal_function_of_many_members_once(monkeypatch):
+def test_members_are_computed_by_xla_in_blocks_of_one_program(compiled, monkeypatch):
+    """Also of an equal function, as each batch makes one, and of any number of members."""
     monkeypatch.setenv("ZWANG_ENGINE", "xla")
-    x = np.arange(6.0).reshape(3, 2)
-    # a function of its own each time, as a batch makes one
-    made = [Many(lambda x, k=k: k * jnp.sum(x), (0,), (x,)) for k in (2.0, 2.0, 3.0)]
-    assert made[0]._all is made[1]._all and made[0]._all is not made[2]._all
-    for many, k in zip(made, (2.0, 2.0, 3.0), strict=True):
-        np.testing.assert_array_equal(many(x), k * x.sum(axis=1))
+    x = np.arange(14.0).reshape(7, 2)
+    for k in (2.0, 2.0, 3.0):
+        many = Many(lambda x, k=k: k * jnp.sum(x), (0,), (x[:3],))
+        for number in (1, 3, 7):
+            np.testing.assert_array_equal(many(x[:number]), k * x[:number].sum(axis=1))
+    assert len(compiled) == 2

@@ -79,8 +79,10 @@ def test_rows_one_after_the_other_are_rows_side_by_side():
     assert "scan" in str(jax.make_jaxpr(as_native(made))(*rows))
 
 
-def test_a_branch_of_native_code_is_taken_by_each_member_for_itself():
+def test_a_branch_is_taken_by_all_members_of_nested_batches_or_by_none():
     either = lambda x: jax.lax.cond(for_any_member(x > 2), lambda: x + 10, lambda: x)
-    x = np.arange(4.0)
-    np.testing.assert_array_equal(jax.jit(jax.vmap(either))(x), x + 10)
-    np.testing.assert_array_equal(as_native(jax.vmap(either))(x), np.where(x > 2, x + 10, x))
+    x = np.arange(4.0).reshape(2, 2)
+    inner = jax.vmap(jax.vmap(either))
+    np.testing.assert_array_equal(jax.jit(inner)(x), x + 10)
+    np.testing.assert_array_equal(jax.jit(inner)(x - 1), x - 1)
+    np.testing.assert_array_equal(jax.jit(jax.grad(lambda x: jnp.sum(inner(x))))(x), 1.0)

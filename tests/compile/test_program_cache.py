@@ -21,6 +21,7 @@ from zwang.compile.program_cache.source_digest import source_digest
 from zwang.compile.program_cache.store import MOST_FILES, Store
 from zwang.dynamics.motion import motion_of
 
+pytestmark = pytest.mark.native
 RUN = """
 import os, jax, zwang as zw
 from users_model import model

@@ -14,6 +14,7 @@ import pytest
 LIMIT = 120
 """Seconds after which a batch counts as hung; each case takes 10 to 60, most of them to compile."""
 ROWS, MEMBERS, CALLS = 38, 600, 5
+CORES = {1: pytest.mark.slow, 2: (), 4: pytest.mark.slow}
 
 PROGRAM = """
 import faulthandler
@@ -55,7 +56,7 @@ print("returned")
 
 
 @pytest.mark.skipif(shutil.which("taskset") is None, reason="no taskset to choose cores with")
-@pytest.mark.parametrize("cores", [1, 2, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("cores", [pytest.param(n, marks=marks) for n, marks in CORES.items()])
 @pytest.mark.parametrize(
     "case",
     [

@@ -53,6 +53,7 @@ def test_a_spring_has_the_characteristic_of_a_table(coordinates):
     assert moved(m, 2.0)[1]["S"].values[-1] == pytest.approx(expected.y[0, -1], abs=1e-7)
 
 
+@pytest.mark.native
 def test_a_run_beyond_a_table_stops_at_its_end():
     m = Mechanism(
         {"b": Link(length=1.0)},

@@ -182,19 +182,19 @@ INDEXED = {
     "set a long row": (lambda x, i: x.at[:, i[0]].set(x[:, 0] + 1), np.tile(WIDE, (8, 1)), PLACES),
     "set outside": (lambda x, i: x.at[i].set(3.0, mode="drop"), V, FAR),
     **{
-        name: (lambda x, i, name=name: getattr(x.at[i], name)(2.0 * x[:6]), V, PLACES)
+        name: (lambda x, i, name=name: getattr(x.at[i], name)(2 * x[:6]), V, PLACES)
         for name in ("add", "multiply", "min", "max", "subtract")
     },
     "add outside": (lambda x, i: x.at[i].add(x[:4]), V, FAR),
-    "add in memory": (lambda x, i: x.at[i, i].add(1.0), WIDE, PLACES),
+    "add in memory": (lambda x, i: x.at[i, i].add(1), WIDE, PLACES),
     "add truths as numbers": (lambda x, i: jnp.zeros(7, int).at[i].add(x[:6] > 0), V, PLACES),
     "scatter of a batch": (
-        jax.vmap(lambda x, i: x.at[i].set(9.0)),
+        jax.vmap(lambda x, i: x.at[i].set(9)),
         A,
         np.array([0, 1, 2, 0]),
     ),
     "unsigned places": (lambda x, i: x[i.astype(jnp.uint32)], V, np.array([1, 3])),
-    "short places": (lambda x, i: x.at[i.astype(jnp.int8)].add(1.0), V, np.array([1, 3])),
+    "short places": (lambda x, i: x.at[i.astype(jnp.int8)].add(1), V, np.array([1, 3])),
 }
 REDUCED = {
     "sum": (lambda x: (jnp.sum(x), jnp.sum(x, 0), jnp.sum(x, (0, 2))), C),

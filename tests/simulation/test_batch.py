@@ -35,7 +35,11 @@ def test_members_are_single_runs(some):
         assert np.max(np.abs(many.v[i, 1:] - run.dataset.v.values)) < 1e-8
     assert np.nanmax(many.violation) < 1e-14
     assert said == [0.4, 0.8, 1.0]
-    assert 0 < many.memory_per_member < 1e6
+
+
+@pytest.mark.native
+def test_memory_of_a_member_is_known(some):
+    assert 0 < some[0].memory_per_member < 1e6
 
 
 def test_a_member_that_fails_is_named(some):
@@ -75,6 +79,7 @@ def test_a_model_whose_functions_see_other_numbers_is_compiled_anew(compiled):
     assert np.allclose(runs[0].q[:, -1], 1) and np.allclose(runs[1].q[:, -1, 1], 1 - 9.81 / 2)
 
 
+@pytest.mark.native
 def test_a_batch_is_kept(tmp_path, compiled, monkeypatch):
     # on a busy machine it may last so long that code for several members is made as well
     monkeypatch.setattr(interface, "SEVERAL_AT_ONCE", np.inf)

@@ -122,6 +122,7 @@ for _ in range(2):
 """
 
 
+@pytest.mark.native
 def test_the_same_model_defined_again_compiles_nothing(tmp_path):
     environment = {**os.environ, "ZWANG_CACHE": str(tmp_path)}
     environment.pop("ZWANG_KEEP", None)

@@ -54,6 +54,7 @@ def test_a_contradiction_is_still_one():
     assert result is Result.INCONSISTENT and named == HALF
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("entry", [np.nan, np.inf])
 def test_a_force_that_is_no_number_at_the_start_is_named_beside_a_constraint(entry):
     """It was a contradiction of no constraints."""

@@ -91,7 +91,10 @@ class AbstractMetric(abc.ABC):
         return rows.correct(residual, damping)
 
     def solve(self, F: np.ndarray) -> np.ndarray:
-        """`M⁻¹ F`."""
+        """`M⁻¹ F`; NaN where F has an entry that is no number."""
+        # NumPy would warn of infinity times zero before a start names the force
+        if not np.all(np.isfinite(F)):
+            return np.full(self.W.shape[0], np.nan)
         return self.W @ (self.W.T @ F)
 
     @property

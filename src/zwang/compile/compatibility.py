@@ -15,7 +15,6 @@ TESTED_VERSIONS = {"jax": "0.10.2", "jaxlib": "0.10.2", "equinox": "0.13.8"}
 """Versions that the tests ran with. `pyproject.toml` bounds each to its minor version."""
 
 PRIVATE_NAMES = {
-    "equinox.internal.unvmap_any": "one decision for all members of a batch",
     "equinox.internal.while_loop": "reverse-mode derivatives through a loop, buffers in place",
     "jax._src.config.trace_context": "JAX's settings that a traced program depends on",
     "jax._src.core.trace_state_clean": "whether a call is part of a trace",
@@ -62,8 +61,3 @@ def trace_context() -> tuple:
 def buffered_while_loop(*args: Any, **kwargs: Any) -> Any:
     """Equinox's `while_loop`, which reverse-mode differentiation can pass through."""
     return private("equinox.internal.while_loop")(*args, **kwargs)
-
-
-def unvmap_any(x: Any) -> Any:
-    """Whether a truth value holds for any member of a batch."""
-    return private("equinox.internal.unvmap_any")(x)

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 
-from zwang.compile.compatibility import MissingNameError, buffered_while_loop, unvmap_any
+from zwang.compile.compatibility import MissingNameError, buffered_while_loop
 from zwang.compile.engine import is_native
 from zwang.native.subroutines import SHARED
 from zwang.recent import Recent
@@ -136,17 +136,29 @@ def over_rows(function: Callable) -> Callable:
     return jax.vmap(function)
 
 
+def of_members(function: Callable, shared: tuple, own: tuple) -> Any:
+    """A function of each member: one after the other on a processor, where side by side they would
+    take the memory of all of them, and callbacks know one alone.
+
+    Args:
+        shared, own: its arguments as `equinox.partition` parts them.
+    """
+    one = lambda own: function(*eqx.combine(own, shared))
+    side_by_side = jax.default_backend() != "cpu"
+    return jax.vmap(one)(own) if side_by_side else jax.lax.map(one, own)
+
+
+@custom_vmap
 def for_any_member(x: jax.Array) -> jax.Array:
     """Whether a truth value holds for any member of a batch, as the condition of a branch that is
-    to be taken by none if all can do without it; for each member by itself where that is not to be
-    had, so that both branches are computed.
+    to be taken by none if all can do without it. Native code asks each member for itself.
     """
-    if is_native():
-        return x
-    try:
-        return unvmap_any(x)
-    except MissingNameError:
-        return x
+    return x
+
+
+@for_any_member.def_vmap
+def _of_all(size: int, is_batched: list, x: jax.Array) -> tuple[jax.Array, bool]:
+    return for_any_member(jnp.any(x, axis=0)), False
 
 
 def set_row(rows: Any, k: jax.Array, row: jax.Array, wanted: jax.Array) -> Any:

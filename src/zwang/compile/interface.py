@@ -31,6 +31,7 @@ from zwang.compile.flat import (
     signature,
     with_structure,
 )
+from zwang.compile.hints import of_members
 from zwang.compile.options import compiler_options
 from zwang.compile.program_cache import cache
 from zwang.compile.program_cache.source_digest import ModuleConstants
@@ -66,24 +67,14 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
     compiled: Recent[CompiledProgram] = Recent()
     jitted = functools.cache(lambda: eqx.filter_jit(function))
 
-    def found(arguments: tuple) -> tuple[CompiledProgram, list]:
-        """The program for some arguments, and their arrays."""
-        fixed = structure and is_native_wanted()
-        leaves, tree = (with_structure if fixed else jax.tree_util.tree_flatten)(arguments)
-        arrays = [x for x in leaves if eqx.is_array(x)]
-        key = _setting(), tree, tuple(map(signature, leaves))
-        if (ready := compiled.get(key)) is None:
-            ready = cast(CompiledProgram, obtained(FlatFunction(function, leaves, tree), leaves))
-            compiled.put(key, ready)
-        return ready, arrays
-
     def answer(args: tuple, kwargs: dict) -> tuple[R, str]:
         if not trace_state_clean():
             return function(*args, **kwargs), "JAX"  # a part of another program
         if _is_debugging():
             return jitted()(*args, **kwargs), "JAX"
         try:
-            ready, arrays = found((args, kwargs))
+            leaves, tree, arrays = _leaves((args, kwargs), structure)
+            ready = _at_hand(compiled, function, leaves, tree)
         except (TypeError, NotCacheableError):
             # something that cannot be hashed, or an array that is not on this machine
             return jitted()(*args, **kwargs), "JAX"
@@ -102,7 +93,8 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
         known = bound.get(fixed)
         if known is None or known[0] != _setting():
             try:
-                ready, arrays = found(((fixed, *rest), {}))
+                leaves, tree, arrays = _leaves(((fixed, *rest), {}), structure)
+                ready = _at_hand(compiled, function, leaves, tree)
                 first = len(arrays) - len(jax.tree_util.tree_leaves(rest))
                 known = bound.keep(fixed, (_setting(), ready.bound(arrays[:first])))
             except (TypeError, NotCacheableError):
@@ -111,6 +103,26 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
 
     cast(Any, called).answer, cast(Any, called).again = answer, again
     return cast(Callable[P, R], called)
+
+
+def _leaves(arguments: Any, structure: bool) -> tuple[list, Any, list]:
+    """Leaves and structure of arguments as programs are known by, and their arrays."""
+    fixed = structure and is_native_wanted()
+    leaves, tree = (with_structure if fixed else jax.tree_util.tree_flatten)(arguments)
+    return leaves, tree, [x for x in leaves if eqx.is_array(x)]
+
+
+def _at_hand(known: Recent, function: Callable, leaves: list, tree: Any) -> CompiledProgram:
+    """The program of a function that is known, or else obtained.
+
+    Raises:
+        TypeError: for a leaf that is no array and cannot be hashed.
+    """
+    key = function, _setting(), tree, tuple(map(signature, leaves))
+    if (ready := known.get(key)) is None:
+        ready = cast(CompiledProgram, obtained(FlatFunction(function, leaves, tree), leaves))
+        known.put(key, ready)
+    return ready
 
 
 model_program = functools.partial(program, structure=True)
@@ -147,14 +159,10 @@ class BoundProgram:
     """
 
     def __init__(self, function: Callable, fixed: tuple, example: tuple):
-        native = is_native_wanted()
-        leaves, tree = (with_structure if native else jax.tree_util.tree_flatten)(fixed)
-        given, whole = jax.tree_util.tree_flatten(((*fixed, *example), {}))
-        leaves += given[len(leaves) :]
-        arrays = [x for x in leaves[: tree.num_leaves] if eqx.is_array(x)]
-        known = _at_hand_or_obtained(function, leaves, whole)
-        self._program, self._first = known, arrays
-        self._call, self.seconds = known.bound(arrays), known.seconds
+        leaves, tree, arrays = _leaves(((*fixed, *example), {}), True)
+        self._program = _at_hand_or_obtained(function, leaves, tree)
+        self._first = arrays[: len(arrays) - len(jax.tree_util.tree_leaves(example))]
+        self._call, self.seconds = self._program.bound(self._first), self._program.seconds
 
     def __call__(self, *arrays: Any) -> Any:
         """The function's result, a pytree of arrays of NumPy."""
@@ -178,15 +186,9 @@ def _at_hand_or_obtained(function: Callable, leaves: list, tree: Any) -> Compile
     through to its content once.
     """
     try:
-        key = function, _setting(), tree, tuple(map(signature, leaves))
-        known = _ready.get(key)
+        return _at_hand(_ready, function, leaves, tree)
     except (TypeError, NotCacheableError):  # what cannot be hashed is looked through each time
-        key = known = None
-    if known is None:
-        known = cast(CompiledProgram, obtained(FlatFunction(function, leaves, tree), leaves))
-        if key is not None:
-            _ready.put(key, known)
-    return known
+        return cast(CompiledProgram, obtained(FlatFunction(function, leaves, tree), leaves))
 
 
 def _setting() -> tuple:
@@ -259,13 +261,12 @@ class Many:
         several: of native code: that for several members at once.
     """
 
-    _jitted: ClassVar[Recent[Callable]] = Recent()
     _shared: ClassVar[ByIdentity[dict[tuple[bool, ...], _Several]]] = ByIdentity()
 
     def __init__(self, function: Callable, axes: tuple, example: tuple):
-        self._axes = axes
+        self._axes, self._function = axes, function
         self._native = self._of_one(function, example) if is_native_wanted() else None
-        self._all = None if self._native is not None else self._of_xla(function, example)
+        self._block = self._number(*self._flattened(example)[:2])
         self.memory = 0 if self._native is None else self._native.memory
         self.seconds = 0.0 if self._native is None else self._native.seconds
         self.instructions = 0 if self._native is None else self._native.instructions
@@ -288,17 +289,20 @@ class Many:
         self.several = known[key]
         return found
 
-    def _of_xla(self, function: Callable, example: tuple) -> Callable:
-        """The function of all members as XLA compiles it, the one that an equal function has."""
-        leaves, of_each, tree = self._flattened(example)
-        key = _content(FlatFunction(function, leaves, tree), leaves, of_each)
-        made = None if key is None else self._jitted.get(key)
-        if made is None:
-            of_all = functools.partial(jax.jit, compiler_options=compiler_options())
-            made = of_all(jax.vmap(function, self._axes))
-            if key is not None:
-                self._jitted.put(key, made)
-        return made
+    def _by_xla(self, arguments: tuple) -> Any:
+        """Results in blocks of the example's size, the last one filled up, so that no other number
+        of members compiles anything.
+        """
+        leaves, of_each, tree = self._flattened(arguments)
+        each, number = tree.unflatten(of_each)[0], self._number(leaves, of_each)
+        own, shared = eqx.partition(arguments, each)
+        found = []
+        for begin in range(0, number, self._block):
+            index = np.minimum(np.arange(begin, begin + self._block), number - 1)
+            block = jax.tree_util.tree_map(lambda x, index=index: x[index], own)
+            found.append(_block(self._function, shared, block))
+        joined = lambda *x: np.concatenate(x)[:number]
+        return jax.tree_util.tree_map(joined, *found)
 
     def _flattened(self, arguments: tuple) -> tuple[list, list[bool], Any]:
         """Leaves of the arguments, which of them differ between members, and their structure."""
@@ -309,20 +313,27 @@ class Many:
             of_each += _along(axis, x)
         return leaves, of_each, jax.tree_util.tree_structure((arguments, {}))
 
+    @staticmethod
+    def _number(leaves: list, of_each: list[bool]) -> int:
+        """How many members there are."""
+        return next(len(x) for x, each in zip(leaves, of_each, strict=True) if each)
+
     def __call__(self, *arguments: Any, cores: int = 1) -> Any:
         """Results with a leading axis of members, in as many threads as there are `cores`."""
         if self._native is None:
-            assert self._all is not None
-            return jax.tree_util.tree_map(np.asarray, self._all(*arguments))
+            return self._by_xla(arguments)
         leaves, of_each, _ = self._flattened(arguments)
+        number = self._number(leaves, of_each)
         arrays = [x for x in leaves if eqx.is_array(x)]
-        number = next(len(x) for x, each in zip(arrays, self._of_each, strict=True) if each)
         wide = self.several.ready if number >= lanes() else None
         begun = time.perf_counter()
         found = (wide or self._native).members(arrays, self._of_each, number, cores)
         if wide is None:
             self.several.count((time.perf_counter() - begun) * min(cores, number))
         return found
+
+
+_block = model_program(of_members)
 
 
 def _along(axis: Any, x: Any) -> list[bool]:
@@ -332,7 +343,7 @@ def _along(axis: Any, x: Any) -> list[bool]:
     return [axis is not None] * len(jax.tree_util.tree_leaves(x))
 
 
-_at_hand: Recent[CompiledProgram] = Recent()
+_kept_here: Recent[CompiledProgram] = Recent()
 """Programs of this process by what they are made from, where none are kept on disk."""
 _modules = ModuleConstants()
 
@@ -358,7 +369,7 @@ def obtained(
     """
     kept = cache.current() if is_native_wanted() else None
     key: Any = (_content if kept is None else kept.key)(flat, leaves, of_each)
-    known: Callable[[Any], CompiledProgram | None] = _at_hand.get if kept is None else kept.known
+    known: Callable[[Any], CompiledProgram | None] = _kept_here.get if kept is None else kept.known
     if key is not None and (ready := known(key)) is not None:
         return ready
     if not make:
@@ -367,7 +378,7 @@ def obtained(
     if key is not None and kept is not None:
         kept.keep(key, flat, ready)
     elif key is not None:
-        _at_hand.put(key, ready)
+        _kept_here.put(key, ready)
     return ready
 
 

@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-import jax
 import numpy as np
 from jaxtyping import PyTree
 
 from zwang.algebra.judgement import misses_by
-from zwang.compile import model_program
-from zwang.compile.blocks import in_blocks
+from zwang.compile import mapped
 from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.initial_conditions import START_TOLERANCE
@@ -70,7 +68,7 @@ class ServoSamples(NamedTuple):
     @classmethod
     def along(cls, law: AbstractControlLaw, dynamics: Dynamics, t, q, v) -> ServoSamples:
         """Evaluated at states, shapes (samples, ·)."""
-        found = in_blocks(lambda q, v, t: _controls(law, dynamics, State(q, v, t)), q, v, t)
+        found = mapped(_control, (law, dynamics), q, v, t)
         by_name = lambda x: np.stack([np.asarray(e) for e in x.values()], axis=1)
         names, nu = tuple(found.missed), found.u.shape[1]
         errors = found.violation, found.velocity_violation, found.missed
@@ -87,9 +85,8 @@ class ServoSamples(NamedTuple):
         )
 
 
-@model_program
-def _controls(law: AbstractControlLaw, dynamics: Dynamics, block: State) -> Control:
-    return jax.lax.map(lambda s: law.control(dynamics.passive, s), block)
+def _control(law: AbstractControlLaw, dynamics: Dynamics, q, v, t) -> Control:
+    return law.control(dynamics.passive, State(q, v, t))
 
 
 def of_motion(model: Model, params: PyTree, t, q, v) -> tuple[str, ...]:
