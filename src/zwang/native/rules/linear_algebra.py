@@ -64,6 +64,9 @@ def ordered_factor(call: Call) -> list | None:
     """`L` and an order of rows with `M[order][:, order] = L Lᵀ`, in which few zeros are lost."""
     if len(call.inputs) != 1 or call.in_memory or len(call.shapes[0]) != 2:
         return None
+    if len(call.outputs) != 2:
+        # a derivative that computes L again has its order from elsewhere, which may be another one
+        raise NotNativeError("a factor without the order of its rows")
     b, t, M = call.builder, _float_type(call), call.scalars(0)
     n = len(M)
     M = np.array([[M[max(i, j), min(i, j)] for j in range(n)] for i in range(n)], object)
