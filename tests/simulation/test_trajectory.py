@@ -281,3 +281,17 @@ def test_what_it_cannot_take_is_refused(options, reason):
     if "stp" not in options:
         with pytest.raises(zw.ModelError, match=reason):
             zw.batch(ROD, np.ones((2, 2)), np.zeros(2), TIMES, **options)
+
+
+@pytest.mark.slow
+def test_a_program_of_a_reverse_derivative_has_that_of_a_forward_one():
+    """It ended in an error of Python's, as the order of a factor's rows was not asked for."""
+    along = jnp.array([-START[0][1], START[0][0]])
+    end = lambda gradient: (
+        lambda x: jnp.sum(
+            zw.trajectory(pendulum(), START[0], x * along, TIMES, gradient=gradient).q[-1]
+        )
+    )
+    slopes = [zw.program(jax.grad(end("reverse"))), zw.program(jax.jacfwd(end("forward")))]
+    backward, forward = (float(slope(np.float64(0.3))) for slope in slopes)
+    assert abs(backward - forward) < 1e-9 * abs(forward)
