@@ -65,14 +65,14 @@ def ordered_factor(call: Call) -> list | None:
     """L with a unit diagonal, D⁻¹ and an order of rows with `M[order][:, order] = L D Lᵀ`, in which
     few zeros are lost; D⁻¹ is NaN where M is not positive definite.
     """
+    if not (call.shapes and any(np.issubdtype(x.dtype, np.integer) for x in call.outputs)):
+        # a derivative that computes L again has its order from elsewhere, which may be another one
+        raise NotNativeError("a factor without the order of its rows")
     n = call.shapes[0][-1]
     # under differentiation it has other operands, or leaves more to the derivative
     results = [(n, n), (n,), (n,)]
     if call.shapes != [(n, n)] or [x.shape for x in call.outputs] != results or call.in_memory:
         return None
-    if len(call.outputs) != 2:
-        # a derivative that computes L again has its order from elsewhere, which may be another one
-        raise NotNativeError("a factor without the order of its rows")
     b, t, M = call.builder, _float_type(call), call.scalars(0)
     M = np.array([[M[max(i, j), min(i, j)] for j in range(n)] for i in range(n)], object)
     M = M.reshape(n, n)
