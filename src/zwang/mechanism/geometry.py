@@ -71,7 +71,8 @@ class Geometry:
             return float(d @ momentum), momentum
         to, of = q[: 7 * n].reshape(n, 7), guess[: 7 * n].reshape(n, 7)
         with on_host():
-            turn = rotation_vector(product(conjugate(of[:, 3:]), to[:, 3:]))
+            before, after = xp.asarray(of[:, 3:]), xp.asarray(to[:, 3:])
+            turn = np.asarray(rotation_vector(product(conjugate(before), after)))
         d = np.concatenate([to[:, :3] - of[:, :3], turn], axis=1)
         momentum = np.einsum("bij,bj->bi", blocks, d.reshape(len(blocks), -1)).reshape(n, 6)
         # a rotation vector changes at J⁻¹ω, J the right Jacobian of the exponential
