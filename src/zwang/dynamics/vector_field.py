@@ -18,6 +18,7 @@ from zwang.compile.hints import shared_code
 from zwang.dynamics.control_law import AbstractSampler
 from zwang.dynamics.drift import AbstractDrift
 from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.equations.constraint.nonideal import length
 from zwang.equations.state import State
 from zwang.record import Record
 from zwang.stepping.manifold import Landing
@@ -26,10 +27,18 @@ from zwang.thresholds import ROUND_OFF
 
 HELD_OFF, HELD_ON, SLIDES_FORWARD, SLIDES_BACKWARD = 0.0, 1.0, -1.0, -2.0
 """How a row is held that may let go: not at all, as an equation, or as friction that slides along s
-or against it."""
+or against it; friction of a contact in space slides forward, whatever the direction of s."""
 FORCE_BAND = 1e-11
 """A force lets go where it is below the negative of this part of what moves the free system: ten
 thousand times its round-off, and ten times what counts as zero where it is decided what holds."""
+
+
+TOWARDS_REST = 0.7
+"""Longest step of a run with friction in space, in times |s|/|ṡ|: s turns, and the friction with it,
+within about that time, and one that comes to zero does so in some thirty steps."""
+ARRIVED = 1e-12
+"""A sliding velocity in space that would be zero within this part of the run is zero: ten times the
+shortest step of a run."""
 
 
 def direction_of(mode: Any) -> Any:
@@ -140,6 +149,24 @@ class ConstrainedVectorField(Record):
     def project_step(self, t, y, error) -> Landing:
         return _landing(self.drift, self.dynamics, t, y, error, self.target)
 
+    def longest_step(self, t, y) -> Float[Array, ""] | None:
+        """How long a step from here may be where friction in space slides (`TOWARDS_REST`) [s];
+        None of a model that has none.
+        """
+        c = self.dynamics.constraints
+        if c.sliding is None or not any(x.in_space for x in c.frictions):
+            return None
+        s = self.state(t, y)
+        rates = self.split(self.rate(t, y))
+        longest = jnp.asarray(jnp.inf)
+        for x in c.frictions:
+            if x.in_space:
+                slip, change = _slip_and_rate(x.law, s, rates, self.dynamics.p)
+                turns = (c.sliding[x.rows.start] != 0) & (length(change) > 0)
+                within = TOWARDS_REST * length(slip) / jnp.where(turns, length(change), 1.0)
+                longest = jnp.minimum(longest, jnp.where(turns, within, jnp.inf))
+        return longest
+
     def missed(self, t, y) -> Float[Array, ""]:
         """Relative part of A outside the structure that the run goes by."""
         return self.dynamics.missed(self.state(t, y))
@@ -240,11 +267,13 @@ class Events(Record):
         stops: `(q, v, t, p)` → a number; an event wherever it crosses zero.
         conditions: conditions of switches; an event where one rises through zero.
         loose: how many gaps and dry frictions there are.
+        span: length of the run [s], of one with gaps or dry frictions.
     """
 
     stops: tuple[Callable, ...]
     conditions: tuple[SwitchCondition, ...]
     loose: int = eqx.field(static=True, default=0)
+    span: Float[Array, ""] | None = None
 
     @property
     def rising(self) -> np.ndarray:
@@ -274,39 +303,55 @@ class Events(Record):
                 jnp.where(waiting, condition.function(s.q, s.v, s.t, dynamics.p, *own), 0.0)
             )
         if self.loose:
-            values += _loosening(flow, dynamics, eq, multipliers, controller_state)
+            values += _loosening(flow, dynamics, eq, multipliers, controller_state, self.span)
         return jnp.stack([jnp.asarray(x, jnp.float64).reshape(()) for x in values])
 
 
-def _loosening(flow, dynamics: Dynamics, eq, multipliers, modes) -> list:
+def _loosening(flow, dynamics: Dynamics, eq, multipliers, modes, span) -> list:
     """What rises through zero where a gap or a dry friction changes how it is held:
 
     −g    of a gap that is open          |λ| − μ₀ N   of a friction that sticks
     −λ    of one that is closed          ∓s           of one that slides
+
+    In space |s| comes to zero without a change of sign: `δ |ṡ| − |s|` rises, δ a part of the run
+    (`ARRIVED`), while |s| falls.
     """
     assert dynamics.scales is not None
     c, s, switched = dynamics.constraints, eq.state, flow.switched
     every = eqx.tree_at(lambda c: c.on, c, None)
     free = jnp.sqrt(jnp.abs(eq.free_acceleration @ eq.force))
-    length = jnp.where(dynamics.scales.row_length > 0, dynamics.scales.row_length, 1.0)
-    force_band = FORCE_BAND * free / length
+    size = jnp.where(dynamics.scales.row_length > 0, dynamics.scales.row_length, 1.0)
+    force_band = FORCE_BAND * free / size
     values = []
     if len(gaps := c.one_sided_rows):
         phi = jnp.zeros(c.m).at[c.position_rows].set(every.position_residual(s.q, s.t, dynamics.p))
         # of one unit of a coordinate in the mass metric
-        gradient = length * jnp.sqrt(jnp.mean(jnp.abs(eq.mass.diag())))
+        gradient = size * jnp.sqrt(jnp.mean(jnp.abs(eq.mass.diag())))
         # a gap that is open closes where it is below the round-off of the largest coordinate
         band = ROUND_OFF * gradient * jnp.max(jnp.abs(s.q))
         closed = modes[switched[gaps]] > HELD_OFF
         open_value, held_value = -phi - band, -multipliers - force_band
         values += list(jnp.where(closed, held_value[gaps], open_value[gaps]))
     for x in c.frictions:
-        mode = modes[switched[x.row]]
-        slip = x.law.sliding_velocity(s.q, s.v, s.t, dynamics.p)
+        mode = modes[switched[x.rows.start]]
         limit = x.law.limit(dynamics.p, x.load(dynamics.p, multipliers))
-        over = jnp.abs(multipliers[x.row]) - limit - force_band[x.row]
-        values.append(jnp.where(mode > HELD_OFF, over, -direction_of(mode) * slip))
+        over = length(multipliers[x.rows]) - limit - jnp.max(force_band[x.rows])
+        if x.in_space:
+            rates = dynamics.system.rate(s.q, s.v, s.t, dynamics.p), dynamics.acceleration(eq)
+            slip, change = _slip_and_rate(x.law, s, rates, dynamics.p)
+            left = jnp.where(slip @ change < 0, ARRIVED * span * length(change), 0.0)
+            arrives = jnp.where(direction_of(mode) != 0, left - length(slip), -1.0)
+        else:
+            slip = x.law.sliding_velocity(s.q, s.v, s.t, dynamics.p)[0]
+            arrives = -direction_of(mode) * slip
+        values.append(jnp.where(mode > HELD_OFF, over, arrives))
     return values
+
+
+def _slip_and_rate(law, s: State, rates: tuple, p) -> tuple:
+    """A sliding velocity and its rate, given q̇ and v̇."""
+    along = (*rates, jnp.ones_like(s.t))
+    return jax.jvp(lambda q, v, t: law.sliding_velocity(q, v, t, p), (s.q, s.v, s.t), along)
 
 
 class SwitchCondition(Record):

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from zwang.dynamics.contact_problem import ContactProblem, Rubbing, coulomb
+from zwang.dynamics.contact_problem import ContactProblem, Rubbing, coulomb, rubbing_rows
 from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.dynamics.model import Model
 from zwang.dynamics.placement import place
-from zwang.dynamics.vector_field import HELD_OFF, HELD_ON, ConstrainedVectorField
+from zwang.dynamics.vector_field import ARRIVED, HELD_OFF, HELD_ON, ConstrainedVectorField
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError, Result
 from zwang.simulation.contact_modes import held_modes
@@ -29,6 +29,9 @@ from zwang.thresholds import AT_INSTANT, SOLUTION_ERROR
 
 IMPACTS = 3
 """Latest impacts of a gap, whose intervals say where rebounds without end accumulate."""
+BEGINS = 0.1
+"""Sliding in space begins at this part of the velocity that counts as zero, at least: its direction
+is then above round-off."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +66,7 @@ class Contacts:
 
     Attributes:
         gaps: rows of the gaps; `rows`: of the frictions, too.
-        names: of all of them.
+        names: of all of them; `places` says to which of them each row belongs.
         slowest_impact: one with less than this part of the largest speed that a gap has closed with
             brings all gaps that are closed to rest: rebounds that become shorter without end (Zeno)
             have 1e-10 of their first height left, and a block that rocks from edge to edge 1e-10 of
@@ -76,12 +79,14 @@ class Contacts:
         c, p = model.constraints, model.parameters(params)
         self.model, self.first = model, first
         self.gaps, self.frictions = c.one_sided_rows, frictions_of(model, p)
-        self.rows = np.array([*self.gaps, *(x.row for x in self.frictions)], int)
+        self.rows = np.concatenate([self.gaps, *(x.rows for x in self.frictions)]).astype(int)
+        counts = [1] * len(self.gaps) + [len(x.rows) for x in self.frictions]
+        self.places = np.repeat(np.arange(len(counts)), counts)
         owners = [(name, s) for name, s in c.row_slices.items() for _ in range(s.stop - s.start)]
         self.names = [
             name if s.stop - s.start == 1 else f"{name}[{i - s.start}]"
-            for i, (name, s) in ((i, owners[i]) for i in self.rows)
-        ]
+            for i, (name, s) in ((i, owners[i]) for i in self.gaps)
+        ] + [x.law.name for x in self.frictions]
         e = [getattr(c.owners[owners[i][0]], "restitution", 0.0) for i in self.gaps]
         self.restitution = np.array([value_of(x, p) for x in e])
         if np.any(bad := ~((self.restitution >= 0) & (self.restitution <= 1))):
@@ -95,7 +100,12 @@ class Contacts:
         self._rests: set[int] = set()
 
     def settle(
-        self, flow: ConstrainedVectorField, state: State, modes: np.ndarray, span: float
+        self,
+        flow: ConstrainedVectorField,
+        state: State,
+        modes: np.ndarray,
+        span: float,
+        fired: np.ndarray | None = None,
     ) -> Holding:
         """Decide how everything is held from a state on.
 
@@ -104,6 +114,7 @@ class Contacts:
             state: on the constraints that are held before.
             modes: how everything was held before, switches included.
             span: length of the run [s].
+            fired: of each gap and friction, whether it has ended the step: what slid is at rest.
 
         Raises:
             MotionEndError: if no forces keep all inequalities.
@@ -127,12 +138,22 @@ class Contacts:
         if np.any(staying & ~was_shut):
             q = self._placed(flow, modes, staying, host_state(q, after, t))
             problem = self._problem(flow, modes, host_state(q, after, t))
-        own = held_modes(problem, self.gaps, self.frictions, staying, slow)
+        slow_before = slow.copy()
+        if fired is not None and impact is None:
+            for x, arrives in zip(self.frictions, fired[n:] & (before[n:] < HELD_OFF), strict=True):
+                slow[x.rows] = np.inf if arrives else slow[x.rows]
+        own, onsets = held_modes(problem, self.gaps, self.frictions, staying, slow)
         held = np.concatenate([modes[: self.first], own])
         record = self._record(t, before, own, problem.metric, v, impact)
         # without the round-off of velocities that are held at zero
-        rows = np.array([*problem.held, *self.rows[own > HELD_OFF]], int)
-        after = after - problem.correct(rows, problem.psi)
+        holding = [*problem.held, *self.rows[(own > HELD_OFF)[self.places]]]
+        miss = problem.psi.copy()
+        # and with a direction, where one has to be begun with
+        for x in onsets:
+            speed = max(ARRIVED * span * x.rate, BEGINS * np.min(slow_before[x.rows]))
+            miss[x.rows] -= speed * x.direction
+        rows = np.concatenate([holding, *(x.rows for x in onsets)]).astype(int)
+        after = after - problem.correct(rows, miss)
         return Holding(np.concatenate([q, after]), held, record)
 
     def memory(self) -> dict[str, Any]:
@@ -150,7 +171,7 @@ class Contacts:
 
     def refuse_penetration(self, flow: ConstrainedVectorField, state: State, span: float) -> None:
         """Raise if a gap is negative at the start by more than a start may be off."""
-        modes = np.full(self.first + len(self.rows), HELD_ON)
+        modes = np.full(self.first + len(self.names), HELD_ON)
         problem, v = self._problem(flow, modes, state), np.asarray(state.v)
         gap, extent = problem.phi[self.gaps], self._extent(flow, problem, v, span)
         if np.any(bad := gap < -START_TOLERANCE * extent):
@@ -161,7 +182,7 @@ class Contacts:
             )
 
     def _problem(self, flow, modes: np.ndarray, state: State) -> ContactProblem:
-        every = np.concatenate([modes[: self.first], np.full(len(self.rows), HELD_ON)])
+        every = np.concatenate([modes[: self.first], np.full(len(self.names), HELD_ON)])
         dynamics = flow.with_input(every).dynamics
         return ContactProblem.at_state(dynamics, state, self.rows)
 
@@ -213,19 +234,27 @@ class Contacts:
         least = self.slowest_impact * self._fastest
         self._rests = set()
         if np.max(fast) <= least:
-            still = [x.row for x in rubs if abs(psi[x.row]) <= least * length[x.row]]
-            after = v - problem.correct(np.array([*problem.held, *normal, *still], int), psi)
+            still = [
+                x.rows
+                for x in rubs
+                if np.linalg.norm(psi[x.rows]) <= least * np.max(length[x.rows])
+            ]
+            rows = np.concatenate([problem.held, normal, *still]).astype(int)
+            after = v - problem.correct(rows, psi)
             self._rests = set(closing[self.restitution[closing] > 0].tolist())
             return _Impact(after, {self.names[k]: () for k in closing})
         met = psi.copy()
         met[normal] *= 1 + self.restitution[closing]
         places = closing.tolist()
-        rubbing = [Rubbing(x.row, places.index(x.gap), x.kinetic(psi[x.row])) for x in rubs]
+        rubbing = [
+            Rubbing(x.rows, places.index(x.gap), x.kinetic(float(np.linalg.norm(psi[x.rows]))))
+            for x in rubs
+        ]
         found = coulomb(problem, normal, rubbing, met, np.zeros((len(v), len(normal))))
         if found is None:
             raise MotionEndError(Result.PARADOX, "no impulses keep all gaps from closing further")
         push, rub = found
-        momentum = problem.A[normal].T @ push + problem.A[[x.row for x in rubbing]].T @ rub
+        momentum = problem.A[normal].T @ push + problem.A[rubbing_rows(rubbing)].T @ rub
         pushes = {self.names[k]: (float(x),) for k, x in zip(closing, push, strict=True) if x > 0}
         return _Impact(v + problem.response(momentum), pushes)
 

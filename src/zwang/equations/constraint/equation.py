@@ -47,7 +47,8 @@ class Constraints(Record):
         system: the system they act on.
         on: which rows are switched on, shape (m,); None where all are, always.
         sliding: of each row of dry friction the direction in which it slides, 1 or −1, and 0 where
-            it does not, shape (m,); None where none ever does.
+            it does not, shape (m,); None where none ever does. Of two rows both have 1: s itself
+            says in which direction.
         entries: where A can have entries.
     """
 
@@ -128,10 +129,10 @@ class Constraints(Record):
 
     @property
     def frictions(self) -> list[Friction]:
-        """Every row of dry friction."""
+        """Every dry friction."""
         slices = self.row_slices
         return [
-            Friction(slices[c.name].start, slices.get(str(c.load)), c)
+            Friction(slices[c.name], slices.get(str(c.load)), c)
             for c in self.members
             if isinstance(c, DryFriction)
         ]
@@ -259,17 +260,22 @@ class Constraints(Record):
 
 
 class Friction(NamedTuple):
-    """One row of dry friction.
+    """One dry friction.
 
     Attributes:
-        row: its index.
+        rows: its one or two rows.
         loaded: rows of the constraint whose force is its load; None where that is given.
         law: the constraint.
     """
 
-    row: int
+    rows: slice
     loaded: slice | None
     law: DryFriction
+
+    @property
+    def in_space(self) -> bool:
+        """Whether it slides in a plane, and not along a line."""
+        return self.rows.stop - self.rows.start == 2
 
     def load(self, p, multipliers: Float[Array, " m"]) -> Float[Array, ""]:
         """N."""
