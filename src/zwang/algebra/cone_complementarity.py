@@ -4,14 +4,15 @@
 
 R is a part of one of the pushes, or given. Each block is the zero of a natural map,
 
-    z_n − max(z_n − ρ w_n, 0),    z_t − P(z_t − ρ w_t),    P onto the disk of R at max(z_n − ρ w_n, 0),
+    z_n − max(z_n − ρ w_n, 0),    z_t − P(z_t − ρ w_t),
 
+P the projection onto the disk whose R belongs to max(z_n − ρ w_n, 0) as the push,
 whose Newton steps end at round-off where they end. They may circle from a start far off: sweeps
 over the blocks give the next start, and ρ is varied. Rows may depend on each other: of the z that
 solve it one is found. As w_t does not follow from a potential, there may be several w, or none.
 
-Reference: Alart and Curnier (1991), Comput. Methods Appl. Mech. Eng. 92, 353-375; Acary, Brémond and
-Huber (2018), in Advanced Topics in Nonsmooth Dynamics, Springer, 375-457 (methods compared).
+Reference: Alart and Curnier (1991), Comput. Methods Appl. Mech. Eng. 92, 353-375; Acary, Brémond
+and Huber (2018), in Advanced Topics in Nonsmooth Dynamics, Springer, 375-457 (methods compared).
 """
 
 from __future__ import annotations
@@ -22,22 +23,6 @@ from typing import NamedTuple
 import numpy as np
 
 from zwang.thresholds import FACTOR_ROUND_OFF, SOLUTION_ERROR
-
-SCALES = (1.0, 0.1, 10.0, 0.3, 3.0, 0.03, 30.0)
-"""ρ of a start beside that of a block alone, in turn."""
-STARTS = 28
-"""Starts of Newton's method, with sweeps between them; most problems need one."""
-SWEEPS = 20
-"""Sweeps over all blocks before a start."""
-STEPS = 40
-"""Most Newton steps from one start."""
-LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03)
-"""Parts of a Newton step that are tried; the best is taken, even if it is worse than none."""
-REMEMBERED = 3
-"""Residuals of the last steps of which the largest has to be undercut by a tenth."""
-DAMPING = 1e-10
-"""What is added to the diagonal of the Newton matrix at unit length: rows that depend on each other
-leave it singular, and nothing of the step but its part along them is changed."""
 
 
 class Disk(NamedTuple):
@@ -69,13 +54,13 @@ def frictional(
     size = np.max(np.abs(c), initial=0.0)
     if size == 0:
         return np.zeros(len(c))
-    c = c / size
-    map_ = NaturalMap(D, c, pushes, disks)
+    scaled = [x._replace(fixed=x.fixed / size) for x in disks]
+    map_ = NaturalMap(D, c / size, pushes, scaled)
     found, least, z = None, np.inf, np.zeros(len(c))
-    for k in range(STARTS):
+    for k in range(map_.starts):
         # from where the last start has ended, and from where it began
-        z = map_.swept(z if found is None or k % 2 else found, SWEEPS)
-        x, left = _newton(map_, z, SCALES[k % len(SCALES)])
+        z = map_.swept(z if found is None or k % 2 else found)
+        x, left = map_.newton(z, map_.scales[k % len(map_.scales)])
         if left < least:
             found, least = x, left
         if found is not None and least <= SOLUTION_ERROR * (1 + np.max(np.abs(found))):
@@ -84,16 +69,33 @@ def frictional(
 
 
 class NaturalMap:
-    """The equations whose zero solves the problem, of c of size one."""
+    """The equations whose zero solves the problem, of c of size one.
+
+    Attributes:
+        starts: starts of Newton's method, with sweeps between them; most problems need one.
+        scales: ρ of a start beside that of a block alone, in turn.
+        sweeps: sweeps over all blocks before a start.
+        steps: most Newton steps from one start.
+        lengths: parts of a Newton step that are tried; the best is taken, even if it is worse than
+            none.
+        remembered: residuals of the last steps of which the largest has to be undercut by a tenth.
+        damping: what is added to the diagonal of the Newton matrix: rows that depend on each other
+            leave it singular, and nothing of the step but its part along them is changed.
+    """
+
+    starts, sweeps, steps, remembered = 28, 20, 40, 3
+    scales = (1.0, 0.1, 10.0, 0.3, 3.0, 0.03, 30.0)
+    lengths = (1.0, 0.5, 0.25, 0.1, 0.03)
+    damping = 1e-10
 
     def __init__(self, D: np.ndarray, c: np.ndarray, pushes: int, disks: Sequence[Disk]):
         self.D, self.c, self.n, self.disks = D, c, pushes, disks
         diagonal = np.diag(D)
-        self.rho = 1 / np.where(diagonal > DAMPING, diagonal, 1.0)
+        self.rho = 1 / np.where(diagonal > self.damping, diagonal, 1.0)
         for disk in disks:
             block = D[np.ix_(disk.own, disk.own)]
             largest = np.linalg.norm(block, 2)
-            self.rho[disk.own] = 1 / largest if largest > DAMPING else 1.0
+            self.rho[disk.own] = 1 / largest if largest > self.damping else 1.0
 
     def residual(self, z: np.ndarray, scale: float) -> np.ndarray:
         """The map at z, `scale` times ρ."""
@@ -132,12 +134,12 @@ class NaturalMap:
                     J[own, owner] -= share * along
         return F
 
-    def swept(self, z: np.ndarray, times: int) -> np.ndarray:
+    def swept(self, z: np.ndarray) -> np.ndarray:
         """z after sweeps in which each block is projected in turn, given all others."""
         D, rho, z = self.D, self.rho, z.copy()
         w = D @ z + self.c
         blocks = [(np.array([i]), None) for i in range(self.n)] + [(x.own, x) for x in self.disks]
-        for _ in range(times):
+        for _ in range(self.sweeps):
             for own, disk in blocks:
                 y = z[own] - rho[own[0]] * w[own]
                 if disk is None:
@@ -150,31 +152,30 @@ class NaturalMap:
                 z[own] = y
         return z
 
-
-def _newton(map_: NaturalMap, z: np.ndarray, scale: float) -> tuple[np.ndarray, float]:
-    """The best point of Newton's method from z, and the largest entry of the map there."""
-    F, J = map_.linearized(z, scale)
-    sizes = [np.linalg.norm(F)]
-    best = z, F
-    for _ in range(STEPS):
-        if sizes[-1] <= FACTOR_ROUND_OFF:
-            break
-        try:
-            step = np.linalg.solve(J + DAMPING * np.eye(len(z)), -F)
-        except np.linalg.LinAlgError:
-            step = np.linalg.lstsq(J, -F, rcond=None)[0]
-        tried = []
-        for part in LENGTHS:
-            size = np.linalg.norm(map_.residual(z + part * step, scale))
-            tried.append((size, part))
-            if size < 0.9 * max(sizes[-REMEMBERED:]):
+    def newton(self, z: np.ndarray, scale: float) -> tuple[np.ndarray, float]:
+        """The best point of Newton's method from z, and the largest entry of the map there."""
+        F, J = self.linearized(z, scale)
+        sizes = [np.linalg.norm(F)]
+        best = z, F
+        for _ in range(self.steps):
+            if sizes[-1] <= FACTOR_ROUND_OFF:
                 break
-        if not np.isfinite(min(tried)[0]):
-            break
-        z = z + min(tried)[1] * step
-        F, J = map_.linearized(z, scale)
-        sizes.append(np.linalg.norm(F))
-        if sizes[-1] < np.linalg.norm(best[1]):
-            best = z, F
-    # as the block alone has it, whatever ρ was
-    return best[0], float(np.max(np.abs(map_.residual(best[0], 1.0))))
+            try:
+                step = np.linalg.solve(J + self.damping * np.eye(len(z)), -F)
+            except np.linalg.LinAlgError:
+                step = np.linalg.lstsq(J, -F, rcond=None)[0]
+            tried = []
+            for part in self.lengths:
+                size = np.linalg.norm(self.residual(z + part * step, scale))
+                tried.append((size, part))
+                if size < 0.9 * max(sizes[-self.remembered :]):
+                    break
+            if not np.isfinite(min(tried)[0]):
+                break
+            z = z + min(tried)[1] * step
+            F, J = self.linearized(z, scale)
+            sizes.append(np.linalg.norm(F))
+            if sizes[-1] < np.linalg.norm(best[1]):
+                best = z, F
+        # as the block alone has it, whatever ρ was
+        return best[0], float(np.max(np.abs(self.residual(best[0], 1.0))))

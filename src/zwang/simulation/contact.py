@@ -18,7 +18,7 @@ from zwang.dynamics.contact_problem import ContactProblem, Rubbing, coulomb, rub
 from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.dynamics.model import Model
 from zwang.dynamics.placement import place
-from zwang.dynamics.vector_field import ARRIVED, HELD_OFF, HELD_ON, ConstrainedVectorField
+from zwang.dynamics.vector_field import HELD_OFF, HELD_ON, ConstrainedVectorField
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError, Result
 from zwang.simulation.contact_modes import held_modes
@@ -29,9 +29,6 @@ from zwang.thresholds import AT_INSTANT, SOLUTION_ERROR
 
 IMPACTS = 3
 """Latest impacts of a gap, whose intervals say where rebounds without end accumulate."""
-BEGINS = 0.1
-"""Sliding in space begins at this part of the velocity that counts as zero, at least: its direction
-is then above round-off."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +63,8 @@ class Contacts:
 
     Attributes:
         gaps: rows of the gaps; `rows`: of the frictions, too.
-        names: of all of them; `places` says to which of them each row belongs.
+        names: of all of them; `places` says to which of them each row belongs, `in_space` which of
+            them slide in a plane.
         slowest_impact: one with less than this part of the largest speed that a gap has closed with
             brings all gaps that are closed to rest: rebounds that become shorter without end (Zeno)
             have 1e-10 of their first height left, and a block that rocks from edge to edge 1e-10 of
@@ -81,7 +79,7 @@ class Contacts:
         self.gaps, self.frictions = c.one_sided_rows, frictions_of(model, p)
         self.rows = np.concatenate([self.gaps, *(x.rows for x in self.frictions)]).astype(int)
         counts = [1] * len(self.gaps) + [len(x.rows) for x in self.frictions]
-        self.places = np.repeat(np.arange(len(counts)), counts)
+        self.places, self.in_space = np.repeat(np.arange(len(counts)), counts), np.array(counts) > 1
         owners = [(name, s) for name, s in c.row_slices.items() for _ in range(s.stop - s.start)]
         self.names = [
             name if s.stop - s.start == 1 else f"{name}[{i - s.start}]"
@@ -138,22 +136,20 @@ class Contacts:
         if np.any(staying & ~was_shut):
             q = self._placed(flow, modes, staying, host_state(q, after, t))
             problem = self._problem(flow, modes, host_state(q, after, t))
-        slow_before = slow.copy()
-        if fired is not None and impact is None:
-            for x, arrives in zip(self.frictions, fired[n:] & (before[n:] < HELD_OFF), strict=True):
-                slow[x.rows] = np.inf if arrives else slow[x.rows]
-        own, onsets = held_modes(problem, self.gaps, self.frictions, staying, slow)
+        arrived = np.zeros(len(before), bool)
+        for k, x in enumerate(self.frictions, start=n):
+            if fired is not None and fired[k] and impact is None and before[k] < HELD_OFF:
+                arrived[k] = x.comes_to_rest(problem.psi, before[k])
+                slow[x.rows] = np.inf if arrived[k] else -1.0
+        own = held_modes(problem, self.gaps, self.frictions, staying, slow)
         held = np.concatenate([modes[: self.first], own])
-        record = self._record(t, before, own, problem.metric, v, impact)
+        # of one that turns only its direction changes
+        on_the_move = (before < HELD_OFF) & (own < HELD_OFF) & self.in_space & ~arrived
+        was = np.where(on_the_move, own, before)
+        record = self._record(t, was, own, problem.metric, v, impact)
         # without the round-off of velocities that are held at zero
-        holding = [*problem.held, *self.rows[(own > HELD_OFF)[self.places]]]
-        miss = problem.psi.copy()
-        # and with a direction, where one has to be begun with
-        for x in onsets:
-            speed = max(ARRIVED * span * x.rate, BEGINS * np.min(slow_before[x.rows]))
-            miss[x.rows] -= speed * x.direction
-        rows = np.concatenate([holding, *(x.rows for x in onsets)]).astype(int)
-        after = after - problem.correct(rows, miss)
+        rows = np.array([*problem.held, *self.rows[(own > HELD_OFF)[self.places]]], int)
+        after = after - problem.correct(rows, problem.psi)
         return Holding(np.concatenate([q, after]), held, record)
 
     def memory(self) -> dict[str, Any]:

@@ -9,7 +9,6 @@ This is Gauss's principle with inequalities, in the metric of M⁻¹.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -24,40 +23,19 @@ LOAD_TURNS = 100
 """Most turns in which loads by joints are found."""
 
 
-class Onset(NamedTuple):
-    """A friction in space that was at rest and slides.
-
-    Attributes:
-        rows: its rows.
-        direction: of the sliding velocity, of unit length; it is against the force.
-        rate: growth of the sliding velocity.
-    """
-
-    rows: np.ndarray
-    direction: np.ndarray
-    rate: float
-
-
-class Held(NamedTuple):
-    """How everything is held: the modes of the gaps, then of the frictions."""
-
-    modes: np.ndarray
-    onsets: list[Onset]
-
-
 def held_modes(
     problem: ContactProblem,
     gaps: np.ndarray,
     frictions: Sequence[HostFriction],
     staying: np.ndarray,
     slow: np.ndarray,
-) -> Held:
-    """How everything is held from a state on.
+) -> np.ndarray:
+    """How everything is held from a state on, gaps first.
 
     Args:
         gaps: rows of all gaps; `staying` says which are closed and neither close nor open.
         frictions: all dry frictions.
-        slow: velocity of each row that counts as zero.
+        slow: velocity of each row that counts as zero; less than zero of one that turns.
 
     Raises:
         MotionEndError: if no forces keep all inequalities.
@@ -70,10 +48,12 @@ def held_modes(
         if (speed := np.linalg.norm(s)) > np.max(slow[frictions[k].rows]):
             slides[k] = s / speed
     resting = [k for k in touched if k not in slides]
+    turns = [k for k in slides if np.min(slow[frictions[k].rows]) < 0]
     loads = np.array([x.load for x in frictions])
     # a load by joints follows from the forces, which depend on it
     for turn in range(LOAD_TURNS):
-        held, acting = _decided(problem, gaps, frictions, staying, slides, resting, loads)
+        given = problem, gaps, frictions, staying, slides, resting, turns, loads
+        held, acting = _decided(*given)
         change = np.abs(acting - loads)
         loads = acting
         if np.all(change <= SOLUTION_ERROR * np.max(np.abs(acting), initial=0.0)) or (
@@ -90,12 +70,14 @@ def _decided(
     staying: np.ndarray,
     slides: Mapping[int, np.ndarray],
     resting: Sequence[int],
+    turns: Sequence[int],
     loads: np.ndarray,
-) -> tuple[Held, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray]:
     """The same while the loads are known, with the loads that follow.
 
     Args:
-        slides: directions of the frictions that slide; `resting` are those that do not.
+        slides: directions of the frictions that slide; `resting` are those that do not, `turns`
+            those that do not slide straight on.
     """
     places = {int(k): i for i, k in enumerate(np.flatnonzero(staying))}
     normal = gaps[staying]
@@ -139,7 +121,10 @@ def _decided(
     ways = np.full(len(frictions), HELD_OFF)
     ways[resting] = HELD_ON
     for k, direction in (dict(slides) | begins).items():
-        ways[k] = frictions[k].way(direction)
+        own = frictions[k].rows
+        across = np.linalg.norm(rate[own] - direction * (direction @ rate[own]))
+        straight = k in begins or (k not in turns and across <= np.max(zero[own]))
+        ways[k] = frictions[k].way(direction, straight)
     closed = np.full(len(gaps), HELD_OFF)
     closed[staying] = np.where(rate[normal] <= zero[normal], HELD_ON, HELD_OFF)
     # what all rows that hold have to give
@@ -154,12 +139,7 @@ def _decided(
         # of gaps that repeat each other, those push that can do it alone
         closed[staying] = np.where(push > SOLUTION_ERROR * np.max(push), HELD_ON, HELD_OFF)
     following = [x.load_of(least, before) for x, before in zip(frictions, loads, strict=True)]
-    onsets = [
-        Onset(frictions[k].rows, direction, size[k])
-        for k, direction in begins.items()
-        if len(direction) == 2
-    ]
-    return Held(np.concatenate([closed, ways]), onsets), np.array(following)
+    return np.concatenate([closed, ways]), np.array(following)
 
 
 def _zero(problem: ContactProblem, forces, push, rubbing: Sequence[Rubbing]) -> np.ndarray:
@@ -167,8 +147,6 @@ def _zero(problem: ContactProblem, forces, push, rubbing: Sequence[Rubbing]) -> 
     friction at its limit.
     """
     limits = [x.fixed + (x.limit * push[x.owner] if x.owner >= 0 else 0.0) for x in rubbing]
-    size = [
-        abs(f) * np.max(problem.length[x.rows]) for f, x in zip(limits, rubbing, strict=True)
-    ]
+    size = [abs(f) * np.max(problem.length[x.rows]) for f, x in zip(limits, rubbing, strict=True)]
     size += [problem.metric.speed(problem.metric.solve(force)) for force in forces]
     return SOLUTION_ERROR * problem.length * max(size)

@@ -9,7 +9,12 @@ import numpy as np
 
 from zwang.dynamics.contact_problem import ContactProblem, Rubbing
 from zwang.dynamics.model import Model
-from zwang.dynamics.vector_field import SLIDES_BACKWARD, SLIDES_FORWARD
+from zwang.dynamics.vector_field import (
+    SLIDES_BACKWARD,
+    SLIDES_FORWARD,
+    STRAIGHT,
+    straight_angle,
+)
 from zwang.equations.constraint.base import number_of
 from zwang.errors import ModelError
 
@@ -49,10 +54,19 @@ class HostFriction(NamedTuple):
             return Rubbing(self.rows, places[self.gap], mu)
         return Rubbing(self.rows, -1, 0.0, mu * load)
 
-    def way(self, direction: np.ndarray) -> float:
-        """How it is held while it slides along a direction."""
+    def way(self, direction: np.ndarray, straight: bool) -> float:
+        """How it is held while it slides along a direction, in space straight on or not."""
+        if len(direction) == 2 and straight:
+            return STRAIGHT - np.arctan2(direction[1], direction[0]) % (2 * np.pi)
         forward = len(direction) == 2 or direction[0] > 0
         return SLIDES_FORWARD if forward else SLIDES_BACKWARD
+
+    def comes_to_rest(self, psi: np.ndarray, mode: float) -> bool:
+        """Whether the event of its sliding is that it comes to rest, and not that it turns."""
+        if mode > STRAIGHT:
+            return True
+        angle = straight_angle(mode)
+        return bool(np.array([np.cos(angle), np.sin(angle)]) @ psi[self.rows] <= 0)
 
     def load_of(self, multipliers: np.ndarray, given: float) -> float:
         """N by the forces of joints; the given one of any other load."""

@@ -121,12 +121,12 @@ class DryFriction(AbstractConstraint):
         """Largest force that sticks, `μ₀ N`."""
         return number_of(self.static, p) * load
 
-    def sliding_force(self, q, v, t, p, load, direction) -> Float[Array, " nv"]:
-        """`−μ N (∂s/∂v)ᵀ s/|s|`; of one sliding velocity along the direction 1 or −1 that is given,
-        beyond which s may come while its zero is looked for.
+    def sliding_force(self, q, v, t, p, load, direction, straight) -> Float[Array, " nv"]:
+        """`−μ N (∂s/∂v)ᵀ s/|s|`; where it slides straight on, along the direction that is given:
+        while its zero is looked for, s may come to the other side.
         """
         s, pull = jax.vjp(lambda v: self.sliding_velocity(q, v, t, p), v)
-        along = jnp.reshape(direction, (1,)) if s.shape == (1,) else sliding(s, 0.0)
+        along = direction if s.shape == (1,) else jnp.where(straight, direction, sliding(s, 0.0))
         mu = self.kinetic(length(s)) if callable(self.kinetic) else number_of(self.kinetic, p)
         return -mu * load * pull(along)[0]
 

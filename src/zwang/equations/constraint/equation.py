@@ -47,8 +47,9 @@ class Constraints(Record):
         system: the system they act on.
         on: which rows are switched on, shape (m,); None where all are, always.
         sliding: of each row of dry friction the direction in which it slides, 1 or −1, and 0 where
-            it does not, shape (m,); None where none ever does. Of two rows both have 1: s itself
-            says in which direction.
+            it does not, shape (m,); None where none ever does. Two rows have the components of the
+            direction where it slides straight on, which are on and hold s across it at zero; both
+            have 1 where it turns.
         entries: where A can have entries.
     """
 
@@ -247,10 +248,17 @@ class Constraints(Record):
         return [(self._present(A, rows), self._present(b, rows))]
 
     def _present(self, x, rows: np.ndarray):
-        """x, the values of some rows, with zeros where they are switched off."""
+        """x, the values of some rows, with zeros where they are switched off, and without what is
+        along the direction in which friction slides straight on.
+        """
         if self.on is None:
             return x
-        return jnp.where(self.on[rows].reshape(-1, *[1] * (x.ndim - 1)), x, 0.0)
+        x = jnp.where(self.on[rows].reshape(-1, *[1] * (x.ndim - 1)), x, 0.0)
+        for friction in self.frictions if self.sliding is not None else ():
+            if friction.in_space and len(own := np.flatnonzero(np.isin(rows, friction.indices))):
+                along = jnp.where(self.on[friction.indices], self.sliding[friction.indices], 0.0)
+                x = x.at[own].add(-jnp.tensordot(along, along @ x[own], axes=0))
+        return x
 
     def _stack(self, differentiated, outright):
         if not outright:
@@ -271,6 +279,10 @@ class Friction(NamedTuple):
     rows: slice
     loaded: slice | None
     law: DryFriction
+
+    @property
+    def indices(self) -> np.ndarray:
+        return np.arange(self.rows.start, self.rows.stop)
 
     @property
     def in_space(self) -> bool:
@@ -314,6 +326,9 @@ class Entries:
             # an operation of the user's that cannot be followed costs speed only; its own errors
             # come again
             pass
+        for x in c.frictions:
+            # what slides straight on mixes its rows
+            pattern[x.indices] = np.any(pattern[x.indices], axis=0)
         return pattern[c.velocity_rows]
 
     @cached_property
