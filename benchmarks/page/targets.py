@@ -34,8 +34,8 @@ FIRST = {
     "bricard": (3.0, 1.1),
     "quadrotor": (3.0, 1.2),
 }
-"""A whole process of `zwang run` with nothing compiled before, and once more [s]; of the gallery, or
-a script of `benchmarks/models`.
+"""A whole process of `zwang run` with nothing compiled before, and once more [s]; of a member of
+the gallery, or of a script in `benchmarks/models`.
 """
 START, IMPORT = 3.0, 2.0
 """`zwang run five-bar` in a new process with a warm cache, and importing zwang [s]."""

@@ -253,7 +253,8 @@ class _Restored:
         }
         tolerances = self.record.get("tolerances", {})
         fixed = {"step": 1e-3 * float(self.times[-1] - self.steps.t0)}
-        needs_step = type(methods.get("integrator")).__name__ == "Rattle"
+        integrator = methods.get("integrator")
+        needs_step = integrator is not None and not integrator.estimates
         return simulate(
             self._named,
             self.steps.y[0, :nq],

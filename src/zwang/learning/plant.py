@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple
+import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, Float, PyTree
 
 from zwang.algebra.judgement import OFF_MANIFOLD
 from zwang.analysis.inputs import Inputs, chosen_inputs
 from zwang.arguments import count, instance, number, strategy
-from zwang.arrays import is_concrete, without_derivative
+from zwang.arrays import is_concrete
 from zwang.dynamics.drift import Projection
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.dynamics.initial_conditions import begin, refuse_non_finite, with_mass
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import contradiction
-from zwang.dynamics.vector_field import ConstrainedVectorField
+from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result, SimulationError
 from zwang.record import Record
 from zwang.servo.loop import Applied
-from zwang.simulation.differentiable import corrected, position_violation
+from zwang.simulation.differentiable import differentiable, position_violation
 from zwang.simulation.endings import blocked
+from zwang.simulation.stepper import CONTRADICTED, FIXED_CORRECTIONS, Stepper, fixed_step
 from zwang.simulation.switching import refuse_switches
-from zwang.simulation.trajectory import CONTRADICTED, FIXED_CORRECTIONS
+from zwang.simulation.tolerances import step_tolerances
 from zwang.simulation.watch import suited
 from zwang.stepping import AbstractIntegrator, Tsit5
+from zwang.stepping.step import Progress
 from zwang.stepping.step_control import FIXED_STEP_ACCEPT
 from zwang.text import counted
 from zwang.thresholds import LARGEST_SIZE, ROUND_OFF
@@ -56,38 +59,6 @@ class HeldForce(Record):
         if self.servo is not None:
             force = force + self.servo.choose(passive, eq).actuator_force
         return Applied(eq, self.u, force)
-
-
-class Advanced(NamedTuple):
-    """Where a plant is within one of its steps.
-
-    Attributes:
-        state: there; it means nothing where `result` is a failure.
-        violation: of position [dimensionless].
-        result: a `Result` code.
-        last: the last state before the failure, or `state`.
-    """
-
-    state: State
-    violation: Float[Array, ""]
-    result: Int[Array, ""]
-    last: State
-
-
-def _judged(residual, before, after, state: State):
-    """A `Result` code of one step of the integrator.
-
-    Args:
-        residual: of `A v̇ = b` at its start.
-        before, after: position violation at its ends. A state that was handed in off its
-            constraints is allowed what dependent rows disagree by for that.
-        state: at its end.
-    """
-    result = jnp.where(after <= FIXED_STEP_ACCEPT, Result.SUCCESS, Result.NOT_CONVERGED)
-    contradicted = residual > CONTRADICTED + OFF_MANIFOLD * before
-    result = jnp.where(contradicted, Result.INCONSISTENT, result)
-    finite = jnp.all(jnp.isfinite(state.q)) & jnp.all(jnp.isfinite(state.v))
-    return jnp.where(finite, result, Result.NON_FINITE)
 
 
 class Plant:
@@ -157,6 +128,8 @@ class Plant:
         self.length = number(step, "Plant: step", above=0.0, most=LARGEST_SIZE, unit="s")
         self.substeps = count(substeps, "Plant: substeps", least=1)
         self._inputs, self._method, self._params = chosen, method, params
+        given = step_tolerances(model, 1e-8, None, self.length, np.inf, self.length)
+        self._tolerances = given._replace(accept=jnp.asarray(FIXED_STEP_ACCEPT))
         self._settle(q0, v0)
 
     def _settle(self, q0, v0) -> None:
@@ -213,54 +186,46 @@ class Plant:
             SimulationError: in these cases, outside `jit`, `vmap` and `grad`, with the constraints
                 that are missed.
         """
-        found = self._advanced(state, u, params)
-        if is_concrete(found) and found.result != Result.SUCCESS:
-            raise SimulationError(self._said(found, u, params), Result(int(found.result)))
-        good = found.result == Result.SUCCESS
-        keep = lambda x: jnp.where(good, x, jnp.nan)
-        return State(keep(found.state.q), keep(found.state.v), found.state.t)
+        after, code, last = self._advanced(state, u, params)
+        if is_concrete(code) and code != Result.SUCCESS:
+            result = Result(int(code))
+            raise SimulationError(self._said(result, last, u, params), result)
+        return after
 
     def reason(self, state: State, u, params: PyTree = None) -> str:
         """Why `step` has no state after this one, in words; "" where it has one. For a state that
         a compiled program has given; its arguments are those of `step`.
         """
-        found = self._advanced(state, u, params)
-        if not is_concrete(found) or np.ndim(found.result):
+        _, code, last = self._advanced(state, u, params)
+        if not is_concrete(code) or np.ndim(code):
             raise ModelError(
                 "Plant.reason looks at one state on the host: return the state from the compiled "
                 "program, and take one by its index."
             )
-        return "" if found.result == Result.SUCCESS else self._said(found, u, params)
+        result = Result(int(code))
+        return "" if result is Result.SUCCESS else self._said(result, last, u, params)
 
-    def _advanced(self, state: State, u, params: PyTree) -> Advanced:
+    def _advanced(self, state: State, u, params: PyTree) -> tuple[State, Any, State]:
+        """The state after one of its steps, NaN after a failure; a `Result` code; and the last
+        state before a failure.
+        """
         flow = self._flow(u, params)
-        h = self.length / self.substeps
-        weight = jnp.ones(len(state.q) + len(state.v))
-
-        def once(p: Advanced, _):
-            s = p.state
-            y = jnp.concatenate([s.q, s.v])
-            step = self._method.step(flow, s.t, y, jnp.asarray(h), weight)
-            # a loop, so that the model's functions are compiled once for all corrections
-            again = lambda s, _: (corrected(flow.dynamics, s), None)
-            after = flow.state(s.t + h, step.y)
-            after = jax.lax.scan(again, after, None, length=FIXED_CORRECTIONS)[0]
-            left = position_violation(flow.dynamics, after)
-            now = without_derivative(_judged(step.residual, p.violation, left, after))
-            result = jnp.where(p.result == Result.SUCCESS, now, p.result)
-            good = result == Result.SUCCESS
-            last = jax.tree_util.tree_map(lambda x, kept: jnp.where(good, x, kept), after, p.last)
-            return Advanced(after, left, result, last), None
-
         begun = State(*(jnp.asarray(x, float) for x in state))
         off = position_violation(flow.dynamics, begun)
-        start = Advanced(begun, off, jnp.asarray(int(Result.SUCCESS)), begun)
-        return jax.lax.scan(once, start, None, length=self.substeps)[0]
+        # a state off its constraints is allowed what dependent rows disagree by for that
+        tolerances = self._tolerances._replace(residual=CONTRADICTED + OFF_MANIFOLD * off)
+        run = Stepper(flow, self._method, Events((), ()), tolerances, self.substeps + 1)
+        h = jnp.asarray(self.length / self.substeps)
+        y = jnp.concatenate([begun.q, begun.v])
+        start = Progress.begun(begun.t, y, h, jnp.zeros(0))
+        at = begun.t + h * jnp.arange(self.substeps), jnp.full(self.substeps, h)
+        step = functools.partial(fixed_step, run)
+        (p, last), _ = jax.lax.scan(step, (start, begun), at)
+        return flow.state(p.t, p.y), p.result, last
 
-    def _said(self, found: Advanced, u, params: PyTree) -> str:
-        """Why the step from `found.last` has no end."""
-        result, t = Result(int(found.result)), float(found.last.t)
-        y, detail = np.concatenate([np.asarray(x) for x in (found.last.q, found.last.v)]), ""
+    def _said(self, result: Result, last: State, u, params: PyTree) -> str:
+        """Why the step from a state has no end."""
+        t, y, detail = float(last.t), np.concatenate([np.asarray(last.q), np.asarray(last.v)]), ""
         if result is not Result.NON_FINITE and np.all(np.isfinite(y)):
             # what constraints miss does not depend on forces
             flow = self._without_force(u, params)
@@ -314,7 +279,8 @@ class Plant:
 
     def _without_force(self, u, params: PyTree) -> ConstrainedVectorField:
         dynamics = dataclasses.replace(self._dynamics, p=self.parameters(u, params))
-        return ConstrainedVectorField(dynamics, Projection(), jnp.asarray(ROUND_OFF))
+        drift = differentiable(Projection(), FIXED_CORRECTIONS)
+        return ConstrainedVectorField(dynamics, drift, jnp.asarray(ROUND_OFF))
 
 
 def _inputs(model: Model, params, given: Any) -> Inputs:

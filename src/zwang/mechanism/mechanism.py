@@ -352,9 +352,8 @@ class Mechanism:
         """Where points and bodies are in many configurations, shape (n, nq): on the host, or traced
         where q is.
         """
-        made = self.compiled
-        tree = made.tree
-        still = np.zeros(self.model.system.nv if tree is None else tree.tree.branching.nv)
+        made, tree = self.compiled, self.compiled.tree
+        still = np.zeros(len(made.geometry.v) if tree is None else tree.tree.branching.nv)
         if not is_concrete(q) or (tree is not None and len(q) > MOST_PLACED_BY_NUMPY):
             return mapped(_placed, (made.joints.frames, made.body_state, self.params, still), q)
         q = np.asarray(q, float)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -55,8 +56,9 @@ class Differentiable(Record):
             return found._replace(state=corrected(dynamics, s) if self.projects else s)
         # nothing iterates until convergence here, so that reverse mode can pass
         s = renormalized(dynamics, state)
-        for _ in range(self.corrections):
-            s = corrected(dynamics, s)
+        # a loop, so that the model's functions are compiled once for all corrections
+        again = lambda _, s: corrected(dynamics, s)
+        s = jax.lax.fori_loop(0, self.corrections, again, s)
         none = jnp.zeros(())
         return ProjectedStep(
             s, error, position_violation(dynamics, s), none, none, jnp.asarray(True), none

@@ -13,8 +13,9 @@ converges to (`zwang.simulation.differentiable`).
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -44,24 +45,17 @@ from zwang.simulation.placed_start import judged, measured, placed
 from zwang.simulation.results import servo_warnings
 from zwang.simulation.reverse import FORWARD, forward_only
 from zwang.simulation.sample_times import checked_times, step_grid
+from zwang.simulation.stepper import CONTRADICTED, FIXED_CORRECTIONS, Stepper, fixed_step
 from zwang.simulation.stop import Stop
 from zwang.simulation.switching import refuse_switches
 from zwang.simulation.tolerances import accepted_violation, step_tolerances
 from zwang.simulation.watch import by_rank
 from zwang.stepping import AbstractIntegrator, Dopri8
-from zwang.stepping.step import Progress, attempt
+from zwang.stepping.step import Progress
 from zwang.stepping.step_control import Tolerances
 from zwang.thresholds import ROUND_OFF
 
 Gradient = Literal["forward", "reverse"]
-CONTRADICTED = 1e-5
-"""Residual of `A v̇ = b` at the start of a step, relative to the accelerations in it, that ends a
-trajectory: the damping of the sweeps leaves up to 3e-6 of an acceleration along a singular value of
-5e-6, and nothing above. `zw.simulate` looks closer, on the host."""
-FIXED_CORRECTIONS = 2
-"""Corrections after a step of fixed length; the second leaves round-off, as Newton's iteration
-squares the violation.
-"""
 ON_HOST = {
     "switches": "which rows there are is decided on the host",
     "loop": "a sampled controller is asked on the host",
@@ -339,7 +333,7 @@ def _trajectory(
     fixed = None if grid is None else FIXED_CORRECTIONS
     if gradient is not None or fixed is not None:
         flow = dataclasses.replace(flow, drift=differentiable(flow.drift, fixed))
-    run = _Run(flow, integrator, events, tolerances, limit)
+    run = Stepper(flow, integrator, events, tolerances, limit)
     if grid is None:
         p, rows, residual = _adaptive(run, p, times, row, gradient)
         steps, end = p.accepted, flow.state(p.t, p.y)
@@ -354,21 +348,7 @@ def _trajectory(
     )
 
 
-class _Run(NamedTuple):
-    """What every step is taken with."""
-
-    flow: ConstrainedVectorField
-    integrator: AbstractIntegrator
-    events: Any
-    tolerances: Tolerances
-    limit: int
-
-    def attempt(self, p: Progress, sample):
-        flow, limit = cast(tuple[Any, Any], (self.flow, self.limit))
-        return attempt(flow, self.integrator, self.events, p, sample, self.tolerances, limit)
-
-
-def _adaptive(run: _Run, p: Progress, times, row, gradient) -> tuple[Progress, Array, Array]:
+def _adaptive(run: Stepper, p: Progress, times, row, gradient) -> tuple[Progress, Array, Array]:
     """Steps of chosen length; where the run ends, its samples, and the largest residual."""
     n = len(times)
 
@@ -397,25 +377,14 @@ def _adaptive(run: _Run, p: Progress, times, row, gradient) -> tuple[Progress, A
     return r.progress, r.saved, r.residual
 
 
-def _fixed(run: _Run, p: Progress, grid, row) -> tuple[Progress, State, Array, Array]:
-    """Steps of one length; no decision depends on data, so that a run that fails goes on as NaN,
-    and the state where it ended is kept beside.
+def _fixed(run: Stepper, p: Progress, grid, row) -> tuple[Progress, State, Array, Array]:
+    """Steps of one length to each sample, the state where the run ended, its samples, and the
+    largest residual.
     """
-
-    def one(carry, at):
-        (p, last), (t, h) = carry, at
-        tried = run.attempt(p._replace(t=t, h=h), t + h)
-        result = jnp.where(p.result == Result.SUCCESS, tried.progress.result, p.result)
-        good = result == Result.SUCCESS
-        y = jnp.where(good, tried.progress.y, jnp.nan)
-        last = jax.tree_util.tree_map(
-            lambda new, old: jnp.where(good, new, old), run.flow.state(t + h, y), last
-        )
-        p = tried.progress._replace(t=t + h, y=y, result=result, rejected=p.rejected)
-        return (p, last), (tried.violation, tried.residual)
+    one = jax.checkpoint(functools.partial(fixed_step, run))
 
     def sample(carry, at):
-        carry, (violation, residual) = jax.lax.scan(jax.checkpoint(one), carry, at)
+        carry, (violation, residual) = jax.lax.scan(one, carry, at)
         return carry, (jnp.append(carry[0].y, violation[-1]), jnp.max(residual))
 
     begun = p, run.flow.state(p.t, p.y)
