@@ -87,6 +87,8 @@ class Contacts:
         ] + [x.law.name for x in self.frictions]
         e = [getattr(c.owners[owners[i][0]], "restitution", 0.0) for i in self.gaps]
         self.restitution = np.array([value_of(x, p) for x in e])
+        laws = [getattr(c.owners[owners[i][0]], "impact", "") for i in self.gaps]
+        self.poisson = np.array([x == "poisson" for x in laws], bool)
         if np.any(bad := ~((self.restitution >= 0) & (self.restitution <= 1))):
             k = int(np.argmax(bad))
             raise ModelError(
@@ -213,8 +215,10 @@ class Contacts:
         """The impact of gaps that close with a speed; None without one.
 
         Newton's law of restitution as Moreau has it for several contacts: a gap that is hit
-        rebounds with e times its speed at least, and one whose push is zero may open faster. Energy
-        never rises where all that is hit has one e.
+        rebounds with e times its speed at least, and one whose push is zero may open faster.
+        Poisson's has two phases: in the first no gap closes any further, in the second each gives e
+        times the impulse of the first at least. Energy never rises without friction where all that
+        is hit has one e; with friction it may by Newton's law.
         """
         psi, length = problem.psi, problem.length
         if not np.any(shut & (psi[self.gaps] < -slow[self.gaps])):
@@ -239,18 +243,22 @@ class Contacts:
             after = v - problem.correct(rows, psi)
             self._rests = set(closing[self.restitution[closing] > 0].tolist())
             return _Impact(after, {self.names[k]: () for k in closing})
+        e, poisson = self.restitution[closing], self.poisson[closing]
         met = psi.copy()
-        met[normal] *= 1 + self.restitution[closing]
+        met[normal] *= 1 + np.where(poisson, 0.0, e)
         places = closing.tolist()
         rubbing = [
             Rubbing(x.rows, places.index(x.gap), x.kinetic(float(np.linalg.norm(psi[x.rows]))))
             for x in rubs
         ]
-        found = coulomb(problem, normal, rubbing, met, np.zeros((len(v), len(normal))))
-        if found is None:
-            raise MotionEndError(Result.PARADOX, "no impulses keep all gaps from closing further")
-        push, rub = found
-        momentum = problem.A[normal].T @ push + problem.A[rubbing_rows(rubbing)].T @ rub
+        push, momentum = _impulses(problem, normal, rubbing, met)
+        returned = np.where(poisson, e * push, 0.0)
+        if np.any(returned > 0):
+            momentum = momentum + problem.A[normal].T @ returned
+            met = met + problem.A @ problem.response(momentum)
+            rubbing = [x._replace(fixed=x.limit * returned[x.owner]) for x in rubbing]
+            further, change = _impulses(problem, normal, rubbing, met)
+            push, momentum = push + returned + further, momentum + change
         pushes = {self.names[k]: (float(x),) for k, x in zip(closing, push, strict=True) if x > 0}
         return _Impact(v + problem.response(momentum), pushes)
 
@@ -278,6 +286,19 @@ class Contacts:
             system.energy_unit,
             tuple(hit),
         )
+
+
+def _impulses(problem: ContactProblem, normal, rubbing: Sequence[Rubbing], met) -> tuple:
+    """Λ of gaps that are met with some velocities, and the momentum that all impulses give.
+
+    Raises:
+        MotionEndError: if there are none.
+    """
+    found = coulomb(problem, normal, rubbing, met, np.zeros((problem.A.shape[1], len(normal))))
+    if found is None:
+        raise MotionEndError(Result.PARADOX, "no impulses keep all gaps from closing further")
+    push, rub = found
+    return push, problem.A[normal].T @ push + problem.A[rubbing_rows(rubbing)].T @ rub
 
 
 def geometric_limit(times: Sequence[float]) -> float:
