@@ -147,7 +147,7 @@ def coulomb(
     if np.any(np.diag(D)[:n] <= 0):
         return None  # no force opens it, or two do: Painlevé's paradox
     disks = [
-        Disk(own, x.owner, x.limit * unit[x.owner] / unit[own[0]], x.fixed / unit[own[0]])
+        Disk(own, x.owner, x.limit * unit[x.owner] / unit[own[0]], float(x.fixed / unit[own[0]]))
         for own, x in zip(tangents, rubbing, strict=True)
     ]
     if n + len(disks) < len(rows):

@@ -251,12 +251,12 @@ class Constraints(Record):
         """x, the values of some rows, with zeros where they are switched off, and without what is
         along the direction in which friction slides straight on.
         """
-        if self.on is None:
+        if (on := self.on) is None:
             return x
-        x = jnp.where(self.on[rows].reshape(-1, *[1] * (x.ndim - 1)), x, 0.0)
+        x = jnp.where(on[rows].reshape(-1, *[1] * (x.ndim - 1)), x, 0.0)
         for friction in self.frictions if self.sliding is not None else ():
             if friction.in_space and len(own := np.flatnonzero(np.isin(rows, friction.indices))):
-                along = jnp.where(self.on[friction.indices], self.sliding[friction.indices], 0.0)
+                along = jnp.where(on[friction.indices], self.sliding[friction.indices], 0.0)
                 x = x.at[own].add(-jnp.tensordot(along, along @ x[own], axes=0))
         return x
 
