@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from zwang.thresholds import FACTOR_ROUND_OFF, SOLUTION_ERROR
+from zwang.thresholds import ROUND_OFF, SOLUTION_ERROR
 
 
 class Disk(NamedTuple):
@@ -56,16 +56,19 @@ def frictional(
         return np.zeros(len(c))
     scaled = [x._replace(fixed=x.fixed / size) for x in disks]
     map_ = NaturalMap(D, c / size, pushes, scaled)
-    found, least, z = None, np.inf, np.zeros(len(c))
+    found, least, z = np.zeros(len(c)), np.inf, np.zeros(len(c))
+    x = z
     for k in range(map_.starts):
         # from where the last start has ended, and from where it began
-        z = map_.swept(z if found is None or k % 2 else found)
+        z = map_.swept(x if k % 2 else z)
         x, left = map_.newton(z, map_.scales[k % len(map_.scales)])
         if left < least:
             found, least = x, left
-        if found is not None and least <= SOLUTION_ERROR * (1 + np.max(np.abs(found))):
+        # what D z itself rounds off
+        if least <= SOLUTION_ERROR + ROUND_OFF * np.max(np.abs(found)):
             return size * found
-    return None
+    # of forces that are large beside what they balance
+    return size * found if least <= SOLUTION_ERROR * np.max(np.abs(found)) else None
 
 
 class NaturalMap:
@@ -158,7 +161,10 @@ class NaturalMap:
         sizes = [np.linalg.norm(F)]
         best = z, F
         for _ in range(self.steps):
-            if sizes[-1] <= FACTOR_ROUND_OFF:
+            small = sizes[-1] <= SOLUTION_ERROR and sizes[-1] > 0.5 * min(
+                sizes[:-1], default=np.inf
+            )
+            if small or sizes[-1] <= ROUND_OFF:
                 break
             try:
                 step = np.linalg.solve(J + self.damping * np.eye(len(z)), -F)
