@@ -118,6 +118,22 @@ def test_frame_jacobians_are_derivatives_of_poses(tree, state):
     np.testing.assert_allclose(got, expected, atol=1e-12)
 
 
+def test_a_robot_far_away_has_the_digits_of_one_at_home():
+    """Moments of inertia about the origin, m x², would lose eight digits here."""
+    at_home = BodyTree(
+        [
+            branch("trunk", None, {"x": prismatic([1, 0, 0]), "ball": ball()}),
+            branch("arm", "trunk", {"elbow": revolute([0, 1, 0], [0.2, 0, 0.1])}),
+        ]
+    )
+    q, v = at_home.home, RANDOM.standard_normal(at_home.system.nv)
+    q[-1] = 0.7
+    away = q + 1e4 * (np.arange(len(q)) == 0)
+    p = jax.tree.map(jnp.asarray, at_home.params)
+    for f in (at_home.mass_matrix, lambda q, p: at_home.bias(q, v, p)):
+        np.testing.assert_allclose(f(away, p), f(q, p), rtol=0, atol=1e-11)
+
+
 @pytest.mark.parametrize(
     "branches, sentence",
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -12,11 +13,13 @@ import numpy as np
 from zwang.arguments import count
 from zwang.arrays import vector
 from zwang.call import misfits_named
+from zwang.compile import Many, program
 from zwang.display import present
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.learning.plant import Plant
 from zwang.learning.task import Task, task
+from zwang.simulation.batch import FEWEST_MEMBERS
 
 try:
     import gymnasium
@@ -103,8 +106,8 @@ class Environment(gymnasium.Env):
     def __init__(self, chosen: Task):
         self.task, self.state, self._steps = chosen, chosen.plant.start, 0
         self.observation_space, self.action_space = _spaces(chosen)
-        self._advance = jax.jit(chosen.advanced)
-        self._start, self._see = jax.jit(chosen.started), jax.jit(chosen.seen)
+        self._advance = program(self._advanced)
+        self._start, self._see = program(chosen.started), program(chosen.seen)
 
     def __repr__(self) -> str:
         return present("text_of_environment", self)
@@ -135,12 +138,18 @@ class Environment(gymnasium.Env):
             has no end (it is not finite, or constraints contradict each other), which ends the
             episode where it was: `env.task.plant.reason(env.state, action)` says why.
         """
-        u = vector(action, self.task.plant.nu, "step: action", self.task.plant.input_names)
-        self.state, reward, over, finite = self._advance(self.state, u)
+        plant = self.task.plant
+        u = vector(action, plant.nu, "step: action", plant.input_names, on_host=True)
+        self.state, seen, reward, over, finite = self._advance(self.state, u)
         self._steps += 1
         info = {} if finite else {"failed": True}
         cut = self._steps >= self.task.horizon
-        return np.asarray(self._see(self.state)), float(reward), bool(over), cut, info
+        return np.asarray(seen), float(reward), bool(over), cut, info
+
+    def _advanced(self, state: State, u):
+        """One step, with the observation after it."""
+        after, *rest = self.task.advanced(state, u)
+        return after, self.task.seen(after), *rest
 
 
 class Environments(VectorEnv):
@@ -158,8 +167,13 @@ class Environments(VectorEnv):
         self.observation_space = batch_space(self.single_observation_space, members)
         self.action_space = batch_space(self.single_action_space, members)
         self._over, self._steps = np.zeros(members, bool), np.zeros(members, int)
-        self._advance = jax.jit(self._advanced)
-        self._start, self._see = jax.jit(jax.vmap(chosen.started)), jax.jit(jax.vmap(chosen.seen))
+        # one member of each, as every number of them has the same program
+        u, noise = np.zeros((1, chosen.plant.nu)), np.zeros((1, 2, chosen.plant.model.system.nv))
+        state = jax.tree_util.tree_map(lambda x: np.asarray(x)[None], chosen.plant.start)
+        self._advance = Many(self._advanced, (0, 0, 0, 0), (state, u, noise, np.zeros(1, bool)))
+        self._start = Many(chosen.started, (0,), (noise,))
+        self._see = Many(chosen.seen, (0,), (state,))
+        self._cores = max(1, min(os.cpu_count() or 1, members // FEWEST_MEMBERS))
         self.state: Any = None
 
     def __repr__(self) -> str:
@@ -178,13 +192,13 @@ class Environments(VectorEnv):
         return np.asarray(self._see(self.state)), {}
 
     def _advanced(self, state: State, u, noise, over):
-        """One step of each, or a start where the episode was over."""
-        # starts are computed for all: a choice that depends on data compiles to both anyway
-        fresh = jax.vmap(self.task.started)(noise)
-        after, reward, ended, finite = jax.vmap(self.task.advanced)(state, u)
-        pick = lambda new, old: jnp.where(over.reshape(-1, *[1] * (new.ndim - 1)), new, old)
-        after = jax.tree_util.tree_map(pick, fresh, after)
-        return after, jnp.where(over, 0.0, reward), ended & ~over, finite | over
+        """One step, or a start where the episode was over."""
+        after, reward, ended, finite = self.task.advanced(state, u)
+        # both are computed, as a choice that depends on data compiles to both anyway
+        fresh = self.task.started(noise)
+        after = jax.tree_util.tree_map(lambda new, old: jnp.where(over, new, old), fresh, after)
+        seen = self.task.seen(after)
+        return after, seen, jnp.where(over, 0.0, reward), ended & ~over, finite | over
 
     def step(self, actions):
         """Apply an input to each, shape (members, nu); where an episode had ended, start anew."""
@@ -197,9 +211,10 @@ class Environments(VectorEnv):
         if self.state is None:
             raise ModelError("step: call reset() first.")
         over = self._over
-        self.state, reward, ended, finite = self._advance(self.state, u, self._noise(), over)
+        given = self.state, u, self._noise(), over
+        self.state, seen, reward, ended, finite = self._advance(*given, cores=self._cores)
         self._steps = np.where(over, 0, self._steps + 1)
         cut = self._steps >= self.task.horizon
         self._over = np.asarray(ended) | cut
         info = {} if np.all(finite) else {"failed": ~np.asarray(finite)}
-        return np.asarray(self._see(self.state)), np.asarray(reward), np.asarray(ended), cut, info
+        return np.asarray(seen), np.asarray(reward), np.asarray(ended), cut, info

@@ -181,8 +181,7 @@ class OpenChain:
 
     def mass_matrix(self, q: Float[Array, " n"], p) -> Float[Array, "n n"]:
         """M [kg·m², kg·m, kg], eq. (27)."""
-        S, J = self._space(q, p)
-        return equations.mass_matrix(self._row, S, J)
+        return equations.mass_matrix(self._row, equations.moving(self._row, q, p))
 
     def mass_slopes(self, q: Float[Array, " n"], p) -> Float[Array, "n n n"]:
         """`∂M_ij/∂q_k`, the formula after eq. (30) with its bracket put right."""
@@ -208,15 +207,7 @@ class OpenChain:
         """`C v + G` [N·m, N] by Newton's and Euler's equations (`zwang.bodies.tree.equations`),
         without the n³ Christoffel symbols.
         """
-        S, J = self._space(q, p)
-        return equations.bias(self._row, S, J, v, p["gravity"])
-
-    def _space(self, q, p):
-        """Twists and second moments of mass in space, as `zwang.bodies.tree.equations` takes
-        them.
-        """
-        P = equations.motions(self._row, q, p)
-        return equations.screws(self._row, P, p), equations.moments(self._row, P, p)
+        return equations.bias(self._row, equations.moving(self._row, q, p), v, p["gravity"])
 
     def _screws(self, P, p):
         """S_j, shape (n, 6)."""

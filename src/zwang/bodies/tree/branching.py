@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -71,19 +72,57 @@ class Branching:
         """Whether velocity j moves the joint of velocity i, 0.0 or 1.0, shape (nv, nv)."""
         return self.moved[self.joint_of][:, self.joint_of].astype(float)
 
-    @property
-    def leaps(self) -> list[np.ndarray]:
-        """Ancestors at distance 1, 2, 4 …, the ground behind the last joint, shape (n + 1,) each:
-        as many as the depth takes.
+    @cached_property
+    def levels(self) -> list[np.ndarray]:
+        """Joints by their number of joints before them on the branch, from those on the ground
+        on.
         """
-        n = len(self.parent)
-        far = np.array([n if p == GROUND else p for p in self.parent] + [n])
-        leaps = []
-        while np.any(far != n):
-            leaps.append(far)
-            # doubling the distance: log₂(depth) leaps reach the root
-            far = far[far]
-        return leaps
+        depth: list[int] = []
+        for p in self.parent:  # parents come first
+            depth.append(0 if p == GROUND else depth[p] + 1)
+        return [np.flatnonzero(np.array(depth) == k) for k in range(max(depth) + 1)]
+
+    @cached_property
+    def parents(self) -> list[np.ndarray]:
+        """Of each level but the first, the place of each joint's parent in the level before."""
+        parent = np.array(self.parent)
+        pairs = zip(self.levels[:-1], self.levels[1:], strict=True)
+        return [np.searchsorted(before, parent[level]) for before, level in pairs]
+
+    @property
+    def owners(self) -> np.ndarray:
+        """Whether velocity j is one of joint i, 0.0 or 1.0, shape (n, nv)."""
+        return (np.arange(len(self.parent))[:, None] == self.joint_of).astype(float)
+
+    @cached_property
+    def carrying(self) -> np.ndarray:
+        """Joints with bodies."""
+        return np.unique([i for i in self.bodies if i != GROUND])
+
+    @cached_property
+    def first_bodies(self) -> np.ndarray:
+        """The first body on each of them."""
+        return np.array([self.bodies.index(i) for i in self.carrying])
+
+    @property
+    def places_of_bodies(self) -> np.ndarray:
+        """The place of each body's joint among them; 0 of a body on the ground."""
+        return np.searchsorted(self.carrying, np.maximum(self.bodies, self.carrying[0]))
+
+    @property
+    def on_joints(self) -> tuple[np.ndarray, np.ndarray]:
+        """Whether body b is on each of them, 0.0 or 1.0, shape (count, nb); and whether it is one
+        beside the first.
+        """
+        on = (self.carrying[:, None] == np.array(self.bodies)).astype(float)
+        others = on.copy()
+        others[np.arange(len(on)), self.first_bodies] = 0.0
+        return on, others
+
+    @property
+    def carriers(self) -> np.ndarray:
+        """Whether each of them is joint i, 0.0 or 1.0, shape (n, count)."""
+        return (np.arange(len(self.parent))[:, None] == self.carrying).astype(float)
 
 
 def row(count: int) -> Branching:

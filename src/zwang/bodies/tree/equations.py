@@ -1,50 +1,43 @@
-"""Kinematics and dynamics of a tree, over all joints and bodies at once: a program has the same
-size for any number of them.
+"""Kinematics and dynamics of a tree, by recursions along its branches, level by level.
 
-    P_i = P_parent(i) e^(ξ̂ᵢ qᵢ)                     the motion of joint i since q = 0
-    Ŝ_j = P ξ̂_j P⁻¹                                 twist of velocity j in space
-    J_b = P J⁰_b Pᵀ,    J = ∫ x xᵀ dm               of a body, x = (place, 1)
-    V̂_b = Σ_j c_bj Ŝ_j v_j                          c_bj = 1 where velocity j moves body b, else 0
-    Ŵ_b = Σ_j c_bj [V̂_(j), Ŝ_j] v_j + V̂_b² − ĝ      Ŵ x: acceleration of points at v̇ = 0,
-                                                    less gravity
-    M_ij = ⟨Ŝ_i, Ŝ_j Σ_b c_bj J_b⟩                   where i comes before j (composite rigid bodies)
-    h_j = ⟨Ŝ_j, Σ_b c_bj Ŵ_b J_b⟩                    bias, M v̇ + h = F (Newton-Euler, by branches)
+    P_i = P_parent(i) e^(ξ̂ᵢ qᵢ)                    the motion of joint i since q = 0
+    S_j = Ad_P ξ_j                                 twist of velocity j in space
+    V_i = V_parent(i) + Σ_j S_j v_j                twist of joint i, over its velocities j
+    A_i = A_parent(i) + Σ_j [V_i, S_j] v_j         its acceleration at v̇ = 0, that of the ground −g
+    I_i = (m, m d, J)                              inertia of the bodies on joint i: J about the
+                                                   point, d from there to the center of mass
+    Iᶜ_i = Σ I_k,    f_i = Σ (I_k A_k + V_k ×* I_k V_k)      of all joints k that joint i moves
+    M_ij = S_i · Iᶜ_j S_j                          where joint i moves joint j (composite bodies)
+    h_j = S_j · f_j                                bias, M v̇ + h = F (Newton-Euler)
 
-The P_i of all joints take log₂(depth) products.
+Twists and forces are vectors in space, (v, ω) and (force, moment), about one point, the place of
+the first body at this instant: far from it moments of inertia would lose their digits. There
+inertias add, and no recursion transforms anything. `p["twist"]` holds ξ = (velocity at the origin,
+angular velocity) of every velocity at q = 0, in base axes; a ball joint has three, about its axes
+through its center.
 
-All are 4 × 4 matrices, in space, with ⟨X, Y⟩ = Σ XY over entries and V̂_(j) that of the joint of
-velocity j: a point x of a body moves with ẋ = V̂ x, and virtual work ∫ δxᵀẍ dm gives M and h at
-once. Sums along branches are products with c, so that a whole evaluation is some twenty operations
-on arrays. `p["twist"]` holds ξ = (velocity at the origin, angular velocity) of every velocity at q
-= 0, in base axes; a ball joint has three, about its axes through its center.
-
-Reference: Featherstone (2008), Rigid Body Dynamics Algorithms, chapters 5 and 6 (what is summed
-    along which branches); Uicker (1965) (matrices of 4 × 4); Park, Bobrow and Ploen (1995), Int. J.
-    Robotics Research 14, 609-618 (products of exponentials).
+Reference: Featherstone (2008), Rigid Body Dynamics Algorithms, chapters 2, 5 and 6; Park, Bobrow
+    and Ploen (1995), Int. J. Robotics Research 14, 609-618 (products of exponentials).
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.arithmetic import xp
+from zwang.arrays import without_derivative
 from zwang.bodies.rotation import rotation_matrix
-from zwang.bodies.screws.twist import inverse, motion
+from zwang.bodies.screws.twist import bracket, exponential, motion
 from zwang.bodies.tree.branching import Branching
 
-
-def _generators() -> np.ndarray:
-    """ξ̂ of the six unit twists."""
-    made = np.zeros((6, 4, 4))
-    for k in range(3):
-        i, j = (k + 1) % 3, (k + 2) % 3
-        made[k, k, 3] = 1.0
-        made[3 + k, j, i], made[3 + k, i, j] = 1.0, -1.0
-    return made
-
-
-GENERATORS = _generators()
+ROWS, COLUMNS = np.triu_indices(3)
+"""Entries of a symmetric matrix that stand for all."""
+FULL = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
+"""Which of them stands where."""
 
 
 def times(X: Float[Array, "... n m"], Y: Float[Array, "... m k"]) -> Float[Array, "... n k"]:
@@ -54,41 +47,51 @@ def times(X: Float[Array, "... n m"], Y: Float[Array, "... m k"]) -> Float[Array
     return xp.sum(X[..., :, :, None] * Y[..., None, :, :], axis=-2)
 
 
-def hat(twist: Float[Array, "... 6"]) -> Float[Array, "... 4 4"]:
-    """ξ̂ = [[ω̂, v], [0, 0]]."""
-    return xp.tensordot(twist, xp.asarray(GENERATORS), 1)
+def applied(X: Float[Array, "... n m"], y: Float[Array, "... m"]) -> Float[Array, "... n"]:
+    """`X y` of many small matrices and vectors."""
+    return xp.sum(X * y[..., None, :], axis=-1)
 
 
-def unhat(matrix: Float[Array, "... 4 4"]) -> Float[Array, "... 6"]:
-    """ξ of ξ̂."""
-    return xp.tensordot(
-        matrix, GENERATORS / np.array([1, 1, 1, 2, 2, 2])[:, None, None], [[-2, -1], [1, 2]]
-    )
+def downward(tree: Branching, X: Array, joined: Callable = lambda a, b: a + b) -> Array:
+    """X of each joint joined to all before it on its branch, from the ground on; the entries of X
+    are those of the joints.
+    """
+    found = [X[tree.levels[0]]]
+    for level, parents in zip(tree.levels[1:], tree.parents, strict=True):
+        found.append(joined(found[-1][parents], X[level]))
+    return xp.concatenate(found)[np.argsort(np.concatenate(tree.levels))]
+
+
+def upward(tree: Branching, X: Array) -> Array:
+    """Sums of X over each joint and all that it moves."""
+    found = [X[tree.levels[-1]]]
+    for level, parents in zip(tree.levels[-2::-1], tree.parents[::-1], strict=True):
+        children = (np.arange(len(level))[:, None] == parents).astype(float)
+        found.append(X[level] + xp.tensordot(children, found[-1], 1))
+    return xp.concatenate(found[::-1])[np.argsort(np.concatenate(tree.levels))]
 
 
 def motions(tree: Branching, q: Float[Array, " nq"], p) -> Float[Array, "n 4 4"]:
     """P of each joint, and of the ground, which comes last."""
-    P = elementary(tree, q, p)
-    for far in tree.leaps:
-        P = times(P[far], P)
-    return P
+
+    def joined(P, E):
+        R, x = P[:, :3, :3], P[:, :3, 3]
+        return motion(times(R, E[:, :3, :3]), applied(R, E[:, :3, 3]) + x)
+
+    P = downward(tree, elementary(tree, q, p), joined)
+    return xp.concatenate([P, xp.eye(4)[None]])
 
 
 def elementary(tree: Branching, q: Float[Array, " nq"], p) -> Float[Array, "n 4 4"]:
-    """e^(ξ̂ q) of each joint alone, and of the ground, which does not move.
-
-        I + sin q ξ̂ + (1 − cos q) ξ̂² + (q − sin q)(ξ̂ + ξ̂³)      for ‖ω‖ = 1 and for ω = 0
-
-    The quaternion of a ball joint turns about its own axes, the angular parts of its twists.
+    """e^(ξ̂ q) of each joint alone. The quaternion of a ball joint turns about its own axes, the
+    angular parts of its twists.
     """
     twists, entries = tree.places(1, 3), tree.places(1, 4)
     scalar, ball = ([i for i, b in enumerate(tree.balls) if b is kind] for kind in (False, True))
-    made = [xp.eye(4)[None]]
+    made = []
     if scalar:
-        x = q[np.concatenate([entries[i] for i in scalar])][:, None, None]
-        X = hat(p["twist"][np.concatenate([twists[i] for i in scalar])])
-        square, s = times(X, X), xp.sin(x)
-        made.append(xp.eye(4) + s * X + (1 - xp.cos(x)) * square + (x - s) * (X + times(square, X)))
+        x = q[np.concatenate([entries[i] for i in scalar])]
+        made.append(exponential(p["twist"][np.concatenate([twists[i] for i in scalar])], x))
     if ball:
         x, rate = (
             q[np.stack([entries[i] for i in ball])],
@@ -98,60 +101,86 @@ def elementary(tree: Branching, q: Float[Array, " nq"], p) -> Float[Array, "n 4 
         R = rotation_matrix(
             xp.concatenate([x[:, :1], xp.einsum("bkx,bk->bx", rate[..., 3:], x[:, 1:])], axis=1)
         )
-        made.append(motion(R, center - xp.einsum("bxy,by->bx", R, center)))
-    return xp.concatenate(made)[np.argsort([len(tree.parent), *scalar, *ball])]
+        made.append(motion(R, center - applied(R, center)))
+    return xp.concatenate(made)[np.argsort([*scalar, *ball])]
 
 
-def screws(tree: Branching, P: Float[Array, "n 4 4"], p) -> Float[Array, "nv 4 4"]:
-    """Ŝ."""
+def screws(tree: Branching, P: Float[Array, "n 4 4"], p, about=None) -> Float[Array, "nv 6"]:
+    """S about a point in space, the origin by default."""
     now = P[tree.joint_of]
-    return times(times(now, hat(p["twist"])), inverse(now))
+    R, place = now[:, :3, :3], now[:, :3, 3] - (xp.zeros(3) if about is None else about)
+    turning = applied(R, p["twist"][:, 3:])
+    way = applied(R, p["twist"][:, :3]) + xp.cross(place, turning)
+    return xp.concatenate([way, turning], axis=1)
 
 
-def moments(tree: Branching, P: Float[Array, "n 4 4"], p) -> Float[Array, "nb 4 4"]:
-    """J of each body [kg·m², kg·m, kg], from mass, center of mass and inertia about that at q = 0,
-    in base axes.
+class Moving(NamedTuple):
+    """A tree where it is, about the place of its first body.
+
+    Attributes:
+        S: twist of each velocity, shape (nv, 6).
+        inertia: (m, m d, J) of the bodies on each joint [kg, kg·m, kg·m²], J by `ROWS` and
+            `COLUMNS`, shape (n, 10).
     """
-    m, c, inertia = p["mass"], p["center"], p["inertia"]
-    spread = 0.5 * xp.trace(inertia, axis1=1, axis2=2)[:, None, None] * xp.eye(3) - inertia
-    place = xp.concatenate([c, xp.ones((len(m), 1))], axis=1)
-    home = (
-        xp.pad(spread, ((0, 0), (0, 1), (0, 1)))
-        + m[:, None, None] * place[:, :, None] * place[:, None, :]
-    )
-    now = P[np.array(tree.bodies)]
-    return times(times(now, home), xp.swapaxes(now, 1, 2))
+
+    S: Float[Array, "nv 6"]
+    inertia: Float[Array, "n 10"]
 
 
-def along(weights: np.ndarray, X: Float[Array, "n 4 4"]) -> Float[Array, "m 4 4"]:
-    """Sums along branches."""
-    return xp.tensordot(weights, X, 1)
+def moving(tree: Branching, q: Float[Array, " nq"], p) -> Moving:
+    """The tree at q, of the parameters of its bodies."""
+    P, first = motions(tree, q, p), tree.first_bodies
+    on, others = tree.on_joints
+    # all bodies on a joint as one, about the center of its first one
+    m, c = p["mass"], p["center"]
+    near = c - c[first][tree.places_of_bodies]
+    moment = others @ (m[:, None] * near)
+    around = on @ p["inertia"][:, ROWS, COLUMNS] + others @ steiner(m[:, None] * near, near)
+    mass = on @ m
+    R, place = P[tree.carrying][:, :3, :3], P[tree.carrying][:, :3, 3]
+    place = place + applied(R, c[first])
+    # M and h are those about any point
+    about = without_derivative(place[0])
+    d, moment = place - about, applied(R, moment)
+    total = moment + mass[:, None] * d
+    half = times(R, around[:, FULL])
+    J = xp.sum(half[:, ROWS] * R[:, COLUMNS], axis=-1) + steiner(total, d) + steiner(d, moment)
+    inertia = xp.concatenate([mass[:, None], total, J], axis=1)
+    return Moving(screws(tree, P, p, about), xp.tensordot(tree.carriers, inertia, 1))
 
 
-def mass_matrix(
-    tree: Branching, S: Float[Array, "nv 4 4"], J: Float[Array, "nb 4 4"]
-) -> Float[Array, "nv nv"]:
+def steiner(x: Float[Array, "n 3"], y: Float[Array, "n 3"]) -> Float[Array, "n 6"]:
+    """x · y − x yᵀ, by `ROWS` and `COLUMNS`, where that is symmetric."""
+    return xp.sum(x * y, axis=1)[:, None] * (ROWS == COLUMNS) - x[:, ROWS] * y[:, COLUMNS]
+
+
+def momentum(inertia: Float[Array, "n 10"], V: Float[Array, "n 6"]) -> Float[Array, "n 6"]:
+    """`I V`."""
+    m, first, J = inertia[:, :1], inertia[:, 1:4], inertia[:, 4:][:, FULL]
+    v, w = V[:, :3], V[:, 3:]
+    turning = applied(J, w) + xp.cross(first, v)
+    return xp.concatenate([m * v + xp.cross(w, first), turning], axis=1)
+
+
+def mass_matrix(tree: Branching, at: Moving) -> Float[Array, "nv nv"]:
     """M [kg, kg·m, kg·m²]."""
-    moved = times(S, along(tree.carried.T, J))
-    H = moved.reshape(len(S), 16) @ S.reshape(len(S), 16).T  # row: the farther joint
+    composite = upward(tree, at.inertia)[tree.joint_of]
+    H = momentum(composite, at.S) @ at.S.T  # row: the farther joint
     farther = xp.asarray(tree.before)
     return farther * H + (farther.T * (1 - farther)) * H.T
 
 
 def bias(
-    tree: Branching,
-    S: Float[Array, "nv 4 4"],
-    J: Float[Array, "nb 4 4"],
-    v: Float[Array, " nv"],
-    gravity: Float[Array, "3"],
+    tree: Branching, at: Moving, v: Float[Array, " nv"], gravity: Float[Array, "3"]
 ) -> Float[Array, " nv"]:
     """h [N·m, N]: the forces that keep v̇ = 0, weights included."""
-    rates = S * v[:, None, None]
-    here = along(tree.before, rates)
-    V = along(tree.carried, rates)
-    W = (
-        along(tree.carried, times(here, rates) - times(rates, here))
-        + times(V, V)
-        - hat(xp.concatenate([gravity, xp.zeros(3)]))
-    )
-    return xp.sum(S * along(tree.carried.T, times(W, J)), axis=(1, 2))
+    rates = at.S * v[:, None]
+    V = downward(tree, xp.tensordot(tree.owners, rates, 1))
+    turned = bracket(V[tree.joint_of], rates)
+    A = downward(tree, xp.tensordot(tree.owners, turned, 1))
+    A = A - xp.concatenate([gravity, xp.zeros(3)])
+    p, turning = momentum(at.inertia, V), V[:, 3:]
+    spun = xp.cross(turning, p[:, :3])
+    twisted = xp.cross(V[:, :3], p[:, :3]) + xp.cross(turning, p[:, 3:])
+    force = momentum(at.inertia, A) + xp.concatenate([spun, twisted], axis=1)
+    return xp.sum(at.S * upward(tree, force)[tree.joint_of], axis=1)

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.arithmetic import xp
 from zwang.bodies.rotation import moved, rate_map
 from zwang.bodies.tree import equations
 from zwang.bodies.tree.branching import Branching
@@ -40,19 +41,16 @@ class TreeEquations:
     def twists(self, q, v, p):
         """Velocity of the point at the origin and angular velocity of all bodies, (nb, 6)."""
         S = equations.screws(self.tree, equations.motions(self.tree, q, p), p)
-        return equations.unhat(equations.along(self.tree.carried, S * v[:, None, None]))
+        return xp.tensordot(self.tree.carried, S * v[:, None], 1)
 
     # --- M, h and F
 
     def mass_matrix(self, q, t, p):
-        P = equations.motions(self.tree, q, p)
-        S, J = equations.screws(self.tree, P, p), equations.moments(self.tree, P, p)
-        return equations.mass_matrix(self.tree, S, J) + jnp.diag(p["armature"])
+        made = equations.mass_matrix(self.tree, equations.moving(self.tree, q, p))
+        return made + jnp.diag(p["armature"])
 
     def bias(self, q, v, p):
-        P = equations.motions(self.tree, q, p)
-        S, J = equations.screws(self.tree, P, p), equations.moments(self.tree, P, p)
-        return equations.bias(self.tree, S, J, v, p["gravity"])
+        return equations.bias(self.tree, equations.moving(self.tree, q, p), v, p["gravity"])
 
     def force(self, q, v, t, p):
         F = -self.bias(q, v, p)

@@ -271,12 +271,9 @@ class BodyTree:
         and the angular velocity [rad/s] of the body, both in space.
         """
         b = entry(self._index, body)
-        S = (
-            equations.screws(self.branching, equations.motions(self.branching, q, p), p)
-            * self.branching.carried[b][:, None, None]
-        )
-        x = self.point(q, b, offset, p)
-        return jnp.concatenate([(S[:, :3, :3] @ x + S[:, :3, 3]).T, equations.unhat(S)[:, 3:].T])
+        P, x = equations.motions(self.branching, q, p), self.point(q, b, offset, p)
+        S = equations.screws(self.branching, P, p, about=x)
+        return (S * self.branching.carried[b][:, None]).T
 
     # --- M, h and F
 
