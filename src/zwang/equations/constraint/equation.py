@@ -253,10 +253,12 @@ class Constraints(Record):
         """
         if (on := self.on) is None:
             return x
+        sliding = self.sliding
         x = jnp.where(on[rows].reshape(-1, *[1] * (x.ndim - 1)), x, 0.0)
-        for friction in self.frictions if self.sliding is not None else ():
+        for friction in self.frictions if sliding is not None else ():
             if friction.in_space and len(own := np.flatnonzero(np.isin(rows, friction.indices))):
-                along = jnp.where(on[friction.indices], self.sliding[friction.indices], 0.0)
+                assert sliding is not None
+                along = jnp.where(on[friction.indices], sliding[friction.indices], 0.0)
                 x = x.at[own].add(-jnp.tensordot(along, along @ x[own], axes=0))
         return x
 
