@@ -23,6 +23,7 @@ TITLES = {
     "modelica": "Modelica Standard Library: reference results of Dymola",
     "iftomm": "IFToMM library of computational benchmark problems",
     "siconos": "Siconos: examples of mechanics with impacts",
+    "fclib": "Siconos and FCLIB: one step of contacts with friction in space",
     "ivp": "Test Set for IVP Solvers",
     "robots": "Robot files beside MuJoCo and Pinocchio",
     "exact": "Closed forms",

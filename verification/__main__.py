@@ -13,13 +13,14 @@ SUITES = {
     "modelica": "modelica",
     "iftomm": "iftomm",
     "siconos": "siconos",
+    "fclib": "fclib",
     "exact": "own",
     "ivp": "ivp",
     "analyses": "analyses",
     "robots": "robots",
     **dict.fromkeys(PAPERS, "own"),
 }
-NEED_DATA = ("chrono", "modelica", "iftomm", "siconos", "robots")
+NEED_DATA = ("chrono", "modelica", "iftomm", "siconos", "fclib", "robots")
 
 
 def main() -> None:

@@ -244,6 +244,38 @@ def test_energy_never_rises_and_play_is_kept():
     assert np.max(np.abs(run.q[:, 0] - run.q[:, 1])) < play + 1e-10
 
 
+@pytest.mark.parametrize("law", ["newton", "poisson"])
+def test_a_falling_rod_that_grips_the_floor_rebounds_by_its_law(law):
+    # as it neither slides in the first phase nor in the second, all of it is linear
+    half, m, e, angle, fast, spin = 0.5, 2.0, 0.6, np.pi / 3, -1.5, 0.4
+    inertia = m * (2 * half) ** 2 / 12
+    x, y = -half * np.cos(angle), -half * np.sin(angle)
+    system = free([m, m, inertia], lambda q, v, t, p: jnp.array([0.0, -m * G, 0.0]))
+    end = lambda q: q[:2] - half * jnp.stack([jnp.cos(q[2]), jnp.sin(q[2])])
+    floor = zw.Inequality(lambda q, t, p: end(q)[1], name="floor", restitution=e, impact=law)
+    grip = zw.DryFriction(rate_of(lambda q: end(q)[0]), load="floor", static=2.0, name="grip")
+    run = zw.simulate(
+        zw.Model(system, [floor, grip]),
+        [0.0, -y, angle],
+        [0.0, fast, spin],
+        duration=1e-3,
+        samples=2,
+    )
+    across, through = x * y / inertia, 1 / m + x**2 / inertia
+    D = np.array([[through, -across], [-across, 1 / m + y**2 / inertia]])
+    met = np.array([fast + x * spin, -y * spin])
+    if law == "newton":
+        impulse = np.linalg.solve(D, [-(1 + e) * met[0], -met[1]])
+    else:
+        impulse = np.linalg.solve(D, -met)
+        returned = e * impulse[0]
+        impulse = impulse + np.array([returned, across * returned / D[1, 1]])
+    assert abs(impulse[1]) < 2.0 * impulse[0]
+    hit = run.switches[0]
+    np.testing.assert_allclose(hit.impulse[:2], impulse[::-1], atol=1e-12)
+    assert hit.energy_loss > 0
+
+
 def test_what_may_let_go_is_refused_where_nobody_follows_it():
     floor = zw.Inequality(lambda q, t, p: q[1], name="floor")
     model = zw.Model(falling(2), [floor])

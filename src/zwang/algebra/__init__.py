@@ -10,5 +10,6 @@
 | `mass_matrix.py` | the mass matrix, factored: diagonal, dense or in blocks |
 | `cholesky.py` | the Cholesky factor of one matrix, and of a batch of small ones |
 | `complementarity.py` | linear complementarity problems |
+| `cone_complementarity.py` | Coulomb's problem in space, with disks |
 | `sparsity_pattern.py` | which entries of a Jacobian can differ from zero |
 """

@@ -9,12 +9,14 @@ of velocity and l the velocities that an impact meets.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from zwang.algebra.complementarity import complementary
+from zwang.algebra.cone_complementarity import Disk, frictional
 from zwang.algebra.metric import DenseMetric, Rows, dense_metric, dense_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
@@ -81,17 +83,24 @@ class ContactProblem(NamedTuple):
 
 
 class Rubbing(NamedTuple):
-    """A tangent along which a force may rub.
+    """One or two tangents along which a force may rub.
 
     Attributes:
-        row: its row.
-        owner: which gap of a problem loads it; −1 where `limit` is the largest force itself.
-        limit: coefficient μ, or the largest force.
+        rows: their rows.
+        owner: which gap of a problem loads it; −1 of none.
+        limit: coefficient μ of that load.
+        fixed: largest force beside it.
     """
 
-    row: int
+    rows: np.ndarray
     owner: int
     limit: float
+    fixed: float = 0.0
+
+
+def rubbing_rows(rubbing: Sequence[Rubbing]) -> np.ndarray:
+    """The rows of all tangents, one after another."""
+    return np.concatenate([np.zeros(0, int), *(x.rows for x in rubbing)])
 
 
 def coulomb(
@@ -101,9 +110,11 @@ def coulomb(
     left: np.ndarray,
     pulls: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Forces, or impulses, by Coulomb's law in the plane.
+    """Forces, or impulses, by Coulomb's law.
 
-    In λ, μλ + τ and the negative part of the sliding it is a linear complementarity problem.
+    In the plane it is a linear complementarity problem in λ, μλ + τ and the negative part of the
+    sliding. With tangents in space it is none, and solved by Newton's method
+    (`zwang.algebra.cone_complementarity`).
 
     Args:
         normal: rows of the gaps.
@@ -112,29 +123,40 @@ def coulomb(
         pulls: force that slides already, by a unit of λ of each gap, shape (nv, gaps).
 
     Returns:
-        λ of the gaps and τ of the tangents; None if there are none, or a gap pushes itself shut.
+        λ of the gaps and τ of the rows of all tangents; None if none are found, or a gap pushes
+        itself shut.
 
     Reference: Pfeiffer and Glocker (1996), Multibody Dynamics with Unilateral Contacts, Wiley,
         chapter 5.
     """
-    rows = np.concatenate([normal, [x.row for x in rubbing]]).astype(int)
-    n, k = len(normal), len(rubbing)
+    rows = np.concatenate([normal, rubbing_rows(rubbing)]).astype(int)
+    n, k = len(normal), len(rows) - len(normal)
     if not n + k:
         return np.zeros(0), np.zeros(0)
-    # at unit length, so that units decide nothing
-    unit = 1 / np.where(problem.length[rows] > 0, problem.length[rows], 1.0)
+    ends = n + np.cumsum([0, *(len(x.rows) for x in rubbing)])
+    tangents = [np.arange(*pair) for pair in itertools.pairwise(ends)]
+    # at unit length, so that units decide nothing; two tangents of a disk alike, or it were none
+    length = problem.length[rows]
+    for own in tangents:
+        length[own] = np.max(length[own])
+    unit = 1 / np.where(length > 0, length, 1.0)
     J = unit[:, None] * problem.A[rows]
     forces = J.T.copy()
     forces[:, :n] += unit[:n] * pulls
     D, c = J @ problem.response(forces), unit * left[rows]
     if np.any(np.diag(D)[:n] <= 0):
         return None  # no force opens it, or two do: Painlevé's paradox
-    share, fixed = np.zeros((k, n)), np.zeros(k)
-    for i, x in enumerate(rubbing):
-        if x.owner < 0:
-            fixed[i] = x.limit / unit[n + i]
-        else:
-            share[i, x.owner] = x.limit * unit[x.owner] / unit[n + i]
+    disks = [
+        Disk(own, x.owner, x.limit * unit[x.owner] / unit[own[0]], float(x.fixed / unit[own[0]]))
+        for own, x in zip(tangents, rubbing, strict=True)
+    ]
+    if n + len(disks) < len(rows):
+        z = frictional(D, c, n, disks)
+        return None if z is None else (unit[:n] * z[:n], unit[n:] * z[n:])
+    share, fixed = np.zeros((k, n)), np.array([x.fixed for x in disks])
+    for i, x in enumerate(disks):
+        if x.owner >= 0:
+            share[i, x.owner] = x.share
     NN, NT, TN, TT = D[:n, :n], D[:n, n:], D[n:, :n], D[n:, n:]
     eye, zero = np.eye(k), np.zeros((k, k))
     Q = np.block(

@@ -398,9 +398,10 @@ class Dynamics(Record):
             }
         if constraints.sliding is not None:
             for x in constraints.frictions:
-                load, direction = x.load(self.p, multipliers), constraints.sliding[x.row]
-                slides = x.law.sliding_force(s.q, s.v, s.t, self.p, load, direction)
-                forces[x.law.name] = jnp.where(direction != 0, slides, 0.0)
+                load, direction = x.load(self.p, multipliers), constraints.sliding[x.indices]
+                straight = False if on is None else on[x.rows.start]
+                slides = x.law.sliding_force(s.q, s.v, s.t, self.p, load, direction, straight)
+                forces[x.law.name] = jnp.where(jnp.any(direction != 0), slides, 0.0)
         return forces
 
     def missed(self, s: State) -> Float[Array, ""]:

@@ -18,6 +18,7 @@ from zwang.compile.hints import shared_code
 from zwang.dynamics.control_law import AbstractSampler
 from zwang.dynamics.drift import AbstractDrift
 from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.equations.constraint.nonideal import length
 from zwang.equations.state import State
 from zwang.record import Record
 from zwang.stepping.manifold import Landing
@@ -26,7 +27,9 @@ from zwang.thresholds import ROUND_OFF
 
 HELD_OFF, HELD_ON, SLIDES_FORWARD, SLIDES_BACKWARD = 0.0, 1.0, -1.0, -2.0
 """How a row is held that may let go: not at all, as an equation, or as friction that slides along s
-or against it."""
+or against it. Friction of a contact in space that turns slides forward, whatever the direction of
+s; one that slides straight on has `STRAIGHT` less the angle of its direction."""
+STRAIGHT = -3.0
 FORCE_BAND = 1e-11
 """A force lets go where it is below the negative of this part of what moves the free system: ten
 thousand times its round-off, and ten times what counts as zero where it is decided what holds."""
@@ -35,6 +38,11 @@ thousand times its round-off, and ten times what counts as zero where it is deci
 def direction_of(mode: Any) -> Any:
     """The direction along s in which friction slides that is held so: 1, −1, or 0 of any other."""
     return (mode == SLIDES_FORWARD) * 1.0 - (mode == SLIDES_BACKWARD)
+
+
+def straight_angle(mode: Any) -> Any:
+    """Angle of the direction in which friction in space slides straight on."""
+    return STRAIGHT - mode
 
 
 class ConstrainedVectorField(Record):
@@ -48,7 +56,12 @@ class ConstrainedVectorField(Record):
         switched: for each row the switch (`zw.Switch`) that it hangs on, or −1, shape (m,); None
             without switches. The controller state of a run is then how each of them is held
             (`HELD_ON` and the others), shape (switches,); each gap and each dry friction is one.
+        towards_rest: longest step where friction in space turns, in times |s|/|ṡ|: within about
+            that time s turns, and the friction with it; one that comes to zero does so in some
+            thirty steps.
     """
+
+    towards_rest = 0.7
 
     dynamics: Dynamics
     drift: AbstractDrift
@@ -63,13 +76,20 @@ class ConstrainedVectorField(Record):
             # on the host by NumPy: JAX would compile each operation
             xp = np if is_concrete((held, self.switched)) else jnp
             modes = xp.asarray(held)
-            on = (self.switched < 0) | (modes > HELD_OFF)[self.switched]
+            straight = modes <= STRAIGHT
+            on = (self.switched < 0) | ((modes > HELD_OFF) | straight)[self.switched]
             flow = eqx.tree_at(
                 lambda f: f.dynamics.constraints.on, self, on, is_leaf=lambda x: x is None
             )
             if not self.dynamics.constraints.frictions:
                 return flow
             sliding = xp.where(self.switched < 0, 0.0, direction_of(modes)[self.switched])
+            second = [x.rows.start + 1 for x in self.dynamics.constraints.frictions if x.in_space]
+            if second:
+                angle = straight_angle(modes)[self.switched]
+                part = xp.where(np.isin(np.arange(len(on)), second), xp.sin(angle), xp.cos(angle))
+                along = (self.switched >= 0) & straight[self.switched]
+                sliding = xp.where(along, part, sliding)
             where = lambda f: f.dynamics.constraints.sliding
             return eqx.tree_at(where, flow, sliding, is_leaf=lambda x: x is None)
         return (
@@ -139,6 +159,25 @@ class ConstrainedVectorField(Record):
 
     def project_step(self, t, y, error) -> Landing:
         return _landing(self.drift, self.dynamics, t, y, error, self.target)
+
+    def longest_step(self, t, y) -> Float[Array, ""] | None:
+        """How long a step from here may be where friction in space slides (`towards_rest`) [s];
+        None of a model that has none.
+        """
+        c = self.dynamics.constraints
+        if c.sliding is None or not any(x.in_space for x in c.frictions):
+            return None
+        s = self.state(t, y)
+        rates = self.split(self.rate(t, y))
+        longest = jnp.asarray(jnp.inf)
+        for x in c.frictions:
+            if x.in_space:
+                slip, change = _slip_and_rate(x.law, s, rates, self.dynamics.p)
+                turns = (c.sliding[x.rows.start] != 0) & (length(change) > 0)
+                turns = turns if c.on is None else turns & ~c.on[x.rows.start]
+                within = self.towards_rest * length(slip) / jnp.where(turns, length(change), 1.0)
+                longest = jnp.minimum(longest, jnp.where(turns, within, jnp.inf))
+        return longest
 
     def missed(self, t, y) -> Float[Array, ""]:
         """Relative part of A outside the structure that the run goes by."""
@@ -240,17 +279,28 @@ class Events(Record):
         stops: `(q, v, t, p)` → a number; an event wherever it crosses zero.
         conditions: conditions of switches; an event where one rises through zero.
         loose: how many gaps and dry frictions there are.
+        span: length of the run [s], of one with gaps or dry frictions.
+        arrived: a sliding velocity in space that would be zero within this part of the run is zero:
+            ten times the shortest step of a run.
     """
+
+    arrived = 1e-12
 
     stops: tuple[Callable, ...]
     conditions: tuple[SwitchCondition, ...]
     loose: int = eqx.field(static=True, default=0)
+    span: Float[Array, ""] | None = None
 
     @property
     def rising(self) -> np.ndarray:
         """Which events count only where their function rises."""
         n = len(self.stops) + len(self.conditions) + self.loose
         return np.arange(n) >= len(self.stops)
+
+    @property
+    def instant(self) -> Float[Array, ""] | float:
+        """Time within which a sliding velocity in space counts as zero [s]."""
+        return 0.0 if self.span is None else self.arrived * self.span
 
     def __call__(self, flow: ConstrainedVectorField, controller_state, t, y) -> Float[Array, " e"]:
         if not len(self.rising):
@@ -274,39 +324,63 @@ class Events(Record):
                 jnp.where(waiting, condition.function(s.q, s.v, s.t, dynamics.p, *own), 0.0)
             )
         if self.loose:
-            values += _loosening(flow, dynamics, eq, multipliers, controller_state)
+            values += _loosening(flow, dynamics, eq, multipliers, controller_state, self.instant)
         return jnp.stack([jnp.asarray(x, jnp.float64).reshape(()) for x in values])
 
 
-def _loosening(flow, dynamics: Dynamics, eq, multipliers, modes) -> list:
+def _loosening(flow, dynamics: Dynamics, eq, multipliers, modes, instant) -> list:
     """What rises through zero where a gap or a dry friction changes how it is held:
 
     −g    of a gap that is open          |λ| − μ₀ N   of a friction that sticks
     −λ    of one that is closed          ∓s           of one that slides
+
+    In space, what slides straight on does so as in the plane, or begins to turn where λ across its
+    direction rises above zero. |s| of one that turns comes to zero without a change of sign: `δ |ṡ|
+    − |s|` rises, δ an `instant`, while |s| falls.
     """
     assert dynamics.scales is not None
     c, s, switched = dynamics.constraints, eq.state, flow.switched
     every = eqx.tree_at(lambda c: c.on, c, None)
     free = jnp.sqrt(jnp.abs(eq.free_acceleration @ eq.force))
-    length = jnp.where(dynamics.scales.row_length > 0, dynamics.scales.row_length, 1.0)
-    force_band = FORCE_BAND * free / length
+    size = jnp.where(dynamics.scales.row_length > 0, dynamics.scales.row_length, 1.0)
+    force_band = FORCE_BAND * free / size
     values = []
     if len(gaps := c.one_sided_rows):
         phi = jnp.zeros(c.m).at[c.position_rows].set(every.position_residual(s.q, s.t, dynamics.p))
         # of one unit of a coordinate in the mass metric
-        gradient = length * jnp.sqrt(jnp.mean(jnp.abs(eq.mass.diag())))
+        gradient = size * jnp.sqrt(jnp.mean(jnp.abs(eq.mass.diag())))
         # a gap that is open closes where it is below the round-off of the largest coordinate
         band = ROUND_OFF * gradient * jnp.max(jnp.abs(s.q))
         closed = modes[switched[gaps]] > HELD_OFF
         open_value, held_value = -phi - band, -multipliers - force_band
         values += list(jnp.where(closed, held_value[gaps], open_value[gaps]))
     for x in c.frictions:
-        mode = modes[switched[x.row]]
-        slip = x.law.sliding_velocity(s.q, s.v, s.t, dynamics.p)
+        mode = modes[switched[x.rows.start]]
         limit = x.law.limit(dynamics.p, x.load(dynamics.p, multipliers))
-        over = jnp.abs(multipliers[x.row]) - limit - force_band[x.row]
-        values.append(jnp.where(mode > HELD_OFF, over, -direction_of(mode) * slip))
+        over = length(multipliers[x.rows]) - limit - jnp.max(force_band[x.rows])
+        if x.in_space:
+            rates = dynamics.system.rate(s.q, s.v, s.t, dynamics.p), dynamics.acceleration(eq)
+            slip, change = _slip_and_rate(x.law, s, rates, dynamics.p)
+            left = jnp.where(slip @ change < 0, instant * length(change), 0.0)
+            arrives = jnp.where(direction_of(mode) != 0, left - length(slip), -1.0)
+            angle = straight_angle(mode)
+            along = jnp.stack([jnp.cos(angle), jnp.sin(angle)])
+            # friction may be the only force there is; a motion along a line is exact to round-off
+            band = 10 * (jnp.max(force_band[x.rows]) + FORCE_BAND * jnp.abs(limit))
+            across = length(multipliers[x.rows]) - band
+            straight = jnp.where(across > 0, across, -along @ slip)
+            arrives = jnp.where(mode <= STRAIGHT, straight, arrives)
+        else:
+            slip = x.law.sliding_velocity(s.q, s.v, s.t, dynamics.p)[0]
+            arrives = -direction_of(mode) * slip
+        values.append(jnp.where(mode > HELD_OFF, over, arrives))
     return values
+
+
+def _slip_and_rate(law, s: State, rates: tuple, p) -> tuple:
+    """A sliding velocity and its rate, given q̇ and v̇."""
+    along = (*rates, jnp.ones_like(s.t))
+    return jax.jvp(lambda q, v, t: law.sliding_velocity(q, v, t, p), (s.q, s.v, s.t), along)
 
 
 class SwitchCondition(Record):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from zwang.dynamics.contact_problem import ContactProblem, Rubbing, coulomb
+from zwang.dynamics.contact_problem import ContactProblem, Rubbing, coulomb, rubbing_rows
 from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.dynamics.model import Model
 from zwang.dynamics.placement import place
@@ -63,7 +63,8 @@ class Contacts:
 
     Attributes:
         gaps: rows of the gaps; `rows`: of the frictions, too.
-        names: of all of them.
+        names: of all of them; `places` says to which of them each row belongs, `in_space` which of
+            them slide in a plane.
         slowest_impact: one with less than this part of the largest speed that a gap has closed with
             brings all gaps that are closed to rest: rebounds that become shorter without end (Zeno)
             have 1e-10 of their first height left, and a block that rocks from edge to edge 1e-10 of
@@ -76,14 +77,18 @@ class Contacts:
         c, p = model.constraints, model.parameters(params)
         self.model, self.first = model, first
         self.gaps, self.frictions = c.one_sided_rows, frictions_of(model, p)
-        self.rows = np.array([*self.gaps, *(x.row for x in self.frictions)], int)
+        self.rows = np.concatenate([self.gaps, *(x.rows for x in self.frictions)]).astype(int)
+        counts = [1] * len(self.gaps) + [len(x.rows) for x in self.frictions]
+        self.places, self.in_space = np.repeat(np.arange(len(counts)), counts), np.array(counts) > 1
         owners = [(name, s) for name, s in c.row_slices.items() for _ in range(s.stop - s.start)]
         self.names = [
             name if s.stop - s.start == 1 else f"{name}[{i - s.start}]"
-            for i, (name, s) in ((i, owners[i]) for i in self.rows)
-        ]
+            for i, (name, s) in ((i, owners[i]) for i in self.gaps)
+        ] + [x.law.name for x in self.frictions]
         e = [getattr(c.owners[owners[i][0]], "restitution", 0.0) for i in self.gaps]
         self.restitution = np.array([value_of(x, p) for x in e])
+        laws = [getattr(c.owners[owners[i][0]], "impact", "") for i in self.gaps]
+        self.poisson = np.array([x == "poisson" for x in laws], bool)
         if np.any(bad := ~((self.restitution >= 0) & (self.restitution <= 1))):
             k = int(np.argmax(bad))
             raise ModelError(
@@ -95,7 +100,12 @@ class Contacts:
         self._rests: set[int] = set()
 
     def settle(
-        self, flow: ConstrainedVectorField, state: State, modes: np.ndarray, span: float
+        self,
+        flow: ConstrainedVectorField,
+        state: State,
+        modes: np.ndarray,
+        span: float,
+        fired: np.ndarray | None = None,
     ) -> Holding:
         """Decide how everything is held from a state on.
 
@@ -104,6 +114,7 @@ class Contacts:
             state: on the constraints that are held before.
             modes: how everything was held before, switches included.
             span: length of the run [s].
+            fired: of each gap and friction, whether it has ended the step: what slid is at rest.
 
         Raises:
             MotionEndError: if no forces keep all inequalities.
@@ -127,11 +138,19 @@ class Contacts:
         if np.any(staying & ~was_shut):
             q = self._placed(flow, modes, staying, host_state(q, after, t))
             problem = self._problem(flow, modes, host_state(q, after, t))
+        arrived = np.zeros(len(before), bool)
+        for k, x in enumerate(self.frictions, start=n):
+            if fired is not None and fired[k] and impact is None and before[k] < HELD_OFF:
+                arrived[k] = x.comes_to_rest(problem.psi, before[k])
+                slow[x.rows] = np.inf if arrived[k] else -1.0
         own = held_modes(problem, self.gaps, self.frictions, staying, slow)
         held = np.concatenate([modes[: self.first], own])
-        record = self._record(t, before, own, problem.metric, v, impact)
+        # of one that turns only its direction changes
+        on_the_move = (before < HELD_OFF) & (own < HELD_OFF) & self.in_space & ~arrived
+        was = np.where(on_the_move, own, before)
+        record = self._record(t, was, own, problem.metric, v, impact)
         # without the round-off of velocities that are held at zero
-        rows = np.array([*problem.held, *self.rows[own > HELD_OFF]], int)
+        rows = np.array([*problem.held, *self.rows[(own > HELD_OFF)[self.places]]], int)
         after = after - problem.correct(rows, problem.psi)
         return Holding(np.concatenate([q, after]), held, record)
 
@@ -150,7 +169,7 @@ class Contacts:
 
     def refuse_penetration(self, flow: ConstrainedVectorField, state: State, span: float) -> None:
         """Raise if a gap is negative at the start by more than a start may be off."""
-        modes = np.full(self.first + len(self.rows), HELD_ON)
+        modes = np.full(self.first + len(self.names), HELD_ON)
         problem, v = self._problem(flow, modes, state), np.asarray(state.v)
         gap, extent = problem.phi[self.gaps], self._extent(flow, problem, v, span)
         if np.any(bad := gap < -START_TOLERANCE * extent):
@@ -161,7 +180,7 @@ class Contacts:
             )
 
     def _problem(self, flow, modes: np.ndarray, state: State) -> ContactProblem:
-        every = np.concatenate([modes[: self.first], np.full(len(self.rows), HELD_ON)])
+        every = np.concatenate([modes[: self.first], np.full(len(self.names), HELD_ON)])
         dynamics = flow.with_input(every).dynamics
         return ContactProblem.at_state(dynamics, state, self.rows)
 
@@ -196,8 +215,10 @@ class Contacts:
         """The impact of gaps that close with a speed; None without one.
 
         Newton's law of restitution as Moreau has it for several contacts: a gap that is hit
-        rebounds with e times its speed at least, and one whose push is zero may open faster. Energy
-        never rises where all that is hit has one e.
+        rebounds with e times its speed at least, and one whose push is zero may open faster.
+        Poisson's has two phases: in the first no gap closes any further, in the second each gives e
+        times the impulse of the first at least. Energy never rises without friction where all that
+        is hit has one e; with friction it may by Newton's law.
         """
         psi, length = problem.psi, problem.length
         if not np.any(shut & (psi[self.gaps] < -slow[self.gaps])):
@@ -213,19 +234,31 @@ class Contacts:
         least = self.slowest_impact * self._fastest
         self._rests = set()
         if np.max(fast) <= least:
-            still = [x.row for x in rubs if abs(psi[x.row]) <= least * length[x.row]]
-            after = v - problem.correct(np.array([*problem.held, *normal, *still], int), psi)
+            still = [
+                x.rows
+                for x in rubs
+                if np.linalg.norm(psi[x.rows]) <= least * np.max(length[x.rows])
+            ]
+            rows = np.concatenate([problem.held, normal, *still]).astype(int)
+            after = v - problem.correct(rows, psi)
             self._rests = set(closing[self.restitution[closing] > 0].tolist())
             return _Impact(after, {self.names[k]: () for k in closing})
+        e, poisson = self.restitution[closing], self.poisson[closing]
         met = psi.copy()
-        met[normal] *= 1 + self.restitution[closing]
+        met[normal] *= 1 + np.where(poisson, 0.0, e)
         places = closing.tolist()
-        rubbing = [Rubbing(x.row, places.index(x.gap), x.kinetic(psi[x.row])) for x in rubs]
-        found = coulomb(problem, normal, rubbing, met, np.zeros((len(v), len(normal))))
-        if found is None:
-            raise MotionEndError(Result.PARADOX, "no impulses keep all gaps from closing further")
-        push, rub = found
-        momentum = problem.A[normal].T @ push + problem.A[[x.row for x in rubbing]].T @ rub
+        rubbing = [
+            Rubbing(x.rows, places.index(x.gap), x.kinetic(float(np.linalg.norm(psi[x.rows]))))
+            for x in rubs
+        ]
+        push, momentum = _impulses(problem, normal, rubbing, met)
+        returned = np.where(poisson, e * push, 0.0)
+        if np.any(returned > 0):
+            momentum = momentum + problem.A[normal].T @ returned
+            met = met + problem.A @ problem.response(momentum)
+            rubbing = [x._replace(fixed=x.limit * returned[x.owner]) for x in rubbing]
+            further, change = _impulses(problem, normal, rubbing, met)
+            push, momentum = push + returned + further, momentum + change
         pushes = {self.names[k]: (float(x),) for k, x in zip(closing, push, strict=True) if x > 0}
         return _Impact(v + problem.response(momentum), pushes)
 
@@ -253,6 +286,19 @@ class Contacts:
             system.energy_unit,
             tuple(hit),
         )
+
+
+def _impulses(problem: ContactProblem, normal, rubbing: Sequence[Rubbing], met) -> tuple:
+    """Λ of gaps that are met with some velocities, and the momentum that all impulses give.
+
+    Raises:
+        MotionEndError: if there are none.
+    """
+    found = coulomb(problem, normal, rubbing, met, np.zeros((problem.A.shape[1], len(normal))))
+    if found is None:
+        raise MotionEndError(Result.PARADOX, "no impulses keep all gaps from closing further")
+    push, rub = found
+    return push, problem.A[normal].T @ push + problem.A[rubbing_rows(rubbing)].T @ rub
 
 
 def geometric_limit(times: Sequence[float]) -> float:

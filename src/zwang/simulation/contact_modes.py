@@ -8,12 +8,12 @@ This is Gauss's principle with inequalities, in the metric of M⁻¹.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from zwang.dynamics.contact_problem import ContactProblem, Rubbing, coulomb
-from zwang.dynamics.vector_field import HELD_OFF, HELD_ON, SLIDES_BACKWARD, SLIDES_FORWARD
+from zwang.dynamics.contact_problem import ContactProblem, Rubbing, coulomb, rubbing_rows
+from zwang.dynamics.vector_field import HELD_OFF, HELD_ON
 from zwang.errors import Result
 from zwang.simulation.frictions import HostFriction
 from zwang.simulation.monitor import MotionEndError
@@ -35,67 +35,103 @@ def held_modes(
     Args:
         gaps: rows of all gaps; `staying` says which are closed and neither close nor open.
         frictions: all dry frictions.
-        slow: velocity of each row that counts as zero.
+        slow: velocity of each row that counts as zero; less than zero of one that turns.
 
     Raises:
         MotionEndError: if no forces keep all inequalities.
     """
-    ways = np.full(len(frictions), HELD_OFF)
-    for k, x in enumerate(frictions):
-        s = problem.psi[x.row]
-        if x.gap >= 0 and not staying[x.gap]:
-            continue  # what is not touched does not rub
-        sliding = SLIDES_FORWARD if s > 0 else SLIDES_BACKWARD
-        ways[k] = HELD_ON if abs(s) <= slow[x.row] else sliding
+    # what is not touched does not rub
+    touched = [k for k, x in enumerate(frictions) if x.gap < 0 or staying[x.gap]]
+    slides = {}
+    for k in touched:
+        s = problem.psi[frictions[k].rows]
+        if (speed := np.linalg.norm(s)) > np.max(slow[frictions[k].rows]):
+            slides[k] = s / speed
+    resting = [k for k in touched if k not in slides]
+    turns = [k for k in slides if np.min(slow[frictions[k].rows]) < 0]
     loads = np.array([x.load for x in frictions])
     # a load by joints follows from the forces, which depend on it
-    for _ in range(LOAD_TURNS):
-        closed, decided, acting = _decided(problem, gaps, frictions, staying, ways, loads)
+    for turn in range(LOAD_TURNS):
+        given = problem, gaps, frictions, staying, slides, resting, turns, loads
+        held, acting = _decided(*given)
         change = np.abs(acting - loads)
         loads = acting
-        if np.all(change <= SOLUTION_ERROR * np.max(np.abs(acting), initial=0.0)):
+        if np.all(change <= SOLUTION_ERROR * np.max(np.abs(acting), initial=0.0)) or (
+            turn == LOAD_TURNS - 1
+        ):
             break
-    return np.concatenate([closed, decided])
+    return held
 
 
-def _decided(problem: ContactProblem, gaps, frictions, staying, ways, loads) -> tuple:
-    """The same while the loads are known, with the loads that follow."""
-    ways, places = ways.copy(), {int(k): i for i, k in enumerate(np.flatnonzero(staying))}
+def _decided(
+    problem: ContactProblem,
+    gaps: np.ndarray,
+    frictions: Sequence[HostFriction],
+    staying: np.ndarray,
+    slides: Mapping[int, np.ndarray],
+    resting: Sequence[int],
+    turns: Sequence[int],
+    loads: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same while the loads are known, with the loads that follow.
+
+    Args:
+        slides: directions of the frictions that slide; `resting` are those that do not, `turns`
+            those that do not slide straight on.
+    """
+    places = {int(k): i for i, k in enumerate(np.flatnonzero(staying))}
     normal = gaps[staying]
+    force, pulls = problem.F.copy(), np.zeros((len(problem.F), len(normal)))
+    for k, direction in slides.items():
+        x = frictions[k]
+        pull = x.pull(problem, direction)
+        if x.gap < 0:
+            force += loads[k] * pull
+        else:
+            pulls[:, places[x.gap]] += pull
+    left = problem.A @ problem.acceleration(force) - problem.b
+    mu, begins = {k: frictions[k].static for k in resting}, {}
     while True:
-        force, pulls = problem.F.copy(), np.zeros((len(problem.F), len(normal)))
-        for k, x in enumerate(frictions):
-            pull = x.pull(problem, ways[k])
-            if x.gap < 0:
-                force += loads[k] * pull
-            elif x.gap in places:
-                pulls[:, places[x.gap]] += pull
-        resting = [k for k, way in enumerate(ways) if way == HELD_ON]
-        rubbing = [frictions[k].rubbing(places, loads[k]) for k in resting]
-        left = problem.A @ problem.acceleration(force) - problem.b
+        rubbing = [frictions[k].rubbing(places, loads[k], mu[k]) for k in resting]
         found = coulomb(problem, normal, rubbing, left, pulls)
         if found is None:
             raise MotionEndError(Result.PARADOX, "no forces keep all gaps from closing further")
         push, rub = found
-        acting = problem.A[normal].T @ push + pulls @ push
-        acting += problem.A[[x.row for x in rubbing]].T @ rub
+        tangents = rubbing_rows(rubbing)
+        acting = problem.A[normal].T @ push + pulls @ push + problem.A[tangents].T @ rub
         acceleration = problem.acceleration(force + acting)
-        left, zero = (
-            problem.A @ acceleration - problem.b,
-            _zero(problem, (force, acting), push, rubbing),
-        )
-        slips = [k for k in resting if abs(left[frictions[k].row]) > zero[frictions[k].row]]
-        if not slips:
-            break
+        rate = problem.A @ acceleration - problem.b
+        zero = _zero(problem, (force, acting), push, rubbing)
+        size = {k: np.linalg.norm(rate[frictions[k].rows]) for k in resting}
+        slips = [
+            k for k in resting if k not in begins and size[k] > np.max(zero[frictions[k].rows])
+        ]
         # one that slides has its kinetic coefficient, with which another may slide
+        before = dict(mu)
         for k in slips:
-            ways[k] = SLIDES_FORWARD if left[frictions[k].row] > 0 else SLIDES_BACKWARD
+            begins[k] = rate[frictions[k].rows] / size[k]
+            mu[k] = frictions[k].kinetic(0.0)
+        if mu == before:
+            break
+    force_of = np.zeros(len(problem.A))
+    force_of[tangents] = rub
+    for k in begins:
+        if (f := np.linalg.norm(force_of[frictions[k].rows])) > 0:
+            begins[k] = -force_of[frictions[k].rows] / f
+    ways = np.full(len(frictions), HELD_OFF)
+    ways[resting] = HELD_ON
+    for k, direction in (dict(slides) | begins).items():
+        own = frictions[k].rows
+        across = np.linalg.norm(rate[own] - direction * (direction @ rate[own]))
+        straight = k in begins or (k not in turns and across <= np.max(zero[own]))
+        ways[k] = frictions[k].way(direction, straight)
     closed = np.full(len(gaps), HELD_OFF)
-    closed[staying] = np.where(left[normal] <= zero[normal], HELD_ON, HELD_OFF)
+    closed[staying] = np.where(rate[normal] <= zero[normal], HELD_ON, HELD_OFF)
     # what all rows that hold have to give
+    slipping = rubbing_rows([x for k, x in zip(resting, rubbing, strict=True) if k in begins])
     need = problem.metric.M @ acceleration - force - pulls @ push
-    rows = [*problem.held, *gaps[closed > HELD_OFF]]
-    rows += [x.row for x, way in zip(frictions, ways, strict=True) if way == HELD_ON]
+    need -= problem.A[slipping].T @ force_of[slipping]
+    rows = [*problem.held, *gaps[closed > HELD_OFF], *np.setdiff1d(tangents, slipping)]
     least = problem.multipliers(np.array(rows, int), need)
     # part of the largest force or acceleration of a problem that counts as zero: the round-off of
     # its solution, and a tenth of where a force lets go (`zwang.dynamics.vector_field.FORCE_BAND`)
@@ -103,14 +139,14 @@ def _decided(problem: ContactProblem, gaps, frictions, staying, ways, loads) -> 
         # of gaps that repeat each other, those push that can do it alone
         closed[staying] = np.where(push > SOLUTION_ERROR * np.max(push), HELD_ON, HELD_OFF)
     following = [x.load_of(least, before) for x, before in zip(frictions, loads, strict=True)]
-    return closed, ways, np.array(following)
+    return np.concatenate([closed, ways]), np.array(following)
 
 
 def _zero(problem: ContactProblem, forces, push, rubbing: Sequence[Rubbing]) -> np.ndarray:
     """Acceleration of each row that counts as zero, beside those that all forces give alone, and
     friction at its limit.
     """
-    limits = [x.limit * (push[x.owner] if x.owner >= 0 else 1.0) for x in rubbing]
-    size = [abs(f) * problem.length[x.row] for f, x in zip(limits, rubbing, strict=True)]
+    limits = [x.fixed + (x.limit * push[x.owner] if x.owner >= 0 else 0.0) for x in rubbing]
+    size = [abs(f) * np.max(problem.length[x.rows]) for f, x in zip(limits, rubbing, strict=True)]
     size += [problem.metric.speed(problem.metric.solve(force)) for force in forces]
     return SOLUTION_ERROR * problem.length * max(size)

@@ -9,7 +9,12 @@ import numpy as np
 
 from zwang.dynamics.contact_problem import ContactProblem, Rubbing
 from zwang.dynamics.model import Model
-from zwang.dynamics.vector_field import direction_of
+from zwang.dynamics.vector_field import (
+    SLIDES_BACKWARD,
+    SLIDES_FORWARD,
+    STRAIGHT,
+    straight_angle,
+)
 from zwang.equations.constraint.base import number_of
 from zwang.errors import ModelError
 
@@ -18,14 +23,14 @@ class HostFriction(NamedTuple):
     """One dry friction of a run.
 
     Attributes:
-        row: its row; `gap`: place of the gap that loads it, or −1.
+        rows: its one or two rows; `gap`: place of the gap that loads it, or −1.
         loaded: rows of the joints that load it, or None.
         load: N where it is given, else 0.
         static: μ₀; `law`: the constraint.
         p: parameters.
     """
 
-    row: int
+    rows: np.ndarray
     gap: int
     loaded: slice | None
     load: float
@@ -33,20 +38,35 @@ class HostFriction(NamedTuple):
     law: Any
     p: Any
 
-    def kinetic(self, slip: float) -> float:
-        """μ at a sliding velocity."""
+    def kinetic(self, speed: float) -> float:
+        """μ at a speed."""
         given = self.law.kinetic
-        return value_of(given(np.abs(slip)) if callable(given) else given, self.p)
+        return value_of(given(speed) if callable(given) else given, self.p)
 
-    def pull(self, problem: ContactProblem, way: float) -> np.ndarray:
-        """The sliding force by a unit of the load, shape (nv,); zero where it does not slide."""
-        return -direction_of(way) * self.kinetic(problem.psi[self.row]) * problem.A[self.row]
+    def pull(self, problem: ContactProblem, direction: np.ndarray) -> np.ndarray:
+        """The force by a unit of the load while it slides along a direction, shape (nv,)."""
+        mu = self.kinetic(float(np.linalg.norm(problem.psi[self.rows])))
+        return -mu * direction @ problem.A[self.rows]
 
-    def rubbing(self, places: Mapping[int, int], load: float) -> Rubbing:
-        """It while it rests, beside gaps of a problem by their places."""
+    def rubbing(self, places: Mapping[int, int], load: float, mu: float) -> Rubbing:
+        """It up to a coefficient, beside gaps of a problem by their places."""
         if self.gap >= 0:
-            return Rubbing(self.row, places[self.gap], self.static)
-        return Rubbing(self.row, -1, self.static * load)
+            return Rubbing(self.rows, places[self.gap], mu)
+        return Rubbing(self.rows, -1, 0.0, mu * load)
+
+    def way(self, direction: np.ndarray, straight: bool) -> float:
+        """How it is held while it slides along a direction, in space straight on or not."""
+        if len(direction) == 2 and straight:
+            return STRAIGHT - np.arctan2(direction[1], direction[0]) % (2 * np.pi)
+        forward = len(direction) == 2 or direction[0] > 0
+        return SLIDES_FORWARD if forward else SLIDES_BACKWARD
+
+    def comes_to_rest(self, psi: np.ndarray, mode: float) -> bool:
+        """Whether the event of its sliding is that it comes to rest, and not that it turns."""
+        if mode > STRAIGHT:
+            return True
+        angle = straight_angle(mode)
+        return bool(np.array([np.cos(angle), np.sin(angle)]) @ psi[self.rows] <= 0)
 
     def load_of(self, multipliers: np.ndarray, given: float) -> float:
         """N by the forces of joints; the given one of any other load."""
@@ -72,7 +92,7 @@ def frictions_of(model: Model, p: Any) -> list[HostFriction]:
             )
         found.append(
             HostFriction(
-                x.row,
+                np.arange(x.rows.start, x.rows.stop),
                 int(own[0]) if len(own) else -1,
                 x.loaded,
                 0.0 if x.loaded is not None else value_of(x.law.load, p),

@@ -195,13 +195,13 @@ class Switching:
         self.contacts = None
         if loose := model.constraints.loose:
             self.contacts = Contacts(model, params, len(self.switches))
-            own = self.contacts.rows
+            own, places = self.contacts.rows, self.contacts.places
             if np.any(self.rows[own] >= 0):
                 raise ModelError(
                     f"{model.name}: {loose[0]!r} lets go by itself, so that no zw.Switch is needed."
                 )
-            self.rows[own] = len(self.switches) + np.arange(len(own))
-            self.start = np.concatenate([self.start, np.zeros(len(own))])
+            self.rows[own] = len(self.switches) + places
+            self.start = np.concatenate([self.start, np.zeros(len(self.contacts.names))])
         sides = [(i, switch, off) for i, switch in enumerate(self.switches) for off in (0, 1)]
         span = lambda switch: (slices[switch.constraint].start, slices[switch.constraint].stop)
         self.conditions = tuple(

@@ -123,12 +123,13 @@ class Turning(AbstractMonitor):
         if contacts is None:
             return here
         modes = np.asarray(here.controller_state, np.float64)
-        now = contacts.settle(flow, flow.state(here.t, here.y), modes, self._duration)
+        loose = slice(len(run.events.stops) + len(run.events.conditions), None)
+        fired = np.asarray(here.fired)[loose]
+        now = contacts.settle(flow, flow.state(here.t, here.y), modes, self._duration, fired)
         if now.record is not None:
             run.turned.append(now.record)
             _refuse_chatter(run.turned, here, self._duration)
         values = np.array(event_values(run.events, flow, now.modes, here.t, now.y))
-        loose = slice(len(run.events.stops) + len(run.events.conditions), None)
         # what is round-off above zero has not risen yet
         values[loose] = np.minimum(values[loose], 0.0)
         return _with(here, now.y, now.modes, values, np.zeros(len(values), bool))

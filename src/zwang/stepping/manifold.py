@@ -40,6 +40,10 @@ class ManifoldFlow(Flow, Protocol):
         """Whether velocities are the rates of the coordinates."""
         raise NotImplementedError
 
+    def longest_step(self, t, y) -> Float[Array, ""] | None:
+        """How long a step from here may be, beside its error [s]; None where that alone says it."""
+        raise NotImplementedError
+
     def project_step(self, t, y, error) -> Landing:
         """The step after the drift treatment."""
         raise NotImplementedError

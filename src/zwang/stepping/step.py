@@ -122,10 +122,11 @@ def attempt(
     due = flow.next_sample_time(p.controller_state) <= p.t
     controller_state = flow.update_sample(due, p.t, p.y, p.controller_state)
     target = jnp.minimum(sample, flow.next_sample_time(controller_state))
-    h, t, hit = _aimed(p, target, tolerances)
-
     applied = flow.held_input(controller_state)
     held = flow.with_input(applied)
+    reach = held.longest_step(without_derivative(p.t), without_derivative(p.y))
+    h, t, hit = _aimed(p, target, tolerances, reach)
+
     weight = tolerances.atol + tolerances.rtol * jnp.abs(without_derivative(p.y))
     step = integrator.step(held, p.t, p.y, h, weight)
     landing = held.project_step(t, step.y, without_derivative(step.error))
@@ -165,13 +166,14 @@ def attempt(
     )
 
 
-def _aimed(p: Progress, target, tolerances: Tolerances) -> tuple:
+def _aimed(p: Progress, target, tolerances: Tolerances, reach) -> tuple:
     """Length and end of the step that is tried, and whether it ends on the target.
 
     A step that would end within a billionth of its length before the target is lengthened, so that
     no sliver is left.
     """
     wanted = jnp.minimum(jnp.minimum(p.h, tolerances.longest), p.ceiling)
+    wanted = wanted if reach is None else jnp.minimum(wanted, reach)
     hit = p.t + wanted * (1 + 1e-9) >= target
     return jnp.where(hit, target - p.t, wanted), jnp.where(hit, target, p.t + wanted), hit
 

@@ -13,14 +13,15 @@ from zwang.arguments import function, label, number, refuse, text
 from zwang.call import misfits_named
 from zwang.equations.constraint.base import AbstractConstraint, number_of
 from zwang.equations.constraint.level import FRICTION, AbstractLevel
-from zwang.equations.constraint.nonideal import length
+from zwang.equations.constraint.nonideal import length, sliding
+from zwang.errors import ModelError
 from zwang.tracing import returned
 
 COEFFICIENT = "a number of at least 0, or the name of a parameter that holds it"
 
 
 class DryFriction(AbstractConstraint):
-    """Coulomb's law of dry friction along a sliding velocity s:
+    """Coulomb's law of dry friction along a sliding velocity s, one number or two:
 
         s(q, v, t, p) = 0 with a force |f| ≤ μ₀ N    it sticks
         f = −μ N s/|s|                               it slides
@@ -30,8 +31,10 @@ class DryFriction(AbstractConstraint):
     sticks again where s comes back to zero, if μ₀ N suffices there.
 
     Args:
-        slip: `(q, v, t, p)` → sliding velocity s, one number that is linear in v: of a contact
-            along its tangent [m/s], of a hinge its rate [rad/s].
+        slip: `(q, v, t, p)` → sliding velocity s, linear in v: one number, of a contact in the
+            plane along its tangent [m/s], of a hinge its rate [rad/s]; or two, of a contact in
+            space along two directions of its tangent plane that are at right angles and of unit
+            length.
         load: the load N: a number, the name of a parameter, or the name of the constraint whose
             force it is: of a `zw.Inequality` λ, of joints the length of λ of all their rows. Times
             μ it must be the force that does work on s: the coefficient of a hinge of radius r is
@@ -42,10 +45,14 @@ class DryFriction(AbstractConstraint):
         name: name in results; "friction" by default.
         unit: unit of s, such as "m/s", whose multiplier is then the force in newtons.
 
+    Raises:
+        ModelError: if the sliding velocity has more than two components.
+
     Reference: Pfeiffer and Glocker (1996), Multibody Dynamics with Unilateral Contacts, Wiley.
 
     Example:
         >>> grip = zw.DryFriction(lambda q, v, t, p: v[0], load="floor", static=0.4, kinetic=0.3)
+        >>> puck = zw.DryFriction(lambda q, v, t, p: v[:2], load="table", static=0.2)
     """
 
     slip: Callable
@@ -93,12 +100,18 @@ class DryFriction(AbstractConstraint):
         return FRICTION
 
     def velocity_residual(self, system, q, v, t, p):
-        return jnp.reshape(self.sliding_velocity(q, v, t, p), (1,))
+        return self.sliding_velocity(q, v, t, p)
 
-    def sliding_velocity(self, q, v, t, p) -> Float[Array, ""]:
-        """s."""
+    def sliding_velocity(self, q, v, t, p) -> Float[Array, " tangents"]:
+        """s, shape (1,) or (2,)."""
         s = returned(self.slip(q, v, t, p), f"constraint {self.name!r}: slip(q, v, t, p)")
-        return jnp.asarray(s).reshape(())
+        s = jnp.asarray(s)
+        if s.shape not in ((), (1,), (2,)):
+            raise ModelError(
+                f"constraint {self.name!r}: slip returns shape {s.shape}, expected one sliding "
+                "velocity, or two of a contact in space: give each contact its own zw.DryFriction."
+            )
+        return s.reshape(-1)
 
     def normal_load(self, p, multipliers: Float[Array, " rows"] | None) -> Float[Array, ""]:
         """N, given the multipliers of the constraint that it names, if it names one."""
@@ -108,11 +121,14 @@ class DryFriction(AbstractConstraint):
         """Largest force that sticks, `μ₀ N`."""
         return number_of(self.static, p) * load
 
-    def sliding_force(self, q, v, t, p, load, direction) -> Float[Array, " nv"]:
-        """`−μ N ∂s/∂v`, along the direction 1 or −1 of s; zero for a direction 0."""
+    def sliding_force(self, q, v, t, p, load, direction, straight) -> Float[Array, " nv"]:
+        """`−μ N (∂s/∂v)ᵀ s/|s|`; where it slides straight on, along the direction that is given:
+        while its zero is looked for, s may come to the other side.
+        """
         s, pull = jax.vjp(lambda v: self.sliding_velocity(q, v, t, p), v)
-        mu = self.kinetic(jnp.abs(s)) if callable(self.kinetic) else number_of(self.kinetic, p)
-        return -mu * load * direction * pull(jnp.ones_like(s))[0]
+        along = direction if s.shape == (1,) else jnp.where(straight, direction, sliding(s, 0.0))
+        mu = self.kinetic(length(s)) if callable(self.kinetic) else number_of(self.kinetic, p)
+        return -mu * load * pull(along)[0]
 
 
 def _coefficient(value: float | str, name: str) -> float | str:

@@ -47,7 +47,9 @@ class Constraints(Record):
         system: the system they act on.
         on: which rows are switched on, shape (m,); None where all are, always.
         sliding: of each row of dry friction the direction in which it slides, 1 or −1, and 0 where
-            it does not, shape (m,); None where none ever does.
+            it does not, shape (m,); None where none ever does. Two rows have the components of the
+            direction where it slides straight on, which are on and hold s across it at zero; both
+            have 1 where it turns.
         entries: where A can have entries.
     """
 
@@ -128,10 +130,10 @@ class Constraints(Record):
 
     @property
     def frictions(self) -> list[Friction]:
-        """Every row of dry friction."""
+        """Every dry friction."""
         slices = self.row_slices
         return [
-            Friction(slices[c.name].start, slices.get(str(c.load)), c)
+            Friction(slices[c.name], slices.get(str(c.load)), c)
             for c in self.members
             if isinstance(c, DryFriction)
         ]
@@ -246,10 +248,19 @@ class Constraints(Record):
         return [(self._present(A, rows), self._present(b, rows))]
 
     def _present(self, x, rows: np.ndarray):
-        """x, the values of some rows, with zeros where they are switched off."""
-        if self.on is None:
+        """x, the values of some rows, with zeros where they are switched off, and without what is
+        along the direction in which friction slides straight on.
+        """
+        if (on := self.on) is None:
             return x
-        return jnp.where(self.on[rows].reshape(-1, *[1] * (x.ndim - 1)), x, 0.0)
+        sliding = self.sliding
+        x = jnp.where(on[rows].reshape(-1, *[1] * (x.ndim - 1)), x, 0.0)
+        for friction in self.frictions if sliding is not None else ():
+            if friction.in_space and len(own := np.flatnonzero(np.isin(rows, friction.indices))):
+                assert sliding is not None
+                along = jnp.where(on[friction.indices], sliding[friction.indices], 0.0)
+                x = x.at[own].add(-jnp.tensordot(along, along @ x[own], axes=0))
+        return x
 
     def _stack(self, differentiated, outright):
         if not outright:
@@ -259,17 +270,26 @@ class Constraints(Record):
 
 
 class Friction(NamedTuple):
-    """One row of dry friction.
+    """One dry friction.
 
     Attributes:
-        row: its index.
+        rows: its one or two rows.
         loaded: rows of the constraint whose force is its load; None where that is given.
         law: the constraint.
     """
 
-    row: int
+    rows: slice
     loaded: slice | None
     law: DryFriction
+
+    @property
+    def indices(self) -> np.ndarray:
+        return np.arange(self.rows.start, self.rows.stop)
+
+    @property
+    def in_space(self) -> bool:
+        """Whether it slides in a plane, and not along a line."""
+        return self.rows.stop - self.rows.start == 2
 
     def load(self, p, multipliers: Float[Array, " m"]) -> Float[Array, ""]:
         """N."""
@@ -308,6 +328,9 @@ class Entries:
             # an operation of the user's that cannot be followed costs speed only; its own errors
             # come again
             pass
+        for x in c.frictions:
+            # what slides straight on mixes its rows
+            pattern[x.indices] = np.any(pattern[x.indices], axis=0)
         return pattern[c.velocity_rows]
 
     @cached_property

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import equinox as eqx
 import jax.numpy as jnp
 
-from zwang.arguments import function, label, labels, number
+from zwang.arguments import choice, function, label, labels, number
 from zwang.call import misfits_named
 from zwang.equations.constraint.base import AbstractPosition, checked_units
 from zwang.equations.constraint.level import GAP, AbstractLevel
@@ -29,8 +30,11 @@ class Inequality(AbstractPosition):
         gap: `(q, t, p)` → gap, a scalar or shape (rows,), each of which opens and closes by itself;
             positive where it is open.
         name: name in results; "inequality" by default.
-        restitution: e from 0 (no rebound) to 1 (no loss), `ġ⁺ = −e ġ⁻`; the name of a parameter
-            that holds it; or a function of the parameters.
+        restitution: e from 0 (no rebound) to 1 (no loss); the name of a parameter that holds it; or
+            a function of the parameters.
+        impact: the law that e belongs to: "newton", of velocities, `ġ⁺ = −e ġ⁻`; or "poisson", of
+            impulses, of which the gap returns e times that of its compression. They differ where
+            friction acts.
         parts: names of like gaps that the function returns one after another, as many each.
         unit: unit of g, such as "m", whose multiplier is then the force that pushes in newtons.
 
@@ -45,6 +49,7 @@ class Inequality(AbstractPosition):
     gap: Callable
     name: str
     restitution: float | str | Callable
+    impact: str = eqx.field(static=True)
     labels: tuple[str, ...]
     unit: tuple[str, ...] = eqx.field(static=True)
 
@@ -55,6 +60,7 @@ class Inequality(AbstractPosition):
         *,
         name: str = "inequality",
         restitution: float | str | Callable = 0.0,
+        impact: Literal["newton", "poisson"] = "newton",
         parts: Sequence[str] = (),
         unit: str | Sequence[str] = (),
     ):
@@ -66,6 +72,7 @@ class Inequality(AbstractPosition):
             if isinstance(restitution, str) or callable(restitution)
             else number(restitution, said, least=0.0, most=1.0)
         )
+        self.impact = choice(impact, f"constraint {name!r}: impact", ("newton", "poisson"))
         self.labels = labels(parts, f"constraint {name!r}: parts")
         self.unit = checked_units(unit, name)
 

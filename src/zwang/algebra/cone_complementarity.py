@@ -1,0 +1,187 @@
+"""Coulomb's problem: forces that push, and forces that rub within disks, by Newton's method.
+
+    w = D z + c,    0 ≤ w_n ⊥ z_n ≥ 0,    |z_t| ≤ R,    z_t = −R w_t/|w_t| where w_t is not zero
+
+R is a part of one of the pushes, or given. Each block is the zero of a natural map,
+
+    z_n − max(z_n − ρ w_n, 0),    z_t − P(z_t − ρ w_t),
+
+P the projection onto the disk whose R belongs to max(z_n − ρ w_n, 0) as the push,
+whose Newton steps end at round-off where they end. They may circle from a start far off: sweeps
+over the blocks give the next start, and ρ is varied. Rows may depend on each other: of the z that
+solve it one is found. As w_t does not follow from a potential, there may be several w, or none.
+
+Reference: Alart and Curnier (1991), Comput. Methods Appl. Mech. Eng. 92, 353-375; Acary, Brémond
+and Huber (2018), in Advanced Topics in Nonsmooth Dynamics, Springer, 375-457 (methods compared).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from zwang.thresholds import ROUND_OFF, SOLUTION_ERROR
+
+
+class Disk(NamedTuple):
+    """Where the force of one or two tangents may lie: |z| ≤ share · push + fixed.
+
+    Attributes:
+        own: places of its components in z.
+        owner: place of the push; −1 of none.
+        share, fixed: of its radius.
+    """
+
+    own: np.ndarray
+    owner: int
+    share: float
+    fixed: float
+
+
+def frictional(
+    D: np.ndarray, c: np.ndarray, pushes: int, disks: Sequence[Disk]
+) -> np.ndarray | None:
+    """z of Coulomb's problem; None where no start ends within `SOLUTION_ERROR` of the terms.
+
+    Args:
+        D: shape (n, n), rows of about unit length.
+        c: shape (n,).
+        pushes: how many of z push; they come first.
+        disks: the others.
+    """
+    size = np.max(np.abs(c), initial=0.0)
+    if size == 0:
+        return np.zeros(len(c))
+    scaled = [x._replace(fixed=x.fixed / size) for x in disks]
+    map_ = NaturalMap(D, c / size, pushes, scaled)
+    found, least, z = np.zeros(len(c)), np.inf, np.zeros(len(c))
+    x = z
+    for k in range(map_.starts):
+        # from where the last start has ended, and from where it began
+        z = map_.swept(x if k % 2 else z)
+        x, left = map_.newton(z, map_.scales[k % len(map_.scales)])
+        if left < least:
+            found, least = x, left
+        # what D z itself rounds off
+        if least <= SOLUTION_ERROR + ROUND_OFF * np.max(np.abs(found)):
+            return size * found
+    # of forces that are large beside what they balance
+    return size * found if least <= SOLUTION_ERROR * np.max(np.abs(found)) else None
+
+
+class NaturalMap:
+    """The equations whose zero solves the problem, of c of size one.
+
+    Attributes:
+        starts: starts of Newton's method, with sweeps between them; most problems need one.
+        scales: ρ of a start beside that of a block alone, in turn.
+        sweeps: sweeps over all blocks before a start.
+        steps: most Newton steps from one start.
+        lengths: parts of a Newton step that are tried; the best is taken, even if it is worse than
+            none.
+        remembered: residuals of the last steps of which the largest has to be undercut by a tenth.
+        damping: what is added to the diagonal of the Newton matrix: rows that depend on each other
+            leave it singular, and nothing of the step but its part along them is changed.
+    """
+
+    starts, sweeps, steps, remembered = 28, 20, 40, 3
+    scales = (1.0, 0.1, 10.0, 0.3, 3.0, 0.03, 30.0)
+    lengths = (1.0, 0.5, 0.25, 0.1, 0.03)
+    damping = 1e-10
+
+    def __init__(self, D: np.ndarray, c: np.ndarray, pushes: int, disks: Sequence[Disk]):
+        self.D, self.c, self.n, self.disks = D, c, pushes, disks
+        diagonal = np.diag(D)
+        self.rho = 1 / np.where(diagonal > self.damping, diagonal, 1.0)
+        for disk in disks:
+            block = D[np.ix_(disk.own, disk.own)]
+            largest = np.linalg.norm(block, 2)
+            self.rho[disk.own] = 1 / largest if largest > self.damping else 1.0
+
+    def residual(self, z: np.ndarray, scale: float) -> np.ndarray:
+        """The map at z, `scale` times ρ."""
+        return self._evaluated(z, scale, None)
+
+    def linearized(self, z: np.ndarray, scale: float) -> tuple[np.ndarray, np.ndarray]:
+        """The map and an element of its generalized Jacobian."""
+        J = np.zeros_like(self.D)
+        return self._evaluated(z, scale, J), J
+
+    def _evaluated(self, z, scale: float, J) -> np.ndarray:
+        D, n, rho = self.D, self.n, scale * self.rho
+        w = D @ z + self.c
+        ahead, F = z - rho * w, np.empty(len(z))
+        acts = ahead[:n] > 0
+        F[:n] = np.where(acts, rho[:n] * w[:n], z[:n])
+        if J is not None:
+            J[:n] = np.where(acts[:, None], rho[:n, None] * D[:n], np.eye(n, len(z)))
+        for own, owner, share, fixed in self.disks:
+            acting = owner >= 0 and acts[owner]
+            radius = fixed + (share * ahead[owner] if acting else 0.0)
+            y, r = ahead[own], rho[own[0]]
+            if (size := np.linalg.norm(y)) <= radius:
+                F[own] = r * w[own]
+                if J is not None:
+                    J[own] = r * D[own]
+                continue
+            along = y / size
+            F[own] = z[own] - radius * along
+            if J is not None:
+                turned = -(radius / size) * (np.eye(len(own)) - np.outer(along, along))
+                J[own] = -r * turned @ D[own]
+                J[np.ix_(own, own)] += np.eye(len(own)) + turned
+                if acting:
+                    J[own] += share * rho[owner] * np.outer(along, D[owner])
+                    J[own, owner] -= share * along
+        return F
+
+    def swept(self, z: np.ndarray) -> np.ndarray:
+        """z after sweeps in which each block is projected in turn, given all others."""
+        D, rho, z = self.D, self.rho, z.copy()
+        w = D @ z + self.c
+        blocks = [(np.array([i]), None) for i in range(self.n)] + [(x.own, x) for x in self.disks]
+        for _ in range(self.sweeps):
+            for own, disk in blocks:
+                y = z[own] - rho[own[0]] * w[own]
+                if disk is None:
+                    y = np.maximum(y, 0.0)
+                else:
+                    push = z[disk.owner] if disk.owner >= 0 else 0.0
+                    radius, size = disk.fixed + disk.share * push, np.linalg.norm(y)
+                    y = y if size <= radius else y * (radius / size)
+                w += D[:, own] @ (y - z[own])
+                z[own] = y
+        return z
+
+    def newton(self, z: np.ndarray, scale: float) -> tuple[np.ndarray, float]:
+        """The best point of Newton's method from z, and the largest entry of the map there."""
+        F, J = self.linearized(z, scale)
+        sizes = [np.linalg.norm(F)]
+        best = z, F
+        for _ in range(self.steps):
+            small = sizes[-1] <= SOLUTION_ERROR and sizes[-1] > 0.5 * min(
+                sizes[:-1], default=np.inf
+            )
+            if small or sizes[-1] <= ROUND_OFF:
+                break
+            try:
+                step = np.linalg.solve(J + self.damping * np.eye(len(z)), -F)
+            except np.linalg.LinAlgError:
+                step = np.linalg.lstsq(J, -F, rcond=None)[0]
+            tried = []
+            for part in self.lengths:
+                size = np.linalg.norm(self.residual(z + part * step, scale))
+                tried.append((size, part))
+                if size < 0.9 * max(sizes[-self.remembered :]):
+                    break
+            if not np.isfinite(min(tried)[0]):
+                break
+            z = z + min(tried)[1] * step
+            F, J = self.linearized(z, scale)
+            sizes.append(np.linalg.norm(F))
+            if sizes[-1] < np.linalg.norm(best[1]):
+                best = z, F
+        # as the block alone has it, whatever ρ was
+        return best[0], float(np.max(np.abs(self.residual(best[0], 1.0))))
