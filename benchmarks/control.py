@@ -6,8 +6,10 @@ included; one state after the other, and a batch of 1000. One core.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
+from collections.abc import Iterator
 
 import jax
 import jax.numpy as jnp
@@ -21,9 +23,13 @@ STATES = 1000
 
 
 def run() -> dict:
+    with _one_core():
+        return _measured()
+
+
+def _measured() -> dict:
     import zwang as zw
 
-    _one_core()
     example = zw.gallery.load("coordinated-robots")
     model, lift, q0 = example.model.passive, example.model.servo, jnp.asarray(example.q0)
     calls = {}
@@ -68,10 +74,17 @@ def _batched(u, q0):
     return once
 
 
-def _one_core() -> None:
+@contextlib.contextmanager
+def _one_core() -> Iterator[None]:
     """Keep every thread of this process on one core, where the system can."""
-    if not hasattr(os, "sched_setaffinity"):
-        return
-    core = {min(os.sched_getaffinity(0))}
-    for thread in os.listdir("/proc/self/task"):
-        os.sched_setaffinity(int(thread), core)
+    every = os.sched_getaffinity(0) if hasattr(os, "sched_setaffinity") else set()
+
+    def keep(cores: set[int]) -> None:
+        for thread in os.listdir("/proc/self/task") if cores else ():
+            os.sched_setaffinity(int(thread), cores)
+
+    keep(set(sorted(every)[:1]))
+    try:
+        yield
+    finally:
+        keep(every)

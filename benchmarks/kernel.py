@@ -90,15 +90,16 @@ def _child(name: str, duration: float) -> None:
     from zwang.simulation import driver
 
     jax.config.update("jax_enable_x64", True)
-    advance, spent = driver.advance, [0.0]
+    chunk, spent = driver.with_engine, [0.0]
 
-    def timed(*given, **options):
+    def timed(*given):
         begun = time.perf_counter()
-        found = jax.block_until_ready(advance(*given, **options))
+        found, engine = chunk(*given)
+        jax.block_until_ready(found)
         spent[0] += time.perf_counter() - begun
-        return found
+        return found, engine
 
-    driver.advance = timed
+    driver.with_engine = timed
     example, runs = gallery.load(name), 0
     for _ in sys.stdin:
         spent[0], begun = 0.0, time.perf_counter()

@@ -34,6 +34,10 @@ class _Namespace(threading.local):
         setattr(self, name, found)
         return found
 
+    def __reduce__(self) -> str:
+        """By its name, as functions that compute with it are pickled with what they refer to."""
+        return "xp"
+
 
 xp: Any = _Namespace()
 

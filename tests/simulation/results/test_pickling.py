@@ -10,6 +10,7 @@ import pytest
 
 import zwang as zw
 from tests.models import pendulum
+from zwang.arithmetic import xp
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +93,10 @@ def test_what_belongs_to_this_process_is_refused_in_a_sentence(tmp_path):
         run = zw.simulate(free, [1.0, 0.0], [0.0, 0.0], duration=0.1, samples=2)
         with pytest.raises(zw.ModelError, match="run of logged cannot be pickled"):
             pickle.dumps(run)
+
+
+def test_what_functions_compute_with_is_known_by_its_name():
+    assert pickle.loads(pickle.dumps(xp)) is xp
 
 
 OTHER = """
