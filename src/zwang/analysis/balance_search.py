@@ -26,7 +26,7 @@ CLOSE_TO_GUESS = 0.2
 SEARCH_STEPS = 200
 """Most steps of a search."""
 BESIDE = 4
-"""States beside an equilibrium that tell how its constraints depend on what is left open."""
+"""Random states near an equilibrium, by which the sensitivity of its constraints is estimated."""
 BALANCED = 1e-11
 """Largest unbalanced force, relative to the forces that there are, of an equilibrium."""
 

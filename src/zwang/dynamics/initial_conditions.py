@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 
 import equinox as eqx
 import numpy as np
@@ -24,7 +23,7 @@ from zwang.dynamics.matrix_structure import DENSE
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import augmented, contradiction, refuse_vanishing, row_name
 from zwang.dynamics.number_range import acts, refuse_range, round_off_of_kin
-from zwang.dynamics.placement import CONVERGED, Placement, place
+from zwang.dynamics.placement import CONVERGED, Apart, Placement, place
 from zwang.dynamics.scales import ALL_BUT_LOST, measure
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State, host_state
@@ -76,9 +75,10 @@ class Start:
     verdict: Verdict
 
 
-def begin(dynamics: Dynamics, state: State, span: float = 0.0, place=place) -> Start:
+def begin(dynamics: Dynamics, state: State, span: float = 0.0, apart: Apart | None = None) -> Start:
     """Measure the scales where they are not known, place the state on its constraints, and judge
-    whether these have a common acceleration there. Scales are measured with every row switched on.
+    whether these have a common acceleration there. Scales are measured with every row switched on;
+    `apart` is that of `place`.
 
     Raises:
         ModelError: for masses or rows out of range (`refuse_range`).
@@ -86,7 +86,7 @@ def begin(dynamics: Dynamics, state: State, span: float = 0.0, place=place) -> S
     at = evaluate(dynamics, state)
     refuse_range(dynamics, at, state)
     scales = measure(all_on(dynamics), state, span) if dynamics.scales is None else dynamics.scales
-    placement = place(dynamics, state, scales)
+    placement = place(dynamics, state, scales, apart)
     there = evaluate(dynamics, placement.state)
     off = max(placement.violation_after, placement.velocity_violation_after)
     verdict = judge(dynamics, there, placement.state, scales, min(off, UNCERTAIN / OFF_MANIFOLD))
@@ -148,11 +148,11 @@ def placed(
     pseudoinverse: AbstractPseudoinverse | None = None,
     parts: tuple[Model, tuple[AbstractConstraint, ...]] | None = None,
     stepped: bool = True,
-    place: Callable = place,
+    apart: Apart | None = None,
 ) -> Placement:
     """`consistent_state`, of a model which may consist of another one and further constraints
     (`parts`): that other one's evaluation is then compiled, and used for both. `stepped` is whether
-    the model may be run afterwards (`Dynamics`).
+    the model may be run afterwards (`Dynamics`); `apart` is that of `place`.
     """
     state = model.state(q, v, t)
 
@@ -168,7 +168,7 @@ def placed(
         if not base.structure.sparse:
             dynamics = dataclasses.replace(dynamics, parts=(base, rows), structure=DENSE)
     dynamics = with_mass(model, dynamics, state)
-    start = begin(dynamics, state, place=place)
+    start = begin(dynamics, state, apart=apart)
     refuse_non_finite(model, start)
     refuse_singular_mass(model, start, params)
     if not start.placement.converged:

@@ -51,6 +51,9 @@ latter matter only where constraints are nonlinear in v.
 TOWARDS = 40
 """Maximum number of steps along the constraints towards a guess."""
 
+Apart = Callable[[Any, Any], tuple[float, np.ndarray]]
+"""`(q, M) → dᵀ M d` of the displacement d from a guess, and half its gradient by velocities."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Placement:
@@ -82,7 +85,7 @@ def place(
     dynamics: Dynamics,
     state: State,
     scales: Scales | None = None,
-    apart: Callable[[Any, Any], tuple[float, np.ndarray]] | None = None,
+    apart: Apart | None = None,
 ) -> Placement:
     """Move a state onto its constraints by corrections that are least in the mass metric.
     Violations are measured by `scales`, or those of the dynamics.
@@ -120,17 +123,16 @@ def place(
     before, slip_before = violation(at), slip(at, v)
     q = moved(dynamics, q, np.zeros(len(v)), state.t)
     at = evaluate(dynamics, State(q, v, state.t))
-    begun = dynamics, State(q, v, state.t), at, length, inverse_length, distance
-    q, at, damped = _onto_positions(*begun, MISTRUST)
+    onto = functools.partial(_onto_positions, dynamics, length, inverse_length, distance)
+    begun = State(q, v, state.t), at
+    q, at, damped = onto(*begun, MISTRUST)
     # the valley that damped steps lead into may be too long
     if damped and violation(at) > CONVERGED:
-        plain, there, _ = _onto_positions(*begun, 0.0)
+        plain, there, _ = onto(*begun, 0.0)
         if distance(there) < distance(at):
             q, at = plain, there
     if apart is not None and before > CONVERGED >= violation(at):
-        q, at = _nearest(
-            dynamics, State(q, v, state.t), at, length, inverse_length, distance, apart
-        )
+        q, at = _nearest(dynamics, State(q, v, state.t), at, length, onto, violation, apart)
     v, at = _onto_velocities(dynamics, State(q, v, state.t), at, length)
     after, slip_after = violation(at), slip(at, v)
     rows = rows_of(at.A)
@@ -158,19 +160,19 @@ def place(
 
 def _onto_positions(
     dynamics: Dynamics,
-    state: State,
-    at: ModelEvaluation,
     length: np.ndarray,
     inverse_length: float,
     distance: Callable[[ModelEvaluation], float],
+    state: State,
+    at: ModelEvaluation,
     mistrust: float,
 ) -> tuple[Any, ModelEvaluation, bool]:
     """Newton steps onto φ = 0: q, the functions there, and whether any step was damped.
 
     Args:
-        state, at: where they begin, and the functions there.
         length, inverse_length: of the scales.
         distance: how far off the functions at a state are.
+        state, at: where they begin, and the functions there.
         mistrust: `MISTRUST`, or 0 for undamped steps.
     """
     holonomic, q, v, t = dynamics.constraints.position_rows, state.q, state.v, state.t
@@ -204,12 +206,19 @@ def _nearest(
     state: State,
     at: ModelEvaluation,
     length: np.ndarray,
-    inverse_length: float,
-    distance: Callable[[ModelEvaluation], float],
-    apart: Callable[[Any, Any], tuple[float, np.ndarray]],
+    onto: Callable[[State, ModelEvaluation, float], tuple[Any, ModelEvaluation, bool]],
+    violation: Callable[[ModelEvaluation], float],
+    apart: Apart,
 ) -> tuple[Any, ModelEvaluation]:
     """Steps along φ = 0 down the gradient of the displacement from the guess, to where it is held
-    by constraints only. Arguments as in `_onto_positions`, and `apart` of `place`.
+    by constraints only.
+
+    Args:
+        state, at: where they begin, and the functions there.
+        length: of the scales.
+        onto: `_onto_positions` from a state on.
+        violation: of φ, dimensionless.
+        apart: as in `place`.
     """
     holonomic, (q, v, t) = dynamics.constraints.position_rows, state
     held, gain, before = length[holonomic], 1.0, None
@@ -232,9 +241,8 @@ def _nearest(
         for halving in range(HALVINGS):
             step = -gain * 0.5**halving * along
             trial = State(moved(dynamics, q, step, t), v, t)
-            begun = dynamics, trial, evaluate(dynamics, trial), length, inverse_length, distance
-            found, there, _ = _onto_positions(*begun, 0.0)
-            closed = inverse_length * distance(there) <= CONVERGED
+            found, there, _ = onto(trial, evaluate(dynamics, trial), 0.0)
+            closed = violation(there) <= CONVERGED
             if better := closed and apart(found, at.M)[0] < (1 + SOLUTION_ERROR) * square:
                 q, at, before = found, there, (step, along)
                 break

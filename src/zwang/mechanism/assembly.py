@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy as np
 from zwang.dynamics.evaluation import moved, residuals
 from zwang.dynamics.initial_conditions import PlacementError, placed
 from zwang.dynamics.model import Model
-from zwang.dynamics.placement import place
 from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.state import State
 from zwang.errors import ModelError, NotFiniteError
@@ -246,8 +244,7 @@ def _placed(
     geometry, guess = compiled.geometry, np.asarray(q)
     apart = None if compiled.tree is not None else lambda q, M: geometry.displacement(q, guess, M)
     try:
-        nearest = functools.partial(place, apart=apart)
-        return placed(model, q, v, parts=parts, stepped=stepped, params=params, place=nearest).state
+        return placed(model, q, v, parts=parts, stepped=stepped, params=params, apart=apart).state
     except NotFiniteError as error:
         _refuse_undefined(mechanism, error.constraint)
         raise

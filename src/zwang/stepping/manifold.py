@@ -41,7 +41,7 @@ class ManifoldFlow(Flow, Protocol):
         raise NotImplementedError
 
     def longest_step(self, t, y) -> Float[Array, ""] | None:
-        """How long a step from here may be, beside its error [s]; None where that alone says it."""
+        """Upper limit of the step from (t, y) [s]; None where only its error limits it."""
         raise NotImplementedError
 
     def project_step(self, t, y, error) -> Landing:

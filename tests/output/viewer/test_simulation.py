@@ -36,8 +36,8 @@ def page(browser, written):
 
 
 def test_ten_seconds_in_the_browser_are_those_of_python(page, written):
-    """At the instants of its frames, each of which is a step: between distant ones round-off
-    decides how many there are.
+    """Compare at the frame times, at each of which a step ends. With samples farther apart,
+    round-off decides the number of steps.
     """
     example, _ = written
     times = np.linspace(0.0, SECONDS, round(60 * SECONDS) + 1)
