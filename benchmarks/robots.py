@@ -1,5 +1,5 @@
-"""Robots: one evaluation of mass matrix and bias beside MuJoCo and Pinocchio, and a gripper's loops
-beside MuJoCo's soft ones.
+"""Robots: forward and inverse dynamics and derivatives beside Pinocchio and MuJoCo, and a gripper's
+loops beside MuJoCo's soft ones.
 
 Needs the extra `robots-test` (make test-robots installs it). MuJoCo and Pinocchio are called from
 Python, which costs each call of theirs about half a microsecond.
@@ -8,6 +8,8 @@ Python, which costs each call of theirs about half a microsecond.
 from __future__ import annotations
 
 import importlib.util
+import threading
+import time
 from pathlib import Path
 
 import jax
@@ -15,10 +17,18 @@ import jax.numpy as jnp
 import numpy as np
 
 import zwang as zw
-from benchmarks.timing import called, interleaved, looped
+from benchmarks.timing import WARM, called, interleaved
+from zwang.algebra.cholesky import Cholesky
+from zwang.compile import program
+from zwang.native.machine import OPTIMIZER
 
-ARMS = {"UR5": "ur_description/urdf/ur5_robot.urdf", "Panda": "panda_description/urdf/panda.urdf"}
-COUNT = 2000
+ROBOTS = {
+    "UR5": "ur_description/urdf/ur5_robot.urdf",
+    "Panda": "panda_description/urdf/panda.urdf",
+    "Solo12": "solo_description/robots/solo12.urdf",
+    "Talos": "talos_data/robots/talos_reduced.urdf",
+}
+COUNT = 1000
 
 
 def run() -> dict:
@@ -28,8 +38,8 @@ def run() -> dict:
     ):
         print("robots: the extra `robots-test` is not installed: make test-robots")
         return {}
-    arms = {name: evaluation(name, _example(file)) for name, file in ARMS.items()}
-    return {**arms, "gripper": gripper()}
+    robots = {name: evaluation(name, _example(file)) for name, file in ROBOTS.items()}
+    return {**robots, "gripper": gripper()}
 
 
 def _example(file: str) -> Path:
@@ -39,62 +49,91 @@ def _example(file: str) -> Path:
     )  # type: ignore[arg-type]
 
 
+def _of_tree(tree) -> dict:
+    """What is timed, as functions of q, v, a third vector of numbers and parameters."""
+
+    def accelerations(q, v, force, p):
+        return Cholesky(tree.mass_matrix(q, p)).solve(force - tree.bias(q, v, p))
+
+    def slopes(q, v, force, p):
+        factor = Cholesky(tree.mass_matrix(q, p))
+        a = factor.solve(force - tree.bias(q, v, p))
+        inverse = factor.solve(jnp.eye(len(v)))
+        by_q, by_v = tree.inverse_dynamics_derivatives(q, v, a, p)
+        return inverse @ by_q, inverse @ by_v, inverse
+
+    return {
+        "forward dynamics": accelerations,
+        "inverse dynamics": tree.inverse_dynamics,
+        "derivatives of forward dynamics": slopes,
+    }
+
+
+def _looped(function, q, v, third, p):
+    """A call that returns seconds per evaluation, each of which waits for the one before; the
+    robot's numbers are arguments, as in a run.
+    """
+
+    @program
+    def loop(q, v, third, p):
+        def again(_, q):
+            found = function(q, v, third, p)
+            return q + 1e-30 * sum(jnp.sum(x) for x in jax.tree_util.tree_leaves(found))
+
+        return jax.lax.fori_loop(0, COUNT, again, q)
+
+    once, begun = called(lambda: loop(q, v, third, p), 1), time.perf_counter()
+    while time.perf_counter() - begun < WARM:  # until the code is optimized
+        once()
+    for thread in threading.enumerate():
+        if thread.name == OPTIMIZER:
+            thread.join()
+    return lambda: once() / COUNT
+
+
 def evaluation(name: str, path: Path) -> dict:
-    """Microseconds of M and h at one state."""
+    """Microseconds of each at one state."""
     import mujoco
     import pinocchio
 
     robot = zw.robot(path)
-    tree, p = robot.tree, jax.tree.map(jnp.asarray, robot.params)
+    tree, p = robot.tree, robot.params
     n = tree.system.nv
-    state = jnp.asarray(np.random.default_rng(0).normal(size=2 * n))
-
-    def ours(x):
-        return jnp.concatenate(
-            [jnp.sum(tree.mass_matrix(x[:n], p), axis=0), tree.bias(x[:n], x[n:], p)]
-        )
+    q, v, third = np.random.default_rng(0).normal(size=(3, n))
 
     spec = mujoco.MjSpec.from_string(path.read_text())
     spec.compiler.fusestatic = False
     for part in [*spec.geoms, *spec.meshes]:
         spec.delete(part)
     model = spec.compile()
-    data, M, bias = mujoco.MjData(model), np.zeros((n, n)), np.zeros(n)
-    data.qpos[:], data.qvel[:] = state[:n], state[n:]
-
-    def of_mujoco():
-        mujoco.mj_kinematics(model, data)
-        mujoco.mj_comPos(model, data)
-        mujoco.mj_crb(model, data)
-        mujoco.mj_comVel(model, data)
-        mujoco.mj_rne(model, data, 0, bias)
-        mujoco.mj_fullM(model, data, M)
-
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:] = q, v
     other = pinocchio.buildModelFromUrdf(str(path))
-    scratch, q, v = other.createData(), np.array(state[:n]), np.array(state[n:])
-
-    def of_pinocchio():
-        pinocchio.crba(other, scratch, q)
-        pinocchio.nonLinearEffects(other, scratch, q, v)
-
-    seen = interleaved(
-        {
-            "zwang": looped(ours, state, COUNT),
-            "MuJoCo": called(of_mujoco, COUNT),
-            "Pinocchio": called(of_pinocchio, COUNT),
-        }
-    )
-    times = {who: 1e6 * x["median"] for who, x in seen.items()}
-    print(
-        f"{name}, M and h, {n} joints: "
-        + ", ".join(f"{who} {t:.1f} µs" for who, t in times.items()),
-        end="; ",
-    )
-    print(
-        f"zwang / MuJoCo {times['zwang'] / times['MuJoCo']:.1f}, zwang / Pinocchio "
-        f"{times['zwang'] / times['Pinocchio']:.1f}"
-    )
-    return times
+    scratch, at = other.createData(), pinocchio.neutral(other)
+    if other.nq == n:
+        at = q
+    theirs = {
+        "forward dynamics": {
+            "Pinocchio": lambda: pinocchio.aba(other, scratch, at, v, third),
+            "MuJoCo": lambda: mujoco.mj_forward(model, data),
+        },
+        "inverse dynamics": {
+            "Pinocchio": lambda: pinocchio.rnea(other, scratch, at, v, third),
+            "MuJoCo": lambda: mujoco.mj_inverse(model, data),
+        },
+        "derivatives of forward dynamics": {
+            "Pinocchio": lambda: pinocchio.computeABADerivatives(other, scratch, at, v, third)
+        },
+    }
+    found = {}
+    for what, function in _of_tree(tree).items():
+        peers = {who: called(f, COUNT) for who, f in theirs[what].items()}
+        seen = interleaved({"zwang": _looped(function, q, v, third, p), **peers})
+        found[what] = {who: 1e6 * x["median"] for who, x in seen.items()}
+        shown = ", ".join(f"{who} {t:.2f} µs" for who, t in found[what].items())
+        ratio = found[what]["zwang"] / found[what]["Pinocchio"]
+        print(f"{name}, {n} joints, {what}: {shown}; zwang / Pinocchio {ratio:.2f}")
+    return found
 
 
 def gripper() -> dict:

@@ -158,3 +158,23 @@ def test_a_robot_far_away_has_the_digits_of_one_at_home():
 def test_a_tree_that_is_none_is_refused(branches, sentence):
     with pytest.raises(zw.ModelError, match=sentence):
         BodyTree(branches)
+
+
+def test_inverse_dynamics_and_its_derivatives_are_those_of_the_equations(tree, state):
+    """A ball joint, slides and hinges, a body between two joints; along velocities in q."""
+    q, v = state
+    p, a = tree.params, RANDOM.standard_normal(len(v))
+
+    @jax.jit
+    def found(q, v, a):
+        return tree.inverse_dynamics(q, v, a, p), *tree.inverse_dynamics_derivatives(q, v, a, p)
+
+    @jax.jit
+    def expected(q, v, a):
+        force = lambda q, v: tree.mass_matrix(q, p) @ a + tree.bias(q, v, p)
+        along = lambda x: force(tree.system.move(q, x, 0.0, p), v)
+        by_q = jax.jacfwd(along)(jnp.zeros(len(v)))
+        return force(q, v), by_q, jax.jacfwd(lambda v: force(q, v))(v)
+
+    for ours, theirs in zip(found(q, v, a), expected(q, v, a), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12 * np.max(np.abs(theirs)))

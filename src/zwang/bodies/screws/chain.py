@@ -207,7 +207,8 @@ class OpenChain:
         """`C v + G` [N·m, N] by Newton's and Euler's equations (`zwang.bodies.tree.equations`),
         without the n³ Christoffel symbols.
         """
-        return equations.bias(self._row, equations.moving(self._row, q, p), v, p["gravity"])
+        at = equations.moving(self._row, q, p)
+        return equations.inverse_dynamics(self._row, at, v, None, p["gravity"])
 
     def _screws(self, P, p):
         """S_j, shape (n, 6)."""

@@ -170,17 +170,41 @@ def mass_matrix(tree: Branching, at: Moving) -> Float[Array, "nv nv"]:
     return farther * H + (farther.T * (1 - farther)) * H.T
 
 
-def bias(
-    tree: Branching, at: Moving, v: Float[Array, " nv"], gravity: Float[Array, "3"]
-) -> Float[Array, " nv"]:
-    """h [N·m, N]: the forces that keep v̇ = 0, weights included."""
-    rates = at.S * v[:, None]
-    V = downward(tree, xp.tensordot(tree.owners, rates, 1))
-    turned = bracket(V[tree.joint_of], rates)
+def rates(
+    tree: Branching,
+    at: Moving,
+    v: Float[Array, " nv"],
+    acceleration: Float[Array, " nv"] | None,
+    gravity: Float[Array, "3"],
+) -> tuple[Float[Array, "n 6"], Float[Array, "n 6"]]:
+    """V and A of each joint, A at v̇ = `acceleration`, or at 0 where it is None."""
+    own = at.S * v[:, None]
+    V = downward(tree, xp.tensordot(tree.owners, own, 1))
+    turned = bracket(V[tree.joint_of], own)
+    if acceleration is not None:
+        turned = turned + at.S * acceleration[:, None]
     A = downward(tree, xp.tensordot(tree.owners, turned, 1))
-    A = A - xp.concatenate([gravity, xp.zeros(3)])
-    p, turning = momentum(at.inertia, V), V[:, 3:]
-    spun = xp.cross(turning, p[:, :3])
-    twisted = xp.cross(V[:, :3], p[:, :3]) + xp.cross(turning, p[:, 3:])
-    force = momentum(at.inertia, A) + xp.concatenate([spun, twisted], axis=1)
+    return V, A - xp.concatenate([gravity, xp.zeros(3)])
+
+
+def wrench_rate(V: Float[Array, "n 6"], f: Float[Array, "n 6"]) -> Float[Array, "n 6"]:
+    """`V ×* f`, the rate of a wrench that turns with V."""
+    turning = V[:, 3:]
+    spun = xp.cross(turning, f[:, :3])
+    twisted = xp.cross(V[:, :3], f[:, :3]) + xp.cross(turning, f[:, 3:])
+    return xp.concatenate([spun, twisted], axis=1)
+
+
+def inverse_dynamics(
+    tree: Branching,
+    at: Moving,
+    v: Float[Array, " nv"],
+    acceleration: Float[Array, " nv"] | None,
+    gravity: Float[Array, "3"],
+) -> Float[Array, " nv"]:
+    """`M v̇ + h` [N·m, N] by Newton-Euler; the bias h, weights included, without an
+    acceleration.
+    """
+    V, A = rates(tree, at, v, acceleration, gravity)
+    force = momentum(at.inertia, A) + wrench_rate(V, momentum(at.inertia, V))
     return xp.sum(at.S * upward(tree, force)[tree.joint_of], axis=1)

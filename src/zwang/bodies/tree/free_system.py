@@ -15,6 +15,7 @@ from zwang.arithmetic import xp
 from zwang.bodies.rotation import moved, rate_map
 from zwang.bodies.tree import equations
 from zwang.bodies.tree.branching import Branching
+from zwang.bodies.tree.derivatives import derivatives
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -50,7 +51,21 @@ class TreeEquations:
         return made + jnp.diag(p["armature"])
 
     def bias(self, q, v, p):
-        return equations.bias(self.tree, equations.moving(self.tree, q, p), v, p["gravity"])
+        return self._inverse_dynamics(q, v, None, p)
+
+    def inverse_dynamics(self, q, v, acceleration, p):
+        """`M v̇ + h`."""
+        found = self._inverse_dynamics(q, v, acceleration, p)
+        return found + p["armature"] * acceleration
+
+    def _inverse_dynamics(self, q, v, acceleration, p):
+        at = equations.moving(self.tree, q, p)
+        return equations.inverse_dynamics(self.tree, at, v, acceleration, p["gravity"])
+
+    def derivatives(self, q, v, acceleration, p):
+        """Derivatives of `inverse_dynamics` by q, along velocities, and by v."""
+        at = equations.moving(self.tree, q, p)
+        return derivatives(self.tree, at, v, acceleration, p["gravity"])
 
     def force(self, q, v, t, p):
         F = -self.bias(q, v, p)

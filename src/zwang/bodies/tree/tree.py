@@ -284,3 +284,23 @@ class BodyTree:
     def bias(self, q: Float[Array, " nq"], v: Float[Array, " nv"], p) -> Float[Array, " nv"]:
         """h [N·m, N]: Coriolis and centrifugal forces and weights, the forces that keep v̇ = 0."""
         return self.equations.bias(q, v, p)
+
+    def inverse_dynamics(
+        self, q: Float[Array, " nq"], v: Float[Array, " nv"], acceleration, p
+    ) -> Float[Array, " nv"]:
+        """`M v̇ + h` [N·m, N] by recursion, without M: the forces at the joints that give an
+        acceleration v̇, shape (nv,).
+        """
+        return self.equations.inverse_dynamics(q, v, jnp.asarray(acceleration), p)
+
+    def inverse_dynamics_derivatives(
+        self, q: Float[Array, " nq"], v: Float[Array, " nv"], acceleration, p
+    ) -> tuple[Float[Array, "nv nv"], Float[Array, "nv nv"]]:
+        """∂(M v̇ + h)/∂q and ∂(M v̇ + h)/∂v at a given v̇, in closed form.
+
+        A change of q is one along velocities: that of a ball joint turns it about its own axes.
+        The derivatives of v̇ at given forces are −M⁻¹ times these.
+
+        Source: Carpentier and Mansard (2018), Robotics: Science and Systems XIV.
+        """
+        return self.equations.derivatives(q, v, jnp.asarray(acceleration), p)

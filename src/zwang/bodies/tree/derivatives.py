@@ -1,0 +1,85 @@
+"""Derivatives of a tree's inverse dynamics in closed form, by one recursion.
+
+    ψ_j = V_p × S_j,   ξ_j = A_p × S_j + V_p × ψ_j,   χ_j = V_j × S_j + ψ_j     p the joint before j
+    B X = X ×* I V + V ×* I X − I (V × X) = (2 y × p, G y),   y the angular part of X
+    G = −2 (ĥ v̂ + ŵ (½ tr J − J)),   (p, ·) = I V,   V = (v, w),   h = m d
+
+    j after i:            ∂τ_i/∂q_j = S_i · (S_j ×* F_j + Iᶜ_j ξ_j + Bᶜ_j ψ_j)
+                          ∂τ_i/∂v_j = S_i · (Iᶜ_j χ_j + Bᶜ_j S_j)
+    i after j, or on it:  ∂τ_i/∂q_j = S_i · (Iᶜ_i ξ_j + Bᶜ_i ψ_j)
+                          ∂τ_i/∂v_j = S_i · (Iᶜ_i χ_j + Bᶜ_i S_j)
+
+with ᶜ and F for sums over all that a joint moves. A change of q_j turns all that it moves by S_j;
+what is left of the change of a wrench is that of V by ψ_j and of A by ξ_j − V × ψ_j.
+
+Reference: Carpentier and Mansard (2018), Analytical derivatives of rigid body dynamics algorithms,
+    Robotics: Science and Systems XIV. That B has no more entries than p and G is Jacobi's identity.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Array, Float
+
+from zwang.arithmetic import xp
+from zwang.bodies.screws.twist import bracket, hat
+from zwang.bodies.tree.branching import Branching
+from zwang.bodies.tree.equations import (
+    FULL,
+    Moving,
+    applied,
+    momentum,
+    rates,
+    times,
+    upward,
+    wrench_rate,
+)
+
+
+def derivatives(
+    tree: Branching,
+    at: Moving,
+    v: Float[Array, " nv"],
+    acceleration: Float[Array, " nv"],
+    gravity: Float[Array, "3"],
+) -> tuple[Float[Array, "nv nv"], Float[Array, "nv nv"]]:
+    """∂(M v̇ + h)/∂q, along velocities, and ∂(M v̇ + h)/∂v."""
+    S, joint, before = at.S, tree.joint_of, np.array(tree.parent)[tree.joint_of]
+    V, A = rates(tree, at, v, acceleration, gravity)
+    # the ground, whose index is −1, comes last
+    at_rest, falling = xp.zeros((1, 6)), -xp.concatenate([gravity, xp.zeros(3)])[None]
+    V_before = xp.concatenate([V, at_rest])[before]
+    A_before = xp.concatenate([A, falling])[before]
+    psi = bracket(V_before, S)
+    xi = bracket(A_before, S) + bracket(V_before, psi)
+    chi = bracket(V[joint], S) + psi
+
+    moved = momentum(at.inertia, V)
+    force = momentum(at.inertia, A) + wrench_rate(V, moved)
+    sums = [at.inertia, force, 2 * moved[:, :3], _gyration(at.inertia, V).reshape(-1, 9)]
+    carried = upward(tree, xp.concatenate(sums, axis=1))[joint]
+    inertia, force, double, turned = xp.split(carried, (10, 16, 19), axis=1)
+    G = turned.reshape(-1, 3, 3)
+
+    def coriolis(X):
+        return xp.concatenate([xp.cross(X[:, 3:], double), applied(G, X[:, 3:])], axis=1)
+
+    heavy = momentum(inertia, S)
+    transposed = xp.cross(double, S[:, :3]) + applied(xp.swapaxes(G, 1, 2), S[:, 3:])
+    behind = xp.asarray(tree.before)  # row: the farther joint
+
+    def pairs(of_inertia, of_coriolis, wrench):
+        below = heavy @ of_inertia.T + transposed @ of_coriolis[:, 3:].T
+        return behind * below + (behind.T * (1 - behind)) * (S @ wrench.T)
+
+    return (
+        pairs(xi, psi, wrench_rate(S, force) + momentum(inertia, xi) + coriolis(psi)),
+        pairs(chi, S, momentum(inertia, chi) + coriolis(S)),
+    )
+
+
+def _gyration(inertia: Float[Array, "n 10"], V: Float[Array, "n 6"]) -> Float[Array, "n 3 3"]:
+    """G of each joint's own bodies."""
+    first, J = inertia[:, 1:4], inertia[:, 4:][:, FULL]
+    second = 0.5 * xp.trace(J, axis1=1, axis2=2)[:, None, None] * xp.eye(3) - J
+    return -2 * (times(hat(first), hat(V[:, :3])) + times(hat(V[:, 3:]), second))
