@@ -9,7 +9,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST_WORKERS ?= 2
-PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off -c constraints.txt
+# How far an installation is, a line for every twenty packages.
+HOW_FAR := awk '/^Collecting/ && ++n % 20 == 0 { print "  " n " packages found"; fflush() } \
+	/^Installing collected/ { print "  installing " n " packages"; fflush() }'
 
 # Debian packages that the library or its tests need beyond Python and make, separated by spaces.
 # Chromium opens view.html in the tests; gcc compiles the C that zwang writes.
@@ -41,9 +44,10 @@ setup: $(STAMP) ## create .venv with the library, every extra and every tool
 $(STAMP): pyproject.toml constraints.txt | debian-packages
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "zwang needs Python 3.11 or later; make setup PYTHON=/path/to/python3"; exit 1; }
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) -e '.[all]'
-	touch $@
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing zwang with all extras and tools in $(VENV): some 1.7 GB, a few minutes."
+	@$(PIP) -e '.[all]' | $(HOW_FAR)
+	@touch $@
 
 debian-packages:
 	@missing=""; \
@@ -70,7 +74,7 @@ test-slow: setup ## the tests that take longer
 	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) -m slow
 
 test-robots: setup ## the tests on real robots; installs 0.9 GB
-	$(PIP) -e '.[robots-test]'
+	@$(PIP) -e '.[robots-test]' | $(HOW_FAR)
 	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) -m robots
 
 fuzz: setup ## random formulas, files, models, traced programs …; failures: tests/fuzz/seeds.txt
@@ -96,7 +100,7 @@ bench: setup ## time everything that takes minutes, into results/benchmarks.json
 	$(BIN)/python -m benchmarks
 
 bench-all: setup ## the same beside other programs (0.6 GB), and docs/performance.md; half an hour
-	$(PIP) -e '.[bench]'
+	@$(PIP) -e '.[bench]' | $(HOW_FAR)
 	# 4.0.0 factors the sparse matrix of Newton's method wrongly
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet 'mujoco!=4.0.0'
 	$(PIP) -e '.[bench-drake]' \
