@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from zwang.algebra.cholesky import SMALL
 from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.judgement import row_scale
 from zwang.algebra.mass_matrix import augmented_mass, dense_mass
-from zwang.algebra.rank import DEPENDENT_ROWS, PLACED, rank_of
+from zwang.algebra.rank import DEPENDENT_ROWS, NEARLY_PARALLEL, PLACED, rank_of
+from zwang.native.library import lapack_routines
 from zwang.recent import Recent
 
 DAMPING = 1e-12
@@ -46,6 +48,10 @@ class AbstractMetric(abc.ABC):
     def lengths(self, A) -> np.ndarray:
         """Length of each row of A in the metric of M⁻¹."""
 
+    def weigh(self, A) -> Any:
+        """`A W`, the rows of A in the metric."""
+        return A @ self.W
+
     def unit_rows(self, A, length: np.ndarray, typical: np.ndarray | None = None):
         """Rows of A in the metric of M⁻¹ divided by `length`, zero where they are round-off
         (`zwang.algebra.judgement.row_scale`).
@@ -65,7 +71,7 @@ class AbstractMetric(abc.ABC):
         unit = row_scale(np, self.lengths(A) if length is None else length, typical)
         key = threshold, _content(A), _content(unit)
         if (known := self._rows.get(key)) is None:
-            C = A @ self.W
+            C = self.weigh(A)
             C = C.multiply(unit[:, None]).tocsr() if hasattr(C, "multiply") else unit[:, None] * C
             known = Rows(self, unit, C, threshold)
             self._rows.put(key, known)
@@ -84,11 +90,26 @@ class AbstractMetric(abc.ABC):
         """
         if not A.shape[0]:
             return np.zeros(self.W.shape[0])
-        rows, residual = self.rows(A, length, typical, PLACED), np.asarray(residual)
+        rows = self._sharing(A, self.rows(A, length, typical, PLACED), damping)
+        residual = np.asarray(residual)
         # LAPACK would raise; as in a compiled program, NaN must come out where NaN went in
         if not (rows.is_finite and np.all(np.isfinite(residual)) and np.all(np.isfinite(length))):
             return np.full(self.W.shape[0], np.nan)
         return rows.correct(residual, damping)
+
+    def _sharing(self, A, rows: Rows, damping: float) -> Rows:
+        """Rows of the same A⊕, which does not depend on the length of independent rows: those at
+        their own lengths, which are factored once, unless lengths so different are meant that rank
+        or damping depend on them.
+        """
+        if rows.is_few:
+            return rows
+        own = self.rows(A)
+        ratio = rows.unit / np.where(own.unit > 0, own.unit, np.nan)
+        # bounds of the least and of the largest singular value at the lengths that are meant
+        least = NEARLY_PARALLEL * np.min(ratio)
+        largest = np.max(ratio) * np.sqrt(len(ratio))
+        return own if least > max(damping, PLACED * largest) and own.independent else rows
 
     def solve(self, F: np.ndarray) -> np.ndarray:
         """`M⁻¹ F`; NaN where F has an entry that is no number."""
@@ -107,9 +128,21 @@ class AbstractMetric(abc.ABC):
         return float(np.sqrt(abs(v @ (self.M @ v))))
 
 
+@dataclasses.dataclass(frozen=True)
 class DenseMetric(AbstractMetric):
+    """The metric of a mass matrix as an array.
+
+    Attributes:
+        roots: the diagonal of W where M is diagonal, otherwise None.
+    """
+
+    roots: np.ndarray | None = None
+
+    def weigh(self, A):
+        return A @ self.W if self.roots is None else A * self.roots
+
     def lengths(self, A):
-        return np.linalg.norm(A @ self.W, axis=1)
+        return np.linalg.norm(self.weigh(A), axis=1)
 
     def energy_loss(self, before: np.ndarray, after: np.ndarray) -> float:
         """Kinetic energy of a velocity minus that of another one."""
@@ -137,6 +170,33 @@ class Rows:
     def is_finite(self) -> bool:
         """Whether no entry is NaN or infinite."""
         return bool(np.all(np.isfinite(_values(self.C))))
+
+    @property
+    def is_few(self) -> bool:
+        """Whether these are so few rows, or sparse ones, that no factor of `C Cᵀ` takes the place
+        of singular values.
+        """
+        return hasattr(self.C, "tocsr") or not SMALL < len(self.C) <= self.C.shape[1]
+
+    @property
+    def independent(self) -> bool:
+        """Whether every singular value certainly exceeds `NEARLY_PARALLEL`, beside the longest row
+        if that is longer than 1.
+        """
+        return self._independent is not None
+
+    @functools.cached_property
+    def _independent(self) -> np.ndarray | None:
+        """L of `C Cᵀ = L Lᵀ` where rows are independent, which the factor of `C Cᵀ` less the square
+        of the border shows in a hundredth of the time that singular values take; None where they
+        may not be, and of few rows.
+        """
+        if self.is_few or not self.is_finite:
+            return None
+        factor, G = lapack_routines().dpotrf, self.C @ self.C.T
+        border = NEARLY_PARALLEL**2 * np.max(np.diag(G), initial=1.0)
+        _, failed = factor(G - border * np.eye(len(G)), lower=1)
+        return None if failed else factor(G, lower=1)[0]
 
     @functools.cached_property
     def factors(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -168,6 +228,8 @@ class Rows:
     @functools.cached_property
     def rank(self) -> int:
         """How many rows are independent."""
+        if self.independent:
+            return len(self.unit)
         return rank_of(self.singular_values, self.threshold)
 
     @property
@@ -203,11 +265,25 @@ class Rows:
         """
         if hasattr(self.C, "tocsr"):
             return self.metric.W @ self._swept(self.unit * r, damping**2)
+        if damping < NEARLY_PARALLEL and self._independent is not None:
+            return self.metric.W @ self._solved((self.unit * r.T).T)
         (U, sigma, Vt), k = self._thin, self.rank
         kept, sigma = U[:, :k].T @ (self.unit * r.T).T, sigma[:k]
         # to the last digit as without damping where it has nothing to do
         divisor = np.where(sigma < damping, damping**2 / sigma, sigma)
         return self.metric.W @ (Vt[:k].T @ (kept.T / divisor).T)
+
+    def _solved(self, r: np.ndarray) -> np.ndarray:
+        """`Cᵀ (C Cᵀ)⁻¹ r` of independent rows, and the same of what that leaves: the condition of
+        `C Cᵀ` is the square of that of C.
+        """
+        y = np.zeros((self.C.shape[1], *r.shape[1:]))
+        for _ in range(2):
+            y = (
+                y
+                + self.C.T @ lapack_routines().dpotrs(self._independent, r - self.C @ y, lower=1)[0]
+            )
+        return y
 
     def _factor(self, damping: float) -> Any:
         """`C Cᵀ + μ I`, factored."""
@@ -304,7 +380,11 @@ def _sparse_metric(blocks: np.ndarray) -> SparseMetric:
 
 def dense_metric(M, A=None) -> DenseMetric:
     """The metric of a mass matrix; of `M + AᵀDA` with rows A."""
-    M = dense_mass(np.asarray(M))
+    M = np.asarray(M)
+    if A is None and M.ndim == 1 and np.all(np.isfinite(M)) and np.all(M > 0):
+        roots = 1 / np.sqrt(M)
+        return DenseMetric(np.diag(roots), np.diag(M), roots)
+    M = dense_mass(M)
     M = M if A is None else augmented_mass(np, M, np.asarray(A))
     try:
         return DenseMetric(np.linalg.inv(np.linalg.cholesky(M)).T, M)
