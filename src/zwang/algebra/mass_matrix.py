@@ -102,7 +102,7 @@ class DiagonalMass(AbstractMass):
     def weigh(self, A):
         if isinstance(A, SparseMatrix):
             return A.times_lower(jax.lax.rsqrt(self.diagonal)[None, None])
-        return A / jnp.sqrt(self.diagonal)
+        return A * (1 / jnp.sqrt(self.diagonal))  # one division for each column, not each entry
 
     def spread(self, pattern):
         return pattern
