@@ -57,7 +57,7 @@ def test_what_rows_miss_is_that_of_least_squares_at_unit_length():
     np.testing.assert_allclose(found.misses, MISSES, rtol=1e-12)
     assert found.residual == max(found.misses)
     assert found.allowed == CONSISTENT and not found.consistent
-    np.testing.assert_allclose(found.rows.singular_values, [np.sqrt(2.0), 0.0], atol=1e-15)
+    np.testing.assert_allclose(found.rows.split.singular_values, [np.sqrt(2.0), 0.0], atol=1e-15)
 
 
 def test_what_turns_counts_among_the_terms():
@@ -140,17 +140,17 @@ def test_singular_values_are_of_rows_at_unit_length():
     length = metric.lengths(A)
     # at an angle whose cosine is 0.6
     for rows in (A, csr_array(A)):
-        found = judged_rows(metric, rows, length).singular_values
+        found = judged_rows(metric, rows, length).split.singular_values
         np.testing.assert_allclose(found, np.sqrt([1.6, 0.4]), rtol=1e-12)
     assert judged_rows(metric, np.zeros((0, 2)), np.zeros(0)) is None
-    assert len(judged_rows(metric, A[:1], length[:1]).singular_values) == 1
+    assert len(judged_rows(metric, A[:1], length[:1]).split.singular_values) == 1
     assert judged_rows(metric, A * np.nan, length) is None
 
 
 def test_singular_values_of_very_many_rows_are_not_asked_for():
     metric = metric_of(np.ones(2), np.zeros((0, 2)))
     many = lambda m: judged_rows(metric, np.ones((m, 2)), np.full(m, np.sqrt(2.0)))
-    assert len(many(DENSE_ROWS).singular_values) == 2 and many(DENSE_ROWS + 1) is None
+    assert len(many(DENSE_ROWS).split.singular_values) == 2 and many(DENSE_ROWS + 1) is None
 
 
 # --- rows that vanish -----------------------------------------------------------------------------

@@ -4,7 +4,6 @@ their rank or, where A has few entries, corrected by damping.
 
 from __future__ import annotations
 
-import abc
 import dataclasses
 import functools
 from typing import Any
@@ -12,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from zwang.algebra.cholesky import SMALL
+from zwang.algebra.decomposition import Decomposition
 from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.judgement import row_scale
 from zwang.algebra.mass_matrix import augmented_mass, dense_mass
-from zwang.algebra.rank import DEPENDENT_ROWS, NEARLY_PARALLEL, PLACED, rank_of
+from zwang.algebra.rank import DEPENDENT_ROWS, NEARLY_PARALLEL, PLACED
 from zwang.native.library import lapack_routines
 from zwang.recent import Recent
 
@@ -30,33 +30,37 @@ FACTORED = 4
 
 
 @dataclasses.dataclass(frozen=True)
-class AbstractMetric(abc.ABC):
+class Metric:
     """M factored on the host.
 
     Attributes:
         W: `W Wᵀ = M⁻¹`, shape (nv, nv), dense or sparse; NaN if M is not positive definite.
         M: the matrix that was factored.
+        roots: the diagonal of W where M is a diagonal that was given as such, otherwise None.
     """
 
     W: Any
     M: Any
+    roots: np.ndarray | None = None
     _rows: Recent[Rows] = dataclasses.field(
         default_factory=lambda: Recent(FACTORED), init=False, repr=False, compare=False
     )
 
-    @abc.abstractmethod
-    def lengths(self, A) -> np.ndarray:
-        """Length of each row of A in the metric of M⁻¹."""
+    @property
+    def is_positive(self) -> bool:
+        """Whether M is positive definite."""
+        return bool(np.all(np.isfinite(_values(self.W))))
 
     def weigh(self, A) -> Any:
         """`A W`, the rows of A in the metric."""
-        return A @ self.W
+        return A @ self.W if self.roots is None else A * self.roots
 
-    def unit_rows(self, A, length: np.ndarray, typical: np.ndarray | None = None):
-        """Rows of A in the metric of M⁻¹ divided by `length`, zero where they are round-off
-        (`zwang.algebra.judgement.row_scale`).
-        """
-        return self.rows(A, length, typical).C
+    def lengths(self, A) -> np.ndarray:
+        """Length of each row of A in the metric of M⁻¹."""
+        C = self.weigh(A)
+        if hasattr(C, "multiply"):
+            return np.sqrt(np.asarray(C.multiply(C).sum(axis=1)).ravel())
+        return np.linalg.norm(C, axis=1)
 
     def rows(
         self,
@@ -68,48 +72,19 @@ class AbstractMetric(abc.ABC):
         """Rows of A divided by `length`, by default their own, those that are round-off zero
         (`zwang.algebra.judgement.row_scale`); the last ones stay factored.
         """
-        unit = row_scale(np, self.lengths(A) if length is None else length, typical)
+        is_own, length = length is None, self.lengths(A) if length is None else length
+        unit = row_scale(np, length, typical)
+        # a length that is no number would be that of a row that is absent
+        unit = unit if np.all(np.isfinite(length)) else np.full_like(unit, np.nan)
         key = threshold, _content(A), _content(unit)
         if (known := self._rows.get(key)) is None:
             C = self.weigh(A)
             C = C.multiply(unit[:, None]).tocsr() if hasattr(C, "multiply") else unit[:, None] * C
             known = Rows(self, unit, C, threshold)
+            if not is_own and not known.is_few:
+                known = dataclasses.replace(known, own=self.rows(A))
             self._rows.put(key, known)
         return known
-
-    def correct(
-        self,
-        A,
-        length: np.ndarray,
-        residual,
-        typical: np.ndarray | None = None,
-        damping: float = 0.0,
-    ) -> np.ndarray:
-        """`A⊕ residual` with rows divided by `length`, damped as in `Rows.correct`; zero for rows
-        that are round-off.
-        """
-        if not A.shape[0]:
-            return np.zeros(self.W.shape[0])
-        rows = self._sharing(A, self.rows(A, length, typical, PLACED), damping)
-        residual = np.asarray(residual)
-        # LAPACK would raise; as in a compiled program, NaN must come out where NaN went in
-        if not (rows.is_finite and np.all(np.isfinite(residual)) and np.all(np.isfinite(length))):
-            return np.full(self.W.shape[0], np.nan)
-        return rows.correct(residual, damping)
-
-    def _sharing(self, A, rows: Rows, damping: float) -> Rows:
-        """Rows of the same A⊕, which does not depend on the length of independent rows: those at
-        their own lengths, which are factored once, unless lengths so different are meant that rank
-        or damping depend on them.
-        """
-        if rows.is_few:
-            return rows
-        own = self.rows(A)
-        ratio = rows.unit / np.where(own.unit > 0, own.unit, np.nan)
-        # bounds of the least and of the largest singular value at the lengths that are meant
-        least = NEARLY_PARALLEL * np.min(ratio)
-        largest = np.max(ratio) * np.sqrt(len(ratio))
-        return own if least > max(damping, PLACED * largest) and own.independent else rows
 
     def solve(self, F: np.ndarray) -> np.ndarray:
         """`M⁻¹ F`; NaN where F has an entry that is no number."""
@@ -117,6 +92,10 @@ class AbstractMetric(abc.ABC):
         if not np.all(np.isfinite(F)):
             return np.full(self.W.shape[0], np.nan)
         return self.W @ (self.W.T @ F)
+
+    def size(self, F: np.ndarray) -> float:
+        """Length of a force in the metric of M⁻¹."""
+        return float(np.linalg.norm(self.W.T @ F))
 
     @property
     def typical(self) -> float:
@@ -126,23 +105,6 @@ class AbstractMetric(abc.ABC):
     def speed(self, v: np.ndarray) -> float:
         """Length of a velocity in the mass metric."""
         return float(np.sqrt(abs(v @ (self.M @ v))))
-
-
-@dataclasses.dataclass(frozen=True)
-class DenseMetric(AbstractMetric):
-    """The metric of a mass matrix as an array.
-
-    Attributes:
-        roots: the diagonal of W where M is diagonal, otherwise None.
-    """
-
-    roots: np.ndarray | None = None
-
-    def weigh(self, A):
-        return A @ self.W if self.roots is None else A * self.roots
-
-    def lengths(self, A):
-        return np.linalg.norm(self.weigh(A), axis=1)
 
     def energy_loss(self, before: np.ndarray, after: np.ndarray) -> float:
         """Kinetic energy of a velocity minus that of another one."""
@@ -159,12 +121,14 @@ class Rows:
         unit: what each row was multiplied by, shape (m,), 0 of one that is absent.
         C: the rows, shape (m, nv), dense or sparse.
         threshold: of the rank (`zwang.algebra.rank`).
+        own: the same at their own lengths, of many rows.
     """
 
-    metric: AbstractMetric
+    metric: Metric
     unit: np.ndarray
     C: Any
     threshold: float = DEPENDENT_ROWS
+    own: Rows | None = None
 
     @functools.cached_property
     def is_finite(self) -> bool:
@@ -198,91 +162,74 @@ class Rows:
         _, failed = factor(G - border * np.eye(len(G)), lower=1)
         return None if failed else factor(G, lower=1)[0]
 
+    def _shared(self, damping: float) -> Rows:
+        """Rows of the same A⊕, which does not depend on the lengths of independent rows: those at
+        their own, which are factored once, unless rank or damping depend on lengths so different.
+        """
+        if self.own is None:
+            return self
+        ratio = self.unit / np.where(self.own.unit > 0, self.own.unit, np.nan)
+        # bounds of the least and of the largest singular value at these lengths
+        least = NEARLY_PARALLEL * np.min(ratio)
+        largest = np.max(ratio) * np.sqrt(len(ratio))
+        same = least > max(damping, PLACED * largest) and self.own.independent
+        return self.own if same else self
+
     @functools.cached_property
-    def factors(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """U, σ and Vᵀ, square.
+    def split(self) -> Decomposition:
+        """The rows at unit length, by singular values.
 
         Raises:
             numpy.linalg.LinAlgError: for a mass that is not positive, or what is not finite.
         """
-        return self._decomposed(full_matrices=True)
-
-    @functools.cached_property
-    def _thin(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """`factors` without what belongs to no singular value."""
-        return self._decomposed(full_matrices=False)
-
-    def _decomposed(self, *, full_matrices: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        if not np.all(np.isfinite(_values(self.metric.W))):
+        if not self.metric.is_positive:
             raise np.linalg.LinAlgError("the mass matrix is not positive definite")
         C = self.C.toarray() if hasattr(self.C, "toarray") else self.C
-        return np.linalg.svd(C, full_matrices=full_matrices)
-
-    @functools.cached_property
-    def singular_values(self) -> np.ndarray:
-        """Of the rows, the largest first."""
-        if hasattr(self.C, "toarray"):
-            return np.linalg.svd(self.C.toarray(), compute_uv=False)
-        return self._thin[1]
-
-    @functools.cached_property
-    def rank(self) -> int:
-        """How many rows are independent."""
-        if self.independent:
-            return len(self.unit)
-        return rank_of(self.singular_values, self.threshold)
+        return Decomposition(C, self.threshold)
 
     @property
-    def free(self) -> np.ndarray:
-        """An orthonormal basis of what the rows leave free in coordinates y of v = W y, shape (nv,
-        nv − rank).
-        """
-        return self.factors[2][self.rank :].T
+    def rank(self) -> int:
+        """How many rows are independent."""
+        return len(self.unit) if self.independent else self.split.rank
 
     @property
     def kernel(self) -> np.ndarray:
         """A basis of the kernel of A, orthonormal in the metric, shape (nv, nv − rank)."""
-        return self.metric.W @ self.free
-
-    @property
-    def null(self) -> np.ndarray:
-        """An orthonormal basis of the left null space of the rows at unit length, shape (m, m −
-        rank).
-        """
-        return self.factors[0][:, self.rank :]
+        return self.metric.W @ self.split.kernel
 
     @property
     def dependencies(self) -> np.ndarray:
         """Columns c with `cᵀ A = 0`, shape (m, m − rank)."""
-        return self.unit[:, None] * self.null
+        return self.unit[:, None] * self.split.left_kernel
 
     def correct(self, r: np.ndarray, damping: float = 0.0) -> np.ndarray:
-        """`A⊕ r`, of one right-hand side or of columns of them.
+        """`A⊕ r`, of one right-hand side or of columns of them; NaN where there is one.
 
         Args:
             r: right-hand side.
             damping: singular values σ below it are not trusted, σ / damping² in place of 1 / σ.
         """
+        r = np.asarray(r)
+        if not len(r):
+            return np.zeros((self.C.shape[1], *r.shape[1:]))
+        # LAPACK would raise; as in a compiled program, NaN must come out where NaN went in
+        if not (self.is_finite and np.all(np.isfinite(r)) and np.all(np.isfinite(self.unit))):
+            return np.full((self.C.shape[1], *r.shape[1:]), np.nan)
         if hasattr(self.C, "tocsr"):
             return self.metric.W @ self._swept(self.unit * r, damping**2)
-        if damping < NEARLY_PARALLEL and self._independent is not None:
-            return self.metric.W @ self._solved((self.unit * r.T).T)
-        (U, sigma, Vt), k = self._thin, self.rank
-        kept, sigma = U[:, :k].T @ (self.unit * r.T).T, sigma[:k]
-        # to the last digit as without damping where it has nothing to do
-        divisor = np.where(sigma < damping, damping**2 / sigma, sigma)
-        return self.metric.W @ (Vt[:k].T @ (kept.T / divisor).T)
+        shared = self._shared(damping)
+        r = (shared.unit * r.T).T
+        if damping < NEARLY_PARALLEL and shared.independent:
+            return self.metric.W @ shared._solved(r)
+        return self.metric.W @ shared.split.solve(r, damping)
 
     def _solved(self, r: np.ndarray) -> np.ndarray:
         """`Cᵀ (C Cᵀ)⁻¹ r` of independent rows, and the same of what that leaves: the condition of
         `C Cᵀ` is the square of that of C.
         """
-        y = np.zeros((self.C.shape[1], *r.shape[1:]))
+        y, solve = np.zeros((self.C.shape[1], *r.shape[1:])), lapack_routines().dpotrs
         for _ in range(2):
-            y = (
-                y
-                + self.C.T @ lapack_routines().dpotrs(self._independent, r - self.C @ y, lower=1)[0]
-            )
+            y = y + self.C.T @ solve(self._independent, r - self.C @ y, lower=1)[0]
         return y
 
     def _factor(self, damping: float) -> Any:
@@ -303,8 +250,6 @@ class Rows:
         """`C⁺ r` by proximal sweeps, as in `zwang.algebra.pseudoinverse.Proximal`, while they
         gain; by one where a damping is meant, which sweeps undo.
         """
-        if not len(r):
-            return np.zeros(self.C.shape[1])
         factor = self._undamped if damping <= DAMPING else self._factor(damping)
         # sweeps end where they gain less than a tenth: round-off is left, or a contradiction
         y, left = np.zeros(self.C.shape[1]), r
@@ -318,14 +263,7 @@ class Rows:
 
     def multipliers(self, effort: np.ndarray) -> np.ndarray:
         """λ of least norm, rows at unit length, with `Aᵀ λ = effort` as far as it is possible."""
-        (U, sigma, Vt), k = self._thin, self.rank
-        return self.unit * (U[:, :k] @ ((Vt[:k] @ (self.metric.W.T @ effort)) / sigma[:k]))
-
-
-class SparseMetric(AbstractMetric):
-    def lengths(self, A):
-        C = A @ self.W
-        return np.sqrt(np.asarray(C.multiply(C).sum(axis=1)).ravel())
+        return self.unit * self.split.solve_transposed(self.metric.W.T @ effort)
 
 
 def rows_of(A) -> Any:
@@ -347,7 +285,7 @@ def dense_rows(A) -> np.ndarray:
     return np.asarray(A.todense() if isinstance(A, SparseMatrix) else A)
 
 
-def metric_of(M, A, singular_mass: bool = False) -> AbstractMetric:
+def metric_of(M, A, singular_mass: bool = False) -> Metric:
     """The metric of a mass matrix as the model gives it; of `M + AᵀDA` if it may be singular. The
     last ones stay factored: a start is measured, placed and judged at the same few states.
     """
@@ -360,10 +298,10 @@ def metric_of(M, A, singular_mass: bool = False) -> AbstractMetric:
     return known
 
 
-_METRICS: Recent[AbstractMetric] = Recent(most=4)
+_METRICS: Recent[Metric] = Recent(most=4)
 
 
-def _sparse_metric(blocks: np.ndarray) -> SparseMetric:
+def _sparse_metric(blocks: np.ndarray) -> Metric:
     from scipy.sparse import block_diag, coo_array, diags_array
 
     try:
@@ -372,24 +310,24 @@ def _sparse_metric(blocks: np.ndarray) -> SparseMetric:
         # not refused here: the start names the direction that has no mass
         roots = np.full_like(blocks, np.nan)
     if blocks.shape[1] == 1:
-        return SparseMetric(diags_array(roots.ravel()).tocsr(), diags_array(blocks.ravel()).tocsr())
+        return Metric(diags_array(roots.ravel()).tocsr(), diags_array(blocks.ravel()).tocsr())
     # of arrays it makes a sparse matrix or a sparse array, by its version
     whole = lambda parts: block_diag([coo_array(x) for x in parts], format="csr")
-    return SparseMetric(whole(roots), whole(blocks))
+    return Metric(whole(roots), whole(blocks))
 
 
-def dense_metric(M, A=None) -> DenseMetric:
+def dense_metric(M, A=None) -> Metric:
     """The metric of a mass matrix; of `M + AᵀDA` with rows A."""
     M = np.asarray(M)
     if A is None and M.ndim == 1 and np.all(np.isfinite(M)) and np.all(M > 0):
         roots = 1 / np.sqrt(M)
-        return DenseMetric(np.diag(roots), np.diag(M), roots)
+        return Metric(np.diag(roots), np.diag(M), roots)
     M = dense_mass(M)
     M = M if A is None else augmented_mass(np, M, np.asarray(A))
     try:
-        return DenseMetric(np.linalg.inv(np.linalg.cholesky(M)).T, M)
+        return Metric(np.linalg.inv(np.linalg.cholesky(M)).T, M)
     except np.linalg.LinAlgError:
-        return DenseMetric(np.full_like(M, np.nan), M)
+        return Metric(np.full_like(M, np.nan), M)
 
 
 def mass_blocks(M: np.ndarray) -> np.ndarray:

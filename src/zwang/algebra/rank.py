@@ -24,6 +24,18 @@ NEARLY_PARALLEL = 1e-3
 three of them) leave 1e-12 of a component along 1e-3, 1e-6 along 1e-4 and all of it below 1e-5."""
 
 
-def rank_of(sigma: Any, threshold: float = DEPENDENT_ROWS) -> int:
-    """How many singular values count, the largest first or not."""
-    return int(np.sum(sigma > threshold * np.max(sigma, initial=0.0)))
+def rank_of(
+    sigma: Any,
+    threshold: float = DEPENDENT_ROWS,
+    beside: float | None = None,
+    least: float = 0.0,
+) -> int:
+    """How many singular values count, the largest first or not.
+
+    Args:
+        sigma: singular values.
+        threshold: part of a size below which they are zero.
+        beside: that size; by default the largest of them, and at least `least`.
+    """
+    size = np.max(sigma, initial=least) if beside is None else beside
+    return int(np.sum(sigma > threshold * size))

@@ -18,7 +18,7 @@ from zwang.algebra.judgement import (
     row_scale,
     units_of,
 )
-from zwang.algebra.metric import AbstractMetric, Rows, metric_of, rows_of
+from zwang.algebra.metric import Metric, Rows, metric_of, rows_of
 from zwang.algebra.rank import NEARLY_PARALLEL, PLACED
 from zwang.arrays import on_device
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
@@ -77,7 +77,7 @@ class Verdict:
         """The smallest singular value that is not zero, if it is that of nearly parallel rows."""
         if self.rows is None or self.rows.independent:
             return None
-        sigma, count = self.rows.singular_values, self.rows.rank
+        sigma, count = self.rows.split.singular_values, self.rows.rank
         return float(sigma[count - 1]) if count and sigma[count - 1] < NEARLY_PARALLEL else None
 
     @property
@@ -107,9 +107,10 @@ def judge(
     A, b, free = rows_of(at.A), np.asarray(at.b) + stabilization, metric.solve(np.asarray(at.F))
     length = metric.lengths(A)
     typical = np.asarray(scales.row_length)
-    acceleration = free + metric.correct(A, length, b - A @ free, typical)
+    rows = metric.rows(A, length, typical, PLACED)
+    acceleration = free + rows.correct(b - A @ free)
     # a may be far larger than v̇
-    acceleration += metric.correct(A, length, b - A @ acceleration, typical)
+    acceleration += rows.correct(b - A @ acceleration)
     # a row that is absent is the round-off of others: what a force along it makes is no residual
     scale, met = row_scale(np, length, typical), A @ acceleration
     miss = np.where((scale > 0) | ~np.isfinite(met), met, 0.0) - b
@@ -126,7 +127,7 @@ def judge(
 
 
 def judged_rows(
-    metric: AbstractMetric, A, length: np.ndarray, typical: np.ndarray | None = None
+    metric: Metric, A, length: np.ndarray, typical: np.ndarray | None = None
 ) -> Rows | None:
     """Rows at unit length in the metric of M⁻¹; None of those whose singular values are not
     computed.
@@ -203,7 +204,7 @@ def _residual(dynamics: Dynamics, state: State, row: int) -> float:
 
 
 def _of_one_sign(
-    dynamics: Dynamics, state: State, metric: AbstractMetric, A, length: np.ndarray, rows: list
+    dynamics: Dynamics, state: State, metric: Metric, A, length: np.ndarray, rows: list
 ) -> dict[int, str]:
     """Rows whose second-order form on the motions that the other rows allow has one sign."""
     tangent = np.asarray(metric.rows(A, length, threshold=PLACED).kernel)

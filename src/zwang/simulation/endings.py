@@ -150,7 +150,7 @@ def at_a_dead_point(flow: ConstrainedVectorField, t: float, y: np.ndarray) -> bo
     rows = verdict_at(flow, t, y, 0.0).rows
     if rows is None:
         return False
-    sigma = rows.singular_values
+    sigma = rows.split.singular_values
     if not sigma[-1] < NEARLY_DEAD * sigma[0]:
         return False
     dynamics = flow.dynamics
