@@ -213,7 +213,7 @@ class Sparsity:
     def _is_short(self) -> bool:
         """Whether A has so few entries that straight code of the dense path is short."""
         c = self._constraints
-        return c.m <= FEW_ENTRIES and np.count_nonzero(c.pattern) <= FEW_ENTRIES
+        return c.m <= FEW_ENTRIES and bool(np.count_nonzero(c.pattern) <= FEW_ENTRIES)
 
     @cached_property
     def _gains(self) -> bool:
