@@ -84,8 +84,8 @@ def accelerations(dynamics: Dynamics, state) -> Callable[[int], float]:
     return seconds
 
 
-WARM = 2.0
-"""Seconds of calls after which code of 100 000 instructions is optimized
+WARM = 2.5
+"""Seconds of calls after which code of 160 000 instructions is optimized
 (`zwang.native.compiled.OPTIMIZING`)."""
 
 

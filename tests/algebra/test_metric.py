@@ -5,14 +5,21 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, diags_array, issparse
 
-from zwang.algebra.mass_matrix import augmentation, dense_mass
+from zwang.algebra.mass_matrix import (
+    augmentation,
+    augmented_mass,
+    dense_mass,
+    most_augmented,
+)
 from zwang.algebra.metric import (
     Metric,
+    Rows,
     condition_of_mass,
     mass_blocks,
     metric_of,
     rows_of,
 )
+from zwang.algebra.rank import NEARLY_PARALLEL, PLACED
 
 RANDOM = np.random.default_rng(11)
 ROOT = RANDOM.standard_normal((4, 4)) + 2 * np.eye(4)
@@ -168,3 +175,80 @@ def test_the_condition_of_a_mass_matrix_is_the_worst_of_its_blocks_in_any_units(
     assert condition_of_mass(np.array([[1.0, 1.0], [1.0, 1.0]])) > 1e14
     for M in (np.diag([1.0, 0.0]), np.array([[1.0, np.nan], [np.nan, 1.0]])):
         assert condition_of_mass(M) == np.inf
+
+
+@pytest.fixture
+def many():
+    """60 rows of unit length on 80 velocities, of given singular values."""
+    random = np.random.default_rng(12)
+    U, V = (np.linalg.qr(random.standard_normal((n, n)))[0] for n in (60, 80))
+
+    def rows(least):
+        sigma = np.geomspace(1.0, least, 60)
+        return U * sigma @ V[:, :60].T
+
+    return rows
+
+
+@pytest.mark.parametrize("is_diagonal", [True, False])
+def test_independent_rows_are_corrected_as_by_singular_values(many, is_diagonal):
+    """A⊕ is that of the pseudoinverse, whatever the lengths that rows are divided by."""
+    random = np.random.default_rng(13)
+    root = np.diag(random.uniform(0.5, 2.0, 80)) + (not is_diagonal) * 0.05 * random.random(
+        (80, 80)
+    )
+    mass, A = root @ root.T, many(0.05) * np.geomspace(1.0, 1e3, 60)[:, None]
+    metric = metric_of(np.diag(mass) if is_diagonal else mass, A)
+    assert (metric.roots is not None) == is_diagonal
+    own = metric.rows(A)
+    assert own.independent and own.rank == 60 and not own.is_few
+    r, length = random.standard_normal(60), metric.lengths(A)
+    expected = pinv(mass, A) @ r
+    for lengths in (length, 30.0 * length * random.uniform(0.5, 2.0, 60)):
+        for typical in (None, 3.0 * lengths):
+            found = metric.rows(A, lengths, typical, PLACED).correct(r)
+            np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
+    R = random.standard_normal((60, 3))
+    np.testing.assert_allclose(own.correct(R), pinv(mass, A) @ R, rtol=1e-11, atol=1e-12)
+
+
+def test_rows_are_independent_where_every_singular_value_exceeds_the_border(many):
+    metric = metric_of(np.ones(80), np.zeros((0, 80)))
+    unit = lambda A: Rows(metric, np.ones(60), A)
+    assert unit(many(1.01 * NEARLY_PARALLEL)).independent
+    assert not unit(many(0.99 * NEARLY_PARALLEL)).independent
+    redundant = many(0.1)
+    redundant[7] = redundant[8]
+    found = unit(redundant)
+    assert not found.independent and found.rank == 59
+    assert not unit(many(0.1) * np.nan).independent
+    # few rows, and more rows than velocities, are told apart by singular values
+    assert Rows(metric, np.ones(5), many(0.1)[:5]).is_few and unit(many(0.1)[:, :50]).is_few
+
+
+def test_a_length_that_decides_on_the_rank_is_not_replaced(many):
+    """Beside a row that is meant to be 1e11 times as long the others count as zero; a damping acts
+    on what is below it.
+    """
+    metric, A = metric_of(np.ones(80), np.zeros((0, 80))), many(0.1)
+    length, r = metric.lengths(A), np.random.default_rng(14).standard_normal(60)
+    far = length * np.append(1e-11, np.ones(59))
+    C = A / far[:, None]
+    expected = np.linalg.pinv(C, rcond=1e-10) @ (r / far)
+    np.testing.assert_allclose(
+        metric.rows(A, far, threshold=PLACED).correct(r), expected, rtol=1e-6, atol=1e-12
+    )
+    U, sigma, Vt = np.linalg.svd(A / length[:, None], full_matrices=False)
+    divisor = np.where(sigma < 0.5, 0.25 / sigma, sigma)
+    expected = Vt.T @ ((U.T @ (r / length)) / divisor)
+    found = metric.rows(A, length, threshold=PLACED).correct(r, 0.5)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_the_share_of_an_augmented_mass_is_bounded():
+    random = np.random.default_rng(15)
+    for _ in range(20):
+        mass, A = np.diag(random.uniform(0.1, 10.0, 6)), random.standard_normal((4, 6))
+        unit = np.diag(mass) ** -0.5
+        share = unit[:, None] * (augmented_mass(np, mass, A) - mass) * unit
+        assert np.linalg.eigvalsh(share)[-1] <= most_augmented(np, mass, A)

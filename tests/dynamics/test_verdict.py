@@ -10,14 +10,16 @@ from scipy.sparse import csr_array
 
 from tests.dynamics.in_numpy import InNumPy, Rows, circle, in_numpy, line
 from zwang.algebra.judgement import CONSISTENT, FLOOR, OFF_MANIFOLD
+from zwang.algebra.metric import Rows as HostRows
 from zwang.algebra.metric import metric_of
+from zwang.algebra.rank import PLACED
 from zwang.dynamics.consistency import (
     DENSE_ROWS,
     LATER,
     TANGENT_DIRECTIONS,
     Verdict,
     judge,
-    singular_values,
+    judged_rows,
     vanishing_rows,
 )
 from zwang.dynamics.equation_of_motion import Scales
@@ -55,7 +57,7 @@ def test_what_rows_miss_is_that_of_least_squares_at_unit_length():
     np.testing.assert_allclose(found.misses, MISSES, rtol=1e-12)
     assert found.residual == max(found.misses)
     assert found.allowed == CONSISTENT and not found.consistent
-    np.testing.assert_allclose(found.singular_values, [np.sqrt(2.0), 0.0], atol=1e-15)
+    np.testing.assert_allclose(found.rows.split.singular_values, [np.sqrt(2.0), 0.0], atol=1e-15)
 
 
 def test_what_turns_counts_among_the_terms():
@@ -71,7 +73,7 @@ def test_a_violation_excuses_a_residual_in_proportion():
     assert found.allowed == pytest.approx(CONSISTENT + OFF_MANIFOLD * 1e-3)
     assert not found.consistent
     assert judged(contradicting(), [0, 0], [0, 0], [0.5, 1.0], violation=0.03).consistent
-    assert Verdict(np.ones(1), 1.0, np.zeros(0)).consistent
+    assert Verdict(np.ones(1), 1.0, None).consistent
 
 
 def test_stabilization_is_added_to_what_rows_ask_for():
@@ -119,8 +121,13 @@ def test_a_row_without_terms_is_judged_beside_the_largest():
 
 
 def test_nearly_parallel_rows_are_told_from_redundant_ones():
-    found = lambda *sigma: Verdict(np.zeros(1), 1.0, np.array(sigma)).nearly_parallel
-    assert found() is None and found(1.0, 0.5) is None and found(1.0, 1e-12) is None
+    def found(*sigma):
+        metric = metric_of(np.ones(len(sigma)), np.zeros((0, len(sigma))))
+        rows = HostRows(metric, np.ones(len(sigma)), np.diag(sigma), PLACED)
+        return Verdict(np.zeros(1), 1.0, rows).nearly_parallel
+
+    assert Verdict(np.zeros(1), 1.0, None).nearly_parallel is None
+    assert found(1.0, 0.5) is None and found(1.0, 1e-12) is None
     assert found(2.0, 1e-4, 1e-12) == 1e-4 and found(2.0, 0.5, 1e-4) == 1e-4
     assert found(1.0, 1e-3) is None and found(1.0, 0.9e-3) == 0.9e-3
     assert found(1.0, 1.1e-10) == 1.1e-10 and found(2.0, 1.1e-10) is None
@@ -132,19 +139,18 @@ def test_singular_values_are_of_rows_at_unit_length():
     metric = metric_of(np.ones(2), A)
     length = metric.lengths(A)
     # at an angle whose cosine is 0.6
-    np.testing.assert_allclose(singular_values(metric, A, length), np.sqrt([1.6, 0.4]), rtol=1e-12)
-    np.testing.assert_allclose(
-        singular_values(metric, csr_array(A), length), np.sqrt([1.6, 0.4]), rtol=1e-12
-    )
-    assert len(singular_values(metric, np.zeros((0, 2)), np.zeros(0))) == 0
-    assert len(singular_values(metric, A[:1], length[:1])) == 1
-    assert len(singular_values(metric, A * np.nan, length)) == 0
+    for rows in (A, csr_array(A)):
+        found = judged_rows(metric, rows, length).split.singular_values
+        np.testing.assert_allclose(found, np.sqrt([1.6, 0.4]), rtol=1e-12)
+    assert judged_rows(metric, np.zeros((0, 2)), np.zeros(0)) is None
+    assert len(judged_rows(metric, A[:1], length[:1]).split.singular_values) == 1
+    assert judged_rows(metric, A * np.nan, length) is None
 
 
 def test_singular_values_of_very_many_rows_are_not_asked_for():
     metric = metric_of(np.ones(2), np.zeros((0, 2)))
-    many = lambda m: singular_values(metric, np.ones((m, 2)), np.full(m, np.sqrt(2.0)))
-    assert len(many(DENSE_ROWS)) == 2 and len(many(DENSE_ROWS + 1)) == 0
+    many = lambda m: judged_rows(metric, np.ones((m, 2)), np.full(m, np.sqrt(2.0)))
+    assert len(many(DENSE_ROWS).split.singular_values) == 2 and many(DENSE_ROWS + 1) is None
 
 
 # --- rows that vanish -----------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import zwang as zw
 from zwang.algebra.elimination.order import Blocks, eliminate, independent
 from zwang.algebra.elimination.pattern import detect
 from zwang.algebra.sparsity_pattern import colors
-from zwang.dynamics.sparse_structure import sparsity_of
+from zwang.dynamics.sparse_structure import FEW_ENTRIES, NATIVE_SPARSE_ROWS, sparsity_of
 
 from .models import bars
 
@@ -71,6 +71,18 @@ def test_sparsity_is_used_by_itself_only_where_it_pays():
     assert not sparsity_of(bars("chain", 20)[0]).pays()
     assert isinstance(bars("chain", 300)[0].dynamics().pseudoinverse, zw.Sparse)
     assert isinstance(bars("chain", 20)[0].dynamics().pseudoinverse, zw.Proximal)
+
+
+def test_native_code_of_few_entries_stays_on_the_dense_path(monkeypatch):
+    """Ladders of 180 and of 220 bars."""
+    short, long = (bars("ladder", N)[0] for N in (180, 220))
+    assert short.constraints.m > NATIVE_SPARSE_ROWS
+    entries = [np.count_nonzero(x.constraints.pattern) for x in (short, long)]
+    assert entries[0] <= FEW_ENTRIES < entries[1], entries
+    assert not sparsity_of(short).pays() and sparsity_of(long).pays()
+    assert sparsity_of(short).pays(implicit=True)
+    monkeypatch.setenv("ZWANG_ENGINE", "xla")
+    assert sparsity_of(short).pays()
 
 
 def test_a_dense_mass_matrix_has_no_structure_and_the_error_says_what_to_do():

@@ -7,14 +7,22 @@ import pytest
 import zwang as zw
 from zwang import gallery, testing
 from zwang.cli import main
+from zwang.dynamics import sparse_structure
 
 from .models import bars
+
+
+@pytest.fixture
+def sparse(monkeypatch):
+    """Models of few entries take the sparse path, too."""
+    monkeypatch.setattr(sparse_structure, "FEW_ENTRIES", 0)
 
 
 @pytest.mark.parametrize(
     ("name", "N", "rank"),
     [("rod-chain", 160, 320), pytest.param("n-four-bar", 60, 362, marks=pytest.mark.slow)],
 )
+@pytest.mark.usefixtures("sparse")
 def test_a_diagnosis_of_a_model_on_the_sparse_path(name, N, rank):
     example = gallery.load(name, N=N)
     assert isinstance(example.model.dynamics().pseudoinverse, zw.Sparse)
@@ -24,6 +32,7 @@ def test_a_diagnosis_of_a_model_on_the_sparse_path(name, N, rank):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("sparse")
 def test_the_public_checks_take_a_model_of_the_sparse_path():
     example = gallery.load("rod-chain", N=160)
     assert isinstance(example.model.dynamics().pseudoinverse, zw.Sparse)
@@ -42,6 +51,7 @@ def test_a_sparse_matrix_becomes_an_array_when_asked_and_never_by_a_product():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("sparse")
 def test_the_command_line_runs_reports_and_checks_a_model_of_the_sparse_path(tmp_path):
     assert (
         main(["run", "rod-chain", "--set", "N=160", "--duration", "0.05", "--out", str(tmp_path)])

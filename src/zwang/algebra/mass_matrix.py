@@ -102,7 +102,7 @@ class DiagonalMass(AbstractMass):
     def weigh(self, A):
         if isinstance(A, SparseMatrix):
             return A.times_lower(jax.lax.rsqrt(self.diagonal)[None, None])
-        return A / jnp.sqrt(self.diagonal)
+        return A * (1 / jnp.sqrt(self.diagonal))  # one division for each column, not each entry
 
     def spread(self, pattern):
         return pattern
@@ -268,3 +268,11 @@ def augmentation(xp: Any, M: Any, A: Any) -> Any:
         D = xp.clip(D, LEAST_WEIGHT * largest, largest)
         scale = xp.diag(M) + D @ A**2
     return D
+
+
+def most_augmented(xp: Any, M: Any, A: Any) -> Any:
+    """Bound of the eigenvalues of `AᵀDA` at unit diagonal of M: its largest sum of a row, every
+    entry taken as positive (Gershgorin).
+    """
+    beside = xp.abs(A) / xp.sqrt(xp.diag(M))
+    return xp.max(beside.T @ (augmentation(xp, M, A) * xp.sum(beside, axis=1)), initial=0.0)

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from zwang.algebra.cholesky import SMALL
 from zwang.algebra.decomposition import Decomposition
 from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.judgement import row_scale
 from zwang.algebra.mass_matrix import augmented_mass, dense_mass
-from zwang.algebra.rank import DEPENDENT_ROWS
+from zwang.algebra.rank import DEPENDENT_ROWS, NEARLY_PARALLEL, PLACED
+from zwang.native.library import lapack_routines
 from zwang.recent import Recent
 
 DAMPING = 1e-12
@@ -34,10 +36,12 @@ class Metric:
     Attributes:
         W: `W Wᵀ = M⁻¹`, shape (nv, nv), dense or sparse; NaN if M is not positive definite.
         M: the matrix that was factored.
+        roots: the diagonal of W where M is a diagonal that was given as such, otherwise None.
     """
 
     W: Any
     M: Any
+    roots: np.ndarray | None = None
     _rows: Recent[Rows] = dataclasses.field(
         default_factory=lambda: Recent(FACTORED), init=False, repr=False, compare=False
     )
@@ -47,9 +51,13 @@ class Metric:
         """Whether M is positive definite."""
         return bool(np.all(np.isfinite(_values(self.W))))
 
+    def weigh(self, A) -> Any:
+        """`A W`, the rows of A in the metric."""
+        return A @ self.W if self.roots is None else A * self.roots
+
     def lengths(self, A) -> np.ndarray:
         """Length of each row of A in the metric of M⁻¹."""
-        C = A @ self.W
+        C = self.weigh(A)
         if hasattr(C, "multiply"):
             return np.sqrt(np.asarray(C.multiply(C).sum(axis=1)).ravel())
         return np.linalg.norm(C, axis=1)
@@ -64,15 +72,17 @@ class Metric:
         """Rows of A divided by `length`, by default their own, those that are round-off zero
         (`zwang.algebra.judgement.row_scale`); the last ones stay factored.
         """
-        length = self.lengths(A) if length is None else length
+        is_own, length = length is None, self.lengths(A) if length is None else length
         unit = row_scale(np, length, typical)
         # a length that is no number would be that of a row that is absent
         unit = unit if np.all(np.isfinite(length)) else np.full_like(unit, np.nan)
         key = threshold, _content(A), _content(unit)
         if (known := self._rows.get(key)) is None:
-            C = A @ self.W
+            C = self.weigh(A)
             C = C.multiply(unit[:, None]).tocsr() if hasattr(C, "multiply") else unit[:, None] * C
             known = Rows(self, unit, C, threshold)
+            if not is_own and not known.is_few:
+                known = dataclasses.replace(known, own=self.rows(A))
             self._rows.put(key, known)
         return known
 
@@ -111,17 +121,59 @@ class Rows:
         unit: what each row was multiplied by, shape (m,), 0 of one that is absent.
         C: the rows, shape (m, nv), dense or sparse.
         threshold: of the rank (`zwang.algebra.rank`).
+        own: the same at their own lengths, of many rows.
     """
 
     metric: Metric
     unit: np.ndarray
     C: Any
     threshold: float = DEPENDENT_ROWS
+    own: Rows | None = None
 
     @functools.cached_property
     def is_finite(self) -> bool:
         """Whether no entry is NaN or infinite."""
         return bool(np.all(np.isfinite(_values(self.C))))
+
+    @property
+    def is_few(self) -> bool:
+        """Whether these are so few rows, or sparse ones, that no factor of `C Cᵀ` takes the place
+        of singular values.
+        """
+        return hasattr(self.C, "tocsr") or not SMALL < len(self.C) <= self.C.shape[1]
+
+    @property
+    def independent(self) -> bool:
+        """Whether every singular value certainly exceeds `NEARLY_PARALLEL`, beside the longest row
+        if that is longer than 1.
+        """
+        return self._independent is not None
+
+    @functools.cached_property
+    def _independent(self) -> np.ndarray | None:
+        """L of `C Cᵀ = L Lᵀ` where rows are independent, which the factor of `C Cᵀ` less the square
+        of the border shows in a hundredth of the time that singular values take; None where they
+        may not be, and of few rows.
+        """
+        if self.is_few or not self.is_finite:
+            return None
+        factor, G = lapack_routines().dpotrf, self.C @ self.C.T
+        border = NEARLY_PARALLEL**2 * np.max(np.diag(G), initial=1.0)
+        _, failed = factor(G - border * np.eye(len(G)), lower=1)
+        return None if failed else factor(G, lower=1)[0]
+
+    def _shared(self, damping: float) -> Rows:
+        """Rows of the same A⊕, which does not depend on the lengths of independent rows: those at
+        their own, which are factored once, unless rank or damping depend on lengths so different.
+        """
+        if self.own is None:
+            return self
+        ratio = self.unit / np.where(self.own.unit > 0, self.own.unit, np.nan)
+        # bounds of the least and of the largest singular value at these lengths
+        least = NEARLY_PARALLEL * np.min(ratio)
+        largest = np.max(ratio) * np.sqrt(len(ratio))
+        same = least > max(damping, PLACED * largest) and self.own.independent
+        return self.own if same else self
 
     @functools.cached_property
     def split(self) -> Decomposition:
@@ -138,7 +190,7 @@ class Rows:
     @property
     def rank(self) -> int:
         """How many rows are independent."""
-        return self.split.rank
+        return len(self.unit) if self.independent else self.split.rank
 
     @property
     def kernel(self) -> np.ndarray:
@@ -165,7 +217,20 @@ class Rows:
             return np.full((self.C.shape[1], *r.shape[1:]), np.nan)
         if hasattr(self.C, "tocsr"):
             return self.metric.W @ self._swept(self.unit * r, damping**2)
-        return self.metric.W @ self.split.solve((self.unit * r.T).T, damping)
+        shared = self._shared(damping)
+        r = (shared.unit * r.T).T
+        if damping < NEARLY_PARALLEL and shared.independent:
+            return self.metric.W @ shared._solved(r)
+        return self.metric.W @ shared.split.solve(r, damping)
+
+    def _solved(self, r: np.ndarray) -> np.ndarray:
+        """`Cᵀ (C Cᵀ)⁻¹ r` of independent rows, and the same of what that leaves: the condition of
+        `C Cᵀ` is the square of that of C.
+        """
+        y, solve = np.zeros((self.C.shape[1], *r.shape[1:])), lapack_routines().dpotrs
+        for _ in range(2):
+            y = y + self.C.T @ solve(self._independent, r - self.C @ y, lower=1)[0]
+        return y
 
     def _factor(self, damping: float) -> Any:
         """`C Cᵀ + μ I`, factored."""
@@ -253,7 +318,11 @@ def _sparse_metric(blocks: np.ndarray) -> Metric:
 
 def dense_metric(M, A=None) -> Metric:
     """The metric of a mass matrix; of `M + AᵀDA` with rows A."""
-    M = dense_mass(np.asarray(M))
+    M = np.asarray(M)
+    if A is None and M.ndim == 1 and np.all(np.isfinite(M)) and np.all(M > 0):
+        roots = 1 / np.sqrt(M)
+        return Metric(np.diag(roots), np.diag(M), roots)
+    M = dense_mass(M)
     M = M if A is None else augmented_mass(np, M, np.asarray(A))
     try:
         return Metric(np.linalg.inv(np.linalg.cholesky(M)).T, M)

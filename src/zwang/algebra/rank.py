@@ -19,6 +19,10 @@ PLACED = 1e-10
 """The same while a start is moved onto its constraints, where rows that are about to become
 parallel must still be met, and for the verdict on it."""
 
+NEARLY_PARALLEL = 1e-3
+"""Rows with a singular value below this are nearly parallel: the sweeps of `Proximal` (μ = 1e-10,
+three of them) leave 1e-12 of a component along 1e-3, 1e-6 along 1e-4 and all of it below 1e-5."""
+
 
 def rank_of(
     sigma: Any,

@@ -18,17 +18,14 @@ from zwang.algebra.judgement import (
     row_scale,
     units_of,
 )
-from zwang.algebra.metric import Metric, metric_of, rows_of
-from zwang.algebra.rank import PLACED, rank_of
+from zwang.algebra.metric import Metric, Rows, metric_of, rows_of
+from zwang.algebra.rank import NEARLY_PARALLEL, PLACED
 from zwang.arrays import on_device
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.dynamics.number_range import acts, kin_of
 from zwang.equations.state import State, host_state
 
-NEARLY_PARALLEL = 1e-3
-"""Rows with a singular value below this are nearly parallel: the sweeps of `Proximal` (μ = 1e-10,
-three of them) leave 1e-12 of a component along 1e-3, 1e-6 along 1e-4 and all of it below 1e-5."""
 DENSE_ROWS = 400
 """Up to this many rows singular values are computed at a start; 400 take a tenth of a second."""
 TANGENT_DIRECTIONS = 40
@@ -57,12 +54,13 @@ class Verdict:
         misses: entries of `A v̇ − b` for the best v̇, beside the terms that they are made of, shape
             (m,).
         allowed: what counts as round-off, for a state that is off its constraints by so much.
-        singular_values: of the rows at unit length, largest first; empty of many sparse rows.
+        rows: at unit length, with the rank of a placement; None of many rows, and of rows that are
+            not finite.
     """
 
     misses: np.ndarray
     allowed: float
-    singular_values: np.ndarray
+    rows: Rows | None
 
     @property
     def residual(self) -> float:
@@ -77,11 +75,15 @@ class Verdict:
     @property
     def nearly_parallel(self) -> float | None:
         """The smallest singular value that is not zero, if it is that of nearly parallel rows."""
-        sigma = self.singular_values
-        if not len(sigma):
+        if self.rows is None or self.rows.independent:
             return None
-        count = rank_of(sigma, PLACED)
+        sigma, count = self.rows.split.singular_values, self.rows.rank
         return float(sigma[count - 1]) if count and sigma[count - 1] < NEARLY_PARALLEL else None
+
+    @property
+    def redundant(self) -> bool:
+        """Whether rows are known to depend on each other."""
+        return self.rows is not None and self.rows.rank < min(self.rows.C.shape)
 
 
 def judge(
@@ -120,18 +122,20 @@ def judge(
     return Verdict(
         relative_residuals(np, miss, terms, units_of(np, scale)),
         CONSISTENT + OFF_MANIFOLD * violation,
-        singular_values(metric, A, length, typical),
+        judged_rows(metric, A, length, typical),
     )
 
 
-def singular_values(
+def judged_rows(
     metric: Metric, A, length: np.ndarray, typical: np.ndarray | None = None
-) -> np.ndarray:
-    """Of the rows at unit length in the metric of M⁻¹, largest first."""
+) -> Rows | None:
+    """Rows at unit length in the metric of M⁻¹; None of those whose singular values are not
+    computed.
+    """
     if not 0 < len(length) <= DENSE_ROWS:
-        return np.zeros(0)
+        return None
     rows = metric.rows(A, length, typical, PLACED)
-    return rows.split.singular_values if rows.is_finite else np.zeros(0)
+    return rows if rows.is_finite else None
 
 
 def vanishing_rows(dynamics: Dynamics, at: ModelEvaluation, state: State) -> dict[int, str]:

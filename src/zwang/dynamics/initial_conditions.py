@@ -10,7 +10,7 @@ from jaxtyping import PyTree
 
 from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.judgement import OFF_MANIFOLD, UNCERTAIN
-from zwang.algebra.mass_matrix import augmented_mass, dense_mass
+from zwang.algebra.mass_matrix import augmented_mass, dense_mass, most_augmented
 from zwang.algebra.metric import dense_rows, mass_blocks, rows_of
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.arguments import host_only, instance
@@ -332,14 +332,13 @@ def is_light(dynamics: Dynamics, at: ModelEvaluation) -> bool:
     """Whether M is less than `LIGHT` of `M + AᵀDA` along any direction; false of a sparse A."""
     if isinstance(at.A, SparseMatrix):
         return False
-    M, A = np.asarray(at.M), np.asarray(at.A)
-    # as D is at most the largest mass over a row's square
-    if M.ndim == 1 and len(A) * np.max(M) * LIGHT < (1 - LIGHT) * np.min(M):
-        return False
+    A, M, is_diagonal = np.asarray(at.A), dense_mass(np.asarray(at.M)), np.ndim(at.M) == 1
     # what holds nothing makes no mass light
-    M, A = dense_mass(M), A[~round_off_of_kin(np, dynamics.constraints, A)]
+    A = A[~round_off_of_kin(np, dynamics.constraints, A)]
     # what overflows is named where the start is judged
     with np.errstate(all="ignore"):
+        if is_diagonal and LIGHT * most_augmented(np, M, A) < 1 - LIGHT:
+            return False
         light = M - LIGHT * augmented_mass(np, M, A)
     return len(A) > 0 and bool(np.all(np.isfinite(light))) and not mass_is_positive(light)
 

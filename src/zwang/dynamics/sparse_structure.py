@@ -41,8 +41,13 @@ only where a model runs often (`pseudoinverse=zw.Sparse()`).
 NATIVE_SPARSE_ROWS = 300
 """The same in native code, where zeros of the structure of A cost nothing on the dense path either:
 an acceleration of 33 bodies of n-four-bar takes 12 µs dense and 41 µs sparse, of 65 bodies 25 and
-85 to 140 µs, of a lattice of 220 rods 57 and 789 µs, and compiles in a third of the time. A start
-of many more rows waits for its singular values instead.
+85 to 140 µs, of a lattice of 220 rods 57 and 789 µs, and compiles in a third of the time.
+"""
+FEW_ENTRIES = 2048
+"""Entries of A up to which native code stays on the dense path whatever the number of rows: it has
+half as many instructions as on the sparse one. 201 bodies of n-four-bar, 602 rows with 2004
+entries, take 0.30 s of a processor in place of 0.39 for a run of 0.5 s, 0.7 in place of 1.6 for one
+of 5 s, and 14.7 in place of 17.6 before they move for the first time.
 """
 GAIN = 0.25
 """The sparse path is taken where its multiplications are fewer than this part of the dense path's.
@@ -200,7 +205,15 @@ class Sparsity:
         native = is_native() or (is_native_wanted() and trace_state_clean())
         native = native and not implicit
         fewest = NATIVE_SPARSE_ROWS if native else SPARSE_ROWS
-        return self._constraints.m >= fewest and self._gains
+        if self._constraints.m < fewest or (native and self._is_short):
+            return False
+        return self._gains
+
+    @cached_property
+    def _is_short(self) -> bool:
+        """Whether A has so few entries that straight code of the dense path is short."""
+        c = self._constraints
+        return c.m <= FEW_ENTRIES and bool(np.count_nonzero(c.pattern) <= FEW_ENTRIES)
 
     @cached_property
     def _gains(self) -> bool:

@@ -267,7 +267,7 @@ class NativeFunction:
             self.optimized(self.stored)
 
 
-OPTIMIZING = 20e-6
+OPTIMIZING = 15e-6
 """Seconds of calls, for each instruction, from which on a function is optimized: a third of the
 time that it takes.
 """

@@ -54,7 +54,11 @@ def object_code(text: str, level: int) -> bytes:
     if level:
         options = llvm.create_pipeline_tuning_options(speed_level=level)
         builder = llvm.create_pass_builder(machine, options)
-        builder.getModulePassManager().run(module, builder)
+        # each function by itself: between them there is nothing to find
+        passes = builder.getFunctionPassManager()
+        for function in module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
     return machine.emit_object(module)
 
 

@@ -14,7 +14,6 @@ import dataclasses
 import numpy as np
 
 from zwang.algebra.metric import metric_of
-from zwang.algebra.rank import PLACED, rank_of
 from zwang.arrays import on_device
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import moved
@@ -33,10 +32,9 @@ OF_THE_GIVEN = ("moved_q", "moved_v", "violation_before", "velocity_violation_be
 
 def onto_branch(model: Model, dynamics: Dynamics, start: Start, span: float) -> tuple[Start, str]:
     """The start that a run begins with, and what is to be said about it, or ""."""
-    state, sigma = start.placement.state, start.verdict.singular_values
+    state = start.placement.state
     # where no row depends on others, one motion leaves a state
-    redundant = rank_of(sigma, PLACED) < len(sigma)
-    if not redundant or not may_branch(dynamics):
+    if not start.verdict.redundant or not may_branch(dynamics):
         return start, ""
     F, v = np.asarray(start.there.F), np.asarray(state.v)
     metric = metric_of(start.there.M, start.there.A, dynamics.singular_mass)

@@ -147,8 +147,11 @@ def at_a_dead_point(flow: ConstrainedVectorField, t: float, y: np.ndarray) -> bo
     """
     if not np.all(np.isfinite(y)):
         return False
-    sigma = verdict_at(flow, t, y, 0.0).singular_values
-    if not len(sigma) or not sigma[-1] < NEARLY_DEAD * sigma[0]:
+    rows = verdict_at(flow, t, y, 0.0).rows
+    if rows is None:
+        return False
+    sigma = rows.split.singular_values
+    if not sigma[-1] < NEARLY_DEAD * sigma[0]:
         return False
     dynamics = flow.dynamics
     q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
