@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.algebra.decomposition import pivots
+from zwang.algebra.decomposition import conditioning, pivots
 from zwang.algebra.rank import DEPENDENT_ROWS
 from zwang.analysis.curve import quickly
 from zwang.analysis.newton import newton, unweighted
@@ -155,17 +155,16 @@ def filled(grid: Grid, axes: tuple[np.ndarray, ...], q: np.ndarray, name: str):
         )
     flat = _at(grid, state["q"][reached], inputs[reached])
     nan = lambda *more: np.full((*shape, *more), np.nan)
-    places, conditioning, orientation, smallest = nan(flat.place.shape[1]), nan(), nan(), nan()
+    places, conditions, orientation, smallest = nan(flat.place.shape[1]), nan(), nan(), nan()
     places[reached] = flat.place
-    sigma = np.linalg.svd(flat.slope, compute_uv=False)
-    conditioning[reached] = sigma[:, -1] / np.where(sigma[:, 0] > 0, sigma[:, 0], np.inf)
+    conditions[reached] = conditioning(flat.slope)
     if flat.slope.shape[1] == flat.slope.shape[2]:
         orientation[reached] = np.sign(np.linalg.det(flat.slope))
     smallest[reached] = np.linalg.svd(flat.A, compute_uv=False)[:, system.nv - 1]
     qs = np.where(reached[..., None], state["q"], np.nan)
     boundary = _boundary(grid, inputs, qs, reached, branch)
     lost = _lost(grid, inputs, qs, orientation)
-    return reached, qs, places, conditioning, orientation, smallest, boundary, lost
+    return reached, qs, places, conditions, orientation, smallest, boundary, lost
 
 
 def _start(grid: Grid, axes, q: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:

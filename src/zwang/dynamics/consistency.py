@@ -20,6 +20,7 @@ from zwang.algebra.judgement import (
 )
 from zwang.algebra.metric import Metric, metric_of, rows_of
 from zwang.algebra.rank import PLACED, rank_of
+from zwang.algebra.spectrum import principal
 from zwang.arrays import on_device
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
@@ -236,7 +237,7 @@ def _of_one_sign(
     scale = np.max(np.abs([form(metric.W @ w) for w in random]), axis=0)
     found = {}
     for k, row in enumerate(rows):
-        value = np.linalg.eigvalsh(H[:, :, k])
+        value = principal(H[:, :, k])[0]
         of_kin = np.max(loudest[kin_of(dynamics.constraints, row)])
         small = max(SECOND_ORDER * scale[k], FORM_OF_KIN * of_kin, 1e-300)
         if np.max(np.abs(value)) <= small or (value[0] < -small and value[-1] > small):

@@ -80,8 +80,10 @@ def exponential(twist: Float[Array, "... 6"], q: Float[Array, "..."]) -> Float[A
 
 def inverse(g: Float[Array, "... 4 4"]) -> Float[Array, "... 4 4"]:
     """g⁻¹ = [[Rᵀ, −Rᵀp], [0, 1]]."""
-    back = xp.swapaxes(g[..., :3, :3], -1, -2)
-    return motion(back, -(back @ g[..., :3, 3:])[..., 0])
+    own = g.__array_namespace__()
+    back = own.swapaxes(g[..., :3, :3], -1, -2)
+    top = own.concatenate([back, -(back @ g[..., :3, 3:])], axis=-1)
+    return own.concatenate([top, g[..., 3:, :]], axis=-2)
 
 
 def adjoint(g: Float[Array, "... 4 4"]) -> Float[Array, "... 6 6"]:
