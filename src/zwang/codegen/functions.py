@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr
 
-from zwang.algebra.pseudoinverse import Proximal
+from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.arguments import instance
 from zwang.codegen.names import parameters, with_parameters
 from zwang.compile import native_trace
@@ -85,10 +85,15 @@ def refuse_letting_go(model: Model) -> None:
 class ModelFunctions:
     """Functions of a model's state (q, v, t), with its parameters as one array p.
 
-    A⊕ is dense and takes no rank decision (`zw.Proximal`), with rows at their present lengths.
+    A⊕ is dense, with rows at their present lengths.
+
+    Attributes:
+        model: the model.
+        method: of A⊕; code has the one that takes no rank decision.
     """
 
     model: Model
+    method: AbstractPseudoinverse = dataclasses.field(default_factory=Proximal)
 
     def __post_init__(self) -> None:
         refuse_unwritable(self.model)
@@ -108,7 +113,7 @@ class ModelFunctions:
 
     @cached_property
     def _dynamics(self) -> Dynamics:
-        return self.model.dynamics(pseudoinverse=Proximal())
+        return self.model.dynamics(pseudoinverse=self.method)
 
     def dynamics(self, p) -> Dynamics:
         """The equation of motion with given parameters."""
