@@ -19,7 +19,7 @@ from zwang.codegen.names import parameters, with_parameters
 from zwang.compile import native_trace
 from zwang.dynamics.drift.base import renormalized
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
-from zwang.dynamics.model import Model
+from zwang.dynamics.model import Model, refuse_letting_go
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.servo import Servo
@@ -49,6 +49,7 @@ def refuse_unwritable(model: Model) -> None:
             f"{model.name}: formulas and code need a positive definite mass matrix, but the model "
             "has singular_mass=True; choose coordinates in which every velocity has mass."
         )
+    refuse_switches(model, "code")
     refuse_letting_go(model)
     servo = model.servo
     if servo is None:
@@ -64,20 +65,6 @@ def refuse_unwritable(model: Model) -> None:
         raise ModelError(
             f"{model.name}: a servo together with nonideal constraints has no closed form; u "
             "then depends on its own friction. Drop nonideal= or the servo."
-        )
-
-
-def refuse_letting_go(model: Model) -> None:
-    """Raise unless every constraint acts at all times.
-
-    Raises:
-        ModelError: with the names of inequalities, dry friction and switches.
-    """
-    refuse_switches(model, "code")
-    if loose := model.constraints.loose:
-        raise ModelError(
-            f"{model.name}: {', '.join(loose)} may let go or slide, which formulas and code do not "
-            "follow; leave it out, or use zw.simulate."
         )
 
 

@@ -74,7 +74,7 @@ def beyond_range(dynamics: Dynamics, at: ModelEvaluation, state: State) -> str:
     size = row_sizes(np, rows_of(at.A), diagonal)
     if out_of_range(np, size, diagonal):
         largest = float(np.max(size))
-        worst = next(n for n, s in dynamics.constraints.row_slices.items() if largest in size[s])
+        worst, _ = dynamics.constraints.owner(int(np.argmax(size)))
         return (
             f"constraint {worst!r}: its gradient has the size {largest:.1e} in the metric of 1/M, "
             f"{allowed}: multiply its rows by a factor, or use other units"

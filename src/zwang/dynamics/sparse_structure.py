@@ -111,6 +111,14 @@ def sparsity_of(model: Any) -> Sparsity:
     return known
 
 
+def fewest_sparse_rows(implicit: bool = False) -> int:
+    """Number of rows from which on a model is examined for sparsity, for what will execute it; an
+    `implicit` method solves for nv unknowns beside them.
+    """
+    native = is_native() or (is_native_wanted() and trace_state_clean())
+    return NATIVE_SPARSE_ROWS if native and not implicit else SPARSE_ROWS
+
+
 class Sparsity:
     """The structure of one model, found when it is first asked for.
 
@@ -197,10 +205,7 @@ class Sparsity:
         """Whether the sparse path is the faster one, from the size of the model and of the factor,
         for what will execute it; an `implicit` method solves for nv unknowns beside them.
         """
-        native = is_native() or (is_native_wanted() and trace_state_clean())
-        native = native and not implicit
-        fewest = NATIVE_SPARSE_ROWS if native else SPARSE_ROWS
-        return self._constraints.m >= fewest and self._gains
+        return self._constraints.m >= fewest_sparse_rows(implicit) and self._gains
 
     @cached_property
     def _gains(self) -> bool:

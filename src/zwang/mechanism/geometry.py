@@ -88,7 +88,7 @@ class Geometry:
     def lacks_mass(self) -> bool:
         """Whether some body has no mass, or a principal moment of inertia of zero."""
         moments = (
-            np.ravel(x) if np.ndim(x) < 2 else principal(x)[0]
+            np.ravel(x) if np.ndim(x) < 2 else principal(np.asarray(x))[0]
             for x in (body.inertia for body in self.bodies)
         )
         return any(body.mass == 0 for body in self.bodies) or any(np.any(x == 0) for x in moments)
