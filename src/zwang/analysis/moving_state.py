@@ -19,7 +19,6 @@ from zwang.algebra.pseudoinverse import SVD, Pseudoinverse
 from zwang.algebra.rank import PLACED
 from zwang.analysis.local_equations import Generator, departures, dynamic_residual, lifted
 from zwang.analysis.sensitivity import (
-    IMPLICIT_RANK,
     Root,
     held,
     root,
@@ -30,6 +29,7 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.functions import as_velocity
 from zwang.equations.state import State
 from zwang.errors import ModelError
+from zwang.thresholds import DERIVED
 
 if TYPE_CHECKING:
     from zwang.analysis.linearize import Linearization
@@ -139,7 +139,7 @@ def balanced(motion: Motion, dynamics: Dynamics, gamma, multipliers) -> Root:
     first = held(x, scaled[:, others], np.ones(len(unit))).inverse
     rest = np.eye(len(scaled)) - scaled[:, others] @ first  # what q and λ leave to the rates
     left = rest @ scaled[:, turning]
-    left[np.abs(left) < IMPLICIT_RANK] = 0.0  # round-off of rates that q alone makes up for
+    left[np.abs(left) < DERIVED] = 0.0  # round-off of rates that q alone makes up for
     rates = held(gamma, left, np.ones(len(unit))).inverse @ rest
     inverse = np.zeros((len(x), len(scaled)))
     inverse[turning] = rates

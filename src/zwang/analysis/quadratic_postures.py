@@ -19,11 +19,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.analysis.homotopy import solutions
-from zwang.analysis.quadratic_loops import REAL, Found, coefficients, square_system
+from zwang.analysis.quadratic_loops import Found, coefficients, square_system
 from zwang.analysis.subject import Quantity
 from zwang.bodies.rotation import conjugate, product
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.thresholds import DERIVED
+from zwang.thresholds import DERIVED, ROOT_OF_ROUND_OFF
 
 POSTURES = 160
 """Random postures at which rows are looked at; a form of eight parameters has 36 coefficients."""
@@ -80,7 +80,8 @@ def all_postures(
         # A solution with |x · x| below this part of |X|² has x = 0, which is no rotation
         if off < 1e-7 and abs(X[:4] @ X[:4]) > DERIVED * np.linalg.norm(X) ** 2:
             kept.append(X)
-    real = np.array([X.real for X in kept if np.max(np.abs(X.imag)) < REAL]).reshape(-1, 8)
+    real = [X.real for X in kept if np.max(np.abs(X.imag)) < ROOT_OF_ROUND_OFF]
+    real = np.array(real).reshape(-1, 8)
     return Found(_postures(real, spread), len(kept), answer.paths, answer.failed)
 
 

@@ -27,11 +27,11 @@ from zwang.dynamics.model import Model
 from zwang.dynamics.motion import augmented, contradiction, refuse_vanishing, row_name
 from zwang.dynamics.number_range import acts, refuse_range, round_off_of_kin
 from zwang.dynamics.placement import CONVERGED, Apart, Placement, place
-from zwang.dynamics.scales import ALL_BUT_LOST, measure
+from zwang.dynamics.scales import measure
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError, NotFiniteError, Result
-from zwang.thresholds import ROUND_OFF
+from zwang.thresholds import ALL_BUT_ZERO, ROUND_OFF
 
 START_TOLERANCE = 1e-6
 """Largest violation of a start [dimensionless: an angle, or a fraction of the speed] that a run
@@ -413,7 +413,7 @@ def lost_in_round_off(model: Model, dynamics: Dynamics, start: Start) -> str:
     residuals = np.concatenate([np.asarray(at.phi), np.asarray(at.psi)])
     rows = rows_of(at.A)
     size = np.asarray(abs(rows).max(axis=1)).ravel() if len(residuals) else np.zeros(0)
-    gone = np.flatnonzero((size > 0) & (size < ALL_BUT_LOST * np.max(size, initial=0.0)))
+    gone = np.flatnonzero((size > 0) & (size < ALL_BUT_ZERO * np.max(size, initial=0.0)))
     if np.max(np.abs(residuals), initial=0.0) > NO_RESIDUAL or not len(gone):
         return ""
     row = int(gone[np.argmin(size[gone])])
