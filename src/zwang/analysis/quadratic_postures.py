@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.algebra.decomposition import nearest_rotation
 from zwang.analysis.homotopy import solutions
 from zwang.analysis.quadratic_loops import Found, coefficients, square_system
 from zwang.analysis.subject import Quantity
@@ -66,7 +67,7 @@ def all_postures(
     forms = forms + forms.transpose(0, 2, 1)
     forms /= np.max(np.abs(forms), axis=(1, 2), keepdims=True)
     # in axes of no meaning no solution is at infinity for its first parameter
-    axes = np.linalg.qr(random.standard_normal((8, 8)))[0]
+    axes = nearest_rotation(random.standard_normal((8, 8)))
     turned = np.einsum("ab,iac,cd->ibd", axes, forms, axes)
     square = square_system(turned, 7)
     if square is None:
