@@ -25,7 +25,7 @@ from zwang.thresholds import ROUND_OFF
 
 FAR_DAMPING = 1e-3
 """Damping of rows at unit length, beside the square of their residual."""
-CLOSED = 1e-10
+CLOSED_ROWS = 1e-10
 """Residual of rows at unit length of a mechanism that is closed."""
 
 

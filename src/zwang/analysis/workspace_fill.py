@@ -14,7 +14,7 @@ import numpy as np
 from zwang.algebra.decomposition import conditioning, pivots
 from zwang.algebra.rank import DEPENDENT_ROWS
 from zwang.analysis.curve import quickly
-from zwang.analysis.newton import CLOSED, newton, unweighted
+from zwang.analysis.newton import CLOSED_ROWS, newton, unweighted
 from zwang.analysis.sensitivity import fold, last_direction, root, with_slope
 from zwang.analysis.subject import Quantity
 from zwang.compile.hints import over_rows
@@ -142,7 +142,7 @@ def filled(grid: Grid, axes: tuple[np.ndarray, ...], q: np.ndarray, name: str):
             "inputs given; a mechanism needs as many inputs as degrees of freedom."
         )
     sign = float(np.sign(np.linalg.det(first.A[0][rows])))
-    branch = lambda x: (x.residual < CLOSED) & (np.sign(np.linalg.det(x.A[:, rows])) == sign)
+    branch = lambda x: (x.residual < CLOSED_ROWS) & (np.sign(np.linalg.det(x.A[:, rows])) == sign)
     inputs = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
     state = _outwards(grid, inputs, u0, start, branch)
     reached = state["reached"]
