@@ -9,7 +9,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST_WORKERS ?= 2
-PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off -c constraints.txt
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off \
+	-c constraints.txt
 # How far an installation is, a line for every twenty packages.
 HOW_FAR := awk '/^Collecting/ && ++n % 20 == 0 { print "  " n " packages found"; fflush() } \
 	/^Installing collected/ { print "  installing " n " packages"; fflush() }'

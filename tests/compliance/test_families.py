@@ -86,7 +86,6 @@ WRAPPERS = {
     "ReplicatedConstraint",
     "Leading",
     "DifferentiatedConstraint",
-    "_Absolute",
     "OneRow",
 }
 """Classes of other packages that pass on what a member computes, and are no member of their own."""

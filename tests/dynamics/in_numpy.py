@@ -22,6 +22,7 @@ from zwang.dynamics import (
 from zwang.dynamics.equation_of_motion import Scales
 from zwang.dynamics.evaluation import ModelEvaluation
 from zwang.dynamics.matrix_structure import DENSE, AbstractStructure
+from zwang.equations.constraint import Constraints
 from zwang.equations.constraint.level import ACCELERATION, POSITION, VELOCITY
 from zwang.equations.state import State, host_state
 
@@ -88,6 +89,7 @@ class Switched(eqx.Module):
 
     m = property(lambda self: sum(rows.size for rows in self.given.rows.values()))
     row_slices = property(lambda self: self.given.slices)
+    owner = Constraints.owner
     position_rows = property(lambda self: self.given.numbers("position"))
     velocity_rows = property(lambda self: self.given.numbers("position", "velocity"))
     owners = property(lambda self: self.given.rows)

@@ -120,7 +120,7 @@ def test_a_gain_under_which_an_error_does_not_decay_is_refused_with_its_poles(ca
 def test_a_servo_names_the_constraint_whose_gain_is_unstable():
     with pytest.raises(ModelError, match=r"gain of 'distance', Rate, .* grow .* are 4, 4 1/s"):
         distance_servo(gains=-4)
-    with pytest.raises(ModelError, match=r"never decay: .* are 0\+3i, 0-3i|are -?0\+3i, -?0-3i"):
+    with pytest.raises(ModelError, match=r"never decay: .* are -?0[+-]3i, -?0[+-]3i"):
         distance_servo(gains={"distance": SecondOrder(3.0, 0.0)})
     with pytest.raises(ModelError, match="leave the gain out"):
         distance_servo(gains=0.0)

@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 
 from zwang.algebra.cholesky import SMALL
-from zwang.algebra.decomposition import Decomposition
+from zwang.algebra.decomposition import Decomposition, conditioning
 from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.judgement import row_scale
 from zwang.algebra.mass_matrix import augmented_mass, dense_mass
 from zwang.algebra.rank import DEPENDENT_ROWS, NEARLY_PARALLEL, PLACED
+from zwang.algebra.spectrum import principal
 from zwang.native.library import lapack_routines
 from zwang.recent import Recent
+from zwang.thresholds import ROUND_OFF
 
 DAMPING = 1e-12
 """μ of the sparse factor in a placement, rows at unit length: singular values above 1e-6 are
@@ -330,6 +332,23 @@ def dense_metric(M, A=None) -> Metric:
         return Metric(np.full_like(M, np.nan), M)
 
 
+def at_unit_diagonal(M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A mass matrix, or each of a stack, at unit diagonal, which no choice of units changes; and
+    what its rows and columns were divided by, one where the diagonal is not positive.
+    """
+    diagonal = np.einsum("...ii->...i", M)
+    scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    return M / (scale[..., :, None] * scale[..., None, :]), scale
+
+
+def is_singular(M: np.ndarray) -> bool:
+    """Whether a full mass matrix, or one of a stack, has no more than round-off along some
+    direction.
+    """
+    value = principal(at_unit_diagonal(M)[0])[0]
+    return bool(np.any(value[..., 0] <= ROUND_OFF * value[..., -1]))
+
+
 def mass_blocks(M: np.ndarray) -> np.ndarray:
     """M as blocks, shape (nb, k, k): single numbers of a diagonal, one block if it is dense."""
     return {1: lambda: M[:, None, None], 2: lambda: M[None], 3: lambda: M}[M.ndim]()
@@ -340,11 +359,9 @@ def condition_of_mass(M) -> float:
     its blocks.
     """
     blocks = mass_blocks(np.asarray(M))
-    scale = np.sqrt(np.abs(np.einsum("bii->bi", blocks)))
-    if not np.all(np.isfinite(blocks)) or not np.all(scale > 0):
+    if not np.all(np.isfinite(blocks)) or not np.all(np.einsum("bii->bi", blocks) > 0):
         return np.inf
-    sigma = np.linalg.svd(blocks / (scale[:, :, None] * scale[:, None, :]), compute_uv=False)
-    return float(np.max(sigma[:, 0] / np.maximum(sigma[:, -1], 1e-300)))
+    return float(1 / max(np.min(conditioning(at_unit_diagonal(blocks)[0])), 1e-300))
 
 
 def _content(x) -> Any:

@@ -9,12 +9,11 @@ import numpy as np
 from zwang.analysis.constrained_state import ConstrainedState, on_constraints, solve
 from zwang.analysis.local_equations import moved, time_derivatives
 from zwang.equations.state import host_state
+from zwang.thresholds import AGREEMENT
 
 DISTANCES_ASIDE = (0.1, 0.03, 0.01)
 """Distances from an equilibrium, relative to the size of its coordinates, at which the potential is
 followed where its Hessian vanishes."""
-SLOPE_ASIDE = 1e-9
-"""Least slope of the potential aside, relative to the forces there, that counts."""
 RAYS_PER_DIMENSION = 24
 """Random directions, per dimension, in which the potential is followed."""
 
@@ -104,7 +103,7 @@ def _along_valley(here: ConstrainedState, u, held, curvature) -> str:
         push = float(u @ (Y.T @ (there.metric @ there.w)))
         size = there.mass.size(there.local.F)
         signs.append(
-            0 if abs(push) <= SLOPE_ASIDE * size or abs(push) < 1e-300 else int(np.sign(push))
+            0 if abs(push) <= AGREEMENT * size or abs(push) < 1e-300 else int(np.sign(push))
         )
     if not signs or not any(signs):
         return "flat"

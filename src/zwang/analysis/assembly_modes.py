@@ -34,7 +34,7 @@ from zwang.analysis.curve import quickly
 from zwang.analysis.distinct import attitudes, distinct, same_senses, telling
 from zwang.analysis.kinematics import Constant
 from zwang.analysis.moving_mechanism import closed as closed_at
-from zwang.analysis.newton import damped, newton
+from zwang.analysis.newton import CLOSED_ROWS, damped, newton
 from zwang.analysis.quadratic_loops import Found, all_configurations
 from zwang.analysis.quadratic_postures import all_postures
 from zwang.analysis.subject import subject_of, with_inputs
@@ -60,9 +60,8 @@ PLACES_TRIED = 3
 """Configurations at which rows and inputs are counted before modes are looked for."""
 BOXES_AT_ONCE = 512
 """Starts that run at once."""
-NEWTON_ITERATIONS, FINAL = 60, 1e-12
-"""Damped steps of Newton's iteration, and the residual of rows at unit length that counts as
-zero."""
+NEWTON_ITERATIONS = 60
+"""Damped steps of Newton's iteration."""
 ON_ROWS = 1e-5
 """Residual of rows at unit length, relative to the coordinates, at a solution of the homotopy."""
 
@@ -297,7 +296,7 @@ def assembly_modes(
         # the last chunk is filled up by repetition, since another shape would compile anew
         chunk = np.resize(begin[i : i + BOXES_AT_ONCE], (BOXES_AT_ONCE, begin.shape[1]))
         at, residual, _ = (np.asarray(x) for x in quickly(_solved)(dynamics, chunk, np.float64(t)))
-        at = np.where(residual[:, None] < FINAL * 100, at, np.nan)
+        at = np.where(residual[:, None] < CLOSED_ROWS, at, np.nan)
         ends.append(at[: len(begin[i : i + BOXES_AT_ONCE])])
     every = np.concatenate(ends)
     if subject.mechanism is not None:
@@ -356,7 +355,7 @@ def _from_homotopy(closed: Model, dynamics: Dynamics, found: Found, t: float) ->
     at, residual, before = (x[: len(found.q)] for x in solved)
     # squares of distances vanish at places that the distances themselves exclude
     own = before < ON_ROWS * (1 + np.max(np.abs(found.q)))
-    kept = own & (residual < FINAL * 100)
+    kept = own & (residual < CLOSED_ROWS)
     q, times = _distinct(dynamics, at[kept], t)
     if not len(q):
         raise ModelError(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.algebra.metric import Metric, Rows
+from zwang.algebra.mass_matrix import dense_mass
+from zwang.algebra.metric import Metric, Rows, dense_metric, is_singular
 from zwang.algebra.pseudoinverse import Proximal
 from zwang.analysis.local_equations import (
     Generator,
@@ -16,18 +18,16 @@ from zwang.analysis.local_equations import (
     Variation,
     depends_on_constraint_force,
     local,
-    moved,
     variation,
 )
 from zwang.analysis.tangent_space import TangentSpace, kernel, metric_at, tangent_space
-from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.equation_of_motion import Dynamics, Scales
+from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.model import Model
+from zwang.dynamics.placement import place
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError
-from zwang.thresholds import AGREEMENT, DERIVED
-
-PLACING_ITERATIONS = 40
-"""Most Newton steps towards the constraints; a start nearby takes three or four."""
+from zwang.record import replace
 
 
 def dynamics_of(model: Model, params) -> Dynamics:
@@ -132,40 +132,24 @@ def solve(dynamics: Dynamics, s: State) -> ConstrainedState:
 def on_constraints(dynamics: Dynamics, q, v, t) -> State | None:
     """The state on the constraints near a guess, least moved in the mass metric; None if none is
     found.
+
+    Raises:
+        numpy.linalg.LinAlgError: for a mass matrix that is singular and held by no constraint.
     """
-    q, v, t = np.asarray(q, float), np.asarray(v, float), np.float64(t)
-    rows, best, lengths = dynamics.constraints, np.inf, np.zeros(dynamics.constraints.m)
-    positions, speeds = rows.position_rows, rows.velocity_rows
-    for _ in range(PLACING_ITERATIONS):
-        here = Local(*(np.asarray(x) for x in local(dynamics, host_state(q, v, t))))
-        if not all(np.all(np.isfinite(x)) for x in here):
-            return None
-        metric = metric_at(here.M, here.A)
-        M = metric.M
-        lengths = np.maximum(lengths, np.linalg.norm(here.A, axis=1))
-        step = -metric.rows(here.A[positions]).correct(here.phi)
-        turn = -metric.rows(here.A[speeds]).correct(here.psi)
-        size = _size(step, q, M) + _size(turn, v, M)
-        # largest distance from the constraints, in the mass metric relative to the coordinates' own
-        # size, that is taken for a state on them
-        if size < 1e-13 or (size < AGREEMENT and size > 0.5 * best):
-            # rows that vanish or contradict each other ask for no step and are not met
-            away = np.abs(here.phi) / (1 + np.max(np.abs(q), initial=0.0))
-            slip = np.abs(here.psi) / (1 + np.max(np.abs(v), initial=0.0))
-            # largest residual of a row, relative to its length and to the size of the state, that
-            # is taken for none
-            met = np.all(away <= DERIVED * lengths[positions])
-            if not (met and np.all(slip <= DERIVED * lengths[speeds])):
-                return None
-            return host_state(moved(dynamics, q, step, t), v + turn, t)
-        best = min(best, size)
-        q, v = np.asarray(moved(dynamics, q, step, t)), v + turn
-    return None
-
-
-def _size(step: np.ndarray, x: np.ndarray, M: np.ndarray) -> float:
-    """A step in the mass metric, relative to x of size one and above."""
-    return float(np.sqrt(max(step @ M @ step, 0.0) / np.max(np.diag(M))) / (1 + np.abs(x).max()))
+    guess = host_state(np.asarray(q, float), np.asarray(v, float), t)
+    at = evaluate(dynamics.standing, guess)
+    M, A = dense_mass(np.asarray(at.M)), np.asarray(at.A)
+    if not all(np.all(np.isfinite(x)) for x in (at.phi, at.psi, A, M)):
+        return None
+    dynamics = replace(dynamics.standing, singular_mass=dynamics.singular_mass or is_singular(M))
+    metric = dense_metric(M, A if dynamics.singular_mass else None)
+    # a distance counts beside the size of the coordinates, of one at least
+    extent = metric.typical * (1 + np.max(np.abs(guess.q), initial=0.0))
+    small: Any = metric.lengths(A), np.float64(0.0), np.float64(1 / extent)
+    if not metric.is_positive:
+        raise np.linalg.LinAlgError("the mass matrix is not positive definite")
+    found = place(dynamics, guess, Scales(*small))
+    return found.state if found.converged else None
 
 
 def placed(model: Model, dynamics: Dynamics, q, v, t, what: str) -> State:

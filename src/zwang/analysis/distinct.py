@@ -12,8 +12,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from zwang.algebra.decomposition import Decomposition
-from zwang.analysis.local_equations import velocity_map
 from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.functions import velocity_map
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.relative_pose import relative_poses
 from zwang.thresholds import AGREEMENT

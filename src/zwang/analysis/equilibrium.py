@@ -37,6 +37,7 @@ from zwang.analysis.sensitivity import Root
 from zwang.arguments import choice, host_only, instance, labels
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
+from zwang.thresholds import ALL_BUT_ZERO
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
     from zwang.analysis.linearize import Linearization
     from zwang.plots import Picture
 
-UNIQUE = 1e-6
-"""Largest share of a constraint in a dependency of rows that counts as none."""
 FIND = ("minimum", "nearest")
 
 
@@ -284,7 +283,7 @@ def as_equilibrium(model: Model, problem: Problem, at: Point, params) -> Equilib
     forces, unique = {}, {}
     for name, own in constraints.row_slices.items():
         forces[name] = at.local.A[own].T @ at.multipliers[own]
-        unique[name] = bool(np.all(np.abs(at.local.A[own].T @ null[own]) <= UNIQUE))
+        unique[name] = bool(np.all(np.abs(at.local.A[own].T @ null[own]) <= ALL_BUT_ZERO))
     given = dict(params) if isinstance(params, dict) else params
     if problem.acting.parameters:
         given = with_entries(model, params, problem.acting, at.mu)

@@ -23,6 +23,7 @@ from zwang.algebra.mass_matrix import dense_mass
 from zwang.compile import program as compiled
 from zwang.dynamics import functions
 from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.functions import as_velocity, velocity_map
 from zwang.equations.state import State
 from zwang.equations.system import System
 from zwang.record import Record
@@ -97,19 +98,6 @@ class Balance(NamedTuple):
     dynamic: Any
     v: Any
     q: Any
-
-
-def velocity_map(system: System, q, t, p) -> Float[Array, "nq nv"]:
-    """N, the identity included."""
-    return jnp.eye(system.nv) if system.velocity_map is None else system.velocity_map(q, t, p)
-
-
-def as_velocity(system: System, q, t, p, rate) -> Float[Array, " nv"]:
-    """N⁺ of a rate of q."""
-    if system.velocity_map is None:
-        return rate
-    N = velocity_map(system, q, t, p)
-    return jnp.linalg.solve(N.T @ N, N.T @ rate)
 
 
 def mass(system: System, q, t, p) -> Float[Array, "nv nv"]:

@@ -23,23 +23,25 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.algebra.decomposition import Decomposition
 from zwang.algebra.gauss import Gauss
+from zwang.algebra.lapack import LU
 from zwang.algebra.mass_matrix import factor_mass
+from zwang.algebra.metric import is_singular
 from zwang.algebra.pseudoinverse import SVD
 from zwang.algebra.rank import DEPENDENT_ROWS
 from zwang.analysis.constrained_state import dynamics_of
 from zwang.analysis.inputs import Selected, chosen_outputs
 from zwang.analysis.local_equations import (
     Generator,
-    as_velocity,
     constraint_rate,
     dynamic_residual,
     lifted,
     mass,
-    velocity_map,
 )
 from zwang.analysis.moving_mechanism import with_parameters
 from zwang.analysis.moving_state import MovingState, moving_state, varied
+from zwang.dynamics.functions import as_velocity, velocity_map
 from zwang.errors import ModelError
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ def gains(regulator: Regulator, params: PyTree, v: Any) -> Gains:
     at = regulator.linearization
     model = at.acting.model
     by_name = at.outputs[:1] != ("y0",)
-    if not by_name or np.any(np.linalg.eigvalsh(at.here.local.M) <= 0):
+    if not by_name or is_singular(at.here.local.M):
         raise ModelError(
             f"{model.name}: gains(params) need outputs by name and a mass matrix that is positive."
         )
@@ -75,11 +77,14 @@ def gains(regulator: Regulator, params: PyTree, v: Any) -> Gains:
     K, n = jax.lax.stop_gradient(K), T.shape[1]
     closed, eye = A - B @ K, jnp.eye(n)
     right = C.T @ output @ C + K.T @ effort @ K
-    S = jnp.linalg.solve(
-        jnp.kron(eye, closed.T) + jnp.kron(closed.T, eye), -right.reshape(-1)
-    ).reshape(n, n)
-    full = jnp.linalg.solve(jnp.asarray(effort), B.T @ S) @ back
-    return Gains(full[:, :nv] @ jnp.linalg.pinv(N), full[:, nv:])
+    lyapunov = LU(jnp.kron(eye, closed.T) + jnp.kron(closed.T, eye))
+    S = lyapunov.solve(-right.reshape(-1)).reshape(n, n)
+    full = LU(jnp.asarray(effort)).solve(B.T @ S) @ back
+    p = moved.dynamics.p
+    as_rates = lambda rate: as_velocity(
+        moved.dynamics.system, moved.state.q, moved.state.t, p, rate
+    )
+    return Gains(full[:, :nv] @ jax.vmap(as_rates, 1, 1)(jnp.eye(len(N))), full[:, nv:])
 
 
 def _linear(moved: MovingState, at: Linearization) -> tuple[Any, Any, Any, Any]:
@@ -113,7 +118,7 @@ def _linear(moved: MovingState, at: Linearization) -> tuple[Any, Any, Any, Any]:
     Y, W = each(positions.tangent, basis[:nv, :ny]), each(velocities.tangent, basis[nv:, ny:])
     lean = -velocities.columns(psi[:, :nv] @ Y).T
     T = jnp.block([[Y, jnp.zeros((nv, W.shape[1]))], [lean, W]])
-    inverse = lambda X: jnp.linalg.solve(X.T @ M @ X, X.T @ M)
+    inverse = lambda X: LU(X.T @ M @ X).solve(X.T @ M)
     back = jax.scipy.linalg.block_diag(inverse(Y), inverse(W))
     A, B = back @ L @ T, back[:, nv:] @ pushed
     if at.kind != "steady motion" or not at.neutral.shape[1]:
@@ -142,8 +147,7 @@ def _across(moved: MovingState, at: Linearization, back, metric) -> tuple[Any, A
 
     directions = jax.vmap(direction)(at.found.fields).T
     # of as many combinations of the symmetries as are independent, the same ones all along
-    Vt = np.linalg.svd(np.asarray(at.symmetric_directions), full_matrices=False)[2]
-    n = directions @ Vt[: at.neutral.shape[1]].T
+    n = directions @ Decomposition(at.symmetric_directions).row_space
     R = jnp.asarray(at.across)
-    R = R - n @ jnp.linalg.solve(n.T @ metric @ n, n.T @ metric @ R)
-    return R, jnp.linalg.solve(R.T @ metric @ R, R.T @ metric)
+    R = R - n @ LU(n.T @ metric @ n).solve(n.T @ metric @ R)
+    return R, LU(R.T @ metric @ R).solve(R.T @ metric)

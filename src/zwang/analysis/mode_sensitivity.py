@@ -25,9 +25,10 @@ from jaxtyping import PyTree
 
 from zwang.algebra.rank import DEPENDENT_ROWS
 from zwang.analysis.constrained_state import dynamics_of
-from zwang.analysis.local_equations import as_velocity, constraint_force, mass
+from zwang.analysis.local_equations import constraint_force, mass
 from zwang.analysis.moving_state import MovingState, moving_state, varied
 from zwang.analysis.sensitivity import held
+from zwang.dynamics.functions import as_velocity
 from zwang.errors import ModelError
 
 if TYPE_CHECKING:

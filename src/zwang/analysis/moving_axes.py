@@ -16,8 +16,9 @@ import jax
 import jax.numpy as jnp
 
 from zwang.algebra.decomposition import Decomposition
-from zwang.analysis.local_equations import Generator, as_velocity, velocity_map
+from zwang.analysis.local_equations import Generator
 from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.functions import as_velocity, velocity_map
 from zwang.record import Record
 
 if TYPE_CHECKING:

@@ -15,15 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.algebra.decomposition import Decomposition
-from zwang.analysis.local_equations import (
-    Generator,
-    as_velocity,
-    departures,
-    dynamic_residual,
-    lifted,
-)
+from zwang.algebra.pseudoinverse import SVD, Pseudoinverse
+from zwang.algebra.rank import PLACED
+from zwang.analysis.local_equations import Generator, departures, dynamic_residual, lifted
 from zwang.analysis.sensitivity import (
-    IMPLICIT_RANK,
     Root,
     held,
     root,
@@ -31,8 +26,10 @@ from zwang.analysis.sensitivity import (
     with_slope,
 )
 from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.functions import as_velocity
 from zwang.equations.state import State
 from zwang.errors import ModelError
+from zwang.thresholds import DERIVED
 
 if TYPE_CHECKING:
     from zwang.analysis.linearize import Linearization
@@ -142,7 +139,7 @@ def balanced(motion: Motion, dynamics: Dynamics, gamma, multipliers) -> Root:
     first = held(x, scaled[:, others], np.ones(len(unit))).inverse
     rest = np.eye(len(scaled)) - scaled[:, others] @ first  # what q and λ leave to the rates
     left = rest @ scaled[:, turning]
-    left[np.abs(left) < IMPLICIT_RANK] = 0.0  # round-off of rates that q alone makes up for
+    left[np.abs(left) < DERIVED] = 0.0  # round-off of rates that q alone makes up for
     rates = held(gamma, left, np.ones(len(unit))).inverse @ rest
     inverse = np.zeros((len(x), len(scaled)))
     inverse[turning] = rates
@@ -170,8 +167,8 @@ def near_balance(motion: Motion, found: Root, dynamics: Dynamics, v: Any = None)
     x = jnp.asarray(found.x)
     if v is not None:
         along = jax.lax.stop_gradient(motion.gauge(dynamics, x))
-        towards = jnp.linalg.pinv(along, rtol=1e-10)
-        x = x.at[nv : nv + k].add(towards @ (v - motion.velocity(dynamics, x)))
+        towards = Pseudoinverse(SVD(PLACED), along)
+        x = x.at[nv : nv + k].add(towards.solve(v - motion.velocity(dynamics, x)))
     x = x - jnp.asarray(found.inverse) @ motion.residual(dynamics, x)
     q, v = motion.configuration(dynamics, x), motion.velocity(dynamics, x)
     field, t, p = motion.field(dynamics, x), jnp.asarray(motion.t), dynamics.p

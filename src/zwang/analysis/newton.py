@@ -21,9 +21,12 @@ from zwang.algebra.lapack import LU
 from zwang.algebra.mass_matrix import DiagonalMass
 from zwang.algebra.pseudoinverse import SVD
 from zwang.algebra.rank import DEPENDENT_ROWS
+from zwang.thresholds import ROUND_OFF
 
-FAR_DAMPING, NEAR_DAMPING = 1e-3, 1e-14
-"""Damping of rows at unit length, beside the square of their residual, and at least."""
+FAR_DAMPING = 1e-3
+"""Damping of rows at unit length, beside the square of their residual."""
+CLOSED_ROWS = 1e-10
+"""Residual of rows at unit length of a mechanism that is closed."""
 
 
 def unweighted(A: Float[Array, "m nv"]) -> Gauss:
@@ -40,7 +43,7 @@ def damped(A: Float[Array, "m nv"], r: Float[Array, " m"]) -> Float[Array, " nv"
     """The same of rows at unit length with the damping of Levenberg and Marquardt, which vanishes
     with the residual: for starts far from where rows are met, by the thousand.
     """
-    damping = FAR_DAMPING * (r @ r) + NEAR_DAMPING
+    damping = FAR_DAMPING * (r @ r) + ROUND_OFF
     return A.T @ LU(A @ A.T + damping * jnp.eye(len(r))).solve(r)
 
 

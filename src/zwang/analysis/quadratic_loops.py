@@ -23,8 +23,6 @@ from zwang.thresholds import AGREEMENT, ROOT_OF_ROUND_OFF
 
 MOST_LOOP_UNKNOWNS, MOST_EQUATIONS = 40, 10
 """Sizes of z, and of what linear rows leave of it, 2¹⁰ paths, above which starts are random."""
-REAL = 1e-8
-"""Largest imaginary part of a real solution, relative to its size."""
 
 
 class Found(NamedTuple):
@@ -94,7 +92,8 @@ def all_configurations(
     answer = solutions(square)
     off = lambda w: _values(reduced, w) / np.max(np.abs(reduced), axis=(1, 2))
     w = [x for x in answer.w if np.max(np.abs(off(x)), initial=0) < 1e-7 * (1 + np.abs(x @ x))]
-    real = [x.real for x in w if np.max(np.abs(x.imag), initial=0.0) < REAL * (1 + np.abs(x).max())]
+    beside = lambda x: np.max(np.abs(x.imag), initial=0.0) / (1 + np.abs(x).max())
+    real = [x.real for x in w if beside(x) < ROOT_OF_ROUND_OFF]
     if not along.shape[1]:  # linear rows alone fix everything
         real = [np.zeros(0)] if np.all(np.abs(reduced) < 1e-9) else []
         w = real

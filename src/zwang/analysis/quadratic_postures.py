@@ -18,12 +18,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.algebra.decomposition import nearest_rotation
 from zwang.analysis.homotopy import solutions
-from zwang.analysis.quadratic_loops import REAL, Found, coefficients, square_system
+from zwang.analysis.quadratic_loops import Found, coefficients, square_system
 from zwang.analysis.subject import Quantity
 from zwang.bodies.rotation import conjugate, product
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.thresholds import DERIVED
+from zwang.thresholds import DERIVED, ROOT_OF_ROUND_OFF
 
 POSTURES = 160
 """Random postures at which rows are looked at; a form of eight parameters has 36 coefficients."""
@@ -66,7 +67,7 @@ def all_postures(
     forms = forms + forms.transpose(0, 2, 1)
     forms /= np.max(np.abs(forms), axis=(1, 2), keepdims=True)
     # in axes of no meaning no solution is at infinity for its first parameter
-    axes = np.linalg.qr(random.standard_normal((8, 8)))[0]
+    axes = nearest_rotation(random.standard_normal((8, 8)))
     turned = np.einsum("ab,iac,cd->ibd", axes, forms, axes)
     square = square_system(turned, 7)
     if square is None:
@@ -80,7 +81,8 @@ def all_postures(
         # A solution with |x · x| below this part of |X|² has x = 0, which is no rotation
         if off < 1e-7 and abs(X[:4] @ X[:4]) > DERIVED * np.linalg.norm(X) ** 2:
             kept.append(X)
-    real = np.array([X.real for X in kept if np.max(np.abs(X.imag)) < REAL]).reshape(-1, 8)
+    real = [X.real for X in kept if np.max(np.abs(X.imag)) < ROOT_OF_ROUND_OFF]
+    real = np.array(real).reshape(-1, 8)
     return Found(_postures(real, spread), len(kept), answer.paths, answer.failed)
 
 

@@ -13,11 +13,9 @@ import numpy as np
 from scipy.optimize import linprog
 
 from zwang.algebra.decomposition import Decomposition, pivots
-from zwang.algebra.rank import PLACED
+from zwang.algebra.rank import DEPENDENT_ROWS, PLACED
 from zwang.mechanism.mechanism import Mechanism
 
-IN_SPAN = 1e-8
-"""Residual of a row of unit length, or of a multiplier, that counts as zero."""
 MOST_EXAMINED_ROWS = 400
 """Rows above which combinations are not looked for."""
 
@@ -102,7 +100,7 @@ def dependencies(C: np.ndarray, row_slices: dict[str, slice], rank: int) -> tupl
     for i, row in enumerate(C):
         left = row - (row @ span.T) @ span
         left = left - (left @ span.T) @ span
-        if np.linalg.norm(left) > IN_SPAN:
+        if np.linalg.norm(left) > DEPENDENT_ROWS:
             span = np.vstack([span, left / np.linalg.norm(left)])
             continue
         others = [j for j in range(len(C)) if j != i and np.any(C[j])]
@@ -127,11 +125,11 @@ def _smallest(C: np.ndarray, i: int, others: list[int]) -> dict[int, float]:
         kept = list(others)
     solve = lambda rows: Decomposition(C[rows].T, PLACED).solve(C[i])
     missed = lambda rows: np.linalg.norm(C[i] - solve(rows) @ C[rows])
-    if missed(kept) > IN_SPAN:
+    if missed(kept) > DEPENDENT_ROWS:
         kept = list(others)
     for j in sorted(kept, key=lambda j: abs(solve(kept)[kept.index(j)])):
         fewer = [k for k in kept if k != j]
-        if fewer and missed(fewer) < IN_SPAN:
+        if fewer and missed(fewer) < DEPENDENT_ROWS:
             kept = fewer
     return dict(zip(kept, solve(kept), strict=True))
 

@@ -20,9 +20,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.algebra.decomposition import Decomposition
+from zwang.thresholds import DERIVED
 
-IMPLICIT_RANK = 1e-7
-"""Singular values of J with rows of length one, relative to the largest, that count as zero."""
 LEFT_FREE = 1e-4
 """Largest entry of what J leaves free at an unknown that it determines."""
 
@@ -72,7 +71,7 @@ def root(both: Callable, x, *given, steps: int = 2) -> Root:
     return found
 
 
-def held(x, J: np.ndarray, unit: np.ndarray, threshold: float = IMPLICIT_RANK) -> Root:
+def held(x, J: np.ndarray, unit: np.ndarray, threshold: float = DERIVED) -> Root:
     """A solution with its matrix, whose rows are measured by `unit`."""
     rows = Decomposition(unit[:, None] * J, threshold)
     return Root(x, rows.inverse * unit, rows.kernel.conj().T)

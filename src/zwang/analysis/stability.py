@@ -21,7 +21,6 @@ from zwang.algebra.decomposition import Decomposition
 from zwang.algebra.spectrum import eigenvalues, principal, spectral_radius
 from zwang.analysis.aside import (
     DISTANCES_ASIDE,
-    SLOPE_ASIDE,
     aside,
     beyond,
     curvature_aside,
@@ -30,29 +29,21 @@ from zwang.analysis.aside import (
     resistance,
 )
 from zwang.analysis.constrained_state import ConstrainedState
+from zwang.thresholds import AGREEMENT, DERIVED
 
 if TYPE_CHECKING:
     from zwang.analysis.linearize import Linearization
 
 TERM_ROUND_OFF = 1e-13
 """Round-off of a sum, relative to its terms, in the linear equations."""
-SLOWEST_GROWTH = 1e-9
-"""Least growth, relative to the largest eigenvalue, that counts: a state is known to that."""
 MULTIPLE_EIGENVALUE = 1e-5
 """Eigenvalues that are nearer to each other, relative to the largest, may be one multiple
 eigenvalue, which round-off splits by a root."""
 COUPLED_EIGENVECTORS = 1e-6
 """Entries of A between the vectors of one multiple eigenvalue, relative to the largest eigenvalue,
 that count as none."""
-SYMMETRIC_STIFFNESS = 1e-7
-"""Largest part of the stiffness that is not symmetric, where forces have a potential."""
-VANISHING_STIFFNESS = 1e-7
-"""Least eigenvalue of the Hessian, relative to what it is aside, that decides; a position is known
-to the cube root of round-off where it vanishes."""
 SLOW_AND_FAST = (1e-5, 1e-4)
 """Speeds at which a brake that is linear in the velocity has one coefficient."""
-FED_POWER = 1e-9
-"""Least power, relative to that of the forces, that counts as fed in."""
 FREQUENCY_FLOOR = 1e-12
 """Rate [1/s] of a system without any stiffness or damping."""
 
@@ -94,9 +85,7 @@ def judged(linear: Linearization) -> Verdict:
     nv = linear.here.dynamics.system.nv
     n = linear.here.tangent.W.shape[1]
     A, K = linear.A, -linear.A[n:, :n]
-    symmetric = np.linalg.norm(K - K.T) <= SYMMETRIC_STIFFNESS * np.linalg.norm(K) + np.max(
-        error[n:, :n]
-    )
+    symmetric = np.linalg.norm(K - K.T) <= DERIVED * np.linalg.norm(K) + np.max(error[n:, :n])
     if len(A) != 2 * n or not symmetric or not nv:
         found = _by_eigenvalues(A, error)
         return _free(linear) if found.stable is None and _drifts(linear) else found
@@ -111,7 +100,7 @@ def _by_potential(linear: Linearization, A, K, error) -> Verdict:
     seen = np.abs(curvature) > allowed
     for i in range(n):  # beside the curvature in the same direction, some way off
         if abs(curvature[i]) <= 1e-3 * np.max(np.abs(curvature)) or n == 1:
-            seen[i] &= abs(curvature[i]) > VANISHING_STIFFNESS * curvature_aside(here, V[:, i])
+            seen[i] &= abs(curvature[i]) > DERIVED * curvature_aside(here, V[:, i])
     A = A.copy()
     A[n:, :n] = -(V[:, seen] * curvature[seen]) @ V[:, seen].T
     # velocities per unit of the largest rate, so that they have the size of positions
@@ -133,14 +122,14 @@ def _by_potential(linear: Linearization, A, K, error) -> Verdict:
         if linearly.stable is None:
             return linearly
         # gyroscopic forces hold what the potential does not, until something dissipates
-        still = linearly.stable and max(abs(fed[0]), abs(fed[1])) <= FED_POWER
+        still = linearly.stable and max(abs(fed[0]), abs(fed[1])) <= AGREEMENT
         words = "open: gyroscopic forces hold it to first order, and other forces do work"
         return linearly if still else Verdict(None, words)
     if lowest == "falls":
         words = "open: the potential falls in a direction without stiffness"
         gyroscopic = np.linalg.norm(A[n:, n:] - A[n:, n:].T) > COUPLED_EIGENVECTORS * _rate(A)
         return Verdict(None, words) if gyroscopic else UNSTABLE
-    if fed[1] > FED_POWER:
+    if fed[1] > AGREEMENT:
         return Verdict(
             None, "open: to first order no force does work, beyond it they feed energy in"
         )
@@ -173,7 +162,7 @@ def _push_aside(linear: Linearization) -> list[bool]:
         there = aside(linear.here, linear.here.tangent.Y @ u, DISTANCES_ASIDE[1])
         size = 1.0 if there is None else np.linalg.norm(there.local.F) + np.linalg.norm(there.w)
         flat.append(
-            there is None or np.max(np.abs(there.w), initial=0) <= SLOPE_ASIDE * (size + 1e-30)
+            there is None or np.max(np.abs(there.w), initial=0) <= AGREEMENT * (size + 1e-30)
         )
     return flat
 
@@ -228,7 +217,7 @@ def _with_margins(A: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.ndar
     off = np.einsum("ik,ij,jk->k", np.abs(left), error, np.abs(right))
     rate = max(float(np.max(np.abs(values))), FREQUENCY_FLOOR)
     own = off / np.maximum(overlap, 1e-300)
-    return values, np.clip(own, SLOWEST_GROWTH * rate, MULTIPLE_EIGENVALUE * rate)
+    return values, np.clip(own, AGREEMENT * rate, MULTIPLE_EIGENVALUE * rate)
 
 
 def _decays(A: np.ndarray, error: np.ndarray) -> bool:

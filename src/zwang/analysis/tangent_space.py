@@ -17,16 +17,12 @@ import numpy as np
 import scipy.linalg
 
 from zwang.algebra.decomposition import nearest_rotation, pivots
-from zwang.algebra.metric import Metric, Rows, dense_metric
-from zwang.thresholds import FACTOR_ROUND_OFF
+from zwang.algebra.metric import Metric, Rows, dense_metric, is_singular
 
 
 def metric_at(M: np.ndarray, A: np.ndarray) -> Metric:
     """The metric of M, or where M is singular of M + AᵀDA, which is the same on the kernel of A."""
-    scale = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
-    # least eigenvalue of a mass matrix, with unit diagonal, that counts as positive
-    positive = np.linalg.eigvalsh(M / np.outer(scale, scale))[0] > FACTOR_ROUND_OFF
-    return dense_metric(M, None if positive else A)
+    return dense_metric(M, A if is_singular(M) else None)
 
 
 def kernel(rows: Rows) -> np.ndarray:

@@ -11,10 +11,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.algebra.decomposition import pivots
+from zwang.algebra.decomposition import conditioning, pivots
 from zwang.algebra.rank import DEPENDENT_ROWS
 from zwang.analysis.curve import quickly
-from zwang.analysis.newton import newton, unweighted
+from zwang.analysis.newton import CLOSED_ROWS, newton, unweighted
 from zwang.analysis.sensitivity import fold, last_direction, root, with_slope
 from zwang.analysis.subject import Quantity
 from zwang.compile.hints import over_rows
@@ -25,8 +25,6 @@ from zwang.reporting import report
 
 GRID_NEWTON = 10
 """Steps of Newton's iteration from one place of the grid to the next."""
-GRID_CLOSED = 1e-10
-"""Residual of rows at unit length that counts as closed."""
 PARTS = 4
 """Parts in which a step of the grid is tried again when it fails at once."""
 LONGEST_GRID_STEP = 0.7
@@ -144,7 +142,7 @@ def filled(grid: Grid, axes: tuple[np.ndarray, ...], q: np.ndarray, name: str):
             "inputs given; a mechanism needs as many inputs as degrees of freedom."
         )
     sign = float(np.sign(np.linalg.det(first.A[0][rows])))
-    branch = lambda x: (x.residual < GRID_CLOSED) & (np.sign(np.linalg.det(x.A[:, rows])) == sign)
+    branch = lambda x: (x.residual < CLOSED_ROWS) & (np.sign(np.linalg.det(x.A[:, rows])) == sign)
     inputs = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
     state = _outwards(grid, inputs, u0, start, branch)
     reached = state["reached"]
@@ -155,17 +153,16 @@ def filled(grid: Grid, axes: tuple[np.ndarray, ...], q: np.ndarray, name: str):
         )
     flat = _at(grid, state["q"][reached], inputs[reached])
     nan = lambda *more: np.full((*shape, *more), np.nan)
-    places, conditioning, orientation, smallest = nan(flat.place.shape[1]), nan(), nan(), nan()
+    places, conditions, orientation, smallest = nan(flat.place.shape[1]), nan(), nan(), nan()
     places[reached] = flat.place
-    sigma = np.linalg.svd(flat.slope, compute_uv=False)
-    conditioning[reached] = sigma[:, -1] / np.where(sigma[:, 0] > 0, sigma[:, 0], np.inf)
+    conditions[reached] = conditioning(flat.slope)
     if flat.slope.shape[1] == flat.slope.shape[2]:
         orientation[reached] = np.sign(np.linalg.det(flat.slope))
     smallest[reached] = np.linalg.svd(flat.A, compute_uv=False)[:, system.nv - 1]
     qs = np.where(reached[..., None], state["q"], np.nan)
     boundary = _boundary(grid, inputs, qs, reached, branch)
     lost = _lost(grid, inputs, qs, orientation)
-    return reached, qs, places, conditioning, orientation, smallest, boundary, lost
+    return reached, qs, places, conditions, orientation, smallest, boundary, lost
 
 
 def _start(grid: Grid, axes, q: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from zwang.algebra.spectrum import principal
+
 TRIANGLE = 1e-3
 """How far the largest principal moment may exceed the sum of the two others, relative to itself:
 files round moments to three digits, and a disk or a rod has nothing to spare.
@@ -25,7 +27,7 @@ def impossible(mass: float, inertia: np.ndarray) -> np.ndarray | None:
         mass: [kg].
         inertia: about the center of mass [kg·m²], shape (3, 3).
     """
-    moments = np.linalg.eigvalsh(inertia)
+    moments = principal(inertia)[0]
     least, middle, most = moments
     nothing = NOTHING * max(abs(most), mass)
     too_much = most - least - middle > max(TRIANGLE * abs(most), nothing)

@@ -18,16 +18,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.codegen.functions import refuse_letting_go
 from zwang.codegen.names import parameters, with_parameters
 from zwang.compile import native_trace
 from zwang.dynamics.drift import Projection
-from zwang.dynamics.model import Model
+from zwang.dynamics.model import Model, refuse_letting_go
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.errors import ModelError, Result
 from zwang.native import NotNativeError
 from zwang.native.webassembly import Module
 from zwang.simulation.run_setup import RunRequest, RunSetup, set_up
+from zwang.simulation.switching import refuse_switches
 from zwang.stepping import Dopri8
 from zwang.stepping.step import Progress, attempt
 
@@ -104,6 +104,7 @@ def browser_program(
     Raises:
         ModelError: for a start that a run refuses, or an operation that cannot be printed.
     """
+    refuse_switches(model, "code")
     refuse_letting_go(model)
     asked = _request(model, q0, v0, duration, rtol, t0)
     steps = _Steps(asked, set_up(asked))

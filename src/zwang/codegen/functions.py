@@ -13,13 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr
 
-from zwang.algebra.pseudoinverse import Proximal
+from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.arguments import instance
 from zwang.codegen.names import parameters, with_parameters
 from zwang.compile import native_trace
 from zwang.dynamics.drift.base import renormalized
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
-from zwang.dynamics.model import Model
+from zwang.dynamics.model import Model, refuse_letting_go
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.servo import Servo
@@ -49,6 +49,7 @@ def refuse_unwritable(model: Model) -> None:
             f"{model.name}: formulas and code need a positive definite mass matrix, but the model "
             "has singular_mass=True; choose coordinates in which every velocity has mass."
         )
+    refuse_switches(model, "code")
     refuse_letting_go(model)
     servo = model.servo
     if servo is None:
@@ -67,28 +68,19 @@ def refuse_unwritable(model: Model) -> None:
         )
 
 
-def refuse_letting_go(model: Model) -> None:
-    """Raise unless every constraint acts at all times.
-
-    Raises:
-        ModelError: with the names of inequalities, dry friction and switches.
-    """
-    refuse_switches(model, "code")
-    if loose := model.constraints.loose:
-        raise ModelError(
-            f"{model.name}: {', '.join(loose)} may let go or slide, which formulas and code do not "
-            "follow; leave it out, or use zw.simulate."
-        )
-
-
 @dataclasses.dataclass(frozen=True)
 class ModelFunctions:
     """Functions of a model's state (q, v, t), with its parameters as one array p.
 
-    A⊕ is dense and takes no rank decision (`zw.Proximal`), with rows at their present lengths.
+    A⊕ is dense, with rows at their present lengths.
+
+    Attributes:
+        model: the model.
+        method: of A⊕; code has the one that takes no rank decision.
     """
 
     model: Model
+    method: AbstractPseudoinverse = dataclasses.field(default_factory=Proximal)
 
     def __post_init__(self) -> None:
         refuse_unwritable(self.model)
@@ -108,7 +100,7 @@ class ModelFunctions:
 
     @cached_property
     def _dynamics(self) -> Dynamics:
-        return self.model.dynamics(pseudoinverse=Proximal())
+        return self.model.dynamics(pseudoinverse=self.method)
 
     def dynamics(self, p) -> Dynamics:
         """The equation of motion with given parameters."""

@@ -9,12 +9,13 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.algebra.pseudoinverse import SVD
 from zwang.algebra.rank import PLACED
 from zwang.arrays import vector
+from zwang.codegen.functions import SUCCESS, ModelFunctions
 from zwang.codegen.names import parameters, with_parameters
 from zwang.compile import Many
 from zwang.dynamics import functions
@@ -22,19 +23,16 @@ from zwang.dynamics.model import Model
 from zwang.dynamics.motion import motion
 from zwang.errors import ModelError
 from zwang.servo.control import control
+from zwang.thresholds import ALL_BUT_ZERO, DERIVED
 
 SPREAD = 0.2
 """Standard deviation of random displacements from the start [unit of v · s]."""
-DEPENDENT = 1e-6
-"""Singular values below this part of the largest count as zero where rows are counted."""
 REGULAR = 1e-2
 """States of redundant rows are taken where singular values keep this part of the largest one: next
 to a loss of rank the answer has no digits to compare."""
 LEAST_SWEPT = 1e-4
 """Singular value down to which code without a rank decision holds rows: its sweeps (μ = 1e-10, four
 of them) leave 1e-8 of what is asked for along 1e-4, and all of it along 1e-6."""
-PROJECTIONS = 30
-"""Newton iterations that bring random states of redundant rows onto their constraints."""
 
 
 class Reference(NamedTuple):
@@ -130,13 +128,14 @@ def samples(model: Model, q0=None, v0=None, count: int = 1000, seed: int = 0) ->
         return free
     # rows may also depend on each other where they hold and nowhere else
     # off the constraints redundant rows contradict each other, and no two methods need agree
-    rank, _ = _ranks(_on_constraints(free, own))
+    met = _on_constraints(free, own)
+    rank, _ = _ranks(met if len(met.q) else free)
     if rank == m:
         return free
-    # twice as many, as states near a loss of rank are dropped
-    on = _on_constraints(Samples(model, (q0, v0), *drawn(2 * count), False), own)
-    _, share = _ranks(on)
-    kept = np.flatnonzero(share > REGULAR)[:count]
+    # more than are wanted, as states near a loss of rank are dropped, and those too far from the
+    # constraints
+    on = _on_constraints(Samples(model, (q0, v0), *drawn(4 * count), False), own)
+    kept = np.flatnonzero(_ranks(on)[1] > REGULAR)[:count] if len(on.q) else np.zeros(0, int)
     if not len(kept):
         raise ModelError(
             f"{model.name}: no random state around the start is on the constraints and away from a "
@@ -146,10 +145,15 @@ def samples(model: Model, q0=None, v0=None, count: int = 1000, seed: int = 0) ->
 
 
 def _on_constraints(given: Samples, own: np.ndarray) -> Samples:
-    """The states moved onto the constraints, with the model's own parameters."""
+    """The states moved onto the constraints, with the model's own parameters, without those from
+    which none are reached.
+    """
     p = np.broadcast_to(own, given.p.shape).copy()
-    q, v = _projected(given.model, given.q, given.v, given.t, p)
-    return dataclasses.replace(given, q=q, v=v, p=p, projected=True)
+    # the rows may depend on each other
+    project = ModelFunctions(given.model, SVD(DERIVED)).project
+    q, v, code = _at_states(project, given.q, given.v, given.t, p)
+    met = np.flatnonzero(code == SUCCESS)
+    return dataclasses.replace(given, q=q[met], v=v[met], t=given.t[met], p=p[met], projected=True)
 
 
 def _own(model: Model) -> np.ndarray:
@@ -173,7 +177,7 @@ def _ranks(given: Samples) -> tuple[int, np.ndarray]:
     """
     sigma = np.linalg.svd(_unit(matrices(given)), compute_uv=False)
     sigma = sigma / np.maximum(sigma[:, :1], 1e-300)
-    ranks = np.sum(sigma > DEPENDENT, axis=1)
+    ranks = np.sum(sigma > ALL_BUT_ZERO, axis=1)
     rank = int(np.median(ranks))
     return rank, np.where(ranks == rank, sigma[:, max(rank, 1) - 1], 0.0)
 
@@ -189,6 +193,8 @@ def refuse_nearly_parallel(model: Model, given: Samples) -> None:
         return
     if not given.projected:
         given = _on_constraints(given, _own(model))
+    if not len(given.q):
+        return
     sigma = np.linalg.svd(_unit(matrices(given)), compute_uv=False)
     sigma = sigma / np.maximum(sigma[:, :1], 1e-300)
     least = np.min(sigma, axis=1, where=sigma > PLACED, initial=1.0)
@@ -204,30 +210,6 @@ def _unit(A: np.ndarray) -> np.ndarray:
     """Rows at unit length."""
     length = np.linalg.norm(A, axis=2, keepdims=True)
     return A / np.where(length > 0, length, 1.0)
-
-
-def _projected(model: Model, q, v, t, p):
-    """States moved onto the constraints: positions by Newton's method, then velocities."""
-    system, constraints = model.system, model.constraints
-    rows = constraints.position_rows
-
-    def at(q, v, t, p):
-        p = _whole(model, p)
-
-        def closer(_, q):
-            A = constraints.matrix(q, v, t, p)[rows]
-            step = jnp.linalg.lstsq(A, constraints.position_residual(q, t, p), rcond=1e-7)[0]
-            return system.move(q, -step, t, p)
-
-        def slower(_, v):
-            A = constraints.matrix(q, v, t, p)[constraints.velocity_rows]
-            residual = constraints.velocity_residual(q, v, t, p)
-            return v - jnp.linalg.lstsq(A, residual, rcond=1e-7)[0]
-
-        q = jax.lax.fori_loop(0, PROJECTIONS if len(rows) else 0, closer, q)
-        return q, jax.lax.fori_loop(0, 3, slower, v)
-
-    return _at_states(at, q, v, t, p)
 
 
 def matrices(given: Samples) -> np.ndarray:

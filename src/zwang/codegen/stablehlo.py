@@ -12,12 +12,12 @@ from jax import export
 
 from zwang.arguments import count, instance, known, refuse, texts
 from zwang.call import misfits_named
-from zwang.codegen.functions import refuse_letting_go
 from zwang.codegen.names import identifier
-from zwang.dynamics.model import Model
+from zwang.dynamics.model import Model, refuse_letting_go
 from zwang.dynamics.motion import motion
 from zwang.errors import ModelError
 from zwang.files import write_files
+from zwang.simulation.switching import refuse_switches
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
@@ -68,6 +68,7 @@ def stablehlo(
         >>> jax.export.deserialize(data).call(q, v, 0.0, model.params)
     """
     instance(model, Model, "stablehlo: model", "a zw.Model")
+    refuse_switches(model, "code")
     refuse_letting_go(model)
     batch = None if batch is None else count(batch, "stablehlo: batch", least=1)
     chosen = texts(platforms, "stablehlo: platforms")

@@ -20,11 +20,13 @@ from zwang.algebra.judgement import (
 )
 from zwang.algebra.metric import Metric, Rows, metric_of, rows_of
 from zwang.algebra.rank import NEARLY_PARALLEL, PLACED
+from zwang.algebra.spectrum import principal
 from zwang.arrays import on_device
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.dynamics.number_range import acts, kin_of
 from zwang.equations.state import State, host_state
+from zwang.thresholds import AGREEMENT
 
 DENSE_ROWS = 400
 """Up to this many rows singular values are computed at a start; 400 take a tenth of a second."""
@@ -39,8 +41,6 @@ KEPT = 0.5
 Newton's, leaves far less of the lowest derivatives, and no other one changes a residual by half."""
 NO_ZERO = 1e-3
 """Part of its second derivative that a residual has at an extremum if it passes through no zero."""
-SECOND_ORDER = 1e-9
-"""Eigenvalues of a second-order form below this part of the row's Hessian are zero."""
 FORM_OF_KIN = 1e-12
 """Second-order forms below this part of those of other rows of their constraint are round-off: the
 gap of two points across the plane in which they move has none of its own."""
@@ -240,9 +240,9 @@ def _of_one_sign(
     scale = np.max(np.abs([form(metric.W @ w) for w in random]), axis=0)
     found = {}
     for k, row in enumerate(rows):
-        value = np.linalg.eigvalsh(H[:, :, k])
+        value = principal(H[:, :, k])[0]
         of_kin = np.max(loudest[kin_of(dynamics.constraints, row)])
-        small = max(SECOND_ORDER * scale[k], FORM_OF_KIN * of_kin, 1e-300)
+        small = max(AGREEMENT * scale[k], FORM_OF_KIN * of_kin, 1e-300)
         if np.max(np.abs(value)) <= small or (value[0] < -small and value[-1] > small):
             continue
         isolated = np.min(np.abs(value)) > small

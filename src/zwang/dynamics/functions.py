@@ -9,6 +9,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from zwang.algebra.cholesky import Cholesky
 from zwang.compile.hints import shared_code
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
@@ -51,6 +52,19 @@ def matrix(structure: Any, constraints: Constraints, s: State, p):
 def mass_matrix(system: System, q, t, p):
     """M in the form in which it is given."""
     return system.mass_as_given(q, t, p)
+
+
+def velocity_map(system: System, q, t, p):
+    """N, the identity included."""
+    return jnp.eye(system.nv) if system.velocity_map is None else system.velocity_map(q, t, p)
+
+
+def as_velocity(system: System, q, t, p, rate):
+    """`N⁺` of a rate of q."""
+    if system.velocity_map is None:
+        return rate
+    N = velocity_map(system, q, t, p)
+    return Cholesky(N.T @ N).solve(N.T @ rate)
 
 
 @shared_code

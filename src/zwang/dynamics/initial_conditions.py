@@ -8,11 +8,14 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.algebra.decomposition import Decomposition
 from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.judgement import OFF_MANIFOLD, UNCERTAIN
 from zwang.algebra.mass_matrix import augmented_mass, dense_mass, most_augmented
-from zwang.algebra.metric import dense_rows, mass_blocks, rows_of
+from zwang.algebra.metric import at_unit_diagonal, dense_rows, is_singular, mass_blocks, rows_of
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
+from zwang.algebra.rank import PLACED
+from zwang.algebra.spectrum import principal
 from zwang.arguments import host_only, instance
 from zwang.arrays import on_device
 from zwang.dynamics.branch_velocity import between_branches
@@ -24,10 +27,11 @@ from zwang.dynamics.model import Model
 from zwang.dynamics.motion import augmented, contradiction, refuse_vanishing, row_name
 from zwang.dynamics.number_range import acts, refuse_range, round_off_of_kin
 from zwang.dynamics.placement import CONVERGED, Apart, Placement, place
-from zwang.dynamics.scales import ALL_BUT_LOST, measure
+from zwang.dynamics.scales import measure
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError, NotFiniteError, Result
+from zwang.thresholds import ALL_BUT_ZERO, ROUND_OFF
 
 START_TOLERANCE = 1e-6
 """Largest violation of a start [dimensionless: an angle, or a fraction of the speed] that a run
@@ -288,14 +292,14 @@ def refuse_singular_mass(model: Model, start: Start, params: PyTree) -> None:
     M, A = dense_mass(M), dense_rows(start.at.A)
     length = np.linalg.norm(A, axis=1, keepdims=True)
     stacked = np.vstack([M / np.outer(scale, scale), A / np.where(length > 0, length, 1.0) / scale])
-    _, sigma, Vt = np.linalg.svd(stacked)
-    # not below either where all of it is zero
-    if sigma[-1] <= 1e-10 * sigma[0]:
+    split = Decomposition(stacked, PLACED)
+    if split.rank < len(M):
         # every velocity has mass, but that of others hides what this combination has
+        along = _direction(model, split.right[:, -1])
         hidden = " beyond the round-off of masses coupled to it" if np.all(np.diag(M) > 0) else ""
         raise ModelError(
-            f"{model.name}: {_direction(model, Vt[-1])} has neither mass{hidden} nor a constraint "
-            "that holds it, so its acceleration is undefined; give it mass or constrain it"
+            f"{model.name}: {along} has neither mass{hidden} nor a constraint that holds it, "
+            "so its acceleration is undefined; give it mass or constrain it"
             f"{hidden and ', or use coordinates in which M is diagonal'}."
         )
 
@@ -306,9 +310,9 @@ def massless(model: Model, M: np.ndarray) -> tuple[str, bool, np.ndarray] | None
     """
     M = dense_mass(M)
     # at unit diagonal, or kilograms beside small kg·m² would look singular
-    scale = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
-    value, vector = np.linalg.eigh(M / np.outer(scale, scale))
-    if value[0] > 1e-14 * value[-1]:
+    unit, scale = at_unit_diagonal(M)
+    value, vector = principal(unit)
+    if value[0] > ROUND_OFF * value[-1]:
         return None
     negative = value[0] < -1e-10 * max(abs(value[-1]), 1e-300)
     return _direction(model, vector[:, 0]), bool(negative), scale
@@ -397,12 +401,7 @@ def _elsewhere(s: State, span: float) -> list[State]:
 def _is_positive(blocks: np.ndarray) -> bool:
     """Whether all blocks of M are positive definite, each by itself, shape (nb, k, k)."""
     diagonal = np.einsum("bii->bi", blocks)
-    positive = bool(np.all(diagonal > 1e-14 * np.max(diagonal)))
-    if not positive or blocks.shape[1] == 1:
-        return positive
-    scale = np.sqrt(diagonal)
-    value = np.linalg.eigvalsh(blocks / (scale[:, :, None] * scale[:, None, :]))
-    return bool(np.all(value[:, 0] > 1e-14 * value[:, -1]))
+    return bool(np.all(diagonal > ROUND_OFF * np.max(diagonal))) and not is_singular(blocks)
 
 
 def lost_in_round_off(model: Model, dynamics: Dynamics, start: Start) -> str:
@@ -413,7 +412,7 @@ def lost_in_round_off(model: Model, dynamics: Dynamics, start: Start) -> str:
     residuals = np.concatenate([np.asarray(at.phi), np.asarray(at.psi)])
     rows = rows_of(at.A)
     size = np.asarray(abs(rows).max(axis=1)).ravel() if len(residuals) else np.zeros(0)
-    gone = np.flatnonzero((size > 0) & (size < ALL_BUT_LOST * np.max(size, initial=0.0)))
+    gone = np.flatnonzero((size > 0) & (size < ALL_BUT_ZERO * np.max(size, initial=0.0)))
     if np.max(np.abs(residuals), initial=0.0) > NO_RESIDUAL or not len(gone):
         return ""
     row = int(gone[np.argmin(size[gone])])

@@ -25,6 +25,7 @@ from zwang.compile import model_program
 from zwang.compile.hints import over_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
+from zwang.thresholds import ALL_BUT_ZERO
 
 ALONG_BRANCH = 1e-4
 """How far along its branch a start at rest begins [1, in typical radii of curvature of the rows]:
@@ -32,8 +33,6 @@ nearer, steps are hundreds of times shorter, and round-off of the rows decides w
 start is at rest if it is no faster than forces would make it over that distance."""
 DRAWN = 3
 """Random directions by which the size of a quadratic form is measured."""
-FORM_VANISHES = 1e-6
-"""Part of its size below which a form is round-off."""
 
 
 @model_program
@@ -54,7 +53,7 @@ def leaves_no_branch(dynamics: Dynamics, s: State, w) -> Bool[Array, ""]:
         known = np.isin(np.arange(rows.m), rows.velocity_rows)
         rest = gauss.units() * jnp.where(known, r - A @ gauss.correct(r), 0.0)
         size = jnp.max(jnp.abs(gauss.units() * jnp.where(known, sizes, 0.0)), initial=0.0)
-        return jnp.max(jnp.abs(rest), initial=0.0) > FORM_VANISHES * size
+        return jnp.max(jnp.abs(rest), initial=0.0) > ALL_BUT_ZERO * size
 
     def rate(v, w):
         """d/dt (A w − b) of the velocity rows, w held."""

@@ -180,11 +180,8 @@ class Model(Record):
             leaves, tree = jax.tree_util.tree_flatten(self.params)
             if tree == known.tree and all(map(operator.is_, leaves, known.leaves)):
                 return known.dynamics
-        if not lets_go and (loose := self.constraints.loose):
-            raise ModelError(
-                f"{self.name}: constraint {loose[0]!r} may let go, which zw.simulate alone "
-                "follows; leave it out here, or put an equation in its place."
-            )
+        if not lets_go:
+            refuse_letting_go(self)
         if not lets_go and (idle := IDLE.get(self)):
             raise ModelError(
                 f"{self.name}: constraint {idle[0]!r} is switched on later, which zw.simulate "
@@ -303,6 +300,19 @@ class Model(Record):
 def _names_of(params: PyTree) -> tuple:
     """Names of the parameters in one order, none where they have none."""
     return tuple(sorted(params, key=str)) if isinstance(params, dict) else ()
+
+
+def refuse_letting_go(model: Model) -> None:
+    """Raise for constraints that may let go or slide, which only a run follows.
+
+    Raises:
+        ModelError: with the name of the first one.
+    """
+    if loose := model.constraints.loose:
+        raise ModelError(
+            f"{model.name}: constraint {loose[0]!r} may let go, which zw.simulate alone follows; "
+            "leave it out here, or put an equation in its place."
+        )
 
 
 def _check_shapes(system: System, p: PyTree) -> None:

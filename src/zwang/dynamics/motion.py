@@ -364,9 +364,7 @@ def refuse_vanishing(model: Model, dynamics: Dynamics, at: ModelEvaluation, stat
 
 def row_name(model: Model, row: int) -> str:
     """The constraint that a row belongs to, and which of its rows it is if it has several."""
-    name, rows = next(
-        (n, s) for n, s in model.constraints.row_slices.items() if s.start <= row < s.stop
-    )
+    name, rows = model.constraints.owner(row)
     return f"{name!r} (row {row - rows.start})" if rows.stop - rows.start > 1 else f"{name!r}"
 
 

@@ -14,7 +14,7 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError
-from zwang.thresholds import LARGEST_SIZE, LEAST_SIZE
+from zwang.thresholds import LARGEST_SIZE, LEAST_SIZE, ROUND_OFF
 
 ACTING, PROBED = 0.1, (1e-4, 1e-7, 1e-10)
 """A row acts where its gradient gives the change of its residual to the first part, along steps of
@@ -74,7 +74,7 @@ def beyond_range(dynamics: Dynamics, at: ModelEvaluation, state: State) -> str:
     size = row_sizes(np, rows_of(at.A), diagonal)
     if out_of_range(np, size, diagonal):
         largest = float(np.max(size))
-        worst = next(n for n, s in dynamics.constraints.row_slices.items() if largest in size[s])
+        worst, _ = dynamics.constraints.owner(int(np.argmax(size)))
         return (
             f"constraint {worst!r}: its gradient has the size {largest:.1e} in the metric of 1/M, "
             f"{allowed}: multiply its rows by a factor, or use other units"
@@ -92,11 +92,6 @@ def kin_of(constraints: Any, row: int) -> slice:
     return next(x for x in constraints.row_slices.values() if x.start <= row < x.stop)
 
 
-ROUND_OFF_OF_KIN = 1e-14
-"""A row below this part of another one of its constraint is the round-off of that one's terms: the
-gap of two points across the plane in which they move."""
-
-
 def round_off_of_kin(xp: Any, constraints: Any, A):
     """Rows that are the round-off of others of their constraint, which have their unit, shape (m,);
     by the entries of A, as a light body makes such a row long in the metric of M⁻¹.
@@ -105,7 +100,8 @@ def round_off_of_kin(xp: Any, constraints: Any, A):
     if not len(size):
         return size > 0
     kin = [xp.full(x.stop - x.start, xp.max(size[x])) for x in constraints.row_slices.values()]
-    return ~(size > ROUND_OFF_OF_KIN * xp.concatenate(kin))
+    # the round-off of another row's terms: the gap of two points across the plane they move in
+    return ~(size > ROUND_OFF * xp.concatenate(kin))
 
 
 def acts(dynamics: Dynamics, state: State, A, row: int) -> bool:

@@ -20,17 +20,13 @@ from zwang.display import present
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.equations.state import State, host_state
-from zwang.thresholds import AGREEMENT, ROUND_OFF, SOLUTION_ERROR
+from zwang.thresholds import AGREEMENT, LAST_DIGIT, ROUND_OFF, SOLUTION_ERROR
 
 CONVERGED = 1e-11
 """Dimensionless violation (an angle) that counts as on the constraints once Newton's iteration no
 longer improves it: the round-off of φ in coordinates up to 1e4 times the size of the mechanism;
-where there are many rows, `COORDINATE_ROUND_OFF` of their own coordinates.
+where there are many rows, `LAST_DIGIT` of their own coordinates.
 """
-COORDINATE_ROUND_OFF = 1e-15
-"""Relative round-off of one coordinate in φ, several times that of float64."""
-VELOCITY_CONVERGED = 1e-9
-"""Velocity residual, relative to the speed, that counts as zero."""
 STALLED = 0.5
 """A position step that leaves more than this part of a violation that is `CONVERGED` is the last
 one: Newton's iteration leaves a quarter even at a singular configuration, whereas round-off falls
@@ -143,7 +139,7 @@ def place(
         else np.full(len(v), np.max(np.abs(q), initial=0.0))
     )
     round_off = (
-        COORDINATE_ROUND_OFF
+        LAST_DIGIT
         * inverse_length
         * float(np.linalg.norm((abs(rows) @ coordinates / unit)[holonomic]))
     )
@@ -155,7 +151,7 @@ def place(
         after,
         slip_before,
         slip_after,
-        after <= max(CONVERGED, round_off) and slip_after <= VELOCITY_CONVERGED,
+        after <= max(CONVERGED, round_off) and slip_after <= AGREEMENT,
     )
 
 

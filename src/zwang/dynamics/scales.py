@@ -17,6 +17,7 @@ from zwang.dynamics.evaluation import evaluate, moved, rhs_along
 from zwang.dynamics.number_range import of_typical_length
 from zwang.equations.state import State
 from zwang.record import replace
+from zwang.thresholds import ALL_BUT_ZERO
 
 UNTYPICAL = 30.0
 """Where rows turn this many times faster than the motion itself, this state may not be typical of
@@ -29,10 +30,6 @@ RANK_LOST = 10.0
 """A residual that takes this many times the correction that it takes at the neighbours shows a rank
 that is about to be lost here. Beside the lengths of the neighbours a small singular value would be
 damped (`zwang.algebra.pseudoinverse.Proximal`, whose border is 1e-5): those of the start are kept.
-"""
-ALL_BUT_LOST = 1e-6
-"""A row that is this part of its length at the neighbours is lost here as if it were zero: beside
-its own length the round-off of φ would be an error of the size of the mechanism.
 """
 
 
@@ -143,7 +140,8 @@ def are_typical(xp, nearby: Scales, here: Scales, lengths, reach):
     """
     there = xp.max(reach[1:], initial=0.0, where=xp.isfinite(reach[1:]))
     typical, _ = beside(xp, lengths)
-    lost = xp.any((lengths[0] > 0) & (lengths[0] < ALL_BUT_LOST * typical))
+    # beside its own length the round-off of φ would be an error of the size of the mechanism
+    lost = xp.any((lengths[0] > 0) & (lengths[0] < ALL_BUT_ZERO * typical))
     held = (reach[0] <= RANK_LOST * there) | lost
     return held & (here.curvature > UNTYPICAL * nearby.curvature)
 

@@ -116,6 +116,18 @@ def sparsity_of(model: Any) -> Sparsity:
     return known
 
 
+def in_native_code(implicit: bool) -> bool:
+    """Whether native code will solve for the rows of a model; an `implicit` method solves for nv
+    unknowns beside them.
+    """
+    return not implicit and (is_native() or (is_native_wanted() and trace_state_clean()))
+
+
+def fewest_sparse_rows(implicit: bool = False) -> int:
+    """Number of rows from which on a model is examined for sparsity, for what will execute it."""
+    return NATIVE_SPARSE_ROWS if in_native_code(implicit) else SPARSE_ROWS
+
+
 class Sparsity:
     """The structure of one model, found when it is first asked for.
 
@@ -202,12 +214,9 @@ class Sparsity:
         """Whether the sparse path is the faster one, from the size of the model and of the factor,
         for what will execute it; an `implicit` method solves for nv unknowns beside them.
         """
-        native = is_native() or (is_native_wanted() and trace_state_clean())
-        native = native and not implicit
-        fewest = NATIVE_SPARSE_ROWS if native else SPARSE_ROWS
-        if self._constraints.m < fewest or (native and self._is_short):
+        if self._constraints.m < fewest_sparse_rows(implicit):
             return False
-        return self._gains
+        return not (in_native_code(implicit) and self._is_short) and self._gains
 
     @cached_property
     def _is_short(self) -> bool:

@@ -34,7 +34,7 @@ from zwang.arrays import is_concrete
 from zwang.compile import model_program
 from zwang.dynamics import functions
 from zwang.dynamics.model import Model
-from zwang.dynamics.sparse_structure import GAIN, SPARSE_ROWS, Sparsity, Structure
+from zwang.dynamics.sparse_structure import GAIN, Sparsity, Structure, fewest_sparse_rows
 from zwang.equations.constraint import Constraints
 from zwang.errors import ModelError, Result
 from zwang.hierarchy.instances import Instances, merged, taken
@@ -216,7 +216,7 @@ class _Pattern(Record):
 def _pattern(x: Modular) -> _Pattern | None:
     """None where the joints are few, or one dense factor of their rows costs less."""
     m, nv = x.joints.m, x.model.system.nv
-    if m < SPARSE_ROWS:
+    if m < fewest_sparse_rows():
         return None
     starts = np.sort(np.concatenate([np.array(block.instances.v_starts) for block in x.blocks]))
     sizes = np.diff(np.append(starts, nv))

@@ -28,12 +28,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from zwang.algebra.gauss import row_scale
-from zwang.algebra.lapack import singular_values, svd
 from zwang.algebra.mass_matrix import AbstractMass, row_lengths
-from zwang.algebra.pseudoinverse import SVD, AbstractPseudoinverse, Pseudoinverse
-from zwang.algebra.pseudoinverse.base import MatrixFactor
+from zwang.algebra.pseudoinverse import SVD, Pseudoinverse
 from zwang.algebra.rank import DEPENDENT_ROWS
 from zwang.record import Record
+
+ABSOLUTE = SVD(DEPENDENT_ROWS, beside=1.0)
+"""Rows have unit length before what is enforced already is taken off them: a level that depends on
+others altogether is all round-off, which a threshold beside it would blow up."""
 
 
 class Weights(Record):
@@ -137,14 +139,14 @@ def step(
     # what is left of the rows once lower levels have taken what they forbid
     seen = H @ spread
     if root is None:
-        pinv = Pseudoinverse(_Absolute(), seen)
+        pinv = Pseudoinverse(ABSOLUTE, seen)
         K = spread @ _matrix(pinv)
         left = spread - K @ seen
         # the symmetric form of (4.15): P stays a projector through many levels
         left = left - (left @ H.T) @ K.T if projector else left
     else:
         noise = scale[:, None] * root
-        pinv = Pseudoinverse(_Absolute(), jnp.concatenate([seen, noise], axis=1))
+        pinv = Pseudoinverse(ABSOLUTE, jnp.concatenate([seen, noise], axis=1))
         K = spread @ _matrix(pinv)[: spread.shape[1]]
         left = jnp.concatenate([spread - K @ seen, K @ noise], axis=1)
     # only what the motion so far misses is asked for, so that lower levels stay as they are
@@ -157,35 +159,10 @@ def step(
     # a row of zeros that asks for something misses all of it
     rows = jnp.where(scale > 0, missed / divisor, b)
     gave_way = jnp.where(scale > 0, jnp.abs(missed) > consistent * size, b != 0)
-    rank = pinv.rank() if root is None else _rank(seen)
+    rank = pinv.rank() if root is None else Pseudoinverse(ABSOLUTE, seen).rank()
     return Step(after, left, K * scale, rank, rows, gave_way)
 
 
 def _matrix(pinv: Pseudoinverse) -> Float[Array, "n m"]:
     """C⁺ as a matrix that is differentiated."""
     return jax.vmap(pinv.solve, out_axes=1)(jnp.eye(len(pinv.C)))
-
-
-def _rank(seen):
-    return jnp.sum(singular_values(seen) > DEPENDENT_ROWS)
-
-
-class _Absolute(AbstractPseudoinverse):
-    """Truncated singular values with an absolute threshold: rows have unit length before what is
-    enforced already is taken off them, so that a level that depends on others altogether is all
-    round-off, which a relative threshold would blow up.
-    """
-
-    threshold: Float[Array, ""] | float = DEPENDENT_ROWS
-
-    def factor(self, C):
-        U, sigma, Vt = svd(C)
-        keep = sigma > self.threshold
-        inverse = jnp.where(keep, 1 / jnp.where(keep, sigma, 1.0), 0.0)
-        return MatrixFactor((Vt.T * inverse) @ U.T, jnp.sum(keep))
-
-    def relaxed(self, violation):
-        return _Absolute(jnp.maximum(self.threshold, violation))
-
-    def flops(self, m, n):
-        return SVD().flops(m, n)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zwang.algebra.spectrum import principal
 from zwang.dynamics.evaluation import moved, residuals
 from zwang.dynamics.initial_conditions import PlacementError, placed
 from zwang.dynamics.model import Model
@@ -168,7 +169,7 @@ def _bounded(mechanism: Mechanism) -> dict:
         most = most.reshape(-1, *[1] * (inertia.ndim - 1))
         found = np.where((most > 0) & (inertia > most), most, inertia)
     else:
-        moments, axes = np.linalg.eigh(inertia)
+        moments, axes = principal(inertia)
         held = np.where((most[:, None] > 0) & (moments > most[:, None]), most[:, None], moments)
         found = np.where(
             (held == moments).all(axis=1)[:, None, None],

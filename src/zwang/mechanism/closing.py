@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from zwang.algebra.decomposition import Decomposition
 from zwang.arguments import instance, number
 from zwang.call import misfits_named
 from zwang.errors import ModelError
@@ -190,7 +191,7 @@ def _parallel_axes(made: Mechanism, loops: list[_Loop]) -> dict[int, np.ndarray]
     for i, together in group.items():
         fixed = [j for j in together if not _is_free(made, names[j])]
         of = fixed or sorted(together)
-        mean = np.linalg.svd(np.array([z(j) for j in of]))[2][0]
+        mean = Decomposition(np.array([z(j) for j in of])).right[:, 0]
         found[i] = mean * np.sign(mean @ z(i))
     return found
 
@@ -218,7 +219,7 @@ def _closing_shifts(
         gaps.append(gap)
     if not rows:
         return {}
-    shift = np.linalg.lstsq(np.array(rows), -np.array(gaps), rcond=None)[0]
+    shift = -Decomposition(np.array(rows)).solve(np.array(gaps))
     return {i: shift[i] * way[i] for i in way}
 
 

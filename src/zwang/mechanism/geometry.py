@@ -10,6 +10,7 @@ import jax
 import numpy as np
 
 from zwang.algebra.metric import mass_blocks
+from zwang.algebra.spectrum import principal
 from zwang.arithmetic import on_host, xp
 from zwang.arrays import is_concrete
 from zwang.bodies import Body
@@ -87,7 +88,7 @@ class Geometry:
     def lacks_mass(self) -> bool:
         """Whether some body has no mass, or a principal moment of inertia of zero."""
         moments = (
-            np.ravel(x) if np.ndim(x) < 2 else np.linalg.eigvalsh(x)
+            np.ravel(x) if np.ndim(x) < 2 else principal(np.asarray(x))[0]
             for x in (body.inertia for body in self.bodies)
         )
         return any(body.mass == 0 for body in self.bodies) or any(np.any(x == 0) for x in moments)
@@ -262,7 +263,7 @@ def _tensor(given: np.ndarray, where) -> tuple:
         return tuple(map(tuple, (J + J.T) / 2))
     if not np.allclose(J, J.T, rtol=1e-9, atol=0.0):
         raise PartError(where, "is not symmetric; expected xy = yx, xz = zx and yz = zy.")
-    moments = np.linalg.eigvalsh(J) if np.all(np.isfinite(J)) else np.full(3, np.nan)
+    moments = principal(J)[0] if np.all(np.isfinite(J)) else np.full(3, np.nan)
     if not moments[0] > 0:
         shown = ", ".join(f"{x:.4g}" for x in moments)
         raise PartError(where, f"has the principal moments {shown}, expected positive ones.")

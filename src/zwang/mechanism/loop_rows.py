@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 
+from zwang.algebra.decomposition import Decomposition
 from zwang.arithmetic import on_host, xp
 from zwang.bodies.screws.twist import exponential
 from zwang.mechanism.joint_kind import JointEquations, JointKind
@@ -200,17 +201,16 @@ def _group(twists: np.ndarray, within: float) -> _Group | None:
     v, w = twists[:, :3], twists[:, 3:]
     turns = np.any(w, axis=1)
     if not np.any(turns):
-        _, size, ways = np.linalg.svd(v)
-        ways = ways[: int(np.sum(size > within))]
+        ways = Decomposition(v, within, beside=1.0).row_space.T
         return _Group(np.pad(ways, ((0, 0), (0, 3))), np.linalg.norm(v - v @ ways.T @ ways, axis=1))
     # the direction that all axes have, up to their sign
-    across, _, (along, *_) = np.linalg.svd(w[turns])
+    along = Decomposition(w[turns]).right[:, 0]
     tilt = np.linalg.norm(np.cross(w, along), axis=1)
     advance = np.abs(np.where(turns, np.sum(v * w, axis=1), v @ along))
     if np.max(tilt) <= within:
         if (one := _about_one_axis(v, w, along, min(within, COAXIAL))) is not None:
             return dataclasses.replace(one, off=np.maximum(tilt, one.off))
-        plane = np.linalg.svd(along[None])[2][1:]
+        plane = Decomposition(along[None]).kernel.T
         flat = np.max(advance) <= within
         ways = plane if flat else np.vstack([plane, along])
         turn = np.concatenate([np.zeros(3), along])
@@ -222,11 +222,11 @@ def _group(twists: np.ndarray, within: float) -> _Group | None:
     # the point that is nearest to all axes
     flat_to = np.eye(3) - w[:, :, None] * w[:, None, :]
     feet = np.cross(w, v)
-    point = np.linalg.lstsq(flat_to.sum(axis=0), np.einsum("nij,nj->i", flat_to, feet), rcond=None)
-    off = np.linalg.norm(np.einsum("nij,nj->ni", flat_to, point[0] - feet), axis=1)
+    point = Decomposition(flat_to.sum(axis=0)).solve(np.einsum("nij,nj->i", flat_to, feet))
+    off = np.linalg.norm(np.einsum("nij,nj->ni", flat_to, point - feet), axis=1)
     if np.max(off) > within:
         return None
-    basis = np.hstack([-np.cross(np.eye(3), point[0]), np.eye(3)])
+    basis = np.hstack([-np.cross(np.eye(3), point), np.eye(3)])
     return _Group(basis, np.maximum(off, advance), at_one_place=True)
 
 
@@ -302,7 +302,7 @@ def _closed(
     for start in range(CLOSED_STARTS):
         at = moved(scaled.second, start * random.standard_normal(len(basis)))
         for _ in range(CLOSING_STEPS):
-            way = -np.linalg.pinv(_slope(rows, at, basis), rcond=CUT) @ rows(at)
+            way = -Decomposition(_slope(rows, at, basis), CUT).solve(rows(at))
             at = moved(at, way / max(1.0, np.linalg.norm(way)))
             if np.linalg.norm(way) < CENTRAL_STEP**2:
                 break
@@ -318,14 +318,13 @@ def _met(K: np.ndarray, units: tuple[str, ...], within: float) -> np.ndarray:
     found, kept = np.zeros((len(K), 0)), np.zeros((0, K.shape[1]))
     for unit in dict.fromkeys(units):
         own = [i for i, x in enumerate(units) if x == unit]
-        beside = K[own] - K[own] @ np.linalg.pinv(kept, rcond=within) @ kept
-        left, size, _ = np.linalg.svd(beside)
-        size = np.pad(size, (0, len(own) - len(size)))
-        gone = size <= within
-        U = np.zeros((len(K), int(np.sum(gone))))
-        U[own] = _plain(left[:, gone])
+        seen = Decomposition(kept, within).row_space
+        beside = K[own] - K[own] @ seen @ seen.T
+        split = Decomposition(beside, within, beside=1.0)
+        U = np.zeros((len(K), len(own) - split.rank))
+        U[own] = _plain(split.left_kernel)
         found = np.hstack([found, U])
-        kept = np.vstack([kept, left[:, ~gone].T @ K[own]])
+        kept = np.vstack([kept, split.range.T @ K[own]])
     return found
 
 

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from zwang.algebra.decomposition import Decomposition
 from zwang.arithmetic import on_host
 from zwang.bodies.screws.twist import adjoint, exponential, inverse
 from zwang.mechanism.loop_rows import NEARLY_PARALLEL_AXES, ClosedChain, scaled_chain, scaled_rows
@@ -176,7 +177,7 @@ class Linkage:
         rows = np.split(np.column_stack([here.phi, here.K]), self._starts)
         parts = zip(self.chains, rows, strict=True)
         found = np.vstack([keep[c.name] @ x if c.name in keep else x for c, x in parts])
-        return float(np.abs(found[:, 0]).max()), np.linalg.svd(found[:, 1:], compute_uv=False)
+        return float(np.abs(found[:, 0]).max()), Decomposition(found[:, 1:]).singular_values
 
     def closed(self, q: np.ndarray, within: float) -> tuple[np.ndarray, Look]:
         """The configuration near q that is closed but for singular values up to `within`."""
@@ -192,9 +193,8 @@ class Linkage:
         """The configuration after some way along the motion that is left, begun in a direction."""
         for _ in range(int(np.ceil(abs(reach) / PACE))):
             here = self.look(q, precise=False)
-            _, s, ways = np.linalg.svd(here.K)
-            free = ways[int(np.sum(s > within)) :]
-            way = free.T @ (free @ way)
+            free = Decomposition(here.K, within, beside=1.0).kernel
+            way = free @ (free.T @ way)
             way = way / max(float(np.linalg.norm(way)), 1e-9)
             step = abs(reach) / np.ceil(abs(reach) / PACE)
             q, _ = self.closed(q + np.sign(reach) * step * way, within)
@@ -250,8 +250,7 @@ def moved_by(change: np.ndarray, place: np.ndarray) -> np.ndarray:
 
 def _inverse(K: np.ndarray, within: float) -> np.ndarray:
     """K⁺ without singular values up to `within`."""
-    U, s, V = np.linalg.svd(K, full_matrices=False)
-    return (V.T * np.where(s > within, 1 / np.where(s > within, s, 1.0), 0.0)) @ U.T
+    return Decomposition(K, within, beside=1.0).inverse
 
 
 @dataclasses.dataclass(frozen=True)
@@ -408,14 +407,15 @@ def _changed_by(found: Stiffened, handles, changed) -> np.ndarray | None:
     for _ in range(CHANGES):
         E, rest, steps, off = [], [], [], 0.0
         for here in looks:
-            U, s, V = np.linalg.svd(here.K)
+            split = Decomposition(here.K)
+            U, s, V = split.left, split.singular_values, split.right.T
             D, left = data(here), U[:, rank:].T
             off = max(off, float(np.abs(here.phi).max()), *s[rank:])
             E.append(left @ D)
             rest.append(left @ (D @ x - here.phi))
             steps.append((here.phi, D, (V[:rank].T / s[:rank]) @ U[:, :rank].T))
         least = min(max(CONDITIONS * off, LEAST_CONDITION), 0.1)
-        new = np.linalg.pinv(np.vstack(E), rcond=least) @ np.concatenate(rest)
+        new = Decomposition(np.vstack(E), least).solve(np.concatenate(rest))
         if not np.linalg.norm(new, np.inf) < 0.1:
             return None
         at = [q - back @ (phi + D @ (new - x)) for q, (phi, D, back) in zip(at, steps, strict=True)]

@@ -12,6 +12,7 @@ import jax
 import numpy as np
 
 from zwang.arithmetic import on_host
+from zwang.bodies.screws.twist import inverse
 from zwang.errors import ModelError
 from zwang.mechanism.assembly import AssemblyError, assemble
 from zwang.mechanism.geometry import Geometry
@@ -139,7 +140,7 @@ def _moved(geometry: Geometry, points: _Points, change: np.ndarray) -> Geometry:
     offset, orientation = np.array(geometry.offset), np.array(geometry.orientation)
     d = geometry.d
     for i, handle, home, x in zip(*points, change, strict=True):
-        g = np.linalg.solve(home, moved_by(x, handle.place) @ home)
+        g = inverse(home) @ moved_by(x, handle.place) @ home
         offset[i] = (g[:3, :3] @ _place(geometry, i) + g[:3, 3])[:d]
         turn = g[:3, :3]
         orientation[i] = (

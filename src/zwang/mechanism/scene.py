@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zwang.algebra.decomposition import Decomposition
 from zwang.bodies.shape import Shape
 from zwang.mechanism.geometry import Geometry
 from zwang.mechanism.joint_constraints import RATES
@@ -212,7 +213,6 @@ def outline(offsets: np.ndarray, points: list[int]) -> np.ndarray:
     if len(points) < 3:
         return np.array(points)
     away = offsets - offsets.mean(axis=0)
-    _, _, axes = np.linalg.svd(away)
-    flat = away @ axes[:2].T
+    flat = away @ Decomposition(away).right[:, :2]
     order = np.argsort(np.arctan2(flat[:, 1], flat[:, 0]))
     return np.array(points)[np.append(order, order[0])]

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from zwang.algebra.decomposition import Decomposition
 from zwang.arithmetic import on_host, xp
 from zwang.bodies import BodyTree, Branch, ball, prismatic, revolute
 from zwang.bodies.rotation import quaternion, rotation_matrix
@@ -355,7 +356,7 @@ class SpanningTree:
             twists = self._body_twists(state)[[by.body for by in self.carriers]]
         # twists of all bodies that the tree's joints allow best
         J = np.stack(columns, axis=1) if columns else np.zeros((twists.size, 0))
-        v = np.linalg.lstsq(J, twists.ravel(), rcond=None)[0]
+        v = Decomposition(J).solve(twists.ravel())
         return State(jnp.asarray(q), jnp.asarray(v), state.t)
 
     def coordinates_of(self, q: np.ndarray, params: dict) -> dict[str, object]:

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from zwang.bodies import BodyTree
-from zwang.bodies.screws.twist import adjoint
+from zwang.bodies.screws.twist import adjoint, inverse
 from zwang.mechanism.loop_rows import ClosedChain, allowing, decided
 from zwang.mechanism.movable import Handle, exact_data, groups, linkage, moved_by
 from zwang.mechanism.registry import JOINT_KINDS
@@ -154,7 +154,7 @@ def _written(made: Description, tree: BodyTree, group: Sequence[ClosedChain]) ->
 
     def end(given: tuple[str | None, np.ndarray], frame: np.ndarray):
         body = given[0]
-        return body, frame if body is None else np.linalg.solve(homes[body], frame)
+        return body, frame if body is None else inverse(homes[body]) @ frame
 
     loops = dict(made.loops)
     for c in group:

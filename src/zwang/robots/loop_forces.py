@@ -19,6 +19,7 @@ import numpy as np
 
 from zwang.bodies import BodyTree
 from zwang.bodies.body import entry
+from zwang.bodies.screws.twist import inverse
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import RelativePose
 from zwang.robots.description import Description
@@ -101,7 +102,7 @@ class LoopForces:
             made = 0.5 * jnp.sum(numbers["stiffness"] * (self.values(q, p) - numbers["rest"]) ** 2)
         if len(self.weightless):
             at = self.weightless
-            moved = self.tree.poses(q, p)[at] @ jnp.linalg.inv(p["frame"][at])
+            moved = self.tree.poses(q, p)[at] @ inverse(p["frame"][at])
             centers = jnp.einsum("nij,nj->ni", moved[:, :3, :3], p["center"][at]) + moved[:, :3, 3]
             made = made + jnp.sum(p["mass"][at] * (centers @ p["gravity"]))
         return made

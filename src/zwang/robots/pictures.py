@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
+from zwang.bodies.screws.twist import inverse
 from zwang.files import is_file
 from zwang.robots.description import Description
 from zwang.robots.text import COLORS, color_of, found, of_quaternion, shape
@@ -41,7 +40,7 @@ def add_shapes(mujoco, model, bodies: list[str], made: Description, path: Path) 
             colorless.append(body)
         if kind == "MESH":  # MuJoCo moves a mesh to its center of mass
             k = model.geom_dataid[g]
-            frame = frame @ np.linalg.inv(of_quaternion(model.mesh_pos[k], model.mesh_quat[k]))
+            frame = frame @ inverse(of_quaternion(model.mesh_pos[k], model.mesh_quat[k]))
             file = (
                 model.paths[model.mesh_pathadr[k] :].split(b"\0")[0].decode()
                 if model.mesh_pathadr[k] >= 0

@@ -11,6 +11,7 @@ import numpy as np
 
 from zwang.bodies import Branch, ball, prismatic
 from zwang.bodies.inertia import NO_BODY
+from zwang.bodies.screws.twist import inverse
 from zwang.errors import ModelError
 from zwang.files.limits import limit
 from zwang.robots.description import AxisForce, Description, Loop
@@ -203,7 +204,7 @@ class _Reading:
             forces = [AxisForce(x.damping, x.stiffness, x.rest, scale) for x in forces]
 
         def on(link: str | None):
-            return link, at if link is None else np.linalg.inv(self.frames[link]) @ at
+            return link, at if link is None else inverse(self.frames[link]) @ at
 
         return Loop(joint.kind, on(joint.parent), on(joint.child), pitch, tuple(forces))
 

@@ -9,6 +9,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from zwang.bodies.inertia import NOTHING, impossible
+from zwang.bodies.screws.twist import inverse
 from zwang.errors import ModelError
 from zwang.robots.sdf_scopes import Scope, truth
 from zwang.robots.sdf_specification import SIZES
@@ -44,7 +45,7 @@ def inertia_of(scope: Scope, link: Element) -> tuple[Inertia, np.ndarray | None]
     mass = float(numbers(given, 1, f"{where}: mass", (1.0,))[0])
     if not mass > 0:
         raise ModelError(f"{where}: mass {mass:g} kg is not positive.")
-    back = np.linalg.inv(frame)
+    back = inverse(frame)
     if truth(element.get("auto"), f"{where}: inertial: auto", False):
         made = _of_collisions(scope, link, back, where)
         if given is not None:

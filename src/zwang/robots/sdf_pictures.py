@@ -9,6 +9,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from zwang.bodies.screws.twist import inverse
 from zwang.bodies.shape import Shape
 from zwang.errors import ModelError
 from zwang.files import is_file
@@ -23,7 +24,7 @@ def add_pictures(scopes: list[Scope], made: Description) -> None:
     odd, colorless, lost = [], [], []
     for scope in scopes:
         for name, link in scope.parts["link"].items():
-            back, full = np.linalg.inv(scope.local(name)), scope.prefix + name
+            back, full = inverse(scope.local(name)), scope.prefix + name
             for visual in link.findall("visual"):
                 given = visual.findtext("material/ambient") or visual.findtext("material/diffuse")
                 color = None if given is None else color_of(given)

@@ -13,6 +13,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from zwang.bodies.screws.twist import inverse
 from zwang.errors import ModelError
 from zwang.files.limits import limit
 from zwang.robots.sdf_includes import Source, included, merged
@@ -167,7 +168,7 @@ class Scope:
             )
         at = (scope or self).pose(self.element, around, what)
         placement = self.element.get("placement_frame")
-        return at @ np.linalg.inv(self.local(placement, what)) if placement else at
+        return at @ inverse(self.local(placement, what)) if placement else at
 
     def pose(self, element: Element, around: np.ndarray | None, what: str) -> np.ndarray:
         """The frame of an element in the scope's own, from its pose.

@@ -26,6 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.algebra.decomposition import Decomposition
 from zwang.arguments import count, instance, mapping, number
 from zwang.call import misfits_named
 from zwang.compile import program
@@ -263,8 +264,7 @@ def _in_dependent_rows(G: np.ndarray, actuators: int) -> np.ndarray:
     """Which actuators appear in rows that depend on each other, shape (actuators,)."""
     if not G.size:
         return np.zeros(actuators, bool)
-    left, sigma, _ = np.linalg.svd(G)
-    null = left[:, np.sum(sigma > AUTHORITY_THRESHOLD * sigma.max(initial=1.0)) :]
+    null = Decomposition(G, AUTHORITY_THRESHOLD, least=1.0).left_kernel
     dependent = np.any(np.abs(null) > AUTHORITY_THRESHOLD, axis=1)
     return np.any(np.abs(G[dependent]) > AUTHORITY_THRESHOLD, axis=0)
 
@@ -319,7 +319,7 @@ def _held(bound: Controller, state: State, inputs: Mapping[str, float] | None) -
     a0, reaction = (np.asarray(x) for x in _accelerations(bound, state))
     # controls that keep the system nearest to rest, so that the start of the extended system has no
     # jump
-    held = np.linalg.lstsq(reaction, -a0, rcond=AUTHORITY_THRESHOLD)[0]
+    held = -Decomposition(reaction, AUTHORITY_THRESHOLD).solve(a0)
     given: dict[str, float] = {**dict(zip(names, held.tolist(), strict=True)), **inputs}
     return np.array([given[name] for name in names], float)
 
@@ -331,9 +331,9 @@ def _accelerations(bound: Controller, s: State):
     gauss = dynamics.gauss_at(s)
     B = bound.servo.actuation_matrix(s.q, s.t, dynamics.p)
     reaction = jax.vmap(gauss.mobility, 1, 1)(B)
-    metric = jax.vmap(gauss.mass.apply)(jnp.eye(dynamics.system.nv))
-    root = jnp.linalg.cholesky(metric).T
-    return root @ passive_acceleration(dynamics, s), root @ reaction
+    both = jnp.concatenate([passive_acceleration(dynamics, s)[None], reaction.T])
+    weighed = gauss.mass.weigh(jax.vmap(gauss.mass.apply)(both))
+    return weighed[0], weighed[1:].T
 
 
 def _without(bound: Controller, state: State, highest: int) -> str:

@@ -26,7 +26,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float
 
-from zwang.algebra.lapack import solve
+from zwang.algebra.lapack import LU
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Pseudoinverse
 from zwang.arguments import real_array
 from zwang.arrays import is_concrete
@@ -191,7 +191,8 @@ def _active_set(G, low, high) -> _Found:
     def step(f: _Found) -> _Found:
         free = jnp.where(f.bound, 0.0, 1.0)
         fixed = (1 - free) * f.x
-        y = solve(free[:, None] * H * free + jnp.diag(1 - free), fixed - free * (H @ fixed))
+        held = LU(free[:, None] * H * free + jnp.diag(1 - free))
+        y = held.solve(fixed - free * (H @ fixed))
         # the first limit on the way from x to y, if there is one
         wall = jnp.where(y > f.x, high, low)
         beyond = ~f.bound & ((y > high) | (y < low))

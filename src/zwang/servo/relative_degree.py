@@ -21,6 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.algebra.decomposition import Decomposition
 from zwang.arguments import count, host_only
 from zwang.compile import program
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -128,9 +129,7 @@ def relative_degree(
     if None in degrees.values():
         return RelativeDegree(degrees, found.authority, total, None, None, highest)
     used = sum((degree or 0) * len(r) for degree, r in zip(degrees.values(), rows, strict=True))
-    internal = (
-        2 * (model.system.nv - int(np.linalg.matrix_rank(A, rtol=1e-8) if A.size else 0)) - used
-    )
+    internal = 2 * (model.system.nv - Decomposition(A).rank) - used
     return RelativeDegree(degrees, found.authority, total, found.rank, internal, highest)
 
 
@@ -171,8 +170,7 @@ class Decoupling:
 
     @property
     def rank(self) -> int:
-        G = self.matrix
-        return int(np.linalg.matrix_rank(G, rtol=AUTHORITY_THRESHOLD)) if G.size else 0
+        return Decomposition(self.matrix, AUTHORITY_THRESHOLD).rank
 
     @property
     def is_regular(self) -> bool:

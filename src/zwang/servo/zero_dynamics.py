@@ -21,9 +21,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.algebra.rank import rank_of
+from zwang.algebra.decomposition import Decomposition
+from zwang.algebra.spectrum import eigenvalues
 from zwang.arguments import host_only
 from zwang.compile import program
+from zwang.dynamics import functions
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.servo.control import controller, refuse_no_state
@@ -110,13 +112,10 @@ def zero_dynamics(
     bound = controller(model, servo, params)
     refuse_no_state("zero_dynamics", q, v)
     residual, D, J, rate = (np.asarray(x) for x in _linearized(bound, model.state(q, v, t)))
-    _, sigma, Vt = np.linalg.svd(D, full_matrices=True)
     # a basis of the tangent space of Z, on which the closed loop’s linearization is restricted
-    T = Vt[rank_of(sigma) :].T
-    eigenvalues = np.linalg.eigvals(T.T @ J @ T) if T.shape[1] else np.zeros(0, complex)
-    order = np.argsort(-np.real(eigenvalues))
+    T = Decomposition(D).kernel
     return ZeroDynamics(
-        eigenvalues[order].astype(complex),
+        eigenvalues(T.T @ J @ T),
         float(np.max(np.abs(residual), initial=0.0)),
         float(np.linalg.norm(rate)),
     )
@@ -129,10 +128,10 @@ def _linearized(bound: Controller, s: State):
     """
     dynamics = bound.dynamics
     system, p = dynamics.system, dynamics.p
-    N = jnp.eye(system.nv) if system.velocity_map is None else system.velocity_map(s.q, s.t, p)
+    N = functions.velocity_map(system, s.q, s.t, p)
     # changes of q are expressed as velocities, so that a quaternion counts three directions and not
     # four
-    out, nv = jnp.linalg.pinv(N), system.nv
+    nv = system.nv
 
     def here(step):
         return State(s.q + N @ step[:nv], s.v + step[nv:], s.t)
@@ -148,7 +147,7 @@ def _linearized(bound: Controller, s: State):
         x = here(step)
         return jnp.concatenate(
             [
-                out @ system.rate(x.q, x.v, x.t, p),
+                functions.as_velocity(system, s.q, s.t, p, system.rate(x.q, x.v, x.t, p)),
                 bound.choose(dynamics.equation_at(x)).acceleration,
             ]
         )

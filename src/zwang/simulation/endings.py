@@ -9,6 +9,7 @@ import numpy as np
 from zwang.algebra.judgement import typical_units
 from zwang.algebra.mass_matrix import dense_mass
 from zwang.algebra.metric import rows_of
+from zwang.algebra.spectrum import principal
 from zwang.arrays import on_device
 from zwang.dynamics.consistency import vanishing_rows
 from zwang.dynamics.drift import Projection
@@ -203,7 +204,7 @@ def loses_mass(
     length = np.linalg.norm(A / scale, axis=1, keepdims=True)
     rows = A / scale / np.where(length > 0, length, 1.0)
     # a mass that is already negative there is held by nothing, however large it is
-    least = np.linalg.eigvalsh(M / np.outer(scale, scale) + rows.T @ rows)[0]
+    least = principal(M / np.outer(scale, scale) + rows.T @ rows)[0][0]
     # A massless direction is held by constraints if √(M + AᵀA), scaled, keeps this eigenvalue
     held = np.sqrt(max(least, 0.0)) > ALL_BUT_ZERO
     return True, dataclasses.replace(flow, dynamics=augmented(model, dynamics)) if held else None

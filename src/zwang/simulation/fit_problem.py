@@ -14,7 +14,7 @@ import scipy.linalg
 import scipy.optimize
 from jax.flatten_util import ravel_pytree
 
-from zwang.algebra.rank import DEPENDENT_ROWS
+from zwang.algebra.decomposition import Decomposition
 from zwang.arguments import real_array, refuse
 from zwang.compile import model_program
 from zwang.dynamics.initial_conditions import consistent_state
@@ -321,17 +321,18 @@ class Problem:
                 "too small"
             )
         # columns of unit length: only directions count, not sizes of effects
-        _, s, Vt = np.linalg.svd(shown / np.linalg.norm(shown, axis=0), full_matrices=False)
+        effects = Decomposition(shown / np.linalg.norm(shown, axis=0))
         # smallest singular value of the effects of the unknowns, each at unit length, below which
         # the data cannot tell some of them apart
-        if s[-1] > ALL_BUT_ZERO:
+        if effects.singular_values[-1] > ALL_BUT_ZERO:
             return ""
-        order = np.argsort(-np.abs(Vt[-1]))
-        named = [labels[i] for i in order if abs(Vt[-1][i]) > 0.1 * abs(Vt[-1][order[0]])]
+        last = effects.right[:, -1]
+        order = np.argsort(-np.abs(last))
+        named = [labels[i] for i in order if abs(last[i]) > 0.1 * abs(last[order[0]])]
         return (
             f"the data cannot tell {', '.join(map(repr, named[:5]))} apart (relative "
-            f"effect {s[-1]:.1e}, needed {ALL_BUT_ZERO:.0e}); fix one of them or observe "
-            "more"
+            f"effect {effects.singular_values[-1]:.1e}, needed {ALL_BUT_ZERO:.0e}); fix one of "
+            "them or observe more"
         )
 
 
@@ -414,5 +415,4 @@ def _freedoms(model: Model, start: State, guess) -> np.ndarray:
     freedoms).
     """
     A = np.asarray(model.dynamics(written(model, guess)).matrix(start))
-    nv = model.system.nv
-    return scipy.linalg.null_space(A, rcond=DEPENDENT_ROWS) if len(A) else np.eye(nv)
+    return Decomposition(A).kernel if len(A) else np.eye(model.system.nv)

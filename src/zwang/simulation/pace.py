@@ -135,10 +135,8 @@ def turning_rows(dynamics: Dynamics, t: np.ndarray, y: np.ndarray, step: float) 
     rates = np.linalg.norm(units[1] - units[0], axis=1) / (t[1] - t[0])
     if not np.all(np.isfinite(rates)):
         return ""
-    name, rate = max(
-        ((n, float(rates[s].max())) for n, s in dynamics.constraints.row_slices.items()),
-        key=lambda x: x[1],
-    )
+    row = int(np.argmax(rates))
+    name, rate = dynamics.constraints.owner(row)[0], float(rates[row])
     if not rate * step > FOLLOWED:
         return ""
     return (
@@ -198,7 +196,7 @@ def _no_number_along(
     change = (after - before)[row]
     if not np.linalg.norm(change) > TURNED:
         return ""
-    name = next(n for n, s in c.row_slices.items() if s.start <= row < s.stop)
+    name, _ = c.owner(int(row))
     along = dynamics.system.velocities[int(np.argmax(np.abs(change)))]
     return f"the gradient of constraint {name!r} jumps there, most along {along!r}{NOT_SMOOTH}"
 

@@ -18,10 +18,9 @@ from zwang.algebra.judgement import ABSENT, row_scale
 from zwang.arrays import without_derivative
 from zwang.compile.hints import for_any_member, over_rows
 from zwang.dynamics import functions
-from zwang.dynamics.consistency import SECOND_ORDER
 from zwang.dynamics.drift import Projection
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
-from zwang.dynamics.leaving import ALONG_BRANCH, FORM_VANISHES
+from zwang.dynamics.leaving import ALONG_BRANCH
 from zwang.dynamics.number_range import (
     ACTING,
     out_of_range,
@@ -44,6 +43,7 @@ from zwang.dynamics.scales import (
 )
 from zwang.equations.state import State
 from zwang.simulation.differentiable import corrected, position_violation
+from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO
 
 TANGENT = 6
 """Directions of motion, drawn at random, on whose pairs the form of a row that vanishes is
@@ -215,16 +215,16 @@ def judged(dynamics: Dynamics, s: State) -> tuple[Bool[Array, ""], Bool[Array, "
         form = still - 0.5 * (b(asked) + b(-asked))
         size, single, both = jnp.split(form[:-1], [TANGENT, 2 * TANGENT])
         mixed = 0.5 * (both - single[i] - single[j])
-        small = SECOND_ORDER * jnp.max(jnp.abs(size), axis=0)
+        small = AGREEMENT * jnp.max(jnp.abs(size), axis=0)
         present = jnp.max(jnp.abs(single), axis=0) > small
         two_signs = jnp.any(single > small, axis=0) & jnp.any(single < -small, axis=0)
         saddle = jnp.any(single[i] * single[j] - mixed**2 < -small * jnp.abs(size).max(0), axis=0)
         # the acceleration of a driven start has a part of its own that no form shows
-        driven = jnp.any(jnp.abs(still) > FORM_VANISHES * pushed * length[c.velocity_rows])
+        driven = jnp.any(jnp.abs(still) > ALL_BUT_ZERO * pushed * length[c.velocity_rows])
         typical = jnp.max(jnp.abs(size), axis=0) * square(w) / jnp.mean(jax.vmap(square)(drawn))
         r = jnp.zeros(c.m).at[c.velocity_rows].set(form[-1])
         left = (weighted.units() * (r - A @ weighted.correct(r)))[c.velocity_rows]
-        beside = FORM_VANISHES * jnp.max(weighted.units()[c.velocity_rows] * typical)
+        beside = ALL_BUT_ZERO * jnp.max(weighted.units()[c.velocity_rows] * typical)
         between = slow & ~driven & (jnp.max(jnp.abs(left)) > beside)
         return jnp.any(gone & present & ~two_signs & ~saddle), between
 

@@ -22,6 +22,7 @@ from zwang.errors import ModelError
 from zwang.symbolic.elimination import Definitions, Mass, Rows
 from zwang.symbolic.equations import SymbolicEquations, symbolic_equations
 from zwang.symbolic.integrals import first_integrals
+from zwang.thresholds import ALL_BUT_ZERO
 
 CLOSED = 80
 """Operations of a result, written out in full, up to which it is simplified as one expression."""
@@ -29,9 +30,6 @@ FEW = 6
 """Symbols of an expression up to which long ones are cancelled, too."""
 MOST_VELOCITIES = 40
 """Velocities or rows up to which a model is derived by symbols."""
-DEPENDENT = 1e-6
-"""Rows whose rest is below this part of their length count as dependent."""
-
 
 ENDINGS = {
     "page": (".html",),
@@ -246,7 +244,7 @@ def independent_rows(found: SymbolicEquations, given: Samples) -> list[int]:
     for i in range(m):
         # a median, as single states may lie next to a loss of rank
         tried = np.linalg.svd(A[:, [*kept, i]], compute_uv=False)
-        if np.median(tried[:, -1]) > DEPENDENT and len(kept) < model.system.nv:
+        if np.median(tried[:, -1]) > ALL_BUT_ZERO and len(kept) < model.system.nv:
             kept.append(i)
     return kept
 

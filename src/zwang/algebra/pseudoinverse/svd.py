@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -16,19 +17,24 @@ class SVD(AbstractPseudoinverse):
         threshold: singular values at most this times the largest are zero; 1e-10 (about √eps times
             a margin).
         relaxation: the threshold becomes at least this times the violation of the state; 1.
+        beside: what singular values are compared with in place of the largest one, for rows whose
+            length says what they once were; None.
     """
 
     threshold: Float[Array, ""] | float = 1e-10
     relaxation: float = 1.0
+    beside: float | None = eqx.field(static=True, default=None)
 
     def factor(self, C):
         U, sigma, Vt = svd(real_matrix(C))
-        keep = sigma > self.threshold * jnp.max(sigma, initial=0.0)
+        size = jnp.max(sigma, initial=0.0) if self.beside is None else self.beside
+        keep = sigma > self.threshold * size
         inverse = jnp.where(keep, 1 / jnp.where(keep, sigma, 1.0), 0.0)
         return MatrixFactor((Vt.T * inverse) @ U.T, jnp.sum(keep))
 
     def relaxed(self, violation):
-        return SVD(jnp.maximum(self.threshold, self.relaxation * violation), self.relaxation)
+        threshold = jnp.maximum(self.threshold, self.relaxation * violation)
+        return SVD(threshold, self.relaxation, self.beside)
 
     def flops(self, m, n):
         """`4 m² n + 8 m n² + 9 n³`, Golub and Reinsch, as counted in the pseudoinverse paper."""

@@ -11,12 +11,17 @@ The exponential holds for ‖ω‖ = 1, where v + ω̂²v = ω ωᵀv is the adv
 
 from __future__ import annotations
 
+from typing import Any, TypeVar
+
 import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.arithmetic import on_host, traced, xp
 from zwang.arrays import is_concrete
 from zwang.errors import ModelError
+
+Matrix = TypeVar("Matrix", np.ndarray, Array)
+"""NumPy's or JAX's."""
 
 
 def revolute(axis, point=(0.0, 0.0, 0.0)) -> np.ndarray:
@@ -78,10 +83,12 @@ def exponential(twist: Float[Array, "... 6"], q: Float[Array, "..."]) -> Float[A
     return motion(R, q * (v + wwv) - s * wwv + (1 - c) * wv)
 
 
-def inverse(g: Float[Array, "... 4 4"]) -> Float[Array, "... 4 4"]:
-    """g⁻¹ = [[Rᵀ, −Rᵀp], [0, 1]]."""
-    back = xp.swapaxes(g[..., :3, :3], -1, -2)
-    return motion(back, -(back @ g[..., :3, 3:])[..., 0])
+def inverse(g: Matrix) -> Matrix:
+    """g⁻¹ = [[Rᵀ, −Rᵀp], [0, 1]], shapes (…, 4, 4); of NumPy if g is."""
+    own: Any = g.__array_namespace__()
+    back = own.swapaxes(g[..., :3, :3], -1, -2)
+    top = own.concatenate([back, -(back @ g[..., :3, 3:])], axis=-1)
+    return own.concatenate([top, g[..., 3:, :]], axis=-2)
 
 
 def adjoint(g: Float[Array, "... 4 4"]) -> Float[Array, "... 6 6"]:

@@ -113,6 +113,10 @@ class Constraints(Record):
                 slices[part] = slice(end, end := end + size // len(c.parts))
         return slices
 
+    def owner(self, row: int) -> tuple[str, slice]:
+        """Name and rows of the constraint, or of the part of one, that a row belongs to."""
+        return next((n, s) for n, s in self.row_slices.items() if s.start <= row < s.stop)
+
     def rows_of(self, c: AbstractConstraint) -> slice:
         """The rows of one member, all its parts."""
         slices = self.row_slices

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zwang.algebra.decomposition import Decomposition
 from zwang.arguments import number
 from zwang.output.viewer.oscillation import FRAMES, write_oscillation
 from zwang.scene import Scene
@@ -41,7 +42,7 @@ def write_mode(
     period = 1 / shown.frequency if shown.frequency else 2.0
     period = period if SHORTEST_PERIOD <= period <= LONGEST_PERIOD else 2.0
     rate = modes.motion(mode, turns + 0.25, amplitude) - at.q
-    v = (2 * np.pi / period) * rate @ np.linalg.pinv(at.here.local.N).T
+    v = (2 * np.pi / period) * Decomposition(at.here.local.N).solve(rate.T).T
     pair = f" ± {shown.eigenvalue.imag:.4g}i" if shown.eigenvalue.imag else ""
     sentence = f"Mode {mode}: eigenvalue {shown.eigenvalue.real:.4g}{pair} 1/s, {shown.kind}."
     dynamics = at.here.dynamics

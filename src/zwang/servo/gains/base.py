@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Complex, Float
 
+from zwang.algebra.spectrum import eigenvalues
 from zwang.arguments import real_array
 from zwang.arrays import is_concrete
 from zwang.display import present
@@ -64,7 +65,7 @@ class AbstractGain(Record):
             return np.full(rows * len(blocks), np.nan, complex)
         companion = np.eye(order * rows, k=rows)
         companion[-rows:] = -np.hstack(blocks)
-        return np.linalg.eigvals(companion).astype(complex)
+        return eigenvalues(companion)
 
 
 def numbers(value, name: str) -> Array:

@@ -8,6 +8,7 @@ import abc
 
 import numpy as np
 
+from zwang.algebra.decomposition import Decomposition
 from zwang.algebra.elimination.matrix import Layout
 from zwang.native.library import lapack_routines
 from zwang.thresholds import FACTOR_ROUND_OFF
@@ -65,8 +66,8 @@ class DenseRows(AbstractRows):
         return np.where(place >= 0, np.take_along_axis(sigma, np.maximum(place, 0), axis=1), 1.0)
 
     def null_share(self, i, below=CROSSING_THRESHOLD):
-        U, sigma, _ = np.linalg.svd(self.rows[i])
-        return np.sum(U[:, int(np.sum(sigma > below)) :] ** 2, axis=1)
+        null = Decomposition(self.rows[i], below, beside=1.0).left_kernel
+        return np.sum(null**2, axis=1)
 
     def turned(self):
         rank = int(np.max(self.rank(), initial=0))
