@@ -22,7 +22,8 @@ from zwang.native.builder import ALIGNMENT, Buffer, Builder
 from zwang.native.errors import NotNativeError
 from zwang.native.instructions import Value
 from zwang.native.machine import Code, optimized_apart
-from zwang.native.text import function_text, module_text, used
+from zwang.native.module import module_text
+from zwang.native.text import function_text, used
 from zwang.native.translate import has_fused, lanes, object_code
 from zwang.native.types import register_type
 from zwang.native.walk import emit
@@ -109,10 +110,8 @@ class NativeFunction:
             self.result_bytes += -(-math.prod(shape) * dtype.itemsize // ALIGNMENT) * ALIGNMENT
         # one call makes all the arrays of a record
         names = [f"result {k}" for k in range(len(self._places))]
-        kinds, offsets = (
-            [(dtype, shape) for shape, dtype, _ in self._places],
-            [at for *_, at in self._places],
-        )
+        kinds = [(dtype, shape) for shape, dtype, _ in self._places]
+        offsets = [at for *_, at in self._places]
         self._record = np.dtype(
             {"names": names, "formats": kinds, "offsets": offsets, "itemsize": self.result_bytes}
         )

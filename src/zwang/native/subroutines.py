@@ -24,7 +24,8 @@ from jax.extend.core import ClosedJaxpr, Jaxpr
 
 from zwang.native.arrays import Memory, fill, new_memory
 from zwang.native.builder import Buffer, Builder, Value, is_wide
-from zwang.native.text import Function, function_text, used
+from zwang.native.module import Function
+from zwang.native.text import function_text, used
 from zwang.native.types import FLOATS, register_type, stored_type
 from zwang.native.walk import Call, emit_jaxpr
 from zwang.recent import Recent
@@ -271,6 +272,8 @@ def _emitted(call: Call, program: ClosedJaxpr, operands: Operands) -> Subroutine
     ]
     parameters = ", ".join(["ptr noalias returned %work", *mask, *pointers])
     function = function_text(b, f"ptr @{name}({parameters})", "ret ptr %work", kept)
+    if b.lanes == 1:  # code of several members is made in another process, as a whole
+        function.begin()
     return Subroutine(function, groups, blocks, results, b.workspace)
 
 
