@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import equinox as eqx
 import numpy as np
 from jaxtyping import PyTree
 
@@ -96,11 +95,7 @@ def begin(dynamics: Dynamics, state: State, span: float = 0.0, apart: Apart | No
 def all_on(dynamics: Dynamics) -> Dynamics:
     """The same dynamics with every row switched on."""
     on = dynamics.constraints.on
-    return (
-        dynamics
-        if on is None
-        else eqx.tree_at(lambda d: d.constraints.on, dynamics, np.ones(len(on), bool))
-    )
+    return dynamics if on is None else dynamics.with_rows(np.ones(len(on), bool))
 
 
 @host_only("move the start before, or give it to zw.trajectory, which moves it")

@@ -7,7 +7,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
@@ -42,7 +41,7 @@ from zwang.dynamics.scales import measure
 from zwang.dynamics.tangent_cone import may_branch, tangent_cone
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
-from zwang.record import Record
+from zwang.record import Record, field, text_of_record
 from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO
 
 
@@ -87,7 +86,7 @@ class Motion(Record):
     accuracy: Float[Array, ""]
     mass_is_positive: Bool[Array, ""]
     result: Int[Array, ""]
-    labels: Labels | None = eqx.field(static=True, default=None)
+    labels: Labels | None = field(static=True, default=None)
 
     @property
     def note(self) -> str:
@@ -99,7 +98,7 @@ class Motion(Record):
 
     def __str__(self) -> str:
         """Accelerations and forces by name, with units."""
-        return present("text_of_motion", self) if is_concrete(self) else eqx.tree_pformat(self)
+        return present("text_of_motion", self) if is_concrete(self) else text_of_record(self)
 
     __repr__ = __str__
 

@@ -28,7 +28,6 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -101,7 +100,10 @@ class WeightedNorm(AbstractNullSpace):
             strength.
     """
 
-    weight: Float[Array, " nu"] | Callable = eqx.field(converter=lambda x: _positive(_given(x)))
+    weight: Float[Array, " nu"] | Callable
+
+    def __post_init__(self):
+        self.weight = _positive(_given(self.weight))
 
     def choose(self, reduced, state, p):
         easy = 1 / jnp.sqrt(self.weights(reduced.G.shape[1], state, p))
@@ -120,7 +122,10 @@ class Preferred(AbstractNullSpace):
         s: preferred control [N, N·m …], shape (nu,), or `(q, v, t, p)` → s.
     """
 
-    s: Float[Array, " nu"] | Callable = eqx.field(converter=lambda x: _given(x))
+    s: Float[Array, " nu"] | Callable
+
+    def __post_init__(self):
+        self.s = _given(self.s)
 
     def choose(self, reduced, state, p):
         s = _value(self.s, state, p, reduced.G.shape[1], "Preferred(s)")

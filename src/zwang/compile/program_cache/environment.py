@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import sys
 from typing import Any
 
-import equinox
 import jax
 import jaxlib.version
 import jaxtyping
@@ -26,9 +26,10 @@ def environment_key() -> str:
     versions = [
         sys.version,
         sys.implementation.cache_tag or "",
-        *(x.__version__ for x in (jax, equinox, np, jaxtyping, llvmlite)),
+        *(x.__version__ for x in (jax, np, jaxtyping, llvmlite)),
+        importlib.metadata.version("equinox"),  # which is not imported for this
     ]
-    versions += [jaxlib.version.__version__, *(x.__file__ or "" for x in (jax, equinox, np))]
+    versions += [jaxlib.version.__version__, *(x.__file__ or "" for x in (jax, np))]
     config: Any = jax.config
     settings = {
         name: value

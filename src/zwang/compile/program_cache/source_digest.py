@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib.util
 import os
 import sys
 import sysconfig
@@ -14,9 +15,6 @@ import types
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import equinox as eqx
-import jax
-import jaxtyping
 import numpy as np
 
 from zwang.compile.flat import NotCacheableError
@@ -33,7 +31,8 @@ INSTALLED = tuple(
     sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")
 )
 DEPENDENCIES = tuple(
-    str(Path(str(library.__file__)).parent) + os.sep for library in (eqx, jax, jaxtyping, np)
+    str(Path(str(importlib.util.find_spec(name).origin)).parent) + os.sep
+    for name in ("equinox", "jax", "jaxtyping", "numpy")
 )
 """Where the libraries are that zwang's programs call; `PYTHONPATH` may name any folder."""
 NUMBERS = (bool, int, float, complex, str, tuple, np.ndarray, np.generic)
