@@ -69,6 +69,7 @@ class RecordType(abc.ABCMeta):
 
     __abstractvars__: frozenset[str]
     __abstractclassvars__: frozenset[str]
+    _is_written: bool
 
     def __new__(
         mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
@@ -93,8 +94,9 @@ class RecordType(abc.ABCMeta):
         above = (x.__dict__["_is_written"] for x in cls.__mro__ if "_is_written" in x.__dict__)
         cls._is_written = written = not own and next(above, True)
         dataclasses.dataclass(eq=False, repr=False, init=written)(cls)
+        record: Any = cls
         jax.tree_util.register_pytree_with_keys(
-            cls, _flatten_with_keys, lambda fixed, parts: _unflatten(cls, fixed, parts), _flatten
+            record, _flatten_with_keys, lambda fixed, parts: _unflatten(cls, fixed, parts), _flatten
         )
         return cls
 

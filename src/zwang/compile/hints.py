@@ -121,13 +121,16 @@ class CustomDerivative:
 
 
 def _tangent(dx: Any, x: Any) -> Any:
-    unmoved = isinstance(dx, jax.custom_derivatives.SymbolicZero)
-    return None if unmoved or not jnp.issubdtype(x.dtype, jnp.inexact) else dx
+    is_zero = isinstance(dx, jax.custom_derivatives.SymbolicZero)
+    return None if is_zero or not _moves(x) else dx
 
 
 def _zero_tangent(x: Any) -> Any:
-    kind = x.dtype if jnp.issubdtype(x.dtype, jnp.inexact) else jax.dtypes.float0
-    return np.zeros(x.shape, kind)
+    return np.zeros(jnp.shape(x), jnp.result_type(x) if _moves(x) else jax.dtypes.float0)
+
+
+def _moves(x: Any) -> bool:
+    return jnp.issubdtype(jnp.result_type(x), jnp.inexact)
 
 
 def traced_once(function: Callable) -> Callable:

@@ -94,8 +94,10 @@ def begin(dynamics: Dynamics, state: State, span: float = 0.0, apart: Apart | No
 
 def all_on(dynamics: Dynamics) -> Dynamics:
     """The same dynamics with every row switched on."""
-    on = dynamics.constraints.on
-    return dynamics if on is None else dynamics.with_rows(np.ones(len(on), bool))
+    rows = dynamics.constraints
+    if rows.on is None:
+        return dynamics
+    return replace(dynamics, constraints=replace(rows, on=np.ones(len(rows.on), bool)))
 
 
 @host_only("move the start before, or give it to zw.trajectory, which moves it")

@@ -31,6 +31,7 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
@@ -100,7 +101,7 @@ class WeightedNorm(AbstractNullSpace):
             strength.
     """
 
-    weight: Float[Array, " nu"] | Callable
+    weight: ArrayLike | Callable
 
     def __post_init__(self):
         self.weight = _positive(_given(self.weight))
@@ -122,7 +123,7 @@ class Preferred(AbstractNullSpace):
         s: preferred control [N, N·m …], shape (nu,), or `(q, v, t, p)` → s.
     """
 
-    s: Float[Array, " nu"] | Callable
+    s: ArrayLike | Callable
 
     def __post_init__(self):
         self.s = _given(self.s)

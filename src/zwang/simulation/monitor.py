@@ -14,7 +14,6 @@ from zwang.call import misfits_named
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.errors import Result
-from zwang.record import replace
 from zwang.simulation.results import Steps, Switched
 from zwang.stepping.base import AbstractIntegrator
 from zwang.stepping.step import Progress
@@ -187,7 +186,7 @@ class RunState:
         self.keep(chunk.steps.first(count))
         last = self.last_steps()
         kept = self.dropped + sum(len(part.t) for part in self.parts) - 1
-        self.here = replace(self.here, t=last.t[-1], y=last.y[-1], accepted=np.int64(kept))
+        self.here = self.here._replace(t=last.t[-1], y=last.y[-1], accepted=np.int64(kept))
         raise MotionEndError(result, detail)
 
     def restart(self, h: float, **changed: Any) -> None:

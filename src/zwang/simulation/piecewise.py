@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from jaxtyping import Array, Float, PyTree
@@ -159,8 +159,8 @@ class PiecewiseRun:
         flow = self._run.flow
         if applied is not None:
             force = vector(applied, self.model.system.nv, "applied", self.model.system.velocities)
-            system = flow.dynamics.system
-            pushed = replace(system, force=replace(system.force, applied=np.asarray(force)))
+            system, given = flow.dynamics.system, cast(AppliedForce, flow.dynamics.system.force)
+            pushed = replace(system, force=replace(given, applied=np.asarray(force)))
             flow = replace(flow, dynamics=replace(flow.dynamics, system=pushed))
         if params is not None:
             p = self.model.parameters(params)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 import jax
+import jax.numpy as jnp
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 

@@ -30,10 +30,8 @@ FOLDER = Path(__file__).resolve().parents[2]
 INSTALLED = tuple(
     sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")
 )
-DEPENDENCIES = tuple(
-    str(Path(str(importlib.util.find_spec(name).origin)).parent) + os.sep
-    for name in ("equinox", "jax", "jaxtyping", "numpy")
-)
+_specs = map(importlib.util.find_spec, ("equinox", "jax", "jaxtyping", "numpy"))
+DEPENDENCIES = tuple(str(Path(str(x and x.origin)).parent) + os.sep for x in _specs)
 """Where the libraries are that zwang's programs call; `PYTHONPATH` may name any folder."""
 NUMBERS = (bool, int, float, complex, str, tuple, np.ndarray, np.generic)
 
