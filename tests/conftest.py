@@ -17,12 +17,6 @@ os.environ.setdefault(
     "XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
 )
 
-# Processes that tests begin read bytecode: to compile three hundred files takes each of them a
-# quarter of a second of a processor where it is not written.
-ROOT = Path(__file__).resolve().parents[1]
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-os.environ.setdefault("PYTHONPYCACHEPREFIX", str(ROOT / ".cache" / "bytecode"))
-
 import hypothesis
 import jax
 import pytest
@@ -30,6 +24,13 @@ import pytest
 from tests.eager import compute_by_numpy, left_to_xla
 from zwang.compile import interface, keep_programs
 from zwang.recent import Recent
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# Processes that tests begin read bytecode: to compile three hundred files takes each of them a
+# quarter of a second of a processor where it is not written.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ.setdefault("PYTHONPYCACHEPREFIX", str(ROOT / ".cache" / "bytecode"))
 
 jax.config.update("jax_enable_x64", True)
 keep_programs(on=False)

@@ -27,6 +27,7 @@ from zwang.dynamics.scales import ALL_BUT_LOST, measure
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError, NotFiniteError, Result
+from zwang.record import replace
 
 START_TOLERANCE = 1e-6
 """Largest violation of a start [dimensionless: an angle, or a fraction of the speed] that a run
