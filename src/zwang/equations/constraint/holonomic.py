@@ -57,4 +57,4 @@ class Holonomic(AbstractPosition):
 
     def position_residual(self, system, q, t, p):
         phi = returned(self.phi(q, t, p), f"constraint {self.name!r}: phi(q, t, p)")
-        return jnp.atleast_1d(phi)
+        return phi if jnp.ndim(phi) else jnp.reshape(phi, 1)
