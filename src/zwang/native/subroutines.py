@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
+from zwang.by_identity import ByIdentity
 from zwang.native.arrays import Memory, fill, new_memory
 from zwang.native.builder import Buffer, Builder, Value, is_wide
 from zwang.native.module import Function
@@ -210,7 +211,9 @@ def results_of(call: Call, program: ClosedJaxpr) -> list | None:
     b = call.builder
     if not b.name or not call.params["name"].startswith(SHARED) or _moves_apart(call):
         return None
-    if _operations(program.jaxpr) < LEAST:
+    if (count := _counted.get(program.jaxpr)) is None:
+        count = _counted.keep(program.jaxpr, _operations(program.jaxpr))
+    if count < LEAST:
         return None
     operands = Operands(call)
     made_from = program if program.consts else program.jaxpr
@@ -241,6 +244,7 @@ def _covers(these: list[bool], needed: list[bool]) -> bool:
 
 
 _known: Recent[_Known] = Recent(MOST_KNOWN)
+_counted: ByIdentity[float] = ByIdentity()
 _numbers = itertools.count(1)
 
 

@@ -23,9 +23,12 @@ def used(b: Builder, read: Sequence[Value] = ()) -> set[Value]:
     written: dict[Value, list[Value]] = {}
     for block in b.blocks:
         for x in block.instructions:
-            if x.operation.startswith(STORES) and (array := _array(b, x.operands[1])) is not None:
+            if not x.operation.startswith(EFFECTS):
+                continue
+            stores = x.operation.startswith(STORES)
+            if stores and (array := _array(b, x.operands[1])) is not None:
                 written.setdefault(array, []).append(x)
-            elif x.operation.startswith(EFFECTS):
+            else:
                 waiting.append(x)
         if block.end is not None and type(block.end[1][0]) is Value:
             waiting.append(block.end[1][0])
@@ -88,6 +91,7 @@ class Writer:
     def __init__(self, lanes: int = 1):
         self.lanes = lanes
         self.stored: dict[Value, set[Value]] = {}
+        self._ways: dict[str, tuple[str, str, Any]] = {}
 
     def type(self, type_: str, wide: bool) -> str:
         return f"<{self.lanes} x {type_}>" if wide else type_
@@ -102,8 +106,11 @@ class Writer:
 
     def line(self, x: Value) -> str:
         """An instruction, in one line or several."""
-        name, _, rest = x.operation.partition(" ")
-        if (own := getattr(self, f"_{name}", None)) is not None:
+        if (known := self._ways.get(x.operation)) is None:
+            name, _, rest = x.operation.partition(" ")
+            known = self._ways[x.operation] = name, rest, getattr(self, f"_{name}", None)
+        name, rest, own = known
+        if own is not None:
             return own(x, rest, x.operands)
         given, t = x.operands, self.type(x.type, x.wide)
         first = self.operand(rest if len(given) == 1 else x.type, given[0], x.wide)
@@ -206,7 +213,7 @@ class Writer:
             return self._lane_by_lane(x, rest, pairs)
         name = re.sub(r"\.([fi]\d+)", rf".v{self.lanes}\1", rest) if x.wide else rest
         arguments = ", ".join(
-            f"{self.type(t, x.wide)} {self.operand(t, v, x.wide)}" for t, v in pairs
+            [f"{self.type(t, x.wide)} {self.operand(t, v, x.wide)}" for t, v in pairs]
         )
         return f"{x.name} = call {self.type(x.type, x.wide)} {name}({arguments})"
 
