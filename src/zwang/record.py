@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import functools
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, dataclass_transform
 
 import jax
@@ -96,7 +97,7 @@ class RecordType(abc.ABCMeta):
         dataclasses.dataclass(eq=False, repr=False, init=written)(cls)
         record: Any = cls
         jax.tree_util.register_pytree_with_keys(
-            record, _flatten_with_keys, lambda fixed, parts: _unflatten(cls, fixed, parts), _flatten
+            record, _flatten_with_keys, functools.partial(_unflatten, cls), _flatten
         )
         return cls
 

@@ -153,7 +153,7 @@ def motion(
     if known and int(answer.result) == Result.SINGULAR_MASS:
         dynamics = dynamics if dynamics.singular_mass else augmented(model, dynamics)
         answer = called_again(motion_of, dynamics, state)
-    if flag(throw, "throw") and known:
+    if flag(throw, "throw") and known and not _is_regular(answer):
         if int(answer.result) == Result.INCONSISTENT:
             # b may be nothing but round-off, which only the constraints' curvature can say
             answer = motion_of(dynamics, state, judged_by=measure(dynamics.passive, state))
@@ -179,9 +179,15 @@ def motion(
     return answer
 
 
+def _is_regular(answer: Motion) -> bool:
+    """Whether an answer is a success without a row that may vanish."""
+    return int(answer.result) == Result.SUCCESS and not _has_short_rows(answer.matrix)
+
+
 def _has_short_rows(A: Any) -> bool:
     """Whether a row may vanish, beside the longest one."""
-    size = np.abs(A.data).sum((0, 1)) if isinstance(A, SparseMatrix) else np.abs(A).sum(1)
+    rows = (A.data, (0, 1)) if isinstance(A, SparseMatrix) else (A, 1)
+    size = np.add.reduce(np.abs(rows[0]), rows[1])
     sizes = size.tolist()  # of a dozen rows, in a tenth of the time that an array takes
     # A row this much shorter than the longest one may vanish, or be short by its units, which is
     # then looked at closely if rank is lost; in the metric of M⁻¹ it may be shorter by the square
