@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import inspect
 import pickle
 import subprocess
 import sys
@@ -65,6 +66,8 @@ def test_a_record_is_frozen_once_it_is_made():
     with pytest.raises(dataclasses.FrozenInstanceError, match="'colour'"):
         given.colour = "red"
     assert vars(given) == {"radius": 0.5, "corners": 0}
+    assert str(inspect.signature(Ring)) == "(diameter)"
+    assert list(inspect.signature(Polygon).parameters) == ["side", "corners"]
 
 
 def test_what_is_abstract_is_not_made():

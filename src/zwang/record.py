@@ -10,6 +10,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 import functools
+import inspect
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, dataclass_transform
 
 import jax
@@ -100,6 +101,12 @@ class RecordType(abc.ABCMeta):
             record, _flatten_with_keys, functools.partial(_unflatten, cls), _flatten
         )
         return cls
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """How it is called, as its `__init__` has it."""
+        found = inspect.signature(cls.__init__)
+        return found.replace(parameters=list(found.parameters.values())[1:])
 
     if not TYPE_CHECKING:
 
