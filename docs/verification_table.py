@@ -28,6 +28,7 @@ TITLES = {
     "robots": "Robot files beside MuJoCo and Pinocchio",
     "exact": "Closed forms",
     "analyses": "Analyses",
+    "gradients": "Derivatives of whole runs",
     **{name: f"Paper: {paper.citation}" for name, paper in PAPERS.items()},
 }
 OPEN = 12

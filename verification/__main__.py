@@ -18,6 +18,7 @@ SUITES = {
     "ivp": "ivp",
     "analyses": "analyses",
     "robots": "robots",
+    "gradients": "gradients.suite",
     **dict.fromkeys(PAPERS, "own"),
 }
 NEED_DATA = ("chrono", "modelica", "iftomm", "siconos", "fclib", "robots")
