@@ -211,9 +211,7 @@ def results_of(call: Call, program: ClosedJaxpr) -> list | None:
     b = call.builder
     if not b.name or not call.params["name"].startswith(SHARED) or _moves_apart(call):
         return None
-    if (count := _counted.get(program.jaxpr)) is None:
-        count = _counted.keep(program.jaxpr, _operations(program.jaxpr))
-    if count < LEAST:
+    if _operations(program.jaxpr) < LEAST:
         return None
     operands = Operands(call)
     made_from = program if program.consts else program.jaxpr
@@ -422,6 +420,8 @@ def _programs(eqn: Any) -> Iterator[Jaxpr]:
 
 def _operations(jaxpr: Jaxpr) -> float:
     """An upper bound of a program's operations with numbers, each turn of a loop the same ones."""
+    if (known := _counted.get(jaxpr)) is not None:
+        return known
     count = 0.0
     shape: Any = lambda x: x.aval.shape
     for eqn in jaxpr.eqns:
@@ -433,7 +433,7 @@ def _operations(jaxpr: Jaxpr) -> float:
             count += max(math.sqrt(math.prod(sizes)), max(sizes) ** 1.5)
         else:
             count += max(sizes, default=0) * (OF_A_SINE if name in LONG else 1)
-    return count
+    return _counted.keep(jaxpr, count)
 
 
 PRODUCTS = ("dot_general", "cholesky", "triangular_solve", "lu")
