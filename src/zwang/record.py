@@ -1,42 +1,223 @@
-"""The base of data in zwang: frozen dataclasses that are pytrees."""
+"""The base of data in zwang: frozen dataclasses that are pytrees.
+
+`equinox.Module` is the model of `Record`, and does more. To import Equinox and to make the 120
+classes of a run by it takes 0.15 s of every process, so that zwang imports it only where a record
+is shown as Equinox shows it, and for what XLA compiles of any pytrees.
+"""
 
 from __future__ import annotations
 
+import abc
 import dataclasses
-from typing import Any, TypeVar
+import functools
+import inspect
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, dataclass_transform
 
-import equinox as eqx
+import jax
+import numpy as np
+
+T = TypeVar("T")
+ARRAYS = (jax.Array, np.ndarray, np.generic)
 
 
-class Record(eqx.Module):
+def is_array(x: object) -> bool:
+    """Whether a leaf of a pytree is an array, of JAX or of NumPy."""
+    # a constant in the text of a traced program is no `jax.Array`
+    return isinstance(x, ARRAYS) or hasattr(type(x), "aval")
+
+
+def partition(tree: Any) -> tuple[Any, Any]:
+    """A pytree's arrays and its other leaves, each with None in place of the others."""
+    leaves, structure = jax.tree_util.tree_flatten(tree)
+    arrays = [x if is_array(x) else None for x in leaves]
+    others = [None if is_array(x) else x for x in leaves]
+    return structure.unflatten(arrays), structure.unflatten(others)
+
+
+def combine(tree: Any, other: Any) -> Any:
+    """The pytree whose parts `partition` gives."""
+    missing = lambda x: x is None
+    of_either = lambda x, y: y if x is None else x
+    return jax.tree_util.tree_map(of_either, tree, other, is_leaf=missing)
+
+
+def field(*, static: bool = False, metadata: dict | None = None, **options: Any) -> Any:
+    """A field of a record, as `dataclasses.field`.
+
+    Args:
+        static: whether it is a part of the pytree's structure, and not a leaf or branch; it can be
+            compared and hashed.
+    """
+    return dataclasses.field(metadata={**(metadata or {}), "static": static}, **options)
+
+
+if TYPE_CHECKING:
+    from typing import Annotated
+    from typing import ClassVar as AbstractClassVar
+
+    AbstractVar = Annotated[T, "AbstractVar"]
+else:
+
+    class AbstractVar(Generic[T]):
+        """The annotation of a field that classes below it are to have, of a type `T`."""
+
+    class AbstractClassVar(Generic[T]):
+        """The annotation of an attribute that classes below it are to have, of a type `T`."""
+
+
+@dataclass_transform(field_specifiers=(dataclasses.field, field))
+class RecordType(abc.ABCMeta):
+    """The type of classes of records."""
+
+    __abstractvars__: frozenset[str]
+    __abstractclassvars__: frozenset[str]
+    _is_written: bool
+
+    def __new__(
+        mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
+    ) -> RecordType:
+        missing: tuple[set[str], set[str]] = set(), set()
+        for base in bases:
+            missing[0].update(getattr(base, "__abstractvars__", ()))
+            missing[1].update(getattr(base, "__abstractclassvars__", ()))
+        annotations = namespace.get("__annotations__", {})
+        for key, kind in list(annotations.items()):
+            said = kind if isinstance(kind, str) else getattr(kind, "__origin__", kind).__name__
+            if is_abstract := said.startswith(("AbstractVar", "AbstractClassVar")):
+                del annotations[key]  # or it would be a field
+            missing[0].discard(key)
+            if is_abstract:
+                missing[said.startswith("AbstractClassVar")].add(key)
+        cls = super().__new__(mcs, name, bases, namespace, **options)
+        cls.__abstractvars__ = frozenset(missing[0] - namespace.keys())
+        cls.__abstractclassvars__ = frozenset(missing[1] - namespace.keys())
+        # a class has the `__init__` that Python writes unless it or one above it has its own
+        own = "__init__" in namespace
+        above = (x.__dict__["_is_written"] for x in cls.__mro__ if "_is_written" in x.__dict__)
+        cls._is_written = written = not own and next(above, True)
+        dataclasses.dataclass(eq=False, repr=False, init=written)(cls)
+        record: Any = cls
+        jax.tree_util.register_pytree_with_keys(
+            record, _flatten_with_keys, functools.partial(_unflatten, cls), _flatten
+        )
+        return cls
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """How it is called, as its `__init__` has it."""
+        found = inspect.signature(cls.__init__)
+        return found.replace(parameters=list(found.parameters.values())[1:])
+
+    if not TYPE_CHECKING:
+
+        def __call__(cls, *args, **kwargs):
+            if missing := cls.__abstractvars__ | cls.__abstractclassvars__:
+                lacks = ", ".join(sorted(missing))
+                raise TypeError(f"{cls.__name__} is abstract, it lacks {lacks}")
+            record = cls.__new__(cls)
+            _begun.add(id(record))
+            try:
+                record.__init__(*args, **kwargs)
+            finally:
+                _begun.discard(id(record))
+            given = record.__dict__
+            if len(given) < len(cls.__dataclass_fields__):  # its own `__init__` leaves defaults
+                for name in cls.__dataclass_fields__:
+                    if name not in given:
+                        given[name] = getattr(record, name)
+            return record
+
+
+_begun: set[int] = set()
+"""Identities of the records whose `__init__` has not returned."""
+
+
+def _names(cls: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names of the fields that are parts of the pytree, and of those of its structure."""
+    if (known := cls.__dict__.get("_pytree_names")) is None:
+        fields = dataclasses.fields(cls)  # pyright: ignore[reportArgumentType]
+        fixed = tuple(x.name for x in fields if x.metadata.get("static", False))
+        known = tuple(x.name for x in fields if x.name not in fixed), fixed
+        setattr(cls, "_pytree_names", known)  # noqa: B010
+    return known
+
+
+def _flatten(record: Record) -> tuple[tuple, tuple]:
+    parts, fixed = _names(type(record))
+    given = record.__dict__
+    return tuple([given[x] for x in parts]), tuple([given[x] for x in fixed])
+
+
+def _flatten_with_keys(record: Record) -> tuple[tuple, tuple]:
+    parts, fixed = _flatten(record)
+    keys = map(jax.tree_util.GetAttrKey, _names(type(record))[0])
+    return tuple(zip(keys, parts, strict=True)), fixed
+
+
+def _unflatten(cls: type, fixed: tuple, parts: Any) -> Any:
+    record, names = object.__new__(cls), _names(cls)
+    given = record.__dict__
+    given.update(zip(names[0], parts))  # noqa: B905 by JAX's own count
+    given.update(zip(names[1], fixed))  # noqa: B905
+    return record
+
+
+class Record(metaclass=RecordType):
     """A frozen dataclass that is a pytree.
 
-    Its methods are those of any Python object. Equinox makes a pytree of a method at each access,
-    which takes 70 µs and flattens the object, for users who pass methods through transformations.
+    Fields of `field(static=True)` belong to its structure. Its methods are those of any Python
+    object.
     """
-
-    __getattribute__ = object.__getattribute__
 
     def __repr__(self) -> str:
         """The constructor's call without defaults; at once where there are no others."""
         fields = [f for f in dataclasses.fields(self) if f.repr]
         if all(f.default is getattr(self, f.name) for f in fields):
             return f"{type(self).__qualname__}()"
-        return eqx.tree_pformat(self)
+        return text_of_record(self)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.__dict__[x] for x in type(self).__dataclass_fields__))
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return False
+        (own, structure), (others, its) = map(jax.tree_util.tree_flatten, (self, other))
+        return structure == its and all(map(_same, own, others))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if id(self) not in _begun or name not in type(self).__dataclass_fields__:
+            raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+        object.__setattr__(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
 
     def __reduce__(self):
-        """Make a copy, or read one from a file, without Equinox's `__new__`: it notes each object
-        until its `__init__` has ended, which a copy does not have, and so keeps it for ever.
-        """
+        """Make a copy, or read one from a file, without its `__init__`."""
         return object.__new__, (type(self),), self.__dict__
+
+
+def _same(x: Any, y: Any) -> bool:
+    if not (is_array(x) or is_array(y)):
+        return type(x) is type(y) and bool(x == y)
+    alike = is_array(x) and is_array(y) and x.shape == y.shape and x.dtype == y.dtype
+    return alike and (x is y or bool(np.all(x == y)))
+
+
+def text_of_record(record: Record) -> str:
+    """A record with all its fields, arrays by shape and type, in as many lines as it takes."""
+    import equinox as eqx
+
+    return eqx.tree_pformat(record)
 
 
 R = TypeVar("R", bound=Record)
 
 
 def replace(record: R, **changes: Any) -> R:
-    """A copy of a record with other values of some fields, as of `dataclasses.replace`, which has
-    Equinox look through all of them anew and takes twenty times as long.
+    """A copy of a record with other values of some fields, as of `dataclasses.replace`, which
+    calls `__init__` and takes twenty times as long.
     """
     copy, fields = object.__new__(type(record)), type(record).__dataclass_fields__
     if not changes.keys() <= fields.keys():

@@ -7,7 +7,6 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
 import numpy as np
 
 from zwang.algebra.pseudoinverse import Proximal
@@ -25,6 +24,7 @@ from zwang.dynamics.matrix_structure import DENSE, AbstractStructure
 from zwang.equations.constraint import Constraints
 from zwang.equations.constraint.level import ACCELERATION, POSITION, VELOCITY
 from zwang.equations.state import State, host_state
+from zwang.record import Record, field
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,13 +59,13 @@ class Rows:
         return self.residual(q, v, t)
 
 
-class Dynamics(eqx.Module):
+class Dynamics(Record):
     """What starts and judgements ask of `zwang.dynamics.equation_of_motion.Dynamics`."""
 
-    given: InNumPy = eqx.field(static=True)
+    given: InNumPy = field(static=True)
     constraints: Switched
     scales: Scales | None = None
-    singular_mass: bool = eqx.field(static=True, default=False)
+    singular_mass: bool = field(static=True, default=False)
     p: Any = None
     formulation: Any = None
     pseudoinverse: Any = Proximal()
@@ -81,10 +81,10 @@ class Dynamics(eqx.Module):
         return self
 
 
-class Switched(eqx.Module):
+class Switched(Record):
     """What is asked of `zwang.equations.constraint.Constraints`."""
 
-    given: InNumPy = eqx.field(static=True)
+    given: InNumPy = field(static=True)
     on: np.ndarray | None = None
 
     m = property(lambda self: sum(rows.size for rows in self.given.rows.values()))

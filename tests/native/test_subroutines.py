@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import zlib
 
 import jax
@@ -13,7 +14,7 @@ from jax import lax
 from tests.crossed import some
 from tests.native.beside import assert_equal
 from tests.native.lanes import assert_lanes_agree
-from zwang.native import compiled, function, subroutines
+from zwang.native import compiled, function, module, subroutines
 from zwang.recent import Recent
 
 RANDOM = np.random.default_rng(3)
@@ -189,3 +190,24 @@ def test_zeros_of_a_result_are_zeros_to_the_caller():
 def test_a_call_whose_results_nothing_reads_is_left_out():
     text = text_of(function(lambda x, y: curve(x, y)[0][:0], X, Y, level=0))
     assert b"call ptr" not in text
+
+
+def test_a_subroutine_is_translated_by_a_thread_or_else_in_place(monkeypatch):
+    names, make = [], module.object_code
+
+    def noted(*given):
+        names.append(threading.current_thread().name)
+        return make(*given)
+
+    monkeypatch.setattr(module, "object_code", noted)
+    expected = function(curve, X, Y)(X, Y)
+    assert names == [module.MAKER]
+
+    def fail(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", fail)
+    Recent.forget()
+    found = function(curve, X, Y)(X, Y)
+    assert names[1:] == [threading.current_thread().name]
+    assert [x.tobytes() for x in found] == [x.tobytes() for x in expected]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -20,7 +19,7 @@ from jaxtyping import Array, Bool, Float, Int
 from zwang.algebra.lapack import cholesky, solve_triangular
 from zwang.compile.engine import is_native
 from zwang.compile.hints import shared_code, with_batch_rule
-from zwang.record import Record
+from zwang.record import Record, field
 from zwang.thresholds import ROUND_OFF
 
 SMALL = 32
@@ -48,7 +47,7 @@ class Cholesky(Record):
     """
 
     lower: Float[Array, "n n"]
-    inverted: bool = eqx.field(static=True)
+    inverted: bool = field(static=True)
     order: Int[Array, " n"] | None = None
     reciprocals: Float[Array, " n"] | None = None
 

@@ -24,6 +24,7 @@ from zwang.analysis.subject import subject_of, with_inputs
 from zwang.arguments import host_only, real_array
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.errors import ModelError
+from zwang.record import replace
 
 FIRST_BATCH_STEP, SHORTEST_BATCH_STEP = 0.1, 1e-8
 """Lengths of the first step, and of one below which a member counts as lost [1, in scaled
@@ -202,7 +203,7 @@ def _compiled(function):
 
         def every(dynamics, p, scale, *given):
             def one(p, *state):
-                d = eqx.tree_at(lambda d: d.p, dynamics, p, is_leaf=lambda x: x is None)
+                d = replace(dynamics, p=p)
                 return function(d, scale, *state)
 
             return jax.vmap(one)(p, *given)

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -26,7 +25,7 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.functions import as_velocity, velocity_map
 from zwang.equations.state import State
 from zwang.equations.system import System
-from zwang.record import Record
+from zwang.record import Record, replace
 
 TRAVEL_STEPS = 128
 """Runge-Kutta steps of a long way; of a turn by 2 rad they leave 1e-11."""
@@ -221,7 +220,7 @@ def variation(
     nv = dynamics.system.nv
 
     def residuals(step, p):
-        d = eqx.tree_at(lambda d: d.p, dynamics, p, is_leaf=lambda x: x is None)
+        d = replace(dynamics, p=p)
         return departures(d, s, w, multipliers, field, step, held=dynamics.p)
 
     zero = jnp.zeros(2 * nv + 1)
@@ -268,7 +267,7 @@ def balance(
             p = jax.tree_util.tree_map(
                 lambda x, d: x + jnp.tensordot(mu, d, 1), dynamics.p, directions
             )
-        d = eqx.tree_at(lambda d: d.p, dynamics, p, is_leaf=lambda x: x is None)
+        d = replace(dynamics, p=p)
         gamma = rates + step[nv : nv + k]
         field = Generator(
             base.c + jnp.tensordot(gamma, fields.c, 1), base.B + jnp.tensordot(gamma, fields.B, 1)

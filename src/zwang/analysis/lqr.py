@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
@@ -21,6 +20,7 @@ from zwang.arguments import instance, real_array
 from zwang.call import misfits_named
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
+from zwang.record import replace
 from zwang.text import counted
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ def closed_loop(regulator: Regulator) -> Model:
         B = acting.actuation(q, t, p) if callable(acting.actuation) else acting.actuation
         return F + jnp.asarray(B) @ u[k:]
 
-    made = eqx.tree_at(lambda s: s.force, system, force)
+    made = replace(system, force=force)
     return Model(
         made,
         model.constraints.members,

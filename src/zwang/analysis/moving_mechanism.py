@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -21,6 +20,7 @@ from zwang.analysis.newton import newton, unweighted
 from zwang.compile.hints import over_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
+from zwang.record import replace
 
 
 class Moving(NamedTuple):
@@ -46,7 +46,7 @@ class Moving(NamedTuple):
 
 def with_parameters(dynamics: Dynamics, p) -> Dynamics:
     """The same equations with other parameters, as its functions take them."""
-    return eqx.tree_at(lambda d: d.p, dynamics, p, is_leaf=lambda x: x is None)
+    return replace(dynamics, p=p)
 
 
 def closed(dynamics: Dynamics, q, t, steps: int):

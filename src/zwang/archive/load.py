@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import equinox as eqx
 import numpy as np
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
@@ -36,6 +35,7 @@ from zwang.simulation.results.stored import (
     stored_leaves,
     stored_steps,
     with_leaves,
+    with_scales,
 )
 from zwang.simulation.results.strategies import made
 from zwang.simulation.results.variables import RENAMED
@@ -281,10 +281,7 @@ class _Restored:
     def flow(self):
         """The motion, with the scales and the target that the run had at its end."""
         assert self.part is not None or self._motion
-        flow = self._motion.flow
-        where = lambda f: (f.dynamics.scales, f.target)
-        stored = stored_leaves(self.part or {}, SCALES)
-        return eqx.tree_at(where, flow, with_leaves(where(flow), stored, "scale"))
+        return with_scales(self._motion.flow, stored_leaves(self.part or {}, SCALES))
 
     @cached_property
     def between(self):

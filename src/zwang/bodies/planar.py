@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from zwang.arrays import is_concrete
 from zwang.bodies.body import Body, FreeEquations, by_name, entries_of, entry, stacked
 from zwang.display import present
 from zwang.equations.system import System
@@ -81,16 +82,22 @@ class PlanarBodies:
         """`(x, y, angle)` of a body, given by name or index; of several, with a leading axis, by
         slice or index array.
         """
-        return q.reshape(-1, 3)[entry(self._index, body)]
+        at = entry(self._index, body)
+        if isinstance(at, int) and 0 <= at < len(self.bodies):
+            return q[3 * at : 3 * at + 3]
+        return q.reshape(-1, 3)[at]
 
     def point(self, q: Float[Array, " nq"], body, offset=(0.0, 0.0)) -> Float[Array, "... 2"]:
         """Place in the plane [m] of the point at `offset` [m] in the body's own axes; `body` as in
         `pose`.
         """
-        pose, offset = self.pose(q, body), jnp.asarray(offset)
-        c, s = jnp.cos(pose[..., 2]), jnp.sin(pose[..., 2])
-        a, b = offset[..., 0], offset[..., 1]
-        return pose[..., :2] + jnp.stack([c * a - s * b, s * a + c * b], axis=-1)
+        pose = self.pose(q, body)
+        xp = np if is_concrete(offset) else jnp
+        along = xp.asarray(offset, float)
+        across = xp.stack([-along[..., 1], along[..., 0]], axis=-1)
+        angle = pose[..., 2:]
+        # what is known stays with NumPy, and the rest is few operations: all of them are traced
+        return pose[..., :2] + jnp.cos(angle) * along + jnp.sin(angle) * across
 
     def velocity(
         self, q: Float[Array, " nq"], v: Float[Array, " nv"], body, offset=(0.0, 0.0)

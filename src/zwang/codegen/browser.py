@@ -13,7 +13,6 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -26,6 +25,7 @@ from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.errors import ModelError, Result
 from zwang.native import NotNativeError
 from zwang.native.webassembly import Module
+from zwang.record import replace
 from zwang.simulation.run_setup import RunRequest, RunSetup, set_up
 from zwang.simulation.switching import refuse_switches
 from zwang.stepping import Dopri8
@@ -167,7 +167,8 @@ class _Steps:
 
     def _flow(self, p) -> ConstrainedVectorField:
         own = self.model.parameters(with_parameters(self.model, p))
-        return eqx.tree_at(lambda f: f.dynamics.p, self.setup.flow, own)
+        flow = self.setup.flow
+        return replace(flow, dynamics=replace(flow.dynamics, p=own))
 
     def _traced(self, function, *names: str):
         with native_trace():

@@ -1,4 +1,4 @@
-"""The private and experimental names of JAX and Equinox that zwang uses: all of them, here alone.
+"""The private and experimental names of JAX that zwang uses: all of them, here alone.
 
 A name is imported when it is first needed, so that importing zwang and making a model touches none.
 Where one is missing, in another version, `MissingNameError` is raised by its first use, and the

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import equinox as eqx
 import jax
 import numpy as np
 from jax.core import Tracer
@@ -13,6 +12,7 @@ from jax.core import Tracer
 from zwang.arithmetic import traced
 from zwang.compile.engine import NATIVE
 from zwang.native import NativeFunction
+from zwang.record import is_array
 
 
 class NotCacheableError(Exception):
@@ -70,7 +70,7 @@ class FlatFunction:
 
     def __init__(self, function: Callable, leaves: list, tree):
         self.function, self.tree = function, tree
-        self.leaves = [ArraySlot() if eqx.is_array(x) else x for x in leaves]
+        self.leaves = [ArraySlot() if is_array(x) else x for x in leaves]
         self.skeleton: Any = None
         self.__name__ = function.__name__
 
@@ -83,8 +83,8 @@ class FlatFunction:
         args, kwargs = self.tree.unflatten([_given(x, given) for x in self.leaves])
         out, out_tree = jax.tree_util.tree_flatten(self.function(*args, **kwargs))
         # known only after a trace; constants of the result are put back without being computed
-        self.skeleton = out_tree.unflatten([ArraySlot() if eqx.is_array(x) else x for x in out])
-        return [x for x in out if eqx.is_array(x)]
+        self.skeleton = out_tree.unflatten([ArraySlot() if is_array(x) else x for x in out])
+        return [x for x in out if is_array(x)]
 
 
 def _given(x: Any, arrays: Iterator) -> Any:

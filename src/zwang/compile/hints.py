@@ -9,14 +9,15 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.custom_batching import custom_vmap
 
 from zwang.compile.engine import is_native
 from zwang.native.subroutines import SHARED
 from zwang.recent import Recent
+from zwang.record import combine, partition
 
 
 def with_batch_rule(leading: Callable) -> Callable[[Callable], Callable]:
@@ -82,6 +83,54 @@ def member_by_member(
     return single
 
 
+class CustomDerivative:
+    """A function of pytrees with a derivative of its own, as by `jax.custom_jvp`; leaves that are
+    no arrays are constants of it.
+
+    Example:
+        >>> @CustomDerivative
+        ... def f(x, y): ...
+        >>> @f.def_jvp
+        ... def of_f(primals, tangents): ...  # a tangent is None where nothing changes
+    """
+
+    def __init__(self, function: Callable):
+        self._function = jax.custom_jvp(
+            lambda fixed, arrays: function(*combine(arrays, fixed)), nondiff_argnums=(0,)
+        )
+
+    def __call__(self, *args: Any) -> Any:
+        arrays, fixed = partition(args)
+        return self._function(fixed, arrays)
+
+    def def_jvp(self, rule: Callable) -> Callable:
+        """Decorate the rule `(primals, tangents) → result, its tangent`."""
+
+        def of_parts(fixed, primals, tangents):
+            (arrays,), (given,) = primals, tangents
+            changes = jax.tree_util.tree_map(_tangent, given, arrays)
+            found, moved = rule(combine(arrays, fixed), changes)
+            missing = lambda x: x is None
+            filled = lambda dx, x: _zero_tangent(x) if dx is None else dx
+            return found, jax.tree_util.tree_map(filled, moved, found, is_leaf=missing)
+
+        self._function.defjvp(of_parts, symbolic_zeros=True)
+        return rule
+
+
+def _tangent(dx: Any, x: Any) -> Any:
+    is_zero = isinstance(dx, jax.custom_derivatives.SymbolicZero)
+    return None if is_zero or not _moves(x) else dx
+
+
+def _zero_tangent(x: Any) -> Any:
+    return np.zeros(jnp.shape(x), jnp.result_type(x) if _moves(x) else jax.dtypes.float0)
+
+
+def _moves(x: Any) -> bool:
+    return jnp.issubdtype(jnp.result_type(x), jnp.inexact)
+
+
 def traced_once(function: Callable) -> Callable:
     """A function that native programs trace once for all of their calls of it with arguments of the
     same shapes, in this program or in another one.
@@ -106,11 +155,11 @@ def _traced(function: Callable, name: str) -> Callable:
     def called(*args):
         if not is_native():
             return function(*args)
-        arrays, fixed = eqx.partition(args, eqx.is_array)
+        arrays, fixed = partition(args)
         leaves, tree = jax.tree_util.tree_flatten(fixed)
         key = tree, tuple(leaves)
         if (inner := known.get(key)) is None:
-            traced = lambda given: function(*eqx.combine(given, fixed))
+            traced = lambda given: function(*combine(given, fixed))
             traced.__name__ = name
             known.put(key, inner := jax.jit(traced))
         return inner(arrays)
@@ -139,9 +188,9 @@ def of_members(function: Callable, shared: tuple, own: tuple) -> Any:
     take the memory of all of them, and callbacks know one alone.
 
     Args:
-        shared, own: its arguments as `equinox.partition` parts them.
+        shared, own: its arguments as `zwang.record.combine` takes them.
     """
-    one = lambda own: function(*eqx.combine(own, shared))
+    one = lambda own: function(*combine(own, shared))
     side_by_side = jax.default_backend() != "cpu"
     return jax.vmap(one)(own) if side_by_side else jax.lax.map(one, own)
 

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable
 from typing import Any, ClassVar, ParamSpec, TypeVar, cast
 
-import equinox as eqx
 import jax
 import numpy as np
 
@@ -38,6 +37,7 @@ from zwang.compile.program_cache.source_digest import ModuleConstants
 from zwang.errors import ModelError
 from zwang.native import NativeFunction, NotNativeError, fast_code_apart, lanes, translated
 from zwang.recent import Recent
+from zwang.record import is_array
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -65,7 +65,7 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
         refuse("program: function", function, "a function")
     flag(structure, "program: structure")
     compiled: Recent[CompiledProgram] = Recent()
-    jitted = functools.cache(lambda: eqx.filter_jit(function))
+    jitted = functools.cache(lambda: _jitted(function))
 
     def answer(args: tuple, kwargs: dict) -> tuple[R, str]:
         if not trace_state_clean():
@@ -105,11 +105,18 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
     return cast(Callable[P, R], called)
 
 
+def _jitted(function: Callable) -> Callable:
+    """The function compiled by XLA, arrays traced, whatever else its arguments hold."""
+    import equinox as eqx
+
+    return eqx.filter_jit(function)
+
+
 def _leaves(arguments: Any, structure: bool) -> tuple[list, Any, list]:
     """Leaves and structure of arguments as programs are known by, and their arrays."""
     fixed = structure and is_native_wanted()
     leaves, tree = (with_structure if fixed else jax.tree_util.tree_flatten)(arguments)
-    return leaves, tree, [x for x in leaves if eqx.is_array(x)]
+    return leaves, tree, [x for x in leaves if is_array(x)]
 
 
 def _at_hand(known: Recent, function: Callable, leaves: list, tree: Any) -> CompiledProgram:
@@ -277,7 +284,7 @@ class Many:
         leaves, of_each, tree = self._flattened(example)
         ones = [x[0] if each else x for x, each in zip(leaves, of_each, strict=True)]
         one = FlatFunction(function, ones, tree), ones
-        self._of_each = [each for x, each in zip(leaves, of_each, strict=True) if eqx.is_array(x)]
+        self._of_each = [each for x, each in zip(leaves, of_each, strict=True) if is_array(x)]
         found = _at_hand_or_obtained(function, ones, tree)
         if not found.is_native:
             return None
@@ -295,7 +302,8 @@ class Many:
         """
         leaves, of_each, tree = self._flattened(arguments)
         each, number = tree.unflatten(of_each)[0], self._number(leaves, of_each)
-        own, shared = eqx.partition(arguments, each)
+        own = jax.tree_util.tree_map(lambda x, own: x if own else None, arguments, each)
+        shared = jax.tree_util.tree_map(lambda x, own: None if own else x, arguments, each)
         found = []
         for begin in range(0, number, self._block):
             index = np.minimum(np.arange(begin, begin + self._block), number - 1)
@@ -324,7 +332,7 @@ class Many:
             return self._by_xla(arguments)
         leaves, of_each, _ = self._flattened(arguments)
         number = self._number(leaves, of_each)
-        arrays = [x for x in leaves if eqx.is_array(x)]
+        arrays = [x for x in leaves if is_array(x)]
         wide = self.several.ready if number >= lanes() else None
         begun = time.perf_counter()
         found = (wide or self._native).members(arrays, self._of_each, number, cores)
@@ -374,7 +382,7 @@ def obtained(
         return ready
     if not make:
         return None
-    ready = _made(flat, [x for x in leaves if eqx.is_array(x)], of_each)
+    ready = _made(flat, [x for x in leaves if is_array(x)], of_each)
     if key is not None and kept is not None:
         kept.keep(key, flat, ready)
     elif key is not None:

@@ -8,7 +8,6 @@ import abc
 from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
@@ -18,7 +17,7 @@ from zwang.dynamics.equation_of_motion import Choice, Dynamics, Equation
 from zwang.dynamics.labels import Labels
 from zwang.equations.state import State
 from zwang.errors import ModelError
-from zwang.record import Record
+from zwang.record import Record, field, text_of_record
 
 
 class Control(Record):
@@ -58,11 +57,11 @@ class Control(Record):
     violation: dict[str, Float[Array, ""]]
     velocity_violation: dict[str, Float[Array, ""]]
     result: Int[Array, ""]
-    labels: Labels | None = eqx.field(static=True, default=None)
+    labels: Labels | None = field(static=True, default=None)
 
     def __str__(self) -> str:
         """Controls, forces and tracking errors by name, with units."""
-        return present("text_of_control", self) if is_concrete(self) else eqx.tree_pformat(self)
+        return present("text_of_control", self) if is_concrete(self) else text_of_record(self)
 
     __repr__ = __str__
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Protocol
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -30,7 +29,7 @@ from zwang.equations.constraint import Constraints
 from zwang.equations.constraint.level import Cone
 from zwang.equations.state import State
 from zwang.equations.system import System
-from zwang.record import Record, replace
+from zwang.record import Record, field, replace
 
 
 class Scales(Record):
@@ -142,11 +141,11 @@ class Dynamics(Record):
     pseudoinverse: AbstractPseudoinverse
     formulation: EquationSolver | None = None
     scales: Scales | None = None
-    singular_mass: bool = eqx.field(static=True, default=False)
+    singular_mass: bool = field(static=True, default=False)
     law: Actuation | None = None
     structure: AbstractStructure = DENSE
     parts: tuple[Dynamics, Constraints] | None = None
-    stepped: bool = eqx.field(static=True, default=True)
+    stepped: bool = field(static=True, default=True)
 
     @property
     def passive(self) -> Dynamics:
@@ -159,6 +158,10 @@ class Dynamics(Record):
         compiled without the linear algebra of a stage, in half the time.
         """
         return replace(self, law=None, stepped=False)
+
+    def with_rows(self, on: Any, **changes: Any) -> Dynamics:
+        """The same with some rows switched on, and with other fields of the constraints."""
+        return replace(self, constraints=replace(self.constraints, on=on, **changes))
 
     # --- residuals
 

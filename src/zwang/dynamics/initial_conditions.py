@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import equinox as eqx
 import numpy as np
 from jaxtyping import PyTree
 
@@ -31,6 +30,7 @@ from zwang.dynamics.scales import measure
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError, NotFiniteError, Result
+from zwang.record import replace
 from zwang.thresholds import ALL_BUT_ZERO, ROUND_OFF
 
 START_TOLERANCE = 1e-6
@@ -99,12 +99,10 @@ def begin(dynamics: Dynamics, state: State, span: float = 0.0, apart: Apart | No
 
 def all_on(dynamics: Dynamics) -> Dynamics:
     """The same dynamics with every row switched on."""
-    on = dynamics.constraints.on
-    return (
-        dynamics
-        if on is None
-        else eqx.tree_at(lambda d: d.constraints.on, dynamics, np.ones(len(on), bool))
-    )
+    rows = dynamics.constraints
+    if rows.on is None:
+        return dynamics
+    return replace(dynamics, constraints=replace(rows, on=np.ones(len(rows.on), bool)))
 
 
 @host_only("move the start before, or give it to zw.trajectory, which moves it")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import abc
-import copy
 import dataclasses
 import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -40,7 +38,7 @@ from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State
 from zwang.equations.system import System
 from zwang.errors import ModelError
-from zwang.record import Record
+from zwang.record import Record, field, replace
 from zwang.tracing import outcome, returned
 
 
@@ -113,7 +111,7 @@ class Model(Record):
     singular_mass: bool
     name: str
     layout: AbstractParameterLayout | None
-    _names: tuple = eqx.field(static=True)
+    _names: tuple = field(static=True)
 
     @misfits_named
     def __init__(
@@ -160,7 +158,7 @@ class Model(Record):
     @property
     def passive(self) -> Model:
         """The model without its control; the model itself if it has none."""
-        return self if self.servo is None else eqx.tree_at(lambda m: m.servo, self, None)
+        return self if self.servo is None else replace(self, servo=None)
 
     def dynamics(
         self,
@@ -277,11 +275,8 @@ class Model(Record):
         Its system and constraints are the same objects, so that what was found or compiled for one
         serves the other.
         """
-        # not by eqx.tree_at, which would build new constraints: what is found and compiled for them
-        # is known by their identity
-        other = copy.copy(self)
-        object.__setattr__(other, "params", self.merged(params))
-        return other
+        # what is found and compiled for the constraints is known by their identity
+        return replace(self, params=self.merged(params))
 
     def merged(self, params: PyTree) -> PyTree:
         """The model's parameters with those of `params` in place; every name must exist."""

@@ -7,7 +7,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
@@ -42,7 +41,7 @@ from zwang.dynamics.scales import measure
 from zwang.dynamics.tangent_cone import may_branch, tangent_cone
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
-from zwang.record import Record
+from zwang.record import Record, field, text_of_record
 from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO
 
 
@@ -87,7 +86,7 @@ class Motion(Record):
     accuracy: Float[Array, ""]
     mass_is_positive: Bool[Array, ""]
     result: Int[Array, ""]
-    labels: Labels | None = eqx.field(static=True, default=None)
+    labels: Labels | None = field(static=True, default=None)
 
     @property
     def note(self) -> str:
@@ -99,7 +98,7 @@ class Motion(Record):
 
     def __str__(self) -> str:
         """Accelerations and forces by name, with units."""
-        return present("text_of_motion", self) if is_concrete(self) else eqx.tree_pformat(self)
+        return present("text_of_motion", self) if is_concrete(self) else text_of_record(self)
 
     __repr__ = __str__
 
@@ -154,7 +153,7 @@ def motion(
     if known and int(answer.result) == Result.SINGULAR_MASS:
         dynamics = dynamics if dynamics.singular_mass else augmented(model, dynamics)
         answer = called_again(motion_of, dynamics, state)
-    if flag(throw, "throw") and known:
+    if flag(throw, "throw") and known and not _is_regular(answer):
         if int(answer.result) == Result.INCONSISTENT:
             # b may be nothing but round-off, which only the constraints' curvature can say
             answer = motion_of(dynamics, state, judged_by=measure(dynamics.passive, state))
@@ -180,9 +179,15 @@ def motion(
     return answer
 
 
+def _is_regular(answer: Motion) -> bool:
+    """Whether an answer is a success without a row that may vanish."""
+    return int(answer.result) == Result.SUCCESS and not _has_short_rows(answer.matrix)
+
+
 def _has_short_rows(A: Any) -> bool:
     """Whether a row may vanish, beside the longest one."""
-    size = np.abs(A.data).sum((0, 1)) if isinstance(A, SparseMatrix) else np.abs(A).sum(1)
+    rows = (A.data, (0, 1)) if isinstance(A, SparseMatrix) else (A, 1)
+    size = np.add.reduce(np.abs(rows[0]), rows[1])
     sizes = size.tolist()  # of a dozen rows, in a tenth of the time that an array takes
     # A row this much shorter than the longest one may vanish, or be short by its units, which is
     # then looked at closely if rank is lost; in the metric of M⁻¹ it may be shorter by the square

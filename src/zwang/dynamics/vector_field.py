@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -20,7 +19,7 @@ from zwang.dynamics.drift import AbstractDrift
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint.nonideal import length
 from zwang.equations.state import State
-from zwang.record import Record
+from zwang.record import Record, field, replace
 from zwang.stepping.manifold import Landing
 from zwang.stepping.tableau import Tableau
 from zwang.thresholds import ROUND_OFF
@@ -78,11 +77,8 @@ class ConstrainedVectorField(Record):
             modes = xp.asarray(held)
             straight = modes <= STRAIGHT
             on = (self.switched < 0) | ((modes > HELD_OFF) | straight)[self.switched]
-            flow = eqx.tree_at(
-                lambda f: f.dynamics.constraints.on, self, on, is_leaf=lambda x: x is None
-            )
             if not self.dynamics.constraints.frictions:
-                return flow
+                return replace(self, dynamics=self.dynamics.with_rows(on))
             sliding = xp.where(self.switched < 0, 0.0, direction_of(modes)[self.switched])
             second = [x.rows.start + 1 for x in self.dynamics.constraints.frictions if x.in_space]
             if second:
@@ -90,13 +86,11 @@ class ConstrainedVectorField(Record):
                 part = xp.where(np.isin(np.arange(len(on)), second), xp.sin(angle), xp.cos(angle))
                 along = (self.switched >= 0) & straight[self.switched]
                 sliding = xp.where(along, part, sliding)
-            where = lambda f: f.dynamics.constraints.sliding
-            return eqx.tree_at(where, flow, sliding, is_leaf=lambda x: x is None)
-        return (
-            self
-            if self.sampler is None
-            else eqx.tree_at(lambda f: f.dynamics.law, self, self.sampler.with_input(held))
-        )
+            return replace(self, dynamics=self.dynamics.with_rows(on, sliding=sliding))
+        if self.sampler is None:
+            return self
+        law = self.sampler.with_input(held)
+        return replace(self, dynamics=replace(self.dynamics, law=law))
 
     def held_input(self, controller_state) -> Float[Array, " k"]:
         """The control that a sampler holds, or which switches are on; empty without either."""
@@ -288,7 +282,7 @@ class Events(Record):
 
     stops: tuple[Callable, ...]
     conditions: tuple[SwitchCondition, ...]
-    loose: int = eqx.field(static=True, default=0)
+    loose: int = field(static=True, default=0)
     span: Float[Array, ""] | None = None
 
     @property
@@ -340,7 +334,7 @@ def _loosening(flow, dynamics: Dynamics, eq, multipliers, modes, instant) -> lis
     """
     assert dynamics.scales is not None
     c, s, switched = dynamics.constraints, eq.state, flow.switched
-    every = eqx.tree_at(lambda c: c.on, c, None)
+    every = replace(c, on=None)
     free = jnp.sqrt(jnp.abs(eq.free_acceleration @ eq.force))
     size = jnp.where(dynamics.scales.row_length > 0, dynamics.scales.row_length, 1.0)
     force_band = FORCE_BAND * free / size
@@ -394,6 +388,6 @@ class SwitchCondition(Record):
     """
 
     function: Callable
-    switch: int = eqx.field(static=True)
-    rows: tuple[int, int] = eqx.field(static=True)
-    off: int = eqx.field(static=True)
+    switch: int = field(static=True)
+    rows: tuple[int, int] = field(static=True)
+    off: int = field(static=True)

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -24,7 +23,7 @@ from zwang.arguments import (
 from zwang.call import misfits_named
 from zwang.display import present
 from zwang.errors import ModelError
-from zwang.record import Record
+from zwang.record import Record, field
 
 MOST_COORDINATES = 1_000_000
 """Coordinates of one system; a model is evaluated once with all of them when it is built."""
@@ -114,13 +113,13 @@ class System(Record):
     retract: Callable | None
     potential: Callable | None
     # static: as leaves, thousands of names would be looked through at every call of a method
-    coordinates: Names = eqx.field(static=True)
-    velocities: Names = eqx.field(static=True)
-    units: Names = eqx.field(static=True)
-    velocity_units: Names = eqx.field(static=True)
-    energy_unit: str = eqx.field(static=True)
-    controller_states: int = eqx.field(static=True)
-    parameters: Names = eqx.field(static=True)
+    coordinates: Names = field(static=True)
+    velocities: Names = field(static=True)
+    units: Names = field(static=True)
+    velocity_units: Names = field(static=True)
+    energy_unit: str = field(static=True)
+    controller_states: int = field(static=True)
+    parameters: Names = field(static=True)
 
     @misfits_named
     def __init__(

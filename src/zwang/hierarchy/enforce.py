@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
@@ -25,7 +25,7 @@ from zwang.hierarchy.level_selection import Rows, chosen_levels, owners, root_of
 from zwang.hierarchy.recursion import Weights, step
 from zwang.hierarchy.rough_levels import with_nonideal
 from zwang.hierarchy.tree_layout import assembly_of
-from zwang.record import Record
+from zwang.record import Record, field
 
 
 class Enforced(Record):
@@ -54,9 +54,9 @@ class Enforced(Record):
     missed: Float[Array, " rows"]
     gave_way: Bool[Array, " rows"]
     below: Enforced | None
-    names: tuple[str, ...] = eqx.field(static=True)
-    row_slices: tuple[tuple[int, int], ...] = eqx.field(static=True)
-    soft: bool = eqx.field(static=True)
+    names: tuple[str, ...] = field(static=True)
+    row_slices: tuple[tuple[int, int], ...] = field(static=True)
+    soft: bool = field(static=True)
     _constraints: tuple[AbstractConstraint, ...]
     _a: Float[Array, " nv"]
     _spread: Float[Array, "nv k"]
@@ -95,9 +95,8 @@ class Enforced(Record):
                 "the covariance of the acceleration needs a positive definite mass matrix: with "
                 "M⁻¹ it begins."
             )
-        WP = eqx.filter_vmap(self._instant.weights.mass.unweigh, in_axes=1, out_axes=1)(
-            self._spread
-        )
+        unweigh = self._instant.weights.mass.unweigh
+        WP = jax.vmap(unweigh, in_axes=1, out_axes=1)(self._spread)
         return WP @ WP.T
 
     @property

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 
 from zwang.algebra.reaction import acting_reaction
 from zwang.compile import program
+from zwang.record import replace
 
 if TYPE_CHECKING:
     from zwang.hierarchy.enforce import Enforced
@@ -51,4 +51,4 @@ def with_nonideal(level: Enforced) -> Enforced:
     found = acting_reaction(level.multipliers, gains, reaction, impressed, parts)
     total = jnp.where(found.unique, impressed(found.multipliers), jnp.nan)
     acceleration = w.acceleration(level._a, level._spread, left, total)
-    return eqx.tree_at(lambda e: e.acceleration, level, acceleration)
+    return replace(level, acceleration=acceleration)

@@ -7,14 +7,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
 from zwang.arrays import is_concrete
-from zwang.record import Record
+from zwang.record import Record, field
 
 
 class Packing:
@@ -58,7 +57,7 @@ class StackedParameters(Record, Mapping):
 
     arrays: tuple[Array, ...]
     plain: dict[str, Array]
-    packing: Packing = eqx.field(static=True)
+    packing: Packing = field(static=True)
 
     def __getitem__(self, name: str):
         g, i = self.packing.place.get(name, (None, 0))

@@ -15,6 +15,7 @@
 | `functions` | functions of one and two numbers |
 | `trigonometry` | sine and cosine, within one unit in the last place, for all lanes at once |
 | `text` | the function in LLVM's language |
+| `module` | such functions together, and the object code of each by a thread |
 | `c` | the same in C99 |
 | `webassembly` | the same for browsers |
 | `structure`, `stack_codes` | jumps as nested blocks; codes of its instructions |

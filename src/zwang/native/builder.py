@@ -163,11 +163,16 @@ class Builder(Arithmetic):
             of: type of constants among the operands; by default the result's.
         """
         of = type_ if of is None else of
-        key = operation, type_, *(x if type(x) is Value else self._text(of, x) for x in operands)
+        known = [x if type(x) is Value else self._text(of, x) for x in operands]
+        key = operation, type_, *known
         for scope in self._scopes:
             if (found := scope.get(key)) is not None:
                 return found
-        self._scopes[-1][key] = found = self.emit(type_, operation, *operands)
+        if self.lanes == 1:  # most of what is emitted, at once
+            found = self._new(type_, operation, operands, False)
+        else:
+            found = self.emit(type_, operation, *operands)
+        self._scopes[-1][key] = found
         return found
 
     @staticmethod

@@ -22,9 +22,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
+from zwang.by_identity import ByIdentity
 from zwang.native.arrays import Memory, fill, new_memory
 from zwang.native.builder import Buffer, Builder, Value, is_wide
-from zwang.native.text import Function, function_text, used
+from zwang.native.module import Function
+from zwang.native.text import function_text, used
 from zwang.native.types import FLOATS, register_type, stored_type
 from zwang.native.walk import Call, emit_jaxpr
 from zwang.recent import Recent
@@ -240,6 +242,7 @@ def _covers(these: list[bool], needed: list[bool]) -> bool:
 
 
 _known: Recent[_Known] = Recent(MOST_KNOWN)
+_counted: ByIdentity[float] = ByIdentity()
 _numbers = itertools.count(1)
 
 
@@ -271,6 +274,8 @@ def _emitted(call: Call, program: ClosedJaxpr, operands: Operands) -> Subroutine
     ]
     parameters = ", ".join(["ptr noalias returned %work", *mask, *pointers])
     function = function_text(b, f"ptr @{name}({parameters})", "ret ptr %work", kept)
+    if b.lanes == 1:  # code of several members is made in another process, as a whole
+        function.begin()
     return Subroutine(function, groups, blocks, results, b.workspace)
 
 
@@ -415,6 +420,8 @@ def _programs(eqn: Any) -> Iterator[Jaxpr]:
 
 def _operations(jaxpr: Jaxpr) -> float:
     """An upper bound of a program's operations with numbers, each turn of a loop the same ones."""
+    if (known := _counted.get(jaxpr)) is not None:
+        return known
     count = 0.0
     shape: Any = lambda x: x.aval.shape
     for eqn in jaxpr.eqns:
@@ -426,7 +433,7 @@ def _operations(jaxpr: Jaxpr) -> float:
             count += max(math.sqrt(math.prod(sizes)), max(sizes) ** 1.5)
         else:
             count += max(sizes, default=0) * (OF_A_SINE if name in LONG else 1)
-    return count
+    return _counted.keep(jaxpr, count)
 
 
 PRODUCTS = ("dot_general", "cholesky", "triangular_solve", "lu")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-import functools
 import re
 from collections.abc import Sequence
 from typing import Any
 
 from zwang.native.builder import Block, Builder, Value
-from zwang.native.translate import object_code
+from zwang.native.module import Function
 from zwang.native.types import constant_text
 
 STORES = ("store ", "scatter ")
@@ -25,9 +23,12 @@ def used(b: Builder, read: Sequence[Value] = ()) -> set[Value]:
     written: dict[Value, list[Value]] = {}
     for block in b.blocks:
         for x in block.instructions:
-            if x.operation.startswith(STORES) and (array := _array(b, x.operands[1])) is not None:
+            if not x.operation.startswith(EFFECTS):
+                continue
+            stores = x.operation.startswith(STORES)
+            if stores and (array := _array(b, x.operands[1])) is not None:
                 written.setdefault(array, []).append(x)
-            elif x.operation.startswith(EFFECTS):
+            else:
                 waiting.append(x)
         if block.end is not None and type(block.end[1][0]) is Value:
             waiting.append(block.end[1][0])
@@ -90,6 +91,7 @@ class Writer:
     def __init__(self, lanes: int = 1):
         self.lanes = lanes
         self.stored: dict[Value, set[Value]] = {}
+        self._ways: dict[str, tuple[str, str, Any]] = {}
 
     def type(self, type_: str, wide: bool) -> str:
         return f"<{self.lanes} x {type_}>" if wide else type_
@@ -104,8 +106,11 @@ class Writer:
 
     def line(self, x: Value) -> str:
         """An instruction, in one line or several."""
-        name, _, rest = x.operation.partition(" ")
-        if (own := getattr(self, f"_{name}", None)) is not None:
+        if (known := self._ways.get(x.operation)) is None:
+            name, _, rest = x.operation.partition(" ")
+            known = self._ways[x.operation] = name, rest, getattr(self, f"_{name}", None)
+        name, rest, own = known
+        if own is not None:
             return own(x, rest, x.operands)
         given, t = x.operands, self.type(x.type, x.wide)
         first = self.operand(rest if len(given) == 1 else x.type, given[0], x.wide)
@@ -208,7 +213,7 @@ class Writer:
             return self._lane_by_lane(x, rest, pairs)
         name = re.sub(r"\.([fi]\d+)", rf".v{self.lanes}\1", rest) if x.wide else rest
         arguments = ", ".join(
-            f"{self.type(t, x.wide)} {self.operand(t, v, x.wide)}" for t, v in pairs
+            [f"{self.type(t, x.wide)} {self.operand(t, v, x.wide)}" for t, v in pairs]
         )
         return f"{x.name} = call {self.type(x.type, x.wide)} {name}({arguments})"
 
@@ -264,44 +269,6 @@ LONGEST = 500
 """Instructions of a basic block; LLVM's time for one grows with the square of its length."""
 
 
-@dataclasses.dataclass(eq=False)
-class Function:
-    """The text of a function.
-
-    Attributes:
-        name: of it.
-        head: result, name and parameters.
-        body: instructions, in lines.
-        constants: definitions of arrays that it reads.
-        calls: declarations of the functions of libraries that it calls, by name.
-        routines: names of those that are called for what they write.
-        functions: the subroutines that it calls.
-        instructions: their number.
-    """
-
-    name: str
-    head: str
-    body: str
-    constants: list[str]
-    calls: dict[str, str]
-    routines: set[str]
-    functions: list[Function]
-    instructions: int
-
-    @functools.cached_property
-    def all(self) -> list[Function]:
-        """The function and all that it calls, through others, too."""
-        found = {self.name: self}
-        for each in self.functions:
-            found |= {x.name: x for x in each.all}
-        return list(found.values())
-
-    @functools.cached_property
-    def binary(self) -> bytes:
-        """Its object code by itself, made at once."""
-        return object_code(module_text([self]), 0)
-
-
 def function_text(b: Builder, head: str, end: str, needed: set[Value]) -> Function:
     """The text of a function whose instructions a builder holds.
 
@@ -347,75 +314,8 @@ def function_text(b: Builder, head: str, end: str, needed: set[Value]) -> Functi
     )
 
 
-def module_text(functions: Sequence[Function], entry: str = "") -> str:
-    """A module of some functions.
-
-    Args:
-        entry: name of the one that is called with members; the others are seen by it alone.
-    """
-    defined = {x.name for x in functions}
-    known: dict[str, str] = {}
-    parts: list[str] = []
-    for each in functions:
-        parts += each.constants
-        hidden = "internal " if entry and each.name != entry else ""
-        parts += [f"define {hidden}{each.head} #{int(bool(hidden))} {{", each.body, "}"]
-        # functions of LLVM are known to it, whatever the number of their lanes
-        known |= {n: x for n, x in each.calls.items() if not n.startswith("llvm.")}
-        known |= {x.name: f"declare {x.head}" for x in each.functions if x.name not in defined}
-    if entry:
-        parts.append(MEMBERS.replace("NAME", entry))
-    parts += sorted(known.values())
-    return "\n".join([*parts, ATTRIBUTES])
-
-
-ATTRIBUTES = """
-attributes #0 = { nounwind "no-builtins" }
-attributes #1 = { nounwind noinline "no-builtins" }
-"""
-"""Subroutines stay what they are: inlined they are no faster, and take half as long again."""
-
-
 def _constants(name: str, stored: str, values: Sequence[Any]) -> str:
     """The definition of an array of constants."""
     body = ", ".join(f"{stored} {constant_text(stored, x)}" for x in values)
     array = f"[{len(values)} x {stored}] [{body}]"
     return f"{name} = private unnamed_addr constant {array}, align 64"
-
-
-MEMBERS = """
-define void @NAME_members(ptr %in, ptr %out, ptr %work, ptr %steps, i64 %given, i64 %found, i64 %n)
-{
-begin:
-  %any = icmp sgt i64 %n, 0
-  br i1 %any, label %member, label %end
-member:
-  %m = phi i64 [ 0, %begin ], [ %following, %onward ]
-  call void @NAME(ptr %in, ptr %out, ptr %work)
-  %all = add i64 %given, %found
-  br label %test
-test:
-  %k = phi i64 [ 0, %member ], [ %next, %move ]
-  %more = icmp slt i64 %k, %all
-  br i1 %more, label %move, label %onward
-move:
-  %is_input = icmp slt i64 %k, %given
-  %array = select i1 %is_input, ptr %in, ptr %out
-  %beyond = sub i64 %k, %given
-  %index = select i1 %is_input, i64 %k, i64 %beyond
-  %slot = getelementptr ptr, ptr %array, i64 %index
-  %place = load ptr, ptr %slot
-  %step_at = getelementptr i64, ptr %steps, i64 %k
-  %step = load i64, ptr %step_at
-  %moved = getelementptr i8, ptr %place, i64 %step
-  store ptr %moved, ptr %slot
-  %next = add i64 %k, 1
-  br label %test
-onward:
-  %following = add i64 %m, 1
-  %again = icmp slt i64 %following, %n
-  br i1 %again, label %member, label %end
-end:
-  ret void
-}"""
-"""The function called for one member after another, whose arrays lie one behind the other."""

@@ -46,7 +46,8 @@ def object_code(text: str, level: int) -> bytes:
         level: 0 for code at once, 1 for fast code.
     """
     target, cpu, features = host()
-    module = llvm.parse_assembly(text)
+    # a context of its own for each module, which several threads may be making
+    module = llvm.parse_assembly(text, context=llvm.create_context())
     machine = target.create_target_machine(
         cpu=cpu, features=features, opt=level, jit=True, reloc="pic", codemodel="small"
     )

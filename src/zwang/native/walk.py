@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
+from zwang.by_identity import ByIdentity
 from zwang.native.arrays import MOST_LOADED, Memory, Scalars, constants, is_constant, known, scalars
 from zwang.native.builder import Builder
 from zwang.native.errors import NotNativeError
@@ -100,7 +101,8 @@ def emit(b: Builder, closed: ClosedJaxpr, arguments: Sequence[Scalars | Memory])
 def emit_jaxpr(b: Builder, jaxpr: Jaxpr, consts: Sequence, arguments: Sequence) -> list:
     if b.count > MOST_INSTRUCTIONS:
         raise NotNativeError(f"more than {MOST_INSTRUCTIONS} operations")
-    last = _last_uses(jaxpr)
+    if (plan := _plans.get(jaxpr)) is None:
+        plan = _plans.keep(jaxpr, _plan(jaxpr))
     environment: dict[Any, Scalars | Memory] = {}
 
     def bind(variable, value) -> None:
@@ -118,31 +120,15 @@ def emit_jaxpr(b: Builder, jaxpr: Jaxpr, consts: Sequence, arguments: Sequence) 
     for variable, value in zip(jaxpr.invars, arguments, strict=True):
         bind(variable, value)
 
-    for k, eqn in enumerate(jaxpr.eqns):
-        inputs = [read(x) for x in eqn.invars]
-        ends = [
-            not isinstance(x, Literal) and last.get(x, -1) == k and x not in eqn.invars[:i]
-            for i, x in enumerate(eqn.invars)
-        ]
-        call = Call(
-            b,
-            eqn.primitive.name,
-            eqn.params,
-            inputs,
-            [_aval(x).dtype for x in eqn.invars],
-            [_aval(x).shape for x in eqn.invars],
-            [x.aval for x in eqn.outvars],
-            ends,
-            [last.get(x, -1) >= 0 for x in eqn.outvars],
+    for eqn, finished, *about in plan:
+        results = _ruled(
+            Call(b, eqn.primitive.name, eqn.params, [read(x) for x in eqn.invars], *about)
         )
-        results = _ruled(call)
         for variable, value in zip(eqn.outvars, results, strict=True):
             if value.shape != _aval(variable).shape:
                 raise AssertionError(f"{eqn.primitive.name}: {value.shape} is not {variable.aval}")
             bind(variable, value)
-        unused = [x for x in eqn.outvars if last.get(x, -1) < 0]
-        finished = {x for x, end in zip(eqn.invars, ends, strict=True) if end}
-        for variable in (*finished, *unused):
+        for variable in finished:
             value = environment.pop(variable, None)
             if isinstance(value, Memory):
                 value.buffer.live -= 1
@@ -151,6 +137,29 @@ def emit_jaxpr(b: Builder, jaxpr: Jaxpr, consts: Sequence, arguments: Sequence) 
         if isinstance(value, Memory):
             value.buffer.live -= 1
     return results
+
+
+def _plan(jaxpr: Jaxpr) -> list[tuple]:
+    """What is known of each operation of a program wherever it is emitted: the variables that end
+    with it, and the last five attributes of its `Call`. Small programs are emitted hundreds of
+    times.
+    """
+    last, plan = _last_uses(jaxpr), []
+    for k, eqn in enumerate(jaxpr.eqns):
+        ends = [
+            not isinstance(x, Literal) and last.get(x, -1) == k and x not in eqn.invars[:i]
+            for i, x in enumerate(eqn.invars)
+        ]
+        finished = [x for x, end in zip(eqn.invars, ends, strict=True) if end]
+        finished += [x for x in eqn.outvars if last.get(x, -1) < 0]
+        shapes = [_aval(x).shape for x in eqn.invars]
+        needed = [last.get(x, -1) >= 0 for x in eqn.outvars]
+        dtypes, outputs = [_aval(x).dtype for x in eqn.invars], [x.aval for x in eqn.outvars]
+        plan.append((eqn, finished, dtypes, shapes, outputs, ends, needed))
+    return plan
+
+
+_plans: ByIdentity[list[tuple]] = ByIdentity()
 
 
 def _aval(x: Any) -> Any:

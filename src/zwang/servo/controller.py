@@ -14,7 +14,6 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
@@ -26,7 +25,7 @@ from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
 from zwang.errors import Result
-from zwang.record import Record
+from zwang.record import Record, replace
 from zwang.servo.lie_derivative import DifferentiatedConstraint, chain, differentiated
 from zwang.servo.limits import limited
 from zwang.servo.null_space import AUTHORITY_THRESHOLD, ReducedServoSystem
@@ -140,7 +139,7 @@ class Controller(Record):
             )
 
         def achieved(u):
-            return self.dynamics.acceleration(eqx.tree_at(lambda e: e.force, eq, eq.force + B @ u))
+            return self.dynamics.acceleration(replace(eq, force=eq.force + B @ u))
 
         def corrected(u):
             slope = jax.jacfwd(achieved)(u)

@@ -16,7 +16,6 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -25,6 +24,7 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.constraint.level import VELOCITY, AbstractLevel
 from zwang.equations.state import State
+from zwang.record import field
 
 
 def passive_acceleration(dynamics: Dynamics, s: State) -> Float[Array, " nv"]:
@@ -84,7 +84,7 @@ class DifferentiatedConstraint(AbstractConstraint):
 
     originals: tuple[AbstractConstraint, ...]
     dynamics: Dynamics
-    degree: int = eqx.field(static=True)
+    degree: int = field(static=True)
     name: str
     nonideal: Callable | None
 

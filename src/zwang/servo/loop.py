@@ -13,7 +13,6 @@ import abc
 import dataclasses
 from typing import cast
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -26,7 +25,7 @@ from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError
-from zwang.record import Record
+from zwang.record import AbstractVar, Record, field
 from zwang.servo.controller import Controller, blank
 from zwang.servo.servo import Servo
 
@@ -177,7 +176,7 @@ class Loop(AbstractLoop):
 class AbstractServoLaw(AbstractControlLaw):
     """A control law with the actuators of a servo, whose u comes from elsewhere."""
 
-    servo: eqx.AbstractVar[Servo]
+    servo: AbstractVar[Servo]
 
     def checked(self, passive):
         return self.servo.checked(passive)
@@ -254,7 +253,7 @@ class Sampler(AbstractSampler):
     """A controller at instants; see `Loop` for its settings."""
 
     controller: Controller
-    nu: int = eqx.field(static=True)
+    nu: int = field(static=True)
     t0: Float[Array, ""]
     sample_time: Float[Array, ""]
     delay: Float[Array, ""]

@@ -28,10 +28,10 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
@@ -101,7 +101,10 @@ class WeightedNorm(AbstractNullSpace):
             strength.
     """
 
-    weight: Float[Array, " nu"] | Callable = eqx.field(converter=lambda x: _positive(_given(x)))
+    weight: ArrayLike | Callable
+
+    def __post_init__(self):
+        self.weight = _positive(_given(self.weight))
 
     def choose(self, reduced, state, p):
         easy = 1 / jnp.sqrt(self.weights(reduced.G.shape[1], state, p))
@@ -120,7 +123,10 @@ class Preferred(AbstractNullSpace):
         s: preferred control [N, N·m …], shape (nu,), or `(q, v, t, p)` → s.
     """
 
-    s: Float[Array, " nu"] | Callable = eqx.field(converter=lambda x: _given(x))
+    s: ArrayLike | Callable
+
+    def __post_init__(self):
+        self.s = _given(self.s)
 
     def choose(self, reduced, state, p):
         s = _value(self.s, state, p, reduced.G.shape[1], "Preferred(s)")

@@ -6,11 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import equinox as eqx
-
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.constraint.level import AbstractLevel
+from zwang.record import field
 from zwang.servo.servo import Servo
 
 
@@ -22,10 +21,10 @@ class OneRow(AbstractConstraint):
         row: its index there.
     """
 
-    name: str = eqx.field(static=True)
+    name: str = field(static=True)
     nonideal: Callable | None
     constraint: AbstractConstraint
-    row: int = eqx.field(static=True)
+    row: int = field(static=True)
 
     def __init__(self, constraint: AbstractConstraint, row: int):
         self.name, self.nonideal = f"{constraint.name}[{row}]", None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -29,7 +28,7 @@ from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.errors import ModelError
-from zwang.record import Record
+from zwang.record import Record, field, replace
 from zwang.servo.controller import Controller, blank
 from zwang.servo.gains import AbstractGain, as_gain, fit_rows, require_decay
 from zwang.servo.limits import Limits
@@ -80,7 +79,7 @@ class Servo(AbstractControlLaw):
     gains: dict[str, AbstractGain]
     null_space: AbstractNullSpace
     limits: Limits | None
-    degrees: dict[str, int] = eqx.field(static=True)
+    degrees: dict[str, int] = field(static=True)
     pseudoinverse: AbstractPseudoinverse
 
     @misfits_named
@@ -216,8 +215,7 @@ class Servo(AbstractControlLaw):
         )
         # functions of the null-space choice see the state by name as well
         constraints = tuple(map(constraint, self.constraints))
-        change = lambda servo: (servo.constraints, servo.actuation, servo.null_space)
-        return eqx.tree_at(change, self, (constraints, actuation, null_space))
+        return replace(self, constraints=constraints, actuation=actuation, null_space=null_space)
 
     def names(self, nu: int) -> tuple[str, ...]:
         """Names of the actuators."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import cast
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -19,7 +18,7 @@ from zwang.dynamics.drift.base import (
 )
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
-from zwang.record import Record
+from zwang.record import Record, field
 
 
 class Differentiable(Record):
@@ -38,7 +37,7 @@ class Differentiable(Record):
 
     stabilization: AbstractStabilization | None
     drift: AbstractDrift
-    corrections: int | None = eqx.field(static=True, default=None)
+    corrections: int | None = field(static=True, default=None)
 
     @property
     def projects(self):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
@@ -24,6 +23,7 @@ from zwang.arguments import (
 )
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
+from zwang.record import replace
 from zwang.simulation.fit_problem import Problem
 from zwang.simulation.listener import Listener
 from zwang.simulation.parameter_names import written
@@ -208,11 +208,8 @@ def _answer(problem: Problem, best, sigma) -> Fit:
     covariance[inside[:, None], inside] = inverse @ inverse.T
     numbers = lambda x: {n: np.asarray(v) for n, v in problem.unknowns.split(x)[0].items()}
     fitted, labels = numbers(best.x), problem.unknowns.labels
-    model = eqx.tree_at(
-        lambda m: m.params,
-        problem.model,
-        written(problem.model, {n: jnp.asarray(x) for n, x in fitted.items()}),
-    )
+    params = written(problem.model, {n: jnp.asarray(x) for n, x in fitted.items()})
+    model = replace(problem.model, params=params)
     noise = {n: float(s) for n, s in zip(problem.columns, sigma, strict=True)}
     return Fit(
         model,

@@ -8,7 +8,6 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
-import equinox as eqx
 import numpy as np
 
 from zwang.call import misfits_named
@@ -187,8 +186,7 @@ class RunState:
         self.keep(chunk.steps.first(count))
         last = self.last_steps()
         kept = self.dropped + sum(len(part.t) for part in self.parts) - 1
-        where = lambda p: (p.t, p.y, p.accepted)
-        self.here = eqx.tree_at(where, self.here, (last.t[-1], last.y[-1], np.int64(kept)))
+        self.here = self.here._replace(t=last.t[-1], y=last.y[-1], accepted=np.int64(kept))
         raise MotionEndError(result, detail)
 
     def restart(self, h: float, **changed: Any) -> None:

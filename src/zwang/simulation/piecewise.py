@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
-import equinox as eqx
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
@@ -19,7 +18,7 @@ from zwang.dynamics.drift import Projection
 from zwang.dynamics.evaluation import BoundEvaluation, ModelEvaluation
 from zwang.dynamics.model import Model
 from zwang.errors import Result, SimulationError
-from zwang.record import Record
+from zwang.record import Record, replace
 from zwang.simulation.driver import drive
 from zwang.simulation.listener import Listener
 from zwang.simulation.run_setup import RunRequest, set_up
@@ -112,7 +111,7 @@ class PiecewiseRun:
         nv = model.system.nv
         given: Any = np.zeros(nv) if applied is None else np.array(applied, float)
         force = AppliedForce(model.system.force, given)
-        pushed = eqx.tree_at(lambda m: m.system.force, model, force)
+        pushed = replace(model, system=replace(model.system, force=force))
         self.model, t0 = model, number(t0, "t0", unit="s")
         asked = RunRequest(
             model=pushed,
@@ -160,8 +159,9 @@ class PiecewiseRun:
         flow = self._run.flow
         if applied is not None:
             force = vector(applied, self.model.system.nv, "applied", self.model.system.velocities)
-            where = lambda f: f.dynamics.system.force.applied
-            flow = eqx.tree_at(where, flow, np.asarray(force))
+            system, given = flow.dynamics.system, cast(AppliedForce, flow.dynamics.system.force)
+            pushed = replace(system, force=replace(given, applied=np.asarray(force)))
+            flow = replace(flow, dynamics=replace(flow.dynamics, system=pushed))
         if params is not None:
             p = self.model.parameters(params)
             flow = dataclasses.replace(flow, dynamics=dataclasses.replace(flow.dynamics, p=p))

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from zwang.errors import ModelError
+from zwang.record import is_array
 
 T = TypeVar("T")
 
@@ -29,7 +30,8 @@ _identity_p = Primitive("zwang_forward_only")
 
 def forward_only(tree: T) -> T:
     """The same arrays, which raise a `ModelError` where they are differentiated backward."""
-    bound = lambda x: _identity_p.bind(x) if eqx.is_inexact_array(x) else x
+    moves = lambda x: is_array(x) and jnp.issubdtype(x.dtype, jnp.inexact)
+    bound = lambda x: _identity_p.bind(x) if moves(x) else x
     return jax.tree_util.tree_map(bound, tree)
 
 

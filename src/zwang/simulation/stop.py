@@ -23,7 +23,7 @@ class Stop(Record):
     function: Callable
     name: str = "stop"
 
-    def __check_init__(self):
+    def __post_init__(self):
         label(self.name, "Stop: name")
         function(self.function, f"Stop {self.name!r}: function", "(q, v, t, p) → number")
 

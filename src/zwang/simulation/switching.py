@@ -15,7 +15,6 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
@@ -225,7 +224,7 @@ class Switching:
     def begun(self, dynamics: Dynamics) -> Dynamics:
         """The dynamics with the rows on that hold at the start."""
         on = (self.rows < 0) | (self.start > 0)[self.rows]
-        return eqx.tree_at(lambda d: d.constraints.on, dynamics, on, is_leaf=lambda x: x is None)
+        return dynamics.with_rows(on)
 
     def next_time(self, t: float) -> float:
         """The next instant of the timetable after t [s]; inf if there is none."""

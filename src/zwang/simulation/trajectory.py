@@ -16,7 +16,6 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -35,7 +34,7 @@ from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
-from zwang.record import Record
+from zwang.record import Record, text_of_record
 from zwang.simulation.conditions import check_condition
 from zwang.simulation.differentiable import differentiable, position_violation
 from zwang.simulation.endings import why_ended
@@ -119,7 +118,7 @@ class Trajectory(Record):
     end: State
 
     def __repr__(self) -> str:
-        return present("text_of_trajectory", self) if is_concrete(self) else eqx.tree_pformat(self)
+        return present("text_of_trajectory", self) if is_concrete(self) else text_of_record(self)
 
     def reason(self, model: Model, params: PyTree = None) -> str:
         """How the motion ended, in words: when, and which constraints ended it.

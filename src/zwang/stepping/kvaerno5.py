@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from zwang.record import field
 from zwang.stepping.base import AbstractIntegrator, Flow, Step
 from zwang.stepping.tableau import Tableau
 from zwang.thresholds import ROUND_OFF
@@ -73,7 +73,7 @@ class Kvaerno5(AbstractIntegrator):
     """
 
     tolerance: float = 1e-2
-    iterations: int = eqx.field(default=20, metadata={"least": 1})
+    iterations: int = field(default=20, metadata={"least": 1})
     implicit: ClassVar[bool] = True
 
     @property

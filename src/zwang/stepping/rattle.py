@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,6 +10,7 @@ from jaxtyping import Array
 from zwang.arguments import choice
 from zwang.compile import model_program
 from zwang.errors import ModelError
+from zwang.record import field
 from zwang.stepping.base import AbstractIntegrator, Flow, Step
 
 ITERATIONS = 50
@@ -66,10 +66,10 @@ class Rattle(AbstractIntegrator):
         Numerical Integration (2006), sections VII.1.4 and V.3.2.
     """
 
-    order: int = eqx.field(static=True, default=2)
+    order: int = field(static=True, default=2)
     estimates = False
 
-    def __check_init__(self):
+    def __post_init__(self):
         choice(self.order, "Rattle: order", PARTS)
 
     def step(self, flow: Flow, t, y, h, weight):

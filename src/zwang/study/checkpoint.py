@@ -13,7 +13,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import equinox as eqx
 import jax
 import numpy as np
 
@@ -27,6 +26,7 @@ from zwang.simulation.results.stored import (
     STEP_VARIABLES,
     leaves_by_name,
     with_leaves,
+    with_scales,
 )
 
 STATE, LAST, ABOUT = "state", "last", "about"
@@ -65,9 +65,7 @@ def restore(run: RunState, checkpoint: Mapping[str, np.ndarray]) -> None:
     if about["singular_mass"] and not dynamics.singular_mass:
         dynamics = augmented(run.model, dynamics)
     flow = dataclasses.replace(flow, dynamics=dynamics)
-    where = lambda f: (f.dynamics.scales, f.target)
-    scales = with_leaves(where(flow), _below(checkpoint, SCALES), "scale")
-    run.flow = eqx.tree_at(where, flow, scales)
+    run.flow = with_scales(flow, _below(checkpoint, SCALES))
     run.parts = [
         Steps(**{name: checkpoint[f"{LAST}{i}.{name}"] for name in STEP_VARIABLES})
         for i in range(LOOKED_BACK)

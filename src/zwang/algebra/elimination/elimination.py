@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
@@ -18,7 +17,7 @@ from jaxtyping import Array, Bool, Float, Int
 from zwang.algebra.elimination.gather import padded, scattered, taken
 from zwang.algebra.elimination.matrix import Layout
 from zwang.algebra.elimination.order import Blocks, Round, group_rows, order_of
-from zwang.record import Record
+from zwang.record import Record, field
 
 
 class Cut(NamedTuple):
@@ -58,8 +57,8 @@ class Class(Record):
 
     neighbors: Int[Array, "chunks degree width"]
     update: Int[Array, "chunks size size pairs width"]
-    start: int = eqx.field(static=True)
-    offset: int = eqx.field(static=True)
+    start: int = field(static=True)
+    offset: int = field(static=True)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -94,11 +93,11 @@ class Elimination(Record):
     padding: Bool[Array, " places"]
     diagonal: Int[Array, " rows"]
     outer: Int[Array, " entries"]
-    size: int = eqx.field(static=True)
-    positions: int = eqx.field(static=True)
-    rest: int = eqx.field(static=True)
-    places: int = eqx.field(static=True)
-    rounds: int = eqx.field(static=True)
+    size: int = field(static=True)
+    positions: int = field(static=True)
+    rest: int = field(static=True)
+    places: int = field(static=True)
+    rounds: int = field(static=True)
 
     def multiplications(self) -> float:
         """Multiplications of one factorization."""

@@ -11,13 +11,12 @@ import functools
 import operator
 from collections.abc import Iterable
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from zwang.record import Record
+from zwang.record import Record, field
 
 WASTE = 4.0
 """Lists are padded to the longest one unless that makes them this many times longer; then they are
@@ -36,8 +35,8 @@ class Sums(Record):
 
     lists: Int[Array, "longest targets"] | None
     pairs: tuple[Int[Array, " entries"], Int[Array, " entries"]] | None
-    targets: int = eqx.field(static=True)
-    spare: bool = eqx.field(static=True)
+    targets: int = field(static=True)
+    spare: bool = field(static=True)
 
     def __init__(
         self,

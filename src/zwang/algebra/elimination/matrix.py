@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
 from zwang.algebra.elimination.gather import Sums, taken, total
-from zwang.record import Record
+from zwang.record import Record, field
 
 
 class Layout(Record):
@@ -33,9 +32,9 @@ class Layout(Record):
     block: Int[Array, "colors m"]
     columns: Sums
     color: Int[Array, " blocks"]
-    shape: tuple[int, int] = eqx.field(static=True)
-    size: int = eqx.field(static=True)
-    colors: int = eqx.field(static=True)
+    shape: tuple[int, int] = field(static=True)
+    size: int = field(static=True)
+    colors: int = field(static=True)
 
     def __init__(
         self,

@@ -15,7 +15,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, cast
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
@@ -30,7 +29,8 @@ from zwang.algebra.pseudoinverse.certificate import (
     least_singular_value,
 )
 from zwang.algebra.pseudoinverse.proximal import LEAST_ROW, Proximal
-from zwang.record import Record
+from zwang.compile.hints import CustomDerivative
+from zwang.record import Record, field, replace
 from zwang.thresholds import FACTOR_ROUND_OFF, LAST_DIGIT, ROUND_OFF
 
 MOST_SWEEPS = 12
@@ -82,7 +82,7 @@ class SparsePseudoinverse(Record):
         """`C⁺ r` and multipliers, solved to the round-off of r's `terms`, with their quality."""
         found = _certified(self.sweeps, self.C, r, terms)
         multipliers = _project(self.sweeps, self.C, found.multipliers)
-        return eqx.tree_at(lambda x: x.multipliers, found, multipliers)
+        return replace(found, multipliers=multipliers)
 
     def least_singular_value(self) -> Float[Array, ""]:
         """Smallest singular value of C that is not a redundancy."""
@@ -116,7 +116,7 @@ class _Sweeps(Record):
     factor: Factor
     mu: Float[Array, ""]
     rows: Int[Array, " some"] | None
-    count: int = eqx.field(static=True)
+    count: int = field(static=True)
     enough: Float[Array, ""] | float = 0.0
 
     @classmethod
@@ -175,7 +175,7 @@ class _Sweeps(Record):
         return taken(x, place if self.rows is None else place[self.rows])
 
 
-@eqx.filter_custom_jvp
+@CustomDerivative
 def _solve(sweeps: _Sweeps, C: SparseMatrix, r: Array) -> tuple[Array, Array]:
     """`λ = (C Cᵀ)⁺ r` for r in the range of C, and `Cᵀλ = C⁺ r`."""
     return sweeps.solve(r)
@@ -200,7 +200,7 @@ def _solve_change(sweeps: _Sweeps, C: SparseMatrix, x: Array, dC, dr) -> tuple[A
     return dx, dy if data is None else dy + _with(C, data).T @ x
 
 
-@eqx.filter_custom_jvp
+@CustomDerivative
 def _certified(sweeps: _Sweeps, C: SparseMatrix, r: Array, terms: Array) -> Certified:
     """`_solve` by conjugate gradients, whose derivative is that of the linear system: one of every
     step would cost more and lose accuracy where they stagnate.
@@ -226,7 +226,7 @@ def _between(sweeps: _Sweeps, C: SparseMatrix, r: Array) -> Array:
     )
 
 
-@eqx.filter_custom_jvp
+@CustomDerivative
 def _project(sweeps: _Sweeps, C: SparseMatrix, x: Array) -> Array:
     """x without its part in the null space of Cᵀ."""
     return sweeps.project(x)

@@ -20,7 +20,6 @@ from __future__ import annotations
 import abc
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -33,8 +32,9 @@ from zwang.algebra.pseudoinverse.certificate import (
     least_singular_value,
 )
 from zwang.arrays import is_concrete
+from zwang.compile.hints import CustomDerivative
 from zwang.errors import ModelError
-from zwang.record import Record
+from zwang.record import Record, replace
 
 VOLUME_DAMPING = 1e-10
 """μ of `AbstractFactor.log_det` for rows of unit length: that of `Proximal`, whose factor has it at
@@ -126,7 +126,7 @@ class AbstractFactor(Record):
         constraints only.
         """
         found = certified_direct(C, r, terms, self.solve)
-        return eqx.tree_at(lambda c: c.multipliers, found, self.solve_transpose(found.solution))
+        return replace(found, multipliers=self.solve_transpose(found.solution))
 
     def least_singular_value(self, C: Float[Array, "m n"]) -> Float[Array, ""]:
         """Smallest singular value of C that is not a redundancy, as an estimate."""
@@ -287,7 +287,7 @@ class _Known(Record):
         return self.factor.matrix()
 
 
-@eqx.filter_custom_jvp
+@CustomDerivative
 def _apply(inverse: Any, C: Array, r: Array) -> Array:
     return inverse.solve(r)
 
@@ -306,7 +306,7 @@ def _apply_jvp(primals, tangents):
     return x, dx
 
 
-@eqx.filter_custom_jvp
+@CustomDerivative
 def _matrix(inverse: Any, C: Array) -> Array:
     """C⁺ as a matrix with a derivative of its own, so that second and higher derivatives see that
     C⁺ depends on C.

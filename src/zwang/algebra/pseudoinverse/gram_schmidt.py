@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from zwang.algebra.lapack import solve_triangular
 from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor, at_unit_size
-from zwang.record import Record
+from zwang.record import Record, field
 
 
 class Orthogonalized(Record):
@@ -91,7 +90,7 @@ class GramSchmidt(AbstractPseudoinverse):
     """
 
     threshold: Float[Array, ""] | float = 1e-10
-    relaxation: float = eqx.field(default=1.0)
+    relaxation: float = field(default=1.0)
 
     def factor(self, C):
         C, unit = at_unit_size(C)

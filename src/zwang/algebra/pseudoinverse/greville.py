@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor, at_unit_size
+from zwang.record import field
 
 
 class Greville(AbstractPseudoinverse):
@@ -33,7 +33,7 @@ class Greville(AbstractPseudoinverse):
     """
 
     threshold: Float[Array, ""] | float = 1e-10
-    relaxation: float = eqx.field(default=1.0)
+    relaxation: float = field(default=1.0)
 
     def factor(self, C):
         C, unit = at_unit_size(C)

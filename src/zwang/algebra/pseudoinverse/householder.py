@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from zwang.algebra.lapack import qr, solve_triangular
 from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor, real_matrix
 from zwang.algebra.pseudoinverse.pivoted_qr import pivoted_qr, qr_flops
+from zwang.record import field
 
 
 class Householder(AbstractPseudoinverse):
@@ -38,7 +38,7 @@ class Householder(AbstractPseudoinverse):
     """
 
     threshold: Float[Array, ""] | float = 1e-10
-    relaxation: float = eqx.field(default=1.0)
+    relaxation: float = field(default=1.0)
 
     def factor(self, C):
         m, n = real_matrix(C).shape

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -18,6 +17,7 @@ from zwang.algebra.pseudoinverse.certificate import (
     least_singular_value,
 )
 from zwang.compile.hints import traced_once
+from zwang.record import field, replace
 from zwang.thresholds import AGREEMENT, LAST_DIGIT, ROUND_OFF
 
 LEAST_ROW = 1e-280
@@ -39,7 +39,7 @@ class ProximalFactor(AbstractFactor):
     gram: Float[Array, "m m"]
     damped: Inverse
     mu: Float[Array, ""]
-    sweeps: int = eqx.field(static=True)
+    sweeps: int = field(static=True)
     rank_threshold: float
 
     def sweep(self, r: Float[Array, " m"]) -> Float[Array, " m"]:
@@ -79,9 +79,7 @@ class ProximalFactor(AbstractFactor):
         # this part of it; more than that was no part of the null space
         allowed = jnp.maximum(AGREEMENT * size, SOLVED_ROUND_OFF * jnp.max(terms, initial=0.0))
         kept = jnp.linalg.norm(C.T @ least - found.solution) <= allowed
-        return eqx.tree_at(
-            lambda c: c.multipliers, found, jnp.where(kept, least, found.multipliers)
-        )
+        return replace(found, multipliers=jnp.where(kept, least, found.multipliers))
 
     def least_singular_value(self, C):
         return least_singular_value(C, self.damped.solve)
@@ -171,10 +169,10 @@ class Proximal(AbstractPseudoinverse):
     """
 
     damping: Float[Array, ""] | float = 1e-10
-    sweeps: int = eqx.field(static=True, default=3, metadata={"least": 1})
+    sweeps: int = field(static=True, default=3, metadata={"least": 1})
     relaxation: float = 1.0
     rank_threshold: float = 1e-8
-    pairs: tuple[tuple[int, ...], ...] | None = eqx.field(static=True, default=None)
+    pairs: tuple[tuple[int, ...], ...] | None = field(static=True, default=None)
 
     def knowing(self, pattern):
         return dataclasses.replace(self, pairs=pairs(pattern))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from zwang.algebra.lapack import solve_triangular
 from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor
 from zwang.algebra.pseudoinverse.complete_orthogonal import decompose, decompose_flops
+from zwang.record import field
 
 
 class Varga(AbstractPseudoinverse):
@@ -33,7 +33,7 @@ class Varga(AbstractPseudoinverse):
     """
 
     threshold: Float[Array, ""] | float = 1e-10
-    relaxation: float = eqx.field(default=1.0)
+    relaxation: float = field(default=1.0)
 
     def factor(self, C):
         turned = decompose(C.T, self.threshold)  # Cᵀ = V G₂ᵀ Uᵀ

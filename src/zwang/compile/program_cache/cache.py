@@ -13,7 +13,6 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 
 from zwang.arguments import flag
@@ -29,6 +28,7 @@ from zwang.compile.program_cache.store import Store
 from zwang.files.reading import file_name
 from zwang.native import NativeFunction, Stored
 from zwang.recent import Recent
+from zwang.record import is_array
 
 
 class ProgramCache:
@@ -135,7 +135,7 @@ def content(flat: FlatFunction, leaves: list) -> Fingerprint:
     found.add(function)
     found.structure(flat.tree)
     for x in leaves:
-        if eqx.is_array(x):
+        if is_array(x):
             shape, dtype, weak = signature(x)
             found.token("array", repr(shape), repr(dtype), repr(weak))
         else:

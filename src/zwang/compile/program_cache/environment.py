@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import importlib.metadata
 import os
 import sys
 from typing import Any
 
-import equinox
 import jax
 import jaxlib.version
 import jaxtyping
@@ -21,14 +22,21 @@ VARIABLES = ("JAX_", "EQX_", "JAXTYPING_")
 """Beginnings of names of environment variables that may change a program."""
 
 
+@functools.cache
+def _version(package: str) -> str:
+    """The version of a package that is installed, read once."""
+    return importlib.metadata.version(package)
+
+
 def environment_key() -> str:
     """All of it as one text."""
     versions = [
         sys.version,
         sys.implementation.cache_tag or "",
-        *(x.__version__ for x in (jax, equinox, np, jaxtyping, llvmlite)),
+        *(x.__version__ for x in (jax, np, jaxtyping, llvmlite)),
+        _version("equinox"),  # which is not imported for this
     ]
-    versions += [jaxlib.version.__version__, *(x.__file__ or "" for x in (jax, equinox, np))]
+    versions += [jaxlib.version.__version__, *(x.__file__ or "" for x in (jax, np))]
     config: Any = jax.config
     settings = {
         name: value

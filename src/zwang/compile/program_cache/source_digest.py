@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import importlib.util
 import os
 import sys
 import sysconfig
@@ -14,9 +15,6 @@ import types
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import equinox as eqx
-import jax
-import jaxtyping
 import numpy as np
 
 from zwang.compile.flat import NotCacheableError
@@ -32,9 +30,8 @@ FOLDER = Path(__file__).resolve().parents[2]
 INSTALLED = tuple(
     sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")
 )
-DEPENDENCIES = tuple(
-    str(Path(str(library.__file__)).parent) + os.sep for library in (eqx, jax, jaxtyping, np)
-)
+_specs = map(importlib.util.find_spec, ("equinox", "jax", "jaxtyping", "numpy"))
+DEPENDENCIES = tuple(str(Path(str(x and x.origin)).parent) + os.sep for x in _specs)
 """Where the libraries are that zwang's programs call; `PYTHONPATH` may name any folder."""
 NUMBERS = (bool, int, float, complex, str, tuple, np.ndarray, np.generic)
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 import abc
 from typing import Any, ClassVar, NamedTuple
 
-import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from zwang.algebra.gauss import Gauss
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.equations.state import State
-from zwang.record import Record
+from zwang.record import AbstractVar, Record
 
 
 class ProjectedStep(NamedTuple):
@@ -87,7 +86,7 @@ class AbstractDrift(Record):
         projects: whether a settled step is on its constraints.
     """
 
-    stabilization: eqx.AbstractVar[AbstractStabilization | None]
+    stabilization: AbstractVar[AbstractStabilization | None]
     projects: ClassVar[bool] = False
 
     def term(self, dynamics: Dynamics, state: State) -> Float[Array, " m"] | float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 
@@ -16,6 +15,7 @@ from zwang.dynamics.drift.base import (
 )
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
+from zwang.record import field
 from zwang.thresholds import ROUND_OFF
 
 NEAR = 10.0
@@ -45,8 +45,8 @@ class Projection(AbstractDrift):
         stabilization: a Baumgarte term to be used at the stages as well, or None.
     """
 
-    iterations: int = eqx.field(static=True, default=8, metadata={"least": 1})
-    velocity_corrections: int = eqx.field(static=True, default=3)
+    iterations: int = field(static=True, default=8, metadata={"least": 1})
+    velocity_corrections: int = field(static=True, default=3)
     stabilization: AbstractStabilization | None = None
     projects = True
 

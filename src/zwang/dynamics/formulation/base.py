@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import abc
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Pseudoinverse
-from zwang.record import Record
+from zwang.record import AbstractClassVar, Record
 
 
 class AbstractFormulation(Record):
@@ -22,9 +21,9 @@ class AbstractFormulation(Record):
         redundant_constraints: whether rows of A may depend on each other.
     """
 
-    equation: eqx.AbstractClassVar[str]
-    singular_mass: eqx.AbstractClassVar[bool]
-    redundant_constraints: eqx.AbstractClassVar[bool]
+    equation: AbstractClassVar[str]
+    singular_mass: AbstractClassVar[bool]
+    redundant_constraints: AbstractClassVar[bool]
 
     @abc.abstractmethod
     def acceleration(

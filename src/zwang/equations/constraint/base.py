@@ -6,7 +6,6 @@ import abc
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -15,7 +14,7 @@ from zwang.arguments import text, texts
 from zwang.equations.constraint.level import POSITION, AbstractLevel
 from zwang.equations.system import System
 from zwang.errors import ModelError
-from zwang.record import Record
+from zwang.record import AbstractVar, Record
 from zwang.tracing import returned
 
 NONIDEAL = "(q, v, t, p, ideal_force) → c of shape (nv,)"
@@ -39,8 +38,8 @@ class AbstractConstraint(Record):
             shape (parts, nv).
     """
 
-    name: eqx.AbstractVar[str]
-    nonideal: eqx.AbstractVar[Callable | None]
+    name: AbstractVar[str]
+    nonideal: AbstractVar[Callable | None]
 
     @property
     @abc.abstractmethod
@@ -125,8 +124,8 @@ class AbstractRows(AbstractConstraint):
         unit: of the residual, one for all rows, one per row (of one part), or none.
     """
 
-    labels: eqx.AbstractVar[tuple[str, ...]]
-    unit: eqx.AbstractVar[tuple[str, ...]]
+    labels: AbstractVar[tuple[str, ...]]
+    unit: AbstractVar[tuple[str, ...]]
 
     @property
     def parts(self) -> tuple[str, ...]:

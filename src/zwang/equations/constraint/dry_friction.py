@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -15,6 +14,7 @@ from zwang.equations.constraint.base import AbstractConstraint, number_of
 from zwang.equations.constraint.level import FRICTION, AbstractLevel
 from zwang.equations.constraint.nonideal import length, sliding
 from zwang.errors import ModelError
+from zwang.record import field
 from zwang.tracing import returned
 
 COEFFICIENT = "a number of at least 0, or the name of a parameter that holds it"
@@ -60,7 +60,7 @@ class DryFriction(AbstractConstraint):
     static: float | str
     kinetic: float | str | Callable
     name: str
-    unit: str = eqx.field(static=True)
+    unit: str = field(static=True)
 
     @misfits_named
     def __init__(

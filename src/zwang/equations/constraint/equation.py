@@ -18,7 +18,6 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -32,7 +31,7 @@ from zwang.equations.constraint.dry_friction import DryFriction
 from zwang.equations.constraint.level import AbstractLevel, Cone
 from zwang.equations.system import System
 from zwang.errors import ModelError
-from zwang.record import Record
+from zwang.record import Record, field
 from zwang.suggestions import did_you_mean
 from zwang.tracing import first_line as first_line
 from zwang.tracing import outcome
@@ -58,7 +57,7 @@ class Constraints(Record):
     system: System
     on: Bool[Array, " m"] | None
     sliding: Float[Array, " m"] | None
-    entries: Entries = eqx.field(static=True)
+    entries: Entries = field(static=True)
 
     def __init__(self, members: Sequence[AbstractConstraint], system: System, p):
         self.members, self.system = tuple(members), system

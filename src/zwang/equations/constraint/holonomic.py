@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import equinox as eqx
 import jax.numpy as jnp
 
 from zwang.arguments import function, label, labels, optional_function
 from zwang.call import misfits_named
 from zwang.equations.constraint.base import NONIDEAL, AbstractPosition, checked_units
+from zwang.record import field
 from zwang.tracing import returned
 
 
@@ -37,7 +37,7 @@ class Holonomic(AbstractPosition):
     name: str
     nonideal: Callable | None
     labels: tuple[str, ...]
-    unit: tuple[str, ...] = eqx.field(static=True)
+    unit: tuple[str, ...] = field(static=True)
 
     @misfits_named
     def __init__(
@@ -57,4 +57,4 @@ class Holonomic(AbstractPosition):
 
     def position_residual(self, system, q, t, p):
         phi = returned(self.phi(q, t, p), f"constraint {self.name!r}: phi(q, t, p)")
-        return jnp.atleast_1d(phi)
+        return phi if jnp.ndim(phi) else jnp.reshape(phi, 1)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-import equinox as eqx
 import jax.numpy as jnp
 
 from zwang.arguments import choice, function, label, labels, number
 from zwang.call import misfits_named
 from zwang.equations.constraint.base import AbstractPosition, checked_units
 from zwang.equations.constraint.level import GAP, AbstractLevel
+from zwang.record import field
 from zwang.tracing import returned
 
 
@@ -49,9 +49,9 @@ class Inequality(AbstractPosition):
     gap: Callable
     name: str
     restitution: float | str | Callable
-    impact: str = eqx.field(static=True)
+    impact: str = field(static=True)
     labels: tuple[str, ...]
-    unit: tuple[str, ...] = eqx.field(static=True)
+    unit: tuple[str, ...] = field(static=True)
 
     @misfits_named
     def __init__(

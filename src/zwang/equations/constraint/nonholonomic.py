@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import equinox as eqx
 import jax.numpy as jnp
 
 from zwang.arguments import function, label, labels, optional_function
 from zwang.call import misfits_named
 from zwang.equations.constraint.base import NONIDEAL, AbstractRows, checked_units
 from zwang.equations.constraint.level import VELOCITY, AbstractLevel
+from zwang.record import field
 from zwang.tracing import returned
 
 
@@ -38,7 +38,7 @@ class Nonholonomic(AbstractRows):
     name: str
     nonideal: Callable | None
     labels: tuple[str, ...]
-    unit: tuple[str, ...] = eqx.field(static=True)
+    unit: tuple[str, ...] = field(static=True)
 
     @misfits_named
     def __init__(

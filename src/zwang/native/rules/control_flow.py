@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal
 
+from zwang.by_identity import ByIdentity
 from zwang.native.arrays import (
     Memory,
     Scalars,
@@ -62,6 +63,8 @@ def indexed(jaxpr: Any, constant: Sequence[bool] = ()) -> set[int]:
     Args:
         constant: which inputs are.
     """
+    if not _may_index(jaxpr):
+        return set()
     origin = {variable: i for i, variable in enumerate(jaxpr.invars)}
     known = {x for x, is_known in zip(jaxpr.invars, constant, strict=False) if is_known}
     known |= set(jaxpr.constvars)
@@ -89,6 +92,18 @@ def indexed(jaxpr: Any, constant: Sequence[bool] = ()) -> set[int]:
         if name in ("dynamic_update_slice", "scatter") and sources[0] is not None:
             origin[eqn.outvars[0]] = sources[0]
     return found
+
+
+_indexing: ByIdentity[bool] = ByIdentity()
+
+
+def _may_index(jaxpr: Any) -> bool:
+    """Whether any operation of a program has an index."""
+    if (known := _indexing.get(jaxpr)) is None:
+        own = any(x.primitive.name in INDEXED for x in jaxpr.eqns)
+        inner = (program for x in jaxpr.eqns for program, _ in _inner_programs(x))
+        known = _indexing.keep(jaxpr, own or any(map(_may_index, inner)))
+    return known
 
 
 def placed(b: Builder, arrays: Sequence, dtypes: Sequence, needed: set[int]) -> list:

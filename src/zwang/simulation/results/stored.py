@@ -18,6 +18,7 @@ from jaxtyping import PyTree
 
 from zwang.errors import ModelError
 from zwang.provenance import source_of, versions
+from zwang.record import replace
 from zwang.simulation.results.strategies import described
 from zwang.simulation.results.variables import Variables
 
@@ -109,6 +110,13 @@ def leaves_by_name(tree: PyTree) -> list[tuple[str, np.ndarray]]:
     """Every number or array of a pytree with the way to it."""
     found, _ = jax.tree_util.tree_flatten_with_path(tree)
     return [(jax.tree_util.keystr(path), np.asarray(x)) for path, x in found]
+
+
+def with_scales(flow: Any, stored: Mapping[str, np.ndarray]) -> Any:
+    """A flow with the scales and the target that were stored."""
+    given = flow.dynamics.scales, flow.target
+    scales, target = with_leaves(given, stored, "scale")
+    return replace(flow, dynamics=replace(flow.dynamics, scales=scales), target=target)
 
 
 def with_leaves(tree: PyTree, stored: Mapping[str, np.ndarray], what: str) -> PyTree:
