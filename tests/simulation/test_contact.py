@@ -279,7 +279,7 @@ def test_a_falling_rod_that_grips_the_floor_rebounds_by_its_law(law):
 def test_what_may_let_go_is_refused_where_nobody_follows_it():
     floor = zw.Inequality(lambda q, t, p: q[1], name="floor")
     model = zw.Model(falling(2), [floor])
-    with pytest.raises(zw.ModelError, match="'floor' may let go, which zw.simulate alone"):
+    with pytest.raises(zw.ModelError, match="'floor' may let go, which only zw.simulate"):
         zw.motion(model, [0.0, 1.0], [0.0, 0.0])
     with pytest.raises(zw.ModelError, match="penetrates 'floor': its gap is -0.5"):
         zw.simulate(model, [0.0, -0.5], [0.0, 0.0], duration=1.0)

@@ -77,7 +77,8 @@ def refuse_letting_go(model: Model) -> None:
     if loose := model.constraints.loose:
         raise ModelError(
             f"{model.name}: {', '.join(loose)} may let go or slide, which formulas and code do not "
-            "follow; leave it out, or use zw.simulate."
+            "follow; take the equations that hold at a state by zw.contact_mode(model, q, v), or "
+            "leave it out."
         )
 
 

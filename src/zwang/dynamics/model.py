@@ -182,8 +182,9 @@ class Model(Record):
                 return known.dynamics
         if not lets_go and (loose := self.constraints.loose):
             raise ModelError(
-                f"{self.name}: constraint {loose[0]!r} may let go, which zw.simulate alone "
-                "follows; leave it out here, or put an equation in its place."
+                f"{self.name}: constraint {loose[0]!r} may let go, which only zw.simulate, "
+                "zw.batch, zw.sweep, zw.check and zw.equilibrium follow; take the equations that "
+                "hold at a state by zw.contact_mode(model, q, v), or leave it out here."
             )
         if not lets_go and (idle := IDLE.get(self)):
             raise ModelError(

@@ -154,6 +154,10 @@ class Contacts:
         after = after - problem.correct(rows, problem.psi)
         return Holding(np.concatenate([q, after]), held, record)
 
+    def with_params(self, params: Any) -> Contacts:
+        """The same with other parameters, before its first impact."""
+        return Contacts(self.model, params, self.first)
+
     def memory(self) -> dict[str, Any]:
         """What later impacts are judged by, as JSON has it."""
         return {

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from jaxtyping import PyTree
 
 from zwang.compile import model_program
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
@@ -133,6 +134,22 @@ class Turning(AbstractMonitor):
         # what is round-off above zero has not risen yet
         values[loose] = np.minimum(values[loose], 0.0)
         return _with(here, now.y, now.modes, values, np.zeros(len(values), bool))
+
+    def changed(self, run: RunState, params: PyTree) -> None:
+        """Decide anew how gaps and dry frictions are held, after forces or parameters of the run
+        were changed from outside.
+
+        Args:
+            params: the parameters from here on; None where they are those of before.
+        """
+        if self.switching.contacts is None:
+            return
+        if params is not None:
+            memory = self.memory()
+            self.switching.contacts = self.switching.contacts.with_params(params)
+            self.recall(memory)
+        quiet = run.here._replace(fired=np.zeros(len(run.here.fired), bool))
+        run.here = self._held(run, quiet)
 
     def memory(self) -> dict[str, Any]:
         contacts = self.switching.contacts

@@ -125,7 +125,9 @@ class Constraints(Record):
 
     @property
     def loose(self) -> tuple[str, ...]:
-        """Names of what may let go."""
+        """Names of what may let go; none where it is decided how all of them are held."""
+        if self.sliding is not None:
+            return ()
         return tuple(x for c in self.members if c.level.lets_go for x in c.parts)
 
     @property
