@@ -32,7 +32,7 @@ from zwang.analysis.moving_state import (
     moving_state,
     near_balance,
 )
-from zwang.analysis.resting import resting
+from zwang.analysis.resting import UNIQUE, resting
 from zwang.analysis.sensitivity import Root
 from zwang.arguments import choice, host_only, instance, labels
 from zwang.dynamics.model import Model
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from zwang.analysis.linearize import Linearization
     from zwang.plots import Picture
 
-UNIQUE = 1e-6
-"""Largest share of a constraint in a dependency of rows that counts as none."""
 FIND = ("minimum", "nearest")
 
 

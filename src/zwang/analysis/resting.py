@@ -7,8 +7,9 @@ then it is decided anew which of them push, `0 ≤ g̈ ⊥ λ ≥ 0`, until noth
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +21,12 @@ from zwang.dynamics.model import Model
 from zwang.equations.state import host_state
 from zwang.errors import ModelError
 from zwang.simulation.mode import Mode, mode_of, with_equations
+
+if TYPE_CHECKING:
+    from zwang.analysis.equilibrium import Equilibrium
+
+UNIQUE = 1e-6
+"""Largest share of a constraint in a dependency of rows that counts as none."""
 
 
 def resting(model: Model, q, t: float, params: Any, search: Callable[[Model, np.ndarray], Any]):
@@ -53,11 +60,40 @@ def resting(model: Model, q, t: float, params: Any, search: Callable[[Model, np.
         if len(beyond := _beyond(dynamics, q, t, gaps)):
             q = _closed(model, mode, q, t, params, dynamics, beyond)
         elif mode_of(model, q, None, t, found.params).held == mode.held:
-            return found
+            return dataclasses.replace(found, unique=_unique(model, dynamics, mode, found))
     raise ModelError(
         f"{model.name}: no set of closed gaps balances near this guess; start closer, with the "
         "gaps closed that carry."
     )
+
+
+def _unique(model: Model, dynamics: Dynamics, mode: Mode, found: Equilibrium) -> dict[str, bool]:
+    """Whether the force of each constraint is determined, gaps that are closed and do not push
+    included: those may push in another distribution of the same forces.
+    """
+    from scipy.optimize import linprog
+
+    q, gaps, c = found.q, model.constraints.one_sided_rows, model.constraints
+    problem = _problem(dynamics, q, found.t, gaps)
+    shut = problem.phi[gaps] <= _depth(problem) * problem.length[gaps]
+    rows = np.setdiff1d(np.flatnonzero(mode.on), gaps)
+    rows = np.concatenate([rows, gaps[shut]])
+    null = problem.metric.rows(problem.A[rows]).dependencies
+    # what does not push can only push more
+    idle = -null[~mode.on[rows]]
+    unique = dict(found.unique)
+    for i, row in enumerate(rows):
+        if not mode.on[row] or np.all(np.abs(null[i]) <= UNIQUE):
+            continue
+        best = lambda sign, i=i: linprog(
+            sign * null[i], idle if len(idle) else None, np.zeros(len(idle)), bounds=(-1, 1)
+        )
+        if any(best(sign).fun < -UNIQUE for sign in (1, -1)):
+            name = mode.names.get(int(row)) or next(
+                x for x, own in c.row_slices.items() if own.start <= row < own.stop
+            )
+            unique[name] = False
+    return unique
 
 
 def _problem(dynamics: Dynamics, q, t: float, gaps: np.ndarray) -> ContactProblem:
@@ -68,8 +104,12 @@ def _beyond(dynamics: Dynamics, q, t: float, gaps: np.ndarray) -> list[int]:
     """The gap that is negative by most, beside its length in the mass metric, if one is."""
     problem = _problem(dynamics, q, t, gaps)
     depth = -problem.phi[gaps] / np.maximum(problem.length[gaps], 1e-300)
-    extent = START_TOLERANCE * (1 + problem.metric.speed(np.ones(len(problem.F))))
-    return [int(gaps[np.argmax(depth)])] if len(gaps) and np.max(depth) > extent else []
+    return [int(gaps[np.argmax(depth)])] if len(gaps) and np.max(depth) > _depth(problem) else []
+
+
+def _depth(problem: ContactProblem) -> float:
+    """Depth in the mass metric up to which a gap counts as closed."""
+    return START_TOLERANCE * (1 + problem.metric.speed(np.ones(len(problem.F))))
 
 
 def _first_reached(dynamics: Dynamics, mode: Mode, q, t: float, gaps: np.ndarray) -> int | None:
