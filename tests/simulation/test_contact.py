@@ -219,6 +219,16 @@ def test_a_hinge_rubs_by_its_own_reaction():
     assert run.at(second)[0][2] == pytest.approx(0.409323685, abs=1e-8)
 
 
+def test_a_gap_that_is_curved_by_round_off_alone_stays_open():
+    """As those of shapes on turning bodies are: a radius of 1e16 m is no size of the motion."""
+    floor = zw.Inequality(lambda q, t, p: q[1] + 1e-16 * q[0] ** 2, name="floor")
+    model = zw.Model(falling(2), [floor])
+    run = zw.simulate(model, [0.0, 0.1], [2.0, 0.0], duration=1.0, samples=3)
+    assert run.switches[0].time == pytest.approx(np.sqrt(0.2 / G), abs=1e-12)
+    with pytest.raises(zw.ModelError, match="penetrates 'floor'"):
+        zw.simulate(model, [0.0, -0.1], [2.0, 0.0], duration=1.0)
+
+
 def test_a_row_that_repeats_changes_no_motion():
     def run(times):
         gaps = [zw.Inequality(lambda q, t, p: q[1], name=f"{i}", restitution=0.5) for i in times]

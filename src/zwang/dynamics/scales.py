@@ -16,6 +16,7 @@ from zwang.dynamics.evaluation import evaluate, moved, rhs_along
 from zwang.dynamics.number_range import of_typical_length
 from zwang.equations.state import State
 from zwang.record import replace
+from zwang.thresholds import SOLUTION_ERROR
 
 UNTYPICAL = 30.0
 """Where rows turn this many times faster than the motion itself, this state may not be typical of
@@ -180,7 +181,8 @@ def scales_of(xp, length, curved, extent) -> Scales:
     # the median by hand: that of NumPy takes as long as all the rest
     count, ranked = xp.sum(known), xp.sort(xp.where(known, ratio, xp.inf))
     middle = 0.5 * (ranked[xp.maximum(count - 1, 0) // 2] + ranked[count // 2])
-    curvature = xp.where(count > 0, middle, 0.0)
+    # a row that turns by no more [rad] along the whole motion is straight, up to round-off
+    curvature = xp.where((count > 0) & (middle * extent > SOLUTION_ERROR), middle, 0.0)
     inverse = xp.where(curvature > 0, curvature, 1 / extent)
     nearby = hessian / inverse
     return Scales(xp.sqrt(length**2 + nearby**2), xp.asarray(curvature), xp.asarray(inverse))
