@@ -85,8 +85,9 @@ def test_a_sphere_thrown_sliding_rolls_with_five_sevenths_of_its_speed():
 def test_a_spring_with_dry_friction_loses_its_amplitude_and_sticks():
     k, m, F = 50.0, 2.0, 3.0
     system = free([m], lambda q, v, t, p: -k * q)
-    dry = zw.DryFriction(lambda q, v, t, p: v[0], load=F, static=1.0, name="dry")
-    model = zw.Model(system, [dry])
+    # a parameter may have the name of the friction that it loads
+    dry = zw.DryFriction(lambda q, v, t, p: v[0], load="dry", static=1.0, name="dry")
+    model = zw.Model(system, [dry], {"dry": F})
     run = zw.simulate(model, [1.0], [0.0], duration=6.0, samples=13, rtol=1e-11)
     turning = [run.at(x.time)[0][0] for x in run.switches]
     np.testing.assert_allclose(np.abs(turning), 1.0 - 2 * F / k * np.arange(9), atol=1e-10)
@@ -295,6 +296,8 @@ def test_what_may_let_go_is_refused_where_nobody_follows_it():
         zw.simulate(model, [0.0, -0.5], [0.0, 0.0], duration=1.0)
     with pytest.raises(zw.ModelError, match="restitution is 2.0, expected"):
         zw.Inequality(lambda q, t, p: q[1], restitution=2.0)
+    with pytest.raises(zw.ModelError, match="load is 'friction', expected a number, a constr"):
+        zw.Model(falling(2), [zw.DryFriction(lambda q, v, t, p: v[0], load="friction", static=1)])
     with pytest.raises(zw.ModelError, match="load is 'flor', .* did you mean 'floor'"):
         grip = zw.DryFriction(lambda q, v, t, p: v[0], load="flor", static=0.3)
         zw.Model(falling(2), [floor, grip])

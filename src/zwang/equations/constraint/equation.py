@@ -135,7 +135,8 @@ class Constraints(Record):
         """Every dry friction."""
         slices = self.row_slices
         return [
-            Friction(slices[c.name], slices.get(str(c.load)), c)
+            # its own name is that of a parameter, as it cannot load itself
+            Friction(slices[c.name], None if c.load == c.name else slices.get(str(c.load)), c)
             for c in self.members
             if isinstance(c, DryFriction)
         ]
