@@ -287,6 +287,26 @@ def test_a_falling_rod_that_grips_the_floor_rebounds_by_its_law(law):
     assert hit.energy_loss > 0
 
 
+@pytest.mark.parametrize("law, adds", [("newton", True), ("poisson", False)])
+def test_an_impact_that_adds_energy_is_told(law, adds):
+    """A rod whose tip slides against the way in which it hits: Kane's example of Newton's law."""
+    system = free([1.0, 1.0, 0.14], lambda q, v, t, p: jnp.zeros(3))
+    tip = lambda q: q[:2] - jnp.stack([jnp.cos(q[2]), jnp.sin(q[2])])
+    floor = zw.Inequality(
+        lambda q, t, p: tip(q)[1], name="floor", restitution=0.9, impact=law, unit="m"
+    )
+    grip = zw.DryFriction(rate_of(lambda q: tip(q)[0]), load="floor", static=1.25, name="grip")
+    run = zw.simulate(
+        zw.Model(system, [floor, grip]),
+        [0.0, np.sin(0.61), 0.61],
+        [-0.55, -1.0, 2.8],
+        duration=0.01,
+        samples=3,
+    )
+    assert (run.switches[0].energy_loss < 0) == adds
+    assert any("adds 0.6" in x and 'impact="poisson"' in x for x in run.warnings) == adds
+
+
 def test_what_may_let_go_is_refused_where_nobody_follows_it():
     floor = zw.Inequality(lambda q, t, p: q[1], name="floor")
     model = zw.Model(falling(2), [floor])

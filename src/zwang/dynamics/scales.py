@@ -11,12 +11,12 @@ import functools
 import numpy as np
 
 from zwang.algebra.metric import metric_of, rows_of
+from zwang.algebra.rank import PLACED
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import evaluate, moved, rhs_along
 from zwang.dynamics.number_range import of_typical_length
 from zwang.equations.state import State
 from zwang.record import replace
-from zwang.thresholds import SOLUTION_ERROR
 
 UNTYPICAL = 30.0
 """Where rows turn this many times faster than the motion itself, this state may not be typical of
@@ -83,9 +83,9 @@ def _measured(dynamics: Dynamics, s: State, span: float) -> Scales:
     scales = scales_of(np, length, curved, extent)
     if not scales.curvature > 0:
         return scales
-    w = directions[0]
-    along = tangent_of(np, metric.speed, w - metric.correct(rows, length, rows @ w), len(length))
-    turning = metric.speed(metric.correct(rows, length, forms(along[None])[0] - still))
+    w, unit = directions[0], metric.rows(rows, length, threshold=PLACED)
+    along = tangent_of(np, metric.speed, w - unit.correct(rows @ w), len(length))
+    turning = metric.speed(unit.correct(forms(along[None])[0] - still))
     step = neighbourhood(np, turning, len(length), extent)
     if not step * scales.curvature > UNTYPICAL:
         return scales
@@ -96,7 +96,9 @@ def _measured(dynamics: Dynamics, s: State, span: float) -> Scales:
         places.append((metric_of(at.M, at.A, dynamics.singular_mass), rows_of(at.A)))
     lengths = np.stack([metric.lengths(A) for metric, A in places])
     typical, residual = beside(np, lengths)
-    reach = np.stack([m.speed(m.correct(A, typical, residual)) for m, A in places])
+    reach = np.stack(
+        [m.speed(m.rows(A, typical, threshold=PLACED).correct(residual)) for m, A in places]
+    )
     nearby = scales_of(np, typical, curved, extent)
     return nearby if are_typical(np, nearby, scales, lengths, reach) else scales
 
@@ -181,8 +183,7 @@ def scales_of(xp, length, curved, extent) -> Scales:
     # the median by hand: that of NumPy takes as long as all the rest
     count, ranked = xp.sum(known), xp.sort(xp.where(known, ratio, xp.inf))
     middle = 0.5 * (ranked[xp.maximum(count - 1, 0) // 2] + ranked[count // 2])
-    # a row that turns by no more [rad] along the whole motion is straight, up to round-off
-    curvature = xp.where((count > 0) & (middle * extent > SOLUTION_ERROR), middle, 0.0)
+    curvature = xp.where(count > 0, middle, 0.0)
     inverse = xp.where(curvature > 0, curvature, 1 / extent)
     nearby = hessian / inverse
     return Scales(xp.sqrt(length**2 + nearby**2), xp.asarray(curvature), xp.asarray(inverse))

@@ -138,8 +138,27 @@ def _decided(
     if np.any(least[gaps] < -SOLUTION_ERROR * np.max(np.abs(least), initial=0.0)):
         # of gaps that repeat each other, those push that can do it alone
         closed[staying] = np.where(push > SOLUTION_ERROR * np.max(push), HELD_ON, HELD_OFF)
+    spare = [k for k in resting if k not in begins and _exceeds(frictions[k], k, least, loads, gaps)]
+    for k in spare:
+        # beside other rows that hold its slip at zero, by a share of their force that it may not
+        # have: it gives none
+        others = np.setdiff1d(rows, frictions[k].rows)
+        kernel = problem.metric.rows(problem.A[others]).kernel
+        left = np.abs(problem.A[frictions[k].rows] @ kernel)
+        if np.all(left <= SOLUTION_ERROR * np.max(problem.length[frictions[k].rows])):
+            without = problem.multipliers(others, need)
+            if np.all(without[gaps] >= -SOLUTION_ERROR * np.max(np.abs(without), initial=0.0)):
+                ways[k], rows, least = HELD_OFF, others.tolist(), without
     following = [x.load_of(least, before) for x, before in zip(frictions, loads, strict=True)]
     return np.concatenate([closed, ways]), np.array(following)
+
+
+def _exceeds(
+    x: HostFriction, k: int, multipliers: np.ndarray, loads: np.ndarray, gaps: np.ndarray
+) -> bool:
+    """Whether the force that friction k would have beside others is more than it can give."""
+    load = multipliers[gaps[x.gap]] if x.gap >= 0 else x.load_of(multipliers, loads[k])
+    return float(np.linalg.norm(multipliers[x.rows])) > x.static * load
 
 
 def _zero(problem: ContactProblem, forces, push, rubbing: Sequence[Rubbing]) -> np.ndarray:
