@@ -139,12 +139,14 @@ class Contacts:
         if np.any(staying & ~was_shut):
             q = self._placed(flow, modes, staying, host_state(q, after, t))
             problem = self._problem(flow, modes, host_state(q, after, t))
-        arrived = np.zeros(len(before), bool)
+        arrived, over = np.zeros(len(before), bool), []
         for k, x in enumerate(self.frictions, start=n):
             if fired is not None and fired[k] and impact is None and before[k] < HELD_OFF:
                 arrived[k] = x.comes_to_rest(problem.psi, before[k])
                 slow[x.rows] = np.inf if arrived[k] else -1.0
-        own = held_modes(problem, self.gaps, self.frictions, staying, slow)
+            elif fired is not None and fired[k] and impact is None and before[k] == HELD_ON:
+                over.append(k - n)
+        own = held_modes(problem, self.gaps, self.frictions, staying, slow, over)
         held = np.concatenate([modes[: self.first], own])
         # of one that turns only its direction changes
         on_the_move = (before < HELD_OFF) & (own < HELD_OFF) & self.in_space & ~arrived

@@ -8,7 +8,7 @@ This is Gauss's principle with inequalities, in the metric of M⁻¹.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from zwang.dynamics.vector_field import HELD_OFF, HELD_ON
 from zwang.errors import Result
 from zwang.simulation.frictions import HostFriction
 from zwang.simulation.monitor import MotionEndError
-from zwang.thresholds import SOLUTION_ERROR
+from zwang.thresholds import AGREEMENT, SOLUTION_ERROR
 
 LOAD_TURNS = 100
 """Most turns in which loads by joints are found."""
@@ -29,6 +29,7 @@ def held_modes(
     frictions: Sequence[HostFriction],
     staying: np.ndarray,
     slow: np.ndarray,
+    over: Sequence[int] = (),
 ) -> np.ndarray:
     """How everything is held from a state on, gaps first.
 
@@ -36,6 +37,8 @@ def held_modes(
         gaps: rows of all gaps; `staying` says which are closed and neither close nor open.
         frictions: all dry frictions.
         slow: velocity of each row that counts as zero; less than zero of one that turns.
+        over: frictions whose force has risen to its limit: they slide from there on, also by an
+            acceleration that is still round-off.
 
     Raises:
         MotionEndError: if no forces keep all inequalities.
@@ -49,11 +52,13 @@ def held_modes(
             slides[k] = s / speed
     resting = [k for k in touched if k not in slides]
     turns = [k for k in slides if np.min(slow[frictions[k].rows]) < 0]
-    loads = np.array([x.load for x in frictions])
+    loads, begun = np.array([x.load for x in frictions]), set()
     # a load by joints follows from the forces, which depend on it
     for turn in range(LOAD_TURNS):
-        given = problem, gaps, frictions, staying, slides, resting, turns, loads
+        given = problem, gaps, frictions, staying, slides, resting, turns, over, begun, loads
         held, acting = _decided(*given)
+        # to slide changes the load, by which alone it would stick again
+        begun |= {k for k in over if held[len(gaps) + k] < HELD_OFF}
         change = np.abs(acting - loads)
         loads = acting
         if np.all(change <= SOLUTION_ERROR * np.max(np.abs(acting), initial=0.0)) or (
@@ -71,6 +76,8 @@ def _decided(
     slides: Mapping[int, np.ndarray],
     resting: Sequence[int],
     turns: Sequence[int],
+    over: Sequence[int],
+    begun: Collection[int],
     loads: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The same while the loads are known, with the loads that follow.
@@ -103,13 +110,25 @@ def _decided(
         rate = problem.A @ acceleration - problem.b
         zero = _zero(problem, (force, acting), push, rubbing)
         size = {k: np.linalg.norm(rate[frictions[k].rows]) for k in resting}
+        at_limit = {
+            k: np.linalg.norm(found_rub) >= (1 - AGREEMENT) * limit
+            for k, found_rub, limit in zip(
+                resting, _parts(rub, rubbing), _limits(rubbing, push), strict=True
+            )
+        }
         slips = [
-            k for k in resting if k not in begins and size[k] > np.max(zero[frictions[k].rows])
+            k
+            for k in resting
+            if k not in begins
+            and (
+                size[k] > np.max(zero[frictions[k].rows])
+                or (k in over and (at_limit[k] or k in begun))
+            )
         ]
         # one that slides has its kinetic coefficient, with which another may slide
         before = dict(mu)
         for k in slips:
-            begins[k] = rate[frictions[k].rows] / size[k]
+            begins[k] = rate[frictions[k].rows] / (size[k] or 1.0)
             mu[k] = frictions[k].kinetic(0.0)
         if mu == before:
             break
@@ -138,7 +157,9 @@ def _decided(
     if np.any(least[gaps] < -SOLUTION_ERROR * np.max(np.abs(least), initial=0.0)):
         # of gaps that repeat each other, those push that can do it alone
         closed[staying] = np.where(push > SOLUTION_ERROR * np.max(push), HELD_ON, HELD_OFF)
-    spare = [k for k in resting if k not in begins and _exceeds(frictions[k], k, least, loads, gaps)]
+    spare = [
+        k for k in resting if k not in begins and _exceeds(frictions[k], k, least, loads, gaps)
+    ]
     for k in spare:
         # beside other rows that hold its slip at zero, by a share of their force that it may not
         # have: it gives none
@@ -161,11 +182,22 @@ def _exceeds(
     return float(np.linalg.norm(multipliers[x.rows])) > x.static * load
 
 
+def _limits(rubbing: Sequence[Rubbing], push: np.ndarray) -> list[float]:
+    """Largest force of each friction."""
+    return [float(x.fixed + (x.limit * push[x.owner] if x.owner >= 0 else 0.0)) for x in rubbing]
+
+
+def _parts(rub: np.ndarray, rubbing: Sequence[Rubbing]) -> list[np.ndarray]:
+    """The force of each friction."""
+    ends = np.cumsum([len(x.rows) for x in rubbing])
+    return np.split(rub, ends[:-1]) if len(rubbing) else []
+
+
 def _zero(problem: ContactProblem, forces, push, rubbing: Sequence[Rubbing]) -> np.ndarray:
     """Acceleration of each row that counts as zero, beside those that all forces give alone, and
     friction at its limit.
     """
-    limits = [x.fixed + (x.limit * push[x.owner] if x.owner >= 0 else 0.0) for x in rubbing]
+    limits = _limits(rubbing, push)
     size = [abs(f) * np.max(problem.length[x.rows]) for f, x in zip(limits, rubbing, strict=True)]
     size += [problem.metric.speed(problem.metric.solve(force)) for force in forces]
     return SOLUTION_ERROR * problem.length * max(size)
