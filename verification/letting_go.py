@@ -14,8 +14,6 @@ from zwang.mechanism import Backlash, Force, Friction, Joint, JointStop, Link, M
 
 PENETRATION = 1e-10
 """Largest depth of a gap [m or rad], at samples and at steps."""
-SPAN = 100.0
-"""Length of each run [s]."""
 RTOL = 1e-8
 
 
@@ -49,7 +47,9 @@ def random_mechanism(seed: int) -> Mechanism:
     forces["load"] = Force(f"{size}*sin({pace}*t)", joint="pin0")
     if rng.random() < 0.5:
         joints["gear"] = Joint(
-            "gear", joints=("pin0", "pin1"), ratio=(1.0, float(rng.uniform(0.5, 2.0))),
+            "gear",
+            joints=("pin0", "pin1"),
+            ratio=(1.0, float(rng.uniform(0.5, 2.0))),
             backlash=Backlash(float(rng.uniform(0.05, 0.5)), float(rng.uniform(0.0, 0.8))),
         )
     brake = Slip({"a": f"pin{count - 1}"}, "a_rate", load=float(rng.uniform(0.05, 0.5)))
@@ -66,15 +66,13 @@ def deepest(run: zw.Run) -> float:
     return max(depth(c, t, x) for c in gaps for t, x in zip(run.steps.t, q, strict=True))
 
 
-def lines(count: int = 100, span: float = SPAN) -> list[Line]:
-    """A line for each mechanism."""
+def lines(count: int, span: float) -> list[Line]:
+    """A line for each mechanism, run for `span` seconds."""
     made = []
     for seed in range(count):
         begun, mechanism = time.process_time(), random_mechanism(seed)
         start = mechanism.start_state
-        run = zw.simulate(
-            mechanism.model, start.q, start.v, duration=span, rtol=RTOL, throw=False
-        )
+        run = zw.simulate(mechanism.model, start.q, start.v, duration=span, rtol=RTOL, throw=False)
         depth, reached = deepest(run), run.result is zw.Result.SUCCESS
         slipped = sum(any("pin" in x or x == "brake" for x in s.on) for s in run.switches)
         ours = (
@@ -93,7 +91,7 @@ def lines(count: int = 100, span: float = SPAN) -> list[Line]:
                 PENETRATION,
                 AGREES if reached and depth <= PENETRATION else DIFFERS,
                 "" if reached else run.ending,
-                "python -m verification random",
+                f"python -m verification random --count {count} --span {span:g}",
             )
         )
         print(made[-1].case, made[-1].verdict, ours, f"{depth:.1e}", made[-1].why, flush=True)
