@@ -29,6 +29,7 @@ TITLES = {
     "exact": "Closed forms",
     "random": "Random mechanisms with stops, play and dry friction",
     "analyses": "Analyses",
+    "gradients": "Derivatives of whole runs",
     **{name: f"Paper: {paper.citation}" for name, paper in PAPERS.items()},
 }
 OPEN = 12

@@ -19,6 +19,7 @@ SUITES = {
     "analyses": "analyses",
     "robots": "robots",
     "random": "letting_go",
+    "gradients": "gradients.suite",
     **dict.fromkeys(PAPERS, "own"),
 }
 NEED_DATA = ("chrono", "modelica", "iftomm", "siconos", "fclib", "robots")

@@ -96,14 +96,15 @@ def correcting_classes(tree: Tree) -> list[str]:
 
 
 def mass_classes(tree: Tree) -> list[str]:
-    """Finished classes that hold a factored M: those of a mass or a metric, and others that give
-    coordinates weighted by it.
+    """Finished classes that hold a factored M: those of a mass, others that give coordinates
+    weighted by it, and those with M and `W Wᵀ = M⁻¹`.
     """
     found = []
     for path, x in tree.classes():
-        bases = {name_of(base) for base in x.bases}
-        derived = bases & {"AbstractMass", "AbstractMetric"}
+        derived = "AbstractMass" in {name_of(base) for base in x.bases}
+        fields = {name_of(y.target) for y in x.body if isinstance(y, ast.AnnAssign)}
         weighs = "weigh" in members(x) and not x.name.startswith("Abstract")
+        weighs = weighs or fields >= {"M", "W"}
         if derived or weighs or ("correct" in members(x) and factors_mass(x)):
             found.append(f"{path}: {x.name}")
     return found

@@ -6,12 +6,12 @@ import pytest
 from tests.architecture import table
 
 MOST = {
-    "classes that apply A⊕": 5,
-    "classes that factor M": 6,
-    "files that call a user's mass matrix": 3,
-    "files with factorizations outside algebra": 71,
+    "classes that apply A⊕": 3,
+    "classes that factor M": 4,
+    "files that call a user's mass matrix": 1,
+    "files with factorizations outside algebra": 54,
     "Newton iterations onto φ": 7,
-    "thresholds in core and analysis": 194,
+    "thresholds in core and analysis": 193,
 }
 """What each of them is now: lower it where it falls."""
 MEASURES = {what: measure for what, measure, _, _ in table.MEASURES}

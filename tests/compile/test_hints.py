@@ -3,30 +3,9 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from zwang.compile.engine import native_trace
-from zwang.compile.hints import for_any_member, over_rows, set_row, while_loop, with_batch_rule
-
-TURNS = 7
-
-
-def powers(x, kind, max_steps=20):
-    """x, x², … until `TURNS`, every second one written to a buffer."""
-
-    def body(carry):
-        k, y, rows = carry
-        return k + 1, y * x, set_row(rows, k, y[None] * jnp.ones(2), k % 2 == 0)
-
-    start = (jnp.asarray(0), x, jnp.zeros((TURNS, 2)))
-    return while_loop(
-        lambda carry: carry[0] < TURNS,
-        body,
-        start,
-        max_steps=max_steps,
-        buffer=lambda c: c[2],
-        kind=kind,
-    )
+from zwang.compile.hints import for_any_member, over_rows, with_batch_rule
 
 
 def as_native(function):
@@ -37,22 +16,6 @@ def as_native(function):
             return function(*arrays)
 
     return jax.jit(traced)
-
-
-@pytest.mark.parametrize("kind", ["lax", "checkpointed"])
-@pytest.mark.parametrize("max_steps", [20, 3, 1])
-def test_a_loop_of_native_code_is_the_loop_of_equinox(kind, max_steps):
-    usual = jax.jit(lambda x: powers(x, kind, max_steps))(1.5)
-    plain = as_native(lambda x: powers(x, kind, max_steps))(1.5)
-    jax.tree_util.tree_map(np.testing.assert_array_equal, plain, usual)
-    assert int(plain[0]) == min(TURNS, max_steps)
-
-
-def test_reverse_mode_passes_through_a_loop_of_native_code():
-    total = lambda x: (lambda end: end[1] + jnp.sum(end[2]))(powers(x, "checkpointed"))
-    found = as_native(jax.grad(total))(1.5)
-    written = 2 * sum((k + 1) * 1.5**k for k in range(0, TURNS, 2))
-    np.testing.assert_allclose(found, (TURNS + 1) * 1.5**TURNS + written, rtol=1e-13)
 
 
 def test_a_batch_has_the_rule_for_it():

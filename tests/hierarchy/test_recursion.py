@@ -55,7 +55,7 @@ def test_the_inverse_of_corollary_3_4_is_a_1_4_inverse_but_not_that_of_moore_and
     """
     model, enforced = top()
     A, _ = stacked(model)
-    H = np.asarray(enforced._instant.weights.weigh(jnp.asarray(A)))
+    H = np.asarray(enforced._instant.weights.mass.weigh(jnp.asarray(A)))
     G = np.asarray(enforced.inverse)
     assert np.allclose(H @ G @ H, H, rtol=0, atol=1e-14)
     assert np.allclose(G @ H, (G @ H).T, rtol=0, atol=1e-14)

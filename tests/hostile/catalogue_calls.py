@@ -24,7 +24,6 @@ from tests.hostile.given import (
     fall,
     fitted,
     grad,
-    jacfwd,
     many,
     mechanism,
     path,
@@ -213,11 +212,6 @@ GRADIENTS = (
         "grad of a vmapped trajectory",
         "without gradient='reverse'",
         lambda: grad(lambda x: jnp.sum(jax.vmap(lambda y: sum_of(path(params={"length": y})))(x)))(jnp.ones(2)),
-    ),
-    (
-        "jacfwd of a reverse trajectory",
-        "gradient='forward'",
-        lambda: jacfwd(lambda x: sum_of(path(params={"length": x}, gradient="reverse")))(1.0),
     ),
 )
 

@@ -33,6 +33,7 @@ from zwang.algebra.judgement import (
     round_off_force,
     units_of,
 )
+from zwang.algebra.lapack import singular_values
 from zwang.algebra.mass_matrix import AbstractMass, DiagonalMass, row_lengths
 from zwang.algebra.pseudoinverse import Pseudoinverse
 from zwang.algebra.pseudoinverse.certificate import SOLVED_ROUND_OFF, Certified
@@ -130,6 +131,13 @@ class Gauss(Record):
         (`zwang.algebra.pseudoinverse.certificate.least_singular_value`).
         """
         return self.C.least_singular_value()
+
+    def singular_values(self) -> Float[Array, " k"]:
+        """Singular values of the rows at unit length, the largest first, zeros where an entry is
+        no number; not differentiated.
+        """
+        # LAPACK may not return from what is not finite
+        return singular_values(jnp.where(jnp.all(jnp.isfinite(self.rows)), self.rows, 0.0))
 
     def units(self) -> Float[Array, " m"]:
         """What makes rows comparable (`zwang.algebra.judgement.row_units`), those that are

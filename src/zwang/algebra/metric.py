@@ -4,17 +4,17 @@ their rank or, where A has few entries, corrected by damping.
 
 from __future__ import annotations
 
-import abc
 import dataclasses
 import functools
 from typing import Any
 
 import numpy as np
 
+from zwang.algebra.decomposition import Decomposition
 from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.judgement import row_scale
 from zwang.algebra.mass_matrix import augmented_mass, dense_mass
-from zwang.algebra.rank import DEPENDENT_ROWS, PLACED, rank_of
+from zwang.algebra.rank import DEPENDENT_ROWS
 from zwang.recent import Recent
 
 DAMPING = 1e-12
@@ -28,7 +28,7 @@ FACTORED = 4
 
 
 @dataclasses.dataclass(frozen=True)
-class AbstractMetric(abc.ABC):
+class Metric:
     """M factored on the host.
 
     Attributes:
@@ -42,15 +42,17 @@ class AbstractMetric(abc.ABC):
         default_factory=lambda: Recent(FACTORED), init=False, repr=False, compare=False
     )
 
-    @abc.abstractmethod
+    @property
+    def is_positive(self) -> bool:
+        """Whether M is positive definite."""
+        return bool(np.all(np.isfinite(_values(self.W))))
+
     def lengths(self, A) -> np.ndarray:
         """Length of each row of A in the metric of M⁻¹."""
-
-    def unit_rows(self, A, length: np.ndarray, typical: np.ndarray | None = None):
-        """Rows of A in the metric of M⁻¹ divided by `length`, zero where they are round-off
-        (`zwang.algebra.judgement.row_scale`).
-        """
-        return self.rows(A, length, typical).C
+        C = A @ self.W
+        if hasattr(C, "multiply"):
+            return np.sqrt(np.asarray(C.multiply(C).sum(axis=1)).ravel())
+        return np.linalg.norm(C, axis=1)
 
     def rows(
         self,
@@ -62,7 +64,10 @@ class AbstractMetric(abc.ABC):
         """Rows of A divided by `length`, by default their own, those that are round-off zero
         (`zwang.algebra.judgement.row_scale`); the last ones stay factored.
         """
-        unit = row_scale(np, self.lengths(A) if length is None else length, typical)
+        length = self.lengths(A) if length is None else length
+        unit = row_scale(np, length, typical)
+        # a length that is no number would be that of a row that is absent
+        unit = unit if np.all(np.isfinite(length)) else np.full_like(unit, np.nan)
         key = threshold, _content(A), _content(unit)
         if (known := self._rows.get(key)) is None:
             C = A @ self.W
@@ -71,31 +76,16 @@ class AbstractMetric(abc.ABC):
             self._rows.put(key, known)
         return known
 
-    def correct(
-        self,
-        A,
-        length: np.ndarray,
-        residual,
-        typical: np.ndarray | None = None,
-        damping: float = 0.0,
-    ) -> np.ndarray:
-        """`A⊕ residual` with rows divided by `length`, damped as in `Rows.correct`; zero for rows
-        that are round-off.
-        """
-        if not A.shape[0]:
-            return np.zeros(self.W.shape[0])
-        rows, residual = self.rows(A, length, typical, PLACED), np.asarray(residual)
-        # LAPACK would raise; as in a compiled program, NaN must come out where NaN went in
-        if not (rows.is_finite and np.all(np.isfinite(residual)) and np.all(np.isfinite(length))):
-            return np.full(self.W.shape[0], np.nan)
-        return rows.correct(residual, damping)
-
     def solve(self, F: np.ndarray) -> np.ndarray:
         """`M⁻¹ F`; NaN where F has an entry that is no number."""
         # NumPy would warn of infinity times zero before a start names the force
         if not np.all(np.isfinite(F)):
             return np.full(self.W.shape[0], np.nan)
         return self.W @ (self.W.T @ F)
+
+    def size(self, F: np.ndarray) -> float:
+        """Length of a force in the metric of M⁻¹."""
+        return float(np.linalg.norm(self.W.T @ F))
 
     @property
     def typical(self) -> float:
@@ -105,11 +95,6 @@ class AbstractMetric(abc.ABC):
     def speed(self, v: np.ndarray) -> float:
         """Length of a velocity in the mass metric."""
         return float(np.sqrt(abs(v @ (self.M @ v))))
-
-
-class DenseMetric(AbstractMetric):
-    def lengths(self, A):
-        return np.linalg.norm(A @ self.W, axis=1)
 
     def energy_loss(self, before: np.ndarray, after: np.ndarray) -> float:
         """Kinetic energy of a velocity minus that of another one."""
@@ -128,7 +113,7 @@ class Rows:
         threshold: of the rank (`zwang.algebra.rank`).
     """
 
-    metric: AbstractMetric
+    metric: Metric
     unit: np.ndarray
     C: Any
     threshold: float = DEPENDENT_ROWS
@@ -139,75 +124,48 @@ class Rows:
         return bool(np.all(np.isfinite(_values(self.C))))
 
     @functools.cached_property
-    def factors(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """U, σ and Vᵀ, square.
+    def split(self) -> Decomposition:
+        """The rows at unit length, by singular values.
 
         Raises:
             numpy.linalg.LinAlgError: for a mass that is not positive, or what is not finite.
         """
-        return self._decomposed(full_matrices=True)
-
-    @functools.cached_property
-    def _thin(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """`factors` without what belongs to no singular value."""
-        return self._decomposed(full_matrices=False)
-
-    def _decomposed(self, *, full_matrices: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        if not np.all(np.isfinite(_values(self.metric.W))):
+        if not self.metric.is_positive:
             raise np.linalg.LinAlgError("the mass matrix is not positive definite")
         C = self.C.toarray() if hasattr(self.C, "toarray") else self.C
-        return np.linalg.svd(C, full_matrices=full_matrices)
-
-    @functools.cached_property
-    def singular_values(self) -> np.ndarray:
-        """Of the rows, the largest first."""
-        if hasattr(self.C, "toarray"):
-            return np.linalg.svd(self.C.toarray(), compute_uv=False)
-        return self._thin[1]
-
-    @functools.cached_property
-    def rank(self) -> int:
-        """How many rows are independent."""
-        return rank_of(self.singular_values, self.threshold)
+        return Decomposition(C, self.threshold)
 
     @property
-    def free(self) -> np.ndarray:
-        """An orthonormal basis of what the rows leave free in coordinates y of v = W y, shape (nv,
-        nv − rank).
-        """
-        return self.factors[2][self.rank :].T
+    def rank(self) -> int:
+        """How many rows are independent."""
+        return self.split.rank
 
     @property
     def kernel(self) -> np.ndarray:
         """A basis of the kernel of A, orthonormal in the metric, shape (nv, nv − rank)."""
-        return self.metric.W @ self.free
-
-    @property
-    def null(self) -> np.ndarray:
-        """An orthonormal basis of the left null space of the rows at unit length, shape (m, m −
-        rank).
-        """
-        return self.factors[0][:, self.rank :]
+        return self.metric.W @ self.split.kernel
 
     @property
     def dependencies(self) -> np.ndarray:
         """Columns c with `cᵀ A = 0`, shape (m, m − rank)."""
-        return self.unit[:, None] * self.null
+        return self.unit[:, None] * self.split.left_kernel
 
     def correct(self, r: np.ndarray, damping: float = 0.0) -> np.ndarray:
-        """`A⊕ r`, of one right-hand side or of columns of them.
+        """`A⊕ r`, of one right-hand side or of columns of them; NaN where there is one.
 
         Args:
             r: right-hand side.
             damping: singular values σ below it are not trusted, σ / damping² in place of 1 / σ.
         """
+        r = np.asarray(r)
+        if not len(r):
+            return np.zeros((self.C.shape[1], *r.shape[1:]))
+        # LAPACK would raise; as in a compiled program, NaN must come out where NaN went in
+        if not (self.is_finite and np.all(np.isfinite(r)) and np.all(np.isfinite(self.unit))):
+            return np.full((self.C.shape[1], *r.shape[1:]), np.nan)
         if hasattr(self.C, "tocsr"):
             return self.metric.W @ self._swept(self.unit * r, damping**2)
-        (U, sigma, Vt), k = self._thin, self.rank
-        kept, sigma = U[:, :k].T @ (self.unit * r.T).T, sigma[:k]
-        # to the last digit as without damping where it has nothing to do
-        divisor = np.where(sigma < damping, damping**2 / sigma, sigma)
-        return self.metric.W @ (Vt[:k].T @ (kept.T / divisor).T)
+        return self.metric.W @ self.split.solve((self.unit * r.T).T, damping)
 
     def _factor(self, damping: float) -> Any:
         """`C Cᵀ + μ I`, factored."""
@@ -227,8 +185,6 @@ class Rows:
         """`C⁺ r` by proximal sweeps, as in `zwang.algebra.pseudoinverse.Proximal`, while they
         gain; by one where a damping is meant, which sweeps undo.
         """
-        if not len(r):
-            return np.zeros(self.C.shape[1])
         factor = self._undamped if damping <= DAMPING else self._factor(damping)
         # sweeps end where they gain less than a tenth: round-off is left, or a contradiction
         y, left = np.zeros(self.C.shape[1]), r
@@ -242,14 +198,7 @@ class Rows:
 
     def multipliers(self, effort: np.ndarray) -> np.ndarray:
         """λ of least norm, rows at unit length, with `Aᵀ λ = effort` as far as it is possible."""
-        (U, sigma, Vt), k = self._thin, self.rank
-        return self.unit * (U[:, :k] @ ((Vt[:k] @ (self.metric.W.T @ effort)) / sigma[:k]))
-
-
-class SparseMetric(AbstractMetric):
-    def lengths(self, A):
-        C = A @ self.W
-        return np.sqrt(np.asarray(C.multiply(C).sum(axis=1)).ravel())
+        return self.unit * self.split.solve_transposed(self.metric.W.T @ effort)
 
 
 def rows_of(A) -> Any:
@@ -271,7 +220,7 @@ def dense_rows(A) -> np.ndarray:
     return np.asarray(A.todense() if isinstance(A, SparseMatrix) else A)
 
 
-def metric_of(M, A, singular_mass: bool = False) -> AbstractMetric:
+def metric_of(M, A, singular_mass: bool = False) -> Metric:
     """The metric of a mass matrix as the model gives it; of `M + AᵀDA` if it may be singular. The
     last ones stay factored: a start is measured, placed and judged at the same few states.
     """
@@ -284,10 +233,10 @@ def metric_of(M, A, singular_mass: bool = False) -> AbstractMetric:
     return known
 
 
-_METRICS: Recent[AbstractMetric] = Recent(most=4)
+_METRICS: Recent[Metric] = Recent(most=4)
 
 
-def _sparse_metric(blocks: np.ndarray) -> SparseMetric:
+def _sparse_metric(blocks: np.ndarray) -> Metric:
     from scipy.sparse import block_diag, coo_array, diags_array
 
     try:
@@ -296,20 +245,20 @@ def _sparse_metric(blocks: np.ndarray) -> SparseMetric:
         # not refused here: the start names the direction that has no mass
         roots = np.full_like(blocks, np.nan)
     if blocks.shape[1] == 1:
-        return SparseMetric(diags_array(roots.ravel()).tocsr(), diags_array(blocks.ravel()).tocsr())
+        return Metric(diags_array(roots.ravel()).tocsr(), diags_array(blocks.ravel()).tocsr())
     # of arrays it makes a sparse matrix or a sparse array, by its version
     whole = lambda parts: block_diag([coo_array(x) for x in parts], format="csr")
-    return SparseMetric(whole(roots), whole(blocks))
+    return Metric(whole(roots), whole(blocks))
 
 
-def dense_metric(M, A=None) -> DenseMetric:
+def dense_metric(M, A=None) -> Metric:
     """The metric of a mass matrix; of `M + AᵀDA` with rows A."""
     M = dense_mass(np.asarray(M))
     M = M if A is None else augmented_mass(np, M, np.asarray(A))
     try:
-        return DenseMetric(np.linalg.inv(np.linalg.cholesky(M)).T, M)
+        return Metric(np.linalg.inv(np.linalg.cholesky(M)).T, M)
     except np.linalg.LinAlgError:
-        return DenseMetric(np.full_like(M, np.nan), M)
+        return Metric(np.full_like(M, np.nan), M)
 
 
 def mass_blocks(M: np.ndarray) -> np.ndarray:

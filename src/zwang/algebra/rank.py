@@ -20,6 +20,18 @@ PLACED = 1e-10
 parallel must still be met, and for the verdict on it."""
 
 
-def rank_of(sigma: Any, threshold: float = DEPENDENT_ROWS) -> int:
-    """How many singular values count, the largest first or not."""
-    return int(np.sum(sigma > threshold * np.max(sigma, initial=0.0)))
+def rank_of(
+    sigma: Any,
+    threshold: float = DEPENDENT_ROWS,
+    beside: float | None = None,
+    least: float = 0.0,
+) -> int:
+    """How many singular values count, the largest first or not.
+
+    Args:
+        sigma: singular values.
+        threshold: part of a size below which they are zero.
+        beside: that size; by default the largest of them, and at least `least`.
+    """
+    size = np.max(sigma, initial=least) if beside is None else beside
+    return int(np.sum(sigma > threshold * size))

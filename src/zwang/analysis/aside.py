@@ -102,7 +102,7 @@ def _along_valley(here: ConstrainedState, u, held, curvature) -> str:
         if there is None:
             continue
         push = float(u @ (Y.T @ (there.metric @ there.w)))
-        size = np.sqrt(abs(there.local.F @ np.linalg.solve(there.metric, there.local.F)))
+        size = there.mass.size(there.local.F)
         signs.append(
             0 if abs(push) <= SLOPE_ASIDE * size or abs(push) < 1e-300 else int(np.sign(push))
         )

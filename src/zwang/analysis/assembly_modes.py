@@ -28,8 +28,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.algebra.decomposition import Decomposition
 from zwang.algebra.pseudoinverse.proximal import Proximal
-from zwang.algebra.rank import rank_of
 from zwang.analysis.curve import quickly
 from zwang.analysis.distinct import attitudes, distinct, same_senses, telling
 from zwang.analysis.kinematics import Constant
@@ -425,7 +425,7 @@ def _smallest(dynamics: Dynamics, q, t) -> tuple[int, float]:
     c, nv = dynamics.constraints, dynamics.system.nv
     A = np.asarray(c.matrix(jnp.asarray(q), jnp.zeros(nv), jnp.asarray(t), dynamics.p))
     length = np.linalg.norm(A, axis=1, keepdims=True)
-    sigma = np.linalg.svd(A / np.where(length > 0, length, 1.0), compute_uv=False)
-    if len(sigma) < nv:
-        return len(sigma), 0.0
-    return rank_of(sigma), float(sigma[nv - 1])
+    rows = Decomposition(A / np.where(length > 0, length, 1.0))
+    if len(A) < nv:
+        return len(A), 0.0
+    return rows.rank, float(rows.singular_values[nv - 1])

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.algebra.metric import DenseMetric
+from zwang.algebra.metric import Metric
 from zwang.analysis.constrained_state import on_constraints
 from zwang.analysis.inputs import Inputs
 from zwang.analysis.local_equations import Balance, Generator, Local, balance, local, moved
@@ -45,7 +45,7 @@ class Point:
     values: Balance
     slopes: Balance
     local: Local
-    mass: DenseMetric
+    mass: Metric
     multipliers: np.ndarray
     Y: np.ndarray
     W: np.ndarray
@@ -75,7 +75,7 @@ class Point:
         stiffness makes of a tenth of the coordinates' size.
         """
         forces = (self.local.F, self.local.A.T @ self.multipliers)
-        size = sum(np.sqrt(abs(f @ np.linalg.solve(self.metric, f))) for f in forces)
+        size = sum(self.mass.size(f) for f in forces)
         extent = 0.1 * np.sqrt(np.max(np.diag(self.metric))) * (1 + np.max(np.abs(self.q)))
         return float(size + np.linalg.norm(self.stiffness) * extent)
 
@@ -208,7 +208,7 @@ class Problem:
         """One over the length of each nonholonomic row, and the size of the velocities."""
         rows = self.dynamics.constraints
         A = at.local.A[rows.velocity_rows][self._nonholonomic]
-        length = np.sqrt(np.einsum("ij,ji->i", A, np.linalg.solve(at.metric, A.T)))
+        length = at.mass.lengths(A)
         size = np.sqrt(abs(at.v @ at.metric @ at.v))
         return 1 / np.where(length > 0, length, np.inf), max(float(size), 1e-12)
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 import jax
 import numpy as np
 
+from zwang.algebra.decomposition import Decomposition
+from zwang.algebra.spectrum import principal
 from zwang.analysis.balance_problem import Point, Problem
 from zwang.analysis.constrained_state import dynamics_of, placed, refuse_friction, solve
 from zwang.analysis.inputs import Inputs, chosen_inputs
@@ -57,7 +59,7 @@ def nearest(problem: Problem, at: Point, free: Iterable[str]) -> Point:
         if size < LAST_DIGIT:
             return at
         step = np.zeros(J.shape[1])
-        step[changes] = np.linalg.lstsq(J[:, changes], -r, rcond=1e-9)[0]
+        step[changes] = -Decomposition(J[:, changes]).solve(r)
         step *= problem.longest(at, step)
         better = _shorter(problem, at, step, size)
         if better is None:
@@ -87,7 +89,7 @@ def minimum(problem: Problem, at: Point) -> Point:
     """
     for _ in range(SEARCH_STEPS):
         push, K = -at.gradient, at.stiffness
-        curvature, U = np.linalg.eigh(0.5 * (K + K.T))
+        curvature, U = principal(K)
         scale = np.max(np.abs(curvature), initial=0.0)
         small = np.linalg.norm(push) <= BALANCED * problem.scale
         if small and (not scale or curvature[0] > -1e-9 * scale):

@@ -6,14 +6,15 @@ import dataclasses
 
 import numpy as np
 
-from zwang.algebra.rank import rank_of
+from zwang.algebra.decomposition import Decomposition
+from zwang.algebra.rank import PLACED
+from zwang.algebra.spectrum import eigenvalues, zeros_of_form
 from zwang.analysis.balance_problem import Point, Problem
 from zwang.analysis.constrained_state import ConstrainedState, solve
-from zwang.analysis.linear_system import ordered
 from zwang.analysis.linearize import generator_of_deviations
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError
-from zwang.thresholds import ALL_BUT_ZERO, SOLUTION_ERROR
+from zwang.thresholds import ALL_BUT_ZERO, DERIVED, SOLUTION_ERROR
 
 LARGEST_TURN = 0.3
 """Largest turn of the tangent over one step [rad]; longer steps are halved."""
@@ -100,7 +101,7 @@ class Branch:
         eigenvalues = self.linear(at)
         if before is None:
             dq, ds = self.first
-            y = at.Y.T @ at.metric @ np.linalg.pinv(at.local.N) @ np.asarray(dq)
+            y = at.Y.T @ at.metric @ Decomposition(at.local.N).solve(np.asarray(dq))
             before = np.concatenate([y, np.zeros(len(at.gamma)), [float(ds)]])
             before = before / self.sizes(at)
         tangent = self.tangent(at, before)
@@ -147,9 +148,8 @@ class Branch:
         """Rows that span what the derivative of the residual takes to zero from the left, and from
         the right.
         """
-        U, sigma, Vt = np.linalg.svd(self.rows(at), full_matrices=True)
-        rank = int(np.sum(sigma > 1e-7 * np.max(sigma, initial=1.0)))
-        return U.T[rank:], Vt[rank:]
+        split = Decomposition(self.rows(at), DERIVED, least=1.0)
+        return split.left_kernel.T, split.kernel.T
 
     def following(self, place: Place) -> Place | None:
         """The next point; None where the branch cannot be followed."""
@@ -182,7 +182,7 @@ class Branch:
             ahead = _carried(start, at, place.tangent * sizes) / self.sizes(at)
             J = np.vstack([self.rows(at), ahead / np.linalg.norm(ahead)])
             right = np.concatenate([-r, np.zeros(len(J) - len(r))])
-            step = np.linalg.lstsq(J, right, rcond=1e-12)[0]
+            step = Decomposition(J, PLACED).solve(right)
             # a correction longer than the step itself leads to another branch
             if np.linalg.norm(step) > 2 * self.step:
                 return None
@@ -207,12 +207,11 @@ class Branch:
         A = tangent.project @ generator_of_deviations(here, varied) @ tangent.basis
         if self.problem.symmetric is not None:
             directions = self.problem.symmetric.directions(here.dynamics, here.state, here.w)
-            U, sigma, _ = np.linalg.svd(tangent.project @ directions, full_matrices=True)
-            rank = rank_of(sigma)
             # along symmetries eigenvalues are zero by themselves and would hide those that pass
             # through it
-            A = U[:, rank:].T @ A @ U[:, rank:]
-        return ordered(np.linalg.eigvals(A))
+            across = Decomposition(tangent.project @ directions).left_kernel
+            A = across.T @ A @ across
+        return eigenvalues(A)
 
     def state(self, at: Point) -> ConstrainedState:
         """The point as a state with its acceleration."""
@@ -249,9 +248,8 @@ class Branch:
         that the second derivative of r makes on the kernel of its first one.
         """
         at = place.point
-        U, _, Vt = np.linalg.svd(self.rows(at), full_matrices=True)
-        plane = Vt[-2:]
-        lefts = U[:, Vt.shape[0] - 2 :].T
+        split = Decomposition(self.rows(at))
+        plane, lefts = split.right.T[-2:], split.left[:, len(split.right) - 2 :].T
         n = len(self.problem.residual(at))
         h = 1e-3
         forms = np.zeros((len(lefts), 2, 2))
@@ -271,19 +269,10 @@ class Branch:
             forms[:, i] = (slopes[0] - slopes[1]).T / (2 * h)
         # rows that depend on each other give left vectors that see no second derivative
         form = forms[np.argmax(np.linalg.norm(forms, axis=(1, 2)))]
-        a, b, c = form[0, 0], 0.5 * (form[0, 1] + form[1, 0]), form[1, 1]
-        return tuple(self.direction(place, x @ plane) for x in _roots(a, b, c))
-
-
-def _roots(a: float, b: float, c: float) -> list[np.ndarray]:
-    """Unit solutions (α, β) of `a α² + 2 b α β + c β² = 0`, up to sign."""
-    form = np.array([[a, b], [b, c]])
-    values, vectors = np.linalg.eigh(form)
-    if values[0] * values[1] >= 0:  # no second branch is seen
-        return [vectors[:, np.argmin(np.abs(values))]]
-    low, high = np.sqrt(-values[0]), np.sqrt(values[1])
-    found = [high * vectors[:, 0] + s * low * vectors[:, 1] for s in (1.0, -1.0)]
-    return [x / np.linalg.norm(x) for x in found]
+        # of a form of one sign no second branch is seen, and the first one is where it is least
+        found = zeros_of_form(form)
+        found = found if len(found) else zeros_of_form(form, np.inf)
+        return tuple(self.direction(place, x @ plane) for x in found)
 
 
 def _carried(a: Point, b: Point, step: np.ndarray) -> np.ndarray:

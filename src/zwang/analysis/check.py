@@ -12,9 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.algebra.decomposition import Decomposition, pivots
 from zwang.algebra.metric import condition_of_mass, dense_metric
 from zwang.algebra.pseudoinverse.proximal import Proximal
-from zwang.algebra.rank import DEPENDENT_ROWS, rank_of
 from zwang.analysis.check_text import lines
 from zwang.analysis.pfaffian import Reach, integral, reach
 from zwang.analysis.redundancy import (
@@ -222,7 +222,7 @@ def _diagnose(
     # beside typical lengths, so that a row is not absent by its units alone
     unit_rows = metric.rows(A, typical=np.asarray(start.scales.row_length))
     C, rank = unit_rows.C, unit_rows.rank
-    null = unit_rows.null
+    null = unit_rows.split.left_kernel
     phi, psi = np.full(c.m, np.nan), np.full(c.m, np.nan)
     phi[c.position_rows], psi[c.velocity_rows] = np.abs(start.at.phi), np.abs(start.at.psi)
     reports, span = [], np.zeros((0, model.system.nv))
@@ -265,10 +265,10 @@ def _diagnose(
         model.system.nv,
         c.m,
         rank,
-        _rank_of(C[c.position_rows]),
-        unit_rows.singular_values,
+        Decomposition(C[c.position_rows]).rank,
+        unit_rows.split.singular_values,
         tuple(reports),
-        _independent(unit_rows.free.T, model.system.velocities),
+        _independent(unit_rows.split.kernel.T, model.system.velocities),
         violation,
         speed,
         residual,
@@ -277,8 +277,8 @@ def _diagnose(
         dynamics.singular_mass,
         violation < 1e-6 and speed < 1e-6 and start.verdict.consistent and not gone,
         {row_name(model, row): why for row, why in gone.items()},
-        levels=level_reports(model, C, _rank_of),
-        tree=tree_lines(model, C, _rank_of),
+        levels=level_reports(model, C),
+        tree=tree_lines(model, C),
         dependencies=tuple(
             x
             for x in dependencies(C, c.row_slices, rank)
@@ -297,25 +297,13 @@ def _accuracy(dynamics: Dynamics, start: Start) -> float:
     return float(motion_of(dynamics.passive, state, 0.0, applied, start.scales).accuracy)
 
 
-def _rank_of(C: np.ndarray) -> int:
-    return rank_of(np.linalg.svd(C, compute_uv=False)) if C.size else 0
-
-
 def _largest(x: np.ndarray) -> float | None:
     return None if np.all(np.isnan(x)) else float(np.nanmax(x))
 
 
 def _independent(basis: np.ndarray, names: tuple[str, ...]) -> tuple[str, ...]:
     """Velocities that span the free directions best: pivots of the basis of A's null space."""
-    chosen, left = [], basis.copy()
-    for _ in range(len(basis)):
-        size = np.linalg.norm(left, axis=0)
-        # Gram-Schmidt with pivoting: the velocity that the free motions change most, then what it
-        # leaves
-        chosen.append(int(np.argmax(size)))
-        unit = left[:, chosen[-1]] / size[chosen[-1]]
-        left = left - np.outer(unit, unit @ left)
-    return tuple(names[i] for i in sorted(chosen))
+    return tuple(names[i] for i in pivots(basis))
 
 
 def _directions(rows: np.ndarray, span: np.ndarray) -> np.ndarray:
@@ -325,8 +313,7 @@ def _directions(rows: np.ndarray, span: np.ndarray) -> np.ndarray:
     left = rows
     for _ in range(2):  # once leaves round-off of what is taken off
         left = left - (left @ span.T) @ span
-    _, sigma, Vt = np.linalg.svd(left, full_matrices=False)
-    return Vt[sigma > DEPENDENT_ROWS]
+    return Decomposition(left, beside=1.0).row_space.T
 
 
 def _kinds(dynamics: Dynamics, s: State) -> dict[str, str]:

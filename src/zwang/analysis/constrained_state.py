@@ -8,7 +8,7 @@ import functools
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.algebra.metric import DenseMetric, Rows
+from zwang.algebra.metric import Metric, Rows
 from zwang.algebra.pseudoinverse import Proximal
 from zwang.analysis.local_equations import (
     Generator,
@@ -72,7 +72,7 @@ class ConstrainedState:
     multipliers: np.ndarray
 
     @functools.cached_property
-    def mass(self) -> DenseMetric:
+    def mass(self) -> Metric:
         """The metric of the mass."""
         return metric_at(self.local.M, self.local.A)
 

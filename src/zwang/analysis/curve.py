@@ -11,14 +11,12 @@ import dataclasses
 import functools
 from collections.abc import Callable
 from functools import cached_property
-from typing import cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.linalg
 
-from zwang.algebra.rank import rank_of
+from zwang.algebra.decomposition import Decomposition, pivots
 from zwang.analysis.certified_step import Split, carried, krawczyk, split_by
 from zwang.analysis.interval import Interval, NoIntervalRuleError, enclosure
 from zwang.compile import model_program, program
@@ -205,7 +203,7 @@ class Curve:
 
     def smallest(self, J: np.ndarray) -> float:
         """The nv-th singular value of J, rows over their greatest lengths."""
-        return float(np.linalg.svd(self.unit_rows(J), compute_uv=False)[J.shape[1] - 2])
+        return float(Decomposition(self.unit_rows(J)).singular_values[J.shape[1] - 2])
 
     def frame(self, q: np.ndarray, t: float, along: np.ndarray | None = None) -> Frame:
         """The curve's tangent and complement at a point, along an earlier tangent or increasing t.
@@ -218,25 +216,14 @@ class Curve:
         if not np.any(self.length):
             self._measure_short(q, y, J)
         unit, n = self.unit_rows(J), J.shape[1] - 1
-        rows = independent_rows(unit)
+        rows = pivots(unit.T)
         if len(rows) != n:
-            _, _, Vt = np.linalg.svd(J[rows])
             # fewer independent rows than unknowns less one: the solutions are a surface, not a
             # curve
-            raise FreedomError(n + 1 - len(rows), Vt[len(rows) :])
-        sigma = np.linalg.svd(unit, compute_uv=False)
+            raise FreedomError(n + 1 - len(rows), Decomposition(J[rows]).right.T[len(rows) :])
         split = split_by(np, J[rows], np.eye(1, n + 1, n)[0] if along is None else along)
-        point = Point(np.asarray(q), float(t), split.tangent, float(sigma[n - 1]))
+        point = Point(np.asarray(q), float(t), split.tangent, self.smallest(J))
         return Frame(self, point, rows, split.normal, split.inverse, J[rows], phi[rows])
-
-
-def independent_rows(unit: np.ndarray) -> np.ndarray:
-    """Indices of rows that span all, by a QR factorization with pivoting."""
-    if not len(unit):
-        return np.zeros(0, int)
-    R, order = cast(tuple, scipy.linalg.qr(unit.T, pivoting=True, mode="r"))
-    size = np.abs(np.diag(R))
-    return np.sort(order[: rank_of(size)])
 
 
 @dataclasses.dataclass(frozen=True)

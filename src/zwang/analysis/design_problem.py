@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.algebra.decomposition import pivots
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.curve import quickly
 from zwang.analysis.design_targets import AbstractCost, AbstractLimit, Sampled
@@ -219,13 +220,11 @@ class Problem:
     @cached_property
     def rows(self) -> np.ndarray | None:
         """Rows that are independent at all samples of the first design, as many as velocities."""
-        from zwang.analysis.curve import independent_rows
-
         start, q = self.variables.start, np.asarray(self.motion.q)
         p = self.variables.params(start)
         A = np.asarray(quickly(_rows)(self.dynamics, q, self.motion.input, p))
         length = np.linalg.norm(A, axis=2, keepdims=True)
-        chosen = independent_rows((A / np.where(length > 0, length, 1.0))[0])
+        chosen = pivots((A / np.where(length > 0, length, 1.0))[0].T)
         return chosen if len(chosen) == A.shape[2] else None
 
     def at(self, x: np.ndarray) -> Values:

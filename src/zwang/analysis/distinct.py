@@ -11,6 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from zwang.algebra.decomposition import Decomposition
 from zwang.analysis.local_equations import velocity_map
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.mechanism.mechanism import Mechanism
@@ -48,7 +49,8 @@ def _unmoved(dynamics: Dynamics, q, t) -> list[np.ndarray]:
     itself, and along nothing else.
     """
     N = np.asarray(velocity_map(dynamics.system, jnp.asarray(q), t, dynamics.p))
-    normal = np.eye(len(q)) - N @ np.linalg.pinv(N)
+    across = Decomposition(N).left_kernel
+    normal = across @ across.T
     count, label = connected_components(csr_array(np.abs(normal) > AGREEMENT), directed=False)
     return [np.flatnonzero(label == i) for i in range(count)]
 

@@ -168,7 +168,7 @@ def driving_torque(model, input, over, *, rate: float = 1.0, **options) -> Drivi
         held = dense_metric(np.ones(len(load))).rows(rows)
         multipliers.append(held.multipliers(load))
         matrices.append(rows)
-        unique &= unique_rows(held.null)
+        unique &= unique_rows(held.split.left_kernel)
     by_constraint = {
         name: np.array([A[s].T @ x[s] for A, x in zip(matrices, multipliers, strict=True)])
         for name, s in slices.items()

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.algebra.spectrum import principal
 from zwang.analysis.balance_problem import Point, Problem
 from zwang.analysis.balance_search import (
     has_potential,
@@ -312,5 +313,5 @@ def as_equilibrium(model: Model, problem: Problem, at: Point, params) -> Equilib
         unique,
         at.gradient,
         float(np.linalg.norm(problem.residual(at))),
-        np.linalg.eigvalsh(0.5 * (K + K.T)) if potential else None,
+        principal(K)[0] if potential else None,
     )

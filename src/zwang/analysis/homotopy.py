@@ -17,6 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from zwang.algebra.decomposition import conditioning
+from zwang.algebra.rank import PLACED
 from zwang.thresholds import DERIVED
 
 END, SINGULAR_END = 20.0, 7.0
@@ -26,8 +28,6 @@ PREDICTED = 1e-6
 """Largest correction after a prediction, relative to w; paths that are close ask for less."""
 SHORTEST_PATH_STEP, MOST_TRACKING_STEPS = 1e-5, 3_000
 """Step of `−log(1 − τ)` below which a path is given up, and the number of steps after it."""
-REGULAR_END = 1e-10
-"""Least singular value of the Jacobian, relative to the largest, of an isolated solution."""
 PATH_TRIES = 3
 """How often paths that fail or meet are followed again, ten times as carefully."""
 
@@ -191,11 +191,10 @@ def _finished(system, x: np.ndarray) -> np.ndarray | None:
             return None
         w = w - change
     _, J, _ = system(w, none)
-    sigma = np.linalg.svd(J[0], compute_uv=False)
     moved = np.linalg.norm(w[0] - x) / np.linalg.norm(x)
     end = w[0] / np.linalg.norm(w[0])
     # a singular end is one of a continuum or multiple, and a far move left for another path
     # least `|w₀| / |w|` of a solution that is not at infinity
-    if sigma[-1] < REGULAR_END * sigma[0] or moved > 1e-3 or abs(end[0]) < DERIVED:
+    if conditioning(J[0]) < PLACED or moved > 1e-3 or abs(end[0]) < DERIVED:
         return None
     return end[1:] / end[0]

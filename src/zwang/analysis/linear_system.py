@@ -12,6 +12,8 @@ import numpy as np
 import scipy.linalg
 import scipy.signal
 
+from zwang.algebra.decomposition import Decomposition, pivots
+from zwang.algebra.spectrum import eigenvalues
 from zwang.errors import ModelError
 from zwang.thresholds import AGREEMENT
 
@@ -42,7 +44,7 @@ class LinearSystem:
     @property
     def poles(self) -> np.ndarray:
         """Eigenvalues of A [1/s], the largest real part first, shape (n,)."""
-        return ordered(np.linalg.eigvals(self.A))
+        return eigenvalues(self.A)
 
     def zeros(self) -> np.ndarray:
         """Invariant zeros [1/s]: where `[A − s I, B; C, D]` loses rank, of as many inputs as
@@ -58,10 +60,10 @@ class LinearSystem:
                 "choose them by inputs= and outputs= of zw.linearize."
             )
         pencil = np.block([[self.A, self.B], [self.C, self.D]])
-        descriptor = scipy.linalg.block_diag(np.eye(n), np.zeros((ny, nu)))
-        found = np.asarray(scipy.linalg.eigvals(pencil, descriptor))
+        descriptor = np.asarray(scipy.linalg.block_diag(np.eye(n), np.zeros((ny, nu))))
+        found = eigenvalues(pencil, descriptor)
         size = max(np.max(np.abs(self.poles), initial=0.0), 1.0)
-        return ordered(found[np.isfinite(found) & (np.abs(found) < INFINITE * size)])
+        return found[np.isfinite(found) & (np.abs(found) < INFINITE * size)]
 
     @property
     def reachable(self) -> np.ndarray:
@@ -168,19 +170,10 @@ class Reach:
     __repr__ = __str__
 
 
-def ordered(values: np.ndarray) -> np.ndarray:
-    """Complex numbers by decreasing real part, conjugates beside each other."""
-    values = np.asarray(values, complex)
-    real, imaginary = np.real(values), np.imag(values)
-    return values[np.lexsort((imaginary, np.abs(imaginary).round(9), -real.round(9)))]
-
-
 def _reach(what: str, kept: np.ndarray, states: tuple[str, ...]) -> Reach:
-    from zwang.analysis.tangent_space import pivots
-
     n, rank = kept.shape
-    rest = np.linalg.svd(kept, full_matrices=True)[0][:, rank:]
-    return Reach(what, rank, n, tuple(states[i] for i in pivots(rest)), rest)
+    rest = Decomposition(kept).left_kernel
+    return Reach(what, rank, n, tuple(states[i] for i in pivots(rest.T)), rest)
 
 
 def _krylov(A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -193,9 +186,8 @@ def _krylov(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     while new.shape[1] and kept.shape[1] < len(A):
         for _ in range(2):
             new = new - kept @ (kept.T @ new)
-        U, sigma, _ = np.linalg.svd(new, full_matrices=False)
         # length of a direction, relative to the largest entry of A and B, that counts as reached
-        new = U[:, sigma > AGREEMENT]
+        new = Decomposition(new, AGREEMENT, beside=1.0).range
         kept = np.hstack([kept, new])
         new = A @ new
     return kept

@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.algebra.rank import rank_of
+from zwang.algebra.decomposition import Decomposition, pivots
 from zwang.analysis.constrained_state import (
     ConstrainedState,
     dynamics_of,
@@ -41,7 +41,7 @@ from zwang.analysis.local_equations import (
     time_derivatives,
 )
 from zwang.analysis.symmetry import Symmetries, symmetries
-from zwang.analysis.tangent_space import TangentSpace, aligned, pivots
+from zwang.analysis.tangent_space import TangentSpace, aligned
 from zwang.arguments import host_only, instance
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
@@ -149,8 +149,7 @@ class Linearization(LinearSystem):
 
     @functools.cached_property
     def neutral(self) -> np.ndarray:
-        U, sigma, _ = np.linalg.svd(self.symmetric_directions, full_matrices=False)
-        return U[:, : rank_of(sigma)]
+        return Decomposition(self.symmetric_directions).range
 
     @functools.cached_property
     def balance(self) -> tuple[Motion, Root]:
@@ -174,7 +173,7 @@ class Linearization(LinearSystem):
             R.T @ self.B,
             self.C @ R,
             self.D,
-            tuple(self.states[i] for i in sorted(pivots(R))),
+            tuple(self.states[i] for i in pivots(R.T)),
             self.inputs,
             self.outputs,
         )
@@ -182,8 +181,7 @@ class Linearization(LinearSystem):
     @functools.cached_property
     def across(self) -> np.ndarray:
         """An orthonormal basis of what is orthogonal to the symmetries, shape (n, n − k)."""
-        rest = np.linalg.svd(self.neutral, full_matrices=True)[0][:, self.neutral.shape[1] :]
-        return aligned(rest)
+        return aligned(Decomposition(self.neutral).left_kernel)
 
     def modes(self) -> Modes:
         """Frequencies, damping and shapes."""
@@ -295,7 +293,7 @@ def linear_at(model: Model, here: ConstrainedState, acting: Inputs, outputs) -> 
     rest = (np.max(np.abs(here.w), initial=0.0), np.max(np.abs(s.v), initial=0.0))
     # whether a state is at rest is judged beside the acceleration that it would have without
     # constraints
-    free = np.linalg.norm(np.linalg.solve(here.metric, here.local.F))
+    free = np.linalg.norm(here.mass.solve(here.local.F))
     found, field, kind, time = None, None, "equilibrium", Time.NOTHING
     # largest q̇ and v̇, relative to the state's own rates, of an equilibrium
     if rest[0] > DERIVED * (free + 1e-6) or rest[1] > DERIVED:
@@ -408,7 +406,7 @@ def moving_frame(here: ConstrainedState, tangent: TangentSpace) -> np.ndarray:
 def state_names(velocities, tangent: TangentSpace) -> tuple[str, ...]:
     """Names of positions and of their rates, after the velocities that they are largest in."""
     nw = tangent.W.shape[1]
-    first = [velocities[i] for i in pivots(tangent.W)]
+    first = [velocities[i] for i in pivots(tangent.W.T)]
     rest = []
     for column in np.abs(tangent.Y[:, nw:]).T:
         order = [velocities[i] for i in np.argsort(-column, kind="stable")]

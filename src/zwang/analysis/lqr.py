@@ -11,8 +11,10 @@ import numpy as np
 import scipy.linalg
 from jaxtyping import PyTree
 
+from zwang.algebra.decomposition import Decomposition
+from zwang.algebra.spectrum import eigenvalues, principal
 from zwang.analysis.inputs import Inputs
-from zwang.analysis.linear_system import LinearSystem, ordered
+from zwang.analysis.linear_system import LinearSystem
 from zwang.analysis.linearize import Linearization
 from zwang.analysis.moving_axes import MovingAxes, axes_of
 from zwang.arguments import instance, real_array
@@ -185,7 +187,7 @@ def lqr(linearization: Linearization, Q=None, R=None) -> Regulator:
     system = at.reduced() if steady else at
     output = _weight(Q, len(at.outputs), "Q", at.outputs)
     effort = _weight(R, len(at.inputs), "R", at.inputs)
-    if np.min(np.linalg.eigvalsh(effort)) <= 0:
+    if principal(effort)[0][0] <= 0:
         raise ModelError("lqr: R has an eigenvalue that is not positive; every input must cost.")
     _refuse_unstabilizable(system)
     A, B, C = system.A, system.B, system.C
@@ -197,12 +199,12 @@ def lqr(linearization: Linearization, Q=None, R=None) -> Regulator:
             "reached by the inputs nor seen by the weighted outputs; weight it by Q."
         ) from None
     K = np.linalg.solve(effort, B.T @ S)
-    poles = ordered(np.linalg.eigvals(A - B @ K))
+    poles = eigenvalues(A - B @ K)
     if steady and at.neutral.shape[1]:
         K = K @ at.across.T
     gains = K @ at.project
     nv = at.model.system.nv
-    back = np.linalg.pinv(at.here.local.N)
+    back = Decomposition(at.here.local.N).inverse
     axes = axes_of(at) if steady else None
     return Regulator(at, K, gains[:, :nv] @ back, gains[:, nv:], S, poles, axes, (output, effort))
 
@@ -230,7 +232,7 @@ def _refuse_unstabilizable(at: LinearSystem) -> None:
     """Raise if a state that grows or stays is out of reach of the inputs."""
     reach = at.controllability()
     rest = reach.directions
-    if rest.shape[1] and np.max(np.linalg.eigvals(rest.T @ at.A @ rest).real) > -1e-9:
+    if rest.shape[1] and eigenvalues(rest.T @ at.A @ rest)[0].real > -1e-9:
         raise ModelError(
             f"lqr: the inputs do not reach {', '.join(map(repr, reach.missing))}, which does not "
             "decay by itself; add an input that does."

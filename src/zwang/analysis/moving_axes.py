@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
+from zwang.algebra.decomposition import Decomposition
 from zwang.analysis.local_equations import Generator, as_velocity, velocity_map
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.record import Record
@@ -74,7 +74,7 @@ def axes_of(at: Linearization) -> MovingAxes:
     here, found = at.here, at.found
     assert found is not None and at.along is not None
     P = at.neutral
-    nearest = np.linalg.pinv(P.T @ at.symmetric_directions, rcond=1e-9) @ P.T @ at.project
+    nearest = Decomposition(P.T @ at.symmetric_directions).solve(P.T @ at.project)
     q, v, t = (jnp.asarray(x, float) for x in (here.state.q, here.state.v, here.state.t))
     return MovingAxes(
         here.dynamics,

@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.algebra.decomposition import Decomposition
 from zwang.analysis.local_equations import (
     Generator,
     as_velocity,
@@ -243,14 +244,9 @@ def _critical_null(J: np.ndarray, gauge: np.ndarray) -> np.ndarray:
     """The direction of x that loses its stiffness: of those that J, its rows scaled, takes to zero
     the one that moves q most across the symmetries; multipliers of redundant rows move nothing.
     """
-    _, sigma, Vt = np.linalg.svd(J)
-    small = np.append(sigma, np.zeros(len(Vt) - len(sigma))) <= NEARLY_ZERO * max(
-        np.max(sigma, initial=0.0), 1.0
-    )
-    null, nv = Vt[small], len(gauge)
-    along, size, _ = np.linalg.svd(gauge, full_matrices=False)
-    along = along[:, size > 1e-9 * np.max(size, initial=0.0)]
+    null, nv = Decomposition(J, NEARLY_ZERO, least=1.0).kernel.T, len(gauge)
+    along = Decomposition(gauge).range
     across = null[:, :nv] - (null[:, :nv] @ along) @ along.T
-    n = np.linalg.svd(across)[0][:, 0] @ null
+    n = Decomposition(across).left[:, 0] @ null
     n[:nv] -= along @ (along.T @ n[:nv])
     return n / np.linalg.norm(n)

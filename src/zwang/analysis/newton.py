@@ -17,6 +17,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from zwang.algebra.gauss import Gauss
+from zwang.algebra.lapack import LU
 from zwang.algebra.mass_matrix import DiagonalMass
 from zwang.algebra.pseudoinverse import SVD
 from zwang.algebra.rank import DEPENDENT_ROWS
@@ -40,7 +41,7 @@ def damped(A: Float[Array, "m nv"], r: Float[Array, " m"]) -> Float[Array, " nv"
     with the residual: for starts far from where rows are met, by the thousand.
     """
     damping = FAR_DAMPING * (r @ r) + NEAR_DAMPING
-    return A.T @ jnp.linalg.solve(A @ A.T + damping * jnp.eye(len(r)), r)
+    return A.T @ LU(A @ A.T + damping * jnp.eye(len(r))).solve(r)
 
 
 def newton(

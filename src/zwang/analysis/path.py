@@ -11,8 +11,10 @@ from typing import Any, cast
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
+from zwang.algebra.decomposition import Decomposition
 from zwang.analysis.certified_step import growth
 from zwang.analysis.curve import Curve, Frame, FreedomError, LostError, Point, Segment
+from zwang.thresholds import DERIVED
 
 FIRST = 0.2
 """Length of the first step that is tried [1, in scaled directions]."""
@@ -324,7 +326,7 @@ def _corrected(frame: Frame, distance: float) -> tuple[np.ndarray, float, np.nda
         q, phi, J = curve.at(frame.point.q, frame.y(distance, n))
         unit = curve.unit_rows(J) @ frame.normal
         residual = phi / np.where(curve.length > 0, curve.length, 1.0)
-        step = np.linalg.lstsq(unit, residual, rcond=1e-7)[0]
+        step = Decomposition(unit, DERIVED).solve(residual)
         n = n - step
         if np.max(np.abs(step)) < 1e-13:
             break

@@ -25,6 +25,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.algebra.decomposition import Decomposition
+from zwang.algebra.lapack import LU
 from zwang.analysis.curve import quickly
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint import Holonomic
@@ -79,7 +81,7 @@ def _direction(dynamics: Dynamics, rows: np.ndarray, scale, x, w):
     q, t = x[:-1], x[-1]
     R = _forms(dynamics, rows, q, t) * scale
     # independent rows: their product is invertible along a generic motion
-    allowed = scale * (w - R.T @ jnp.linalg.solve(R @ R.T, R @ w))
+    allowed = scale * (w - R.T @ LU(R @ R.T).solve(R @ w))
     moved = dynamics.system.along(q, allowed[:-1], t, dynamics.p)
     return jnp.append(moved, allowed[-1])
 
@@ -91,7 +93,7 @@ def _nonlinear_direction(dynamics: Dynamics, rows: np.ndarray, scale, x, w):
     def step(_, v):
         A = c.matrix(q, v, t, p)[rows] * scale[:-1]
         slip = jnp.zeros(c.m).at[c.velocity_rows].set(c.velocity_residual(q, v, t, p))[rows]
-        return v - scale[:-1] * (A.T @ jnp.linalg.solve(A @ A.T, slip))
+        return v - scale[:-1] * (A.T @ LU(A @ A.T).solve(slip))
 
     v = jax.lax.fori_loop(0, ALLOWED_NEWTON, step, scale[:-1] * w[:-1])
     return jnp.append(dynamics.system.along(q, v, t, p), 1.0)
@@ -156,10 +158,10 @@ def _reachable(
             if np.all(np.isfinite(flow)):
                 there = np.asarray(allowed(dynamics, rows, scale, x, every, linear))
                 found.append(np.linalg.solve(flow, there))
-    U, sigma, _ = np.linalg.svd(np.hstack([x / max(np.linalg.norm(x), 1e-300) for x in found]))
-    dim = int(np.sum(sigma > KNOWN * sigma[0]))
+    spanned = Decomposition(np.hstack([x / max(np.linalg.norm(x), 1e-300) for x in found]), KNOWN)
+    dim, sigma = spanned.rank, spanned.singular_values
     below = sigma[dim] if dim < min(n, len(sigma)) else 0.0
-    return U[:, :dim], float(below / sigma[dim - 1])
+    return spanned.range, float(below / sigma[dim - 1])
 
 
 def _independent(R: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -232,7 +234,7 @@ def _velocities(dynamics: Dynamics, s: State, basis: np.ndarray) -> np.ndarray:
     N = np.asarray(
         jax.vmap(lambda v: dynamics.system.along(s.q, v, s.t, dynamics.p), out_axes=1)(jnp.eye(nv))
     )
-    return np.vstack([np.linalg.lstsq(N, basis[:-1], rcond=None)[0], basis[-1:]])
+    return np.vstack([Decomposition(N).solve(basis[:-1]), basis[-1:]])
 
 
 # --- integrals
@@ -258,7 +260,7 @@ def integral(
     basis, _ = _reachable(dynamics, own, s, np.append(scale, 1.0))
     if basis.shape[1] != len(scale) + 1 - len(own):
         return None
-    across = np.linalg.pinv(R[own, :-1])
+    across = Decomposition(R[own, :-1]).inverse
     start = np.asarray(s.q), float(s.t)
     return Holonomic(Integral(dynamics, own, *start, across), name=f"{name} integrated")
 
@@ -284,7 +286,7 @@ class Integral:
             R = _forms(given, self.rows, at, t + tau * (self.t0 - t))
             A, a = R[:, :-1], R[:, -1]
             along = A @ (self.q0 - q) + a * (self.t0 - t)
-            return -jnp.linalg.solve(A @ self.across, along)
+            return -LU(A @ self.across).solve(along)
 
         h = 1 / SUBDIVISIONS
 

@@ -14,6 +14,8 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
+from zwang.algebra.decomposition import Decomposition
+from zwang.algebra.rank import PLACED
 from zwang.analysis.homotopy import solutions
 from zwang.analysis.subject import Quantity
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -186,9 +188,10 @@ def _turned_back(value: np.ndarray, places: np.ndarray, angle: np.ndarray) -> np
     """
     linear = np.concatenate([np.ones((len(places), 1)), _z(places, angle)], axis=1)
     half, found, k = len(places) * 3 // 4, value.copy(), 0
+    fitted = Decomposition(linear[:half], PLACED)
 
     def fits(r: np.ndarray) -> bool:
-        coefficient = np.linalg.lstsq(linear[:half], r[:half], rcond=1e-12)[0]
+        coefficient = fitted.solve(r[:half])
         off = np.abs(linear[half:] @ coefficient - r[half:])
         # largest error of a row at places that it was not fitted to, relative to its largest value
         return bool(np.max(off) < ROOT_OF_ROUND_OFF * max(np.max(np.abs(r)), 1e-300))
@@ -254,7 +257,7 @@ def coefficients(products: np.ndarray, value: np.ndarray) -> np.ndarray | None:
     found = np.zeros((products.shape[1], value.shape[1]))
     for k, r in enumerate(value.T):
         for basis, target in ((products, r), (np.column_stack([products, r]), r * r)):
-            sums = np.linalg.lstsq(basis[:half], target[:half], rcond=1e-12)[0]
+            sums = Decomposition(basis[:half], PLACED).solve(target[:half])
             error = np.max(np.abs(basis[half:] @ sums - target[half:]))
             if error <= ROOT_OF_ROUND_OFF * np.max(np.abs(target)):
                 found[:, k] = sums[: products.shape[1]]
@@ -313,12 +316,11 @@ def _affine(linear: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
         return np.zeros(n), np.eye(n)
     A, r = 2 * linear[:, 0, 1:], -linear[:, 0, 0]
     # closed loops bring redundant rows, so the rank decides and not the number of rows
-    U, sigma, Vt = np.linalg.svd(A)
-    rank = int(np.sum(sigma > 1e-10 * sigma[0]))
-    point = Vt[:rank].T @ ((U.T @ r)[:rank] / sigma[:rank])
+    split = Decomposition(A, PLACED)
+    point = split.solve(r)
     if np.max(np.abs(A @ point - r)) > 1e-8 * (1 + np.max(np.abs(r))):
-        return None, Vt[rank:].T
-    return point, Vt[rank:].T
+        return None, split.kernel
+    return point, split.kernel
 
 
 def _substituted(forms: np.ndarray, point: np.ndarray, along: np.ndarray) -> np.ndarray:
@@ -335,8 +337,7 @@ def square_system(forms: np.ndarray, k: int) -> np.ndarray | None:
         return None
     upper = np.triu_indices(k + 1)
     flat = forms[:, upper[0], upper[1]]
-    U, sigma, Vt = np.linalg.svd(flat, full_matrices=False)
-    rank = int(np.sum(sigma > 1e-10 * np.max(sigma, initial=0.0)))
+    rank = Decomposition(flat, PLACED).rank
     if rank < k:
         return None
     if rank > k or len(forms) > k:

@@ -12,6 +12,8 @@ import dataclasses
 import numpy as np
 from scipy.optimize import linprog
 
+from zwang.algebra.decomposition import Decomposition, pivots
+from zwang.algebra.rank import PLACED
 from zwang.mechanism.mechanism import Mechanism
 
 IN_SPAN = 1e-8
@@ -112,8 +114,7 @@ def dependencies(C: np.ndarray, row_slices: dict[str, slice], rank: int) -> tupl
 
 def _smallest(C: np.ndarray, i: int, others: list[int]) -> dict[int, float]:
     """Few rows whose combination is row i: least sum of coefficients, then none superfluous."""
-    _, sigma, Vt = np.linalg.svd(C)
-    basis = Vt[: int(np.sum(sigma > IN_SPAN * sigma[0]))]
+    basis = Decomposition(C).row_space.T
     # coordinates in the row space, so that round-off outside of it makes nothing infeasible
     columns, target = (C[others] @ basis.T).T, basis @ C[i]
     answer = linprog(
@@ -124,7 +125,7 @@ def _smallest(C: np.ndarray, i: int, others: list[int]) -> dict[int, float]:
         kept = [j for j, x in zip(others, coefficient, strict=True) if abs(x) > 1e-7]
     else:
         kept = list(others)
-    solve = lambda rows: np.linalg.lstsq(C[rows].T, C[i], rcond=1e-10)[0]
+    solve = lambda rows: Decomposition(C[rows].T, PLACED).solve(C[i])
     missed = lambda rows: np.linalg.norm(C[i] - solve(rows) @ C[rows])
     if missed(kept) > IN_SPAN:
         kept = list(others)
@@ -145,14 +146,8 @@ def free_motions(basis: np.ndarray, velocities: tuple[str, ...]) -> tuple[FreeMo
     if not len(basis):
         return ()
     # pivots of largest size, so that no entry of a direction is much larger than its own one
-    chosen, left = [], np.linalg.qr(basis.T)[0].T
-    for _ in range(len(basis)):
-        size = np.linalg.norm(left, axis=0)
-        chosen.append(int(np.argmax(size)))
-        unit = left[:, chosen[-1]] / size[chosen[-1]]
-        left = left - np.outer(unit, unit @ left)
-    chosen.sort()
-    directions = np.linalg.solve(basis[:, chosen], basis)
+    chosen = pivots(Decomposition(basis).row_space.T)
+    directions = Decomposition(basis[:, chosen]).solve(basis)
     directions[np.abs(directions) < 1e-12 * np.max(np.abs(directions))] = 0.0
     return tuple(FreeMotion(velocities[i], x) for i, x in zip(chosen, directions, strict=True))
 
@@ -192,8 +187,7 @@ def suggestions(
                 continue
             rows = [i for i in range(len(C)) if not own.start <= i < own.stop]
             remaining = C[[*rows, *(own.start + i for i in kept)]]
-            sigma = np.linalg.svd(remaining, compute_uv=False)
-            if int(np.sum(sigma > IN_SPAN * sigma[0])) == rank:
+            if Decomposition(remaining).rank == rank:
                 after = len(remaining) - rank
                 found.append(Suggestion(name, kind, redundant, after))
     return tuple(sorted(found, key=lambda x: x.redundant_after))

@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.algebra.rank import rank_of
+from zwang.algebra.decomposition import Decomposition
 
 IMPLICIT_RANK = 1e-7
 """Singular values of J with rows of length one, relative to the largest, that count as zero."""
@@ -74,10 +74,8 @@ def root(both: Callable, x, *given, steps: int = 2) -> Root:
 
 def held(x, J: np.ndarray, unit: np.ndarray, threshold: float = IMPLICIT_RANK) -> Root:
     """A solution with its matrix, whose rows are measured by `unit`."""
-    U, sigma, Vh = np.linalg.svd(unit[:, None] * J)
-    rank = rank_of(sigma, threshold)
-    inverse = (Vh[:rank].conj().T / sigma[:rank]) @ (U[:, :rank].conj().T * unit)
-    return Root(x, inverse, Vh[rank:])
+    rows = Decomposition(unit[:, None] * J, threshold)
+    return Root(x, rows.inverse * unit, rows.kernel.conj().T)
 
 
 def row_units(jacobian: Callable, x: np.ndarray) -> np.ndarray:
@@ -128,4 +126,4 @@ def near_fold(equations: Callable, here, there, s, y, null) -> tuple[Root, Any]:
 
 def last_direction(A: np.ndarray) -> np.ndarray:
     """The direction that rows constrain least."""
-    return np.linalg.svd(A)[2][-1]
+    return Decomposition(A).right[:, -1]

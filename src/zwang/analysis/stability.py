@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.linalg
 
+from zwang.algebra.decomposition import Decomposition
+from zwang.algebra.spectrum import eigenvalues, principal, spectral_radius
 from zwang.analysis.aside import (
     DISTANCES_ASIDE,
     SLOPE_ASIDE,
@@ -104,7 +106,7 @@ def judged(linear: Linearization) -> Verdict:
 def _by_potential(linear: Linearization, A, K, error) -> Verdict:
     """The verdict at an equilibrium of forces that have a potential at rest."""
     n, here = len(K), linear.here
-    curvature, V = np.linalg.eigh(K)
+    curvature, V = principal(K)
     allowed = np.einsum("ik,ij,jk->k", np.abs(V), error[n:, :n], np.abs(V))
     seen = np.abs(curvature) > allowed
     for i in range(n):  # beside the curvature in the same direction, some way off
@@ -118,7 +120,7 @@ def _by_potential(linear: Linearization, A, K, error) -> Verdict:
     linearly = _by_eigenvalues(A, error)
     if linearly is UNSTABLE or (
         seen.all()
-        and np.max(np.real(np.linalg.eigvals(A))) < 0
+        and np.max(np.real(eigenvalues(A))) < 0
         and linearly is STABLE
         and _decays(A, error)
     ):
@@ -166,10 +168,8 @@ def _push_aside(linear: Linearization) -> list[bool]:
     """Whether forces still balance some way along each direction without force."""
     A, n = linear.A, linear.here.tangent.Y.shape[1]
     still = A[n:, :n]
-    _, sigma, Vt = np.linalg.svd(still, full_matrices=True)
-    rank = int(np.sum(sigma > COUPLED_EIGENVECTORS * _rate(A)))
     flat = []
-    for u in Vt[rank:]:
+    for u in Decomposition(still, COUPLED_EIGENVECTORS, beside=_rate(A)).kernel.T:
         there = aside(linear.here, linear.here.tangent.Y @ u, DISTANCES_ASIDE[1])
         size = 1.0 if there is None else np.linalg.norm(there.local.F) + np.linalg.norm(there.w)
         flat.append(
@@ -184,9 +184,8 @@ def _braked_aside(linear: Linearization, free: np.ndarray) -> bool:
     """
     n, here = len(free), linear.here
     resisted = linear.A[n:, n:] @ free
-    _, sigma, Vt = np.linalg.svd(resisted, full_matrices=True)
-    rank = int(np.sum(sigma > COUPLED_EIGENVECTORS * _rate(linear.A)))
-    for u in (free @ Vt[rank:].T).T:
+    unbraked = Decomposition(resisted, COUPLED_EIGENVECTORS, beside=_rate(linear.A)).kernel
+    for u in (free @ unbraked).T:
         for along in (here.tangent.Y @ u, -here.tangent.Y @ u):
             there = aside(here, along, DISTANCES_ASIDE[0])
             if there is None:
@@ -199,7 +198,7 @@ def _braked_aside(linear: Linearization, free: np.ndarray) -> bool:
 
 def _rate(A: np.ndarray) -> float:
     """The size of eigenvalues [1/s]."""
-    return max(float(np.max(np.abs(np.linalg.eigvals(A)), initial=0.0)), FREQUENCY_FLOOR)
+    return max(spectral_radius(A), FREQUENCY_FLOOR)
 
 
 def _by_eigenvalues(A: np.ndarray, error: np.ndarray) -> Verdict:
@@ -254,7 +253,7 @@ def _time_scaled(A: np.ndarray, rate: float) -> np.ndarray:
 
 def _coupled(S: np.ndarray, value: complex, rate: float) -> bool:
     """Whether eigenvalues that coincide share eigenvectors, so that deviations grow with time."""
-    size = rate / max(np.max(np.abs(np.linalg.eigvals(S)), initial=0.0), 1e-300)
+    size = rate / max(spectral_radius(S), 1e-300)
     near = lambda x: abs(x - value / size) <= MULTIPLE_EIGENVALUE * rate / size
     found: Any = scipy.linalg.schur(S.astype(complex), output="complex", sort=near)
     T, _, k = found

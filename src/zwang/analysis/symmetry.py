@@ -18,6 +18,7 @@ from collections.abc import Iterator
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.algebra.decomposition import Decomposition
 from zwang.analysis.constrained_state import ConstrainedState, on_constraints, solve
 from zwang.analysis.local_equations import (
     Generator,
@@ -169,8 +170,7 @@ def _agreed(samples: Iterator[np.ndarray]) -> np.ndarray:
         every.append(rows)
         if agreeing >= AGREEING_SAMPLES and i >= LEAST_SAMPLES - 1:
             # what one sample nearly keeps, and others do not, has turned the columns of the first
-            R = np.linalg.qr(np.vstack(every), mode="r")
-            return np.linalg.svd(R)[2][len(kept) - kept.shape[1] :].T
+            return Decomposition(np.vstack(every)).right[:, len(kept) - kept.shape[1] :]
     return np.zeros((first.shape[1], 0))
 
 
@@ -194,7 +194,7 @@ def _mass_changes(dynamics: Dynamics, q, t) -> np.ndarray:
     i, j = np.nonzero(_candidates(dynamics))
     q = np.asarray(q)
     N, dN, M, dM = (np.asarray(x) for x in frames(dynamics, jnp.asarray(q), t))
-    back = np.linalg.pinv(N)
+    back = Decomposition(N).inverse
     # each column of Ξ: the unit vectors for c, and q_j in place i for the entries of B
     unit = np.eye(nq)
     Xi = np.hstack([unit, unit[:, i] * q[j]])
@@ -262,12 +262,10 @@ def _solution(matrix: np.ndarray, right: np.ndarray, size: float) -> tuple[np.nd
     """The least-squares solution of least norm, and a basis of what it leaves open; what is small
     beside a size counts as zero.
     """
-    U, sigma, Vt = np.linalg.svd(matrix, full_matrices=True)
-    rank = int(np.sum(sigma > KEPT_VELOCITY * size))
-    return Vt[:rank].T @ ((U[:, :rank].T @ right) / sigma[:rank]), Vt[rank:].T
+    split = Decomposition(matrix, KEPT_VELOCITY, beside=size)
+    return split.solve(right), split.kernel
 
 
 def _null(rows: np.ndarray) -> np.ndarray:
     """Orthonormal columns that span the kernel by `DERIVED`, in the units of the rows."""
-    _, sigma, Vt = np.linalg.svd(rows, full_matrices=True)
-    return Vt[int(np.sum(sigma > DERIVED)) :].T
+    return Decomposition(rows, DERIVED, beside=1.0).kernel

@@ -16,11 +16,12 @@ import dataclasses
 import numpy as np
 import scipy.linalg
 
-from zwang.algebra.metric import DenseMetric, Rows, dense_metric
+from zwang.algebra.decomposition import nearest_rotation, pivots
+from zwang.algebra.metric import Metric, Rows, dense_metric
 from zwang.thresholds import FACTOR_ROUND_OFF
 
 
-def metric_at(M: np.ndarray, A: np.ndarray) -> DenseMetric:
+def metric_at(M: np.ndarray, A: np.ndarray) -> Metric:
     """The metric of M, or where M is singular of M + AᵀDA, which is the same on the kernel of A."""
     scale = np.sqrt(np.where(np.diag(M) > 0, np.diag(M), 1.0))
     # least eigenvalue of a mass matrix, with unit diagonal, that counts as positive
@@ -32,26 +33,17 @@ def kernel(rows: Rows) -> np.ndarray:
     """Columns that span the kernel of A, orthonormal in the metric, shape (nv, nv − rank), the same
     ones for the same space.
     """
-    return rows.metric.W @ aligned(rows.free)
-
-
-def pivots(basis: np.ndarray) -> list[int]:
-    """Rows of a basis that say most about its columns, as many as there are columns."""
-    if not basis.shape[1]:
-        return []
-    order = np.asarray(scipy.linalg.qr(basis.T, mode="r", pivoting=True)[-1])
-    return sorted(int(i) for i in order[: basis.shape[1]])
+    return rows.metric.W @ aligned(rows.split.kernel)
 
 
 def aligned(V: np.ndarray) -> np.ndarray:
     """An orthonormal basis of the same space, turned so that its columns are as near as possible to
     the entries that describe the space best: the same space gets the same basis.
     """
-    chosen = V[pivots(V)]
+    chosen = V[pivots(V.T)]
     if not V.shape[1]:
         return V
-    U, _, Vt = np.linalg.svd(chosen)
-    return V @ (U @ Vt).T
+    return V @ nearest_rotation(chosen).T
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,7 +78,7 @@ class TangentSpace:
         return np.asarray(scipy.linalg.block_diag(self.Y.T @ self.metric, self.W.T @ self.metric))
 
 
-def tangent_space(metric: DenseMetric, phi_q, psi_q, psi_v) -> TangentSpace:
+def tangent_space(metric: Metric, phi_q, psi_q, psi_v) -> TangentSpace:
     """The bases from derivatives of φ with respect to ξ and of ψ with respect to ξ and v."""
     velocities, positions, M = metric.rows(psi_v), metric.rows(phi_q), metric.M
     W = kernel(velocities)
@@ -100,15 +92,9 @@ def tangent_space(metric: DenseMetric, phi_q, psi_q, psi_v) -> TangentSpace:
 
 def turned_like(tangent: TangentSpace, before: TangentSpace) -> TangentSpace:
     """A tangent space with its bases turned to be nearest to those of another state."""
-    turn = lambda V, old: _nearest_rotation(V.T @ (tangent.metric @ old))
+    turn = lambda V, old: nearest_rotation(V.T @ (tangent.metric @ old))
     nw = tangent.W.shape[1]
     by = turn(tangent.W, before.W)
     rest = tangent.Y[:, nw:]
     along = scipy.linalg.block_diag(by, turn(rest, before.Y[:, nw:]))
     return TangentSpace(tangent.metric, tangent.Y @ along, tangent.W @ by, tangent.lean @ along)
-
-
-def _nearest_rotation(X: np.ndarray) -> np.ndarray:
-    """The orthogonal factor of the polar decomposition."""
-    U, _, Vt = np.linalg.svd(X)
-    return U @ Vt

@@ -11,8 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.algebra.decomposition import pivots
 from zwang.algebra.rank import DEPENDENT_ROWS
-from zwang.analysis.curve import independent_rows, quickly
+from zwang.analysis.curve import quickly
 from zwang.analysis.newton import newton, unweighted
 from zwang.analysis.sensitivity import fold, last_direction, root, with_slope
 from zwang.analysis.subject import Quantity
@@ -136,7 +137,7 @@ def filled(grid: Grid, axes: tuple[np.ndarray, ...], q: np.ndarray, name: str):
     shape, system = tuple(len(x) for x in axes), grid.dynamics.system
     u0, start = _start(grid, axes, q, name)
     first = _at(grid, start[None], u0[None])
-    rows = independent_rows(first.A[0])
+    rows = pivots(first.A[0].T)
     if len(rows) != system.nv:
         raise ModelError(
             f"workspace: {system.nv - len(rows)} degrees of freedom of {name} are left with the "

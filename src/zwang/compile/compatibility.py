@@ -15,7 +15,6 @@ TESTED_VERSIONS = {"jax": "0.10.2", "jaxlib": "0.10.2", "equinox": "0.13.8"}
 """Versions that the tests ran with. `pyproject.toml` bounds each to its minor version."""
 
 PRIVATE_NAMES = {
-    "equinox.internal.while_loop": "reverse-mode derivatives through a loop, buffers in place",
     "jax._src.config.trace_context": "JAX's settings that a traced program depends on",
     "jax._src.core.trace_state_clean": "whether a call is part of a trace",
 }
@@ -56,8 +55,3 @@ def trace_state_clean() -> bool:
 def trace_context() -> tuple:
     """JAX's settings in this thread that a traced program depends on; hashable."""
     return private("jax._src.config.trace_context")()
-
-
-def buffered_while_loop(*args: Any, **kwargs: Any) -> Any:
-    """Equinox's `while_loop`, which reverse-mode differentiation can pass through."""
-    return private("equinox.internal.while_loop")(*args, **kwargs)

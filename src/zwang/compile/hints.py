@@ -1,21 +1,19 @@
 """What a computation may tell the compiler without a change of its result, in neutral terms.
 
-Numerics state here how a function treats a batch, and that a loop is to be differentiated.
+Numerics state here how a function treats a batch, and what is traced once.
 """
 
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax.custom_batching import custom_vmap
 
-from zwang.compile.compatibility import MissingNameError, buffered_while_loop
 from zwang.compile.engine import is_native
 from zwang.native.subroutines import SHARED
 from zwang.recent import Recent
@@ -159,76 +157,3 @@ def for_any_member(x: jax.Array) -> jax.Array:
 @for_any_member.def_vmap
 def _of_all(size: int, is_batched: list, x: jax.Array) -> tuple[jax.Array, bool]:
     return for_any_member(jnp.any(x, axis=0)), False
-
-
-def set_row(rows: Any, k: jax.Array, row: jax.Array, wanted: jax.Array) -> Any:
-    """`rows` with `rows[k] = row` where it is wanted, in the body of `while_loop`.
-
-    Args:
-        rows: the buffer, shape (samples, n).
-        k: which row.
-        row: shape (n,).
-        wanted: whether it is set.
-    """
-    if isinstance(rows, jax.Array):
-        return rows.at[k].set(jnp.where(wanted, row, rows.at[k].get()))
-    return rows.at[k].set(row, pred=wanted)  # a buffer of Equinox's loop
-
-
-def while_loop(
-    condition: Callable[[Any], jax.Array],
-    body: Callable[[Any], Any],
-    start: Any,
-    *,
-    max_steps: int,
-    buffer: Callable[[Any], Any],
-    kind: Literal["lax", "checkpointed"],
-) -> Any:
-    """`body` applied while `condition` holds, at most `max_steps` times.
-
-    Args:
-        condition, body: of the carry.
-        start: the first carry, a pytree of arrays.
-        max_steps: the limit.
-        buffer: carry → its array that is written to by `set_row` only, which is then not copied at
-            every turn of a reverse-mode derivative.
-        kind: "checkpointed" to allow reverse-mode derivatives, with memory for about `√max_steps`
-            carries; "lax" otherwise.
-    """
-    if not is_native():
-        try:
-            return buffered_while_loop(
-                condition, body, start, max_steps=max_steps, buffers=buffer, kind=kind
-            )
-        except MissingNameError:
-            pass
-    if kind == "lax":
-        return _limited_loop(condition, body, start, max_steps)
-    return _checkpointed_loop(condition, body, start, max_steps)
-
-
-def _limited_loop(condition, body, start, max_steps: int):
-    running = lambda c: condition(c[1]) & (c[0] < max_steps)
-    return jax.lax.while_loop(running, lambda c: (c[0] + 1, body(c[1])), (0, start))[1]
-
-
-def _checkpointed_loop(condition, body, start, max_steps: int):
-    """Two nested scans of √max_steps turns each; a turn after the end does nothing.
-
-    Only carries between inner scans are stored, and what happens within is computed again for the
-    derivative.
-    """
-    # √n checkpoints of √n turns each: reverse mode keeps 2√n carries in place of n
-    turns = math.isqrt(max(max_steps - 1, 0)) + 1
-    if_running = lambda do: lambda carry: jax.lax.cond(condition(carry), do, lambda x: x, carry)
-
-    def counted(carry):
-        count, state = carry
-        inside = count < max_steps
-        state = jax.lax.cond(inside, if_running(body), lambda x: x, state)
-        return count + 1, state
-
-    scan = lambda once, carry: jax.lax.scan(lambda c, _: (once(c), None), carry, length=turns)[0]
-    inner = jax.checkpoint(lambda carry: scan(counted, carry))
-    outer = lambda carry: jax.lax.cond(condition(carry[1]), inner, lambda x: x, carry)
-    return scan(outer, (jnp.asarray(0), start))[1]

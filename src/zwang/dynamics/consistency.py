@@ -18,7 +18,7 @@ from zwang.algebra.judgement import (
     row_scale,
     units_of,
 )
-from zwang.algebra.metric import AbstractMetric, metric_of, rows_of
+from zwang.algebra.metric import Metric, metric_of, rows_of
 from zwang.algebra.rank import PLACED, rank_of
 from zwang.arrays import on_device
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
@@ -105,9 +105,10 @@ def judge(
     A, b, free = rows_of(at.A), np.asarray(at.b) + stabilization, metric.solve(np.asarray(at.F))
     length = metric.lengths(A)
     typical = np.asarray(scales.row_length)
-    acceleration = free + metric.correct(A, length, b - A @ free, typical)
+    rows = metric.rows(A, length, typical, PLACED)
+    acceleration = free + rows.correct(b - A @ free)
     # a may be far larger than v̇
-    acceleration += metric.correct(A, length, b - A @ acceleration, typical)
+    acceleration += rows.correct(b - A @ acceleration)
     # a row that is absent is the round-off of others: what a force along it makes is no residual
     scale, met = row_scale(np, length, typical), A @ acceleration
     miss = np.where((scale > 0) | ~np.isfinite(met), met, 0.0) - b
@@ -124,13 +125,13 @@ def judge(
 
 
 def singular_values(
-    metric: AbstractMetric, A, length: np.ndarray, typical: np.ndarray | None = None
+    metric: Metric, A, length: np.ndarray, typical: np.ndarray | None = None
 ) -> np.ndarray:
     """Of the rows at unit length in the metric of M⁻¹, largest first."""
     if not 0 < len(length) <= DENSE_ROWS:
         return np.zeros(0)
     rows = metric.rows(A, length, typical, PLACED)
-    return rows.singular_values if rows.is_finite else np.zeros(0)
+    return rows.split.singular_values if rows.is_finite else np.zeros(0)
 
 
 def vanishing_rows(dynamics: Dynamics, at: ModelEvaluation, state: State) -> dict[int, str]:
@@ -199,7 +200,7 @@ def _residual(dynamics: Dynamics, state: State, row: int) -> float:
 
 
 def _of_one_sign(
-    dynamics: Dynamics, state: State, metric: AbstractMetric, A, length: np.ndarray, rows: list
+    dynamics: Dynamics, state: State, metric: Metric, A, length: np.ndarray, rows: list
 ) -> dict[int, str]:
     """Rows whose second-order form on the motions that the other rows allow has one sign."""
     tangent = np.asarray(metric.rows(A, length, threshold=PLACED).kernel)

@@ -17,7 +17,7 @@ import numpy as np
 
 from zwang.algebra.complementarity import complementary
 from zwang.algebra.cone_complementarity import Disk, frictional
-from zwang.algebra.metric import DenseMetric, Rows, dense_metric, dense_rows
+from zwang.algebra.metric import Metric, Rows, dense_metric, dense_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
 from zwang.equations.state import State
@@ -41,7 +41,7 @@ class ContactProblem(NamedTuple):
     phi: np.ndarray
     psi: np.ndarray
     F: np.ndarray
-    metric: DenseMetric
+    metric: Metric
     held: np.ndarray
     rows: Rows
 
@@ -67,9 +67,9 @@ class ContactProblem(NamedTuple):
         """`M⁻¹ f` beside the rows that hold, of each column of f."""
         return self.rows.kernel @ (self.rows.kernel.T @ force)
 
-    def correct(self, rows: np.ndarray, residual: np.ndarray) -> np.ndarray:
-        """`A⊕ r` of some rows, given r of all."""
-        return self.metric.rows(self.A[rows]).correct(residual[rows])
+    def some(self, rows: np.ndarray) -> Rows:
+        """Some rows, factored."""
+        return self.metric.rows(self.A[rows])
 
     def acceleration(self, force: np.ndarray) -> np.ndarray:
         """v̇ under a force, of the rows that hold alone."""
@@ -78,7 +78,7 @@ class ContactProblem(NamedTuple):
     def multipliers(self, rows: np.ndarray, force: np.ndarray) -> np.ndarray:
         """λ of all rows with `Aᵀλ = f`, of some rows alone, of least norm at unit length."""
         found = np.zeros(len(self.A))
-        found[rows] = self.metric.rows(self.A[rows]).multipliers(force)
+        found[rows] = self.some(rows).multipliers(force)
         return found
 
 

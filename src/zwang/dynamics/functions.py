@@ -50,7 +50,7 @@ def matrix(structure: Any, constraints: Constraints, s: State, p):
 @shared_code
 def mass_matrix(system: System, q, t, p):
     """M in the form in which it is given."""
-    return jnp.asarray(system.mass_matrix(q, t, p), dtype=q.dtype)
+    return system.mass_as_given(q, t, p)
 
 
 @shared_code

@@ -15,6 +15,7 @@ import numpy as np
 
 from zwang.algebra.judgement import typical_units
 from zwang.algebra.metric import metric_of, rows_of
+from zwang.algebra.rank import PLACED
 from zwang.display import present
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
@@ -182,11 +183,12 @@ def _onto_positions(
         violation, last = inverse_length * size, size
         near = violation <= CONVERGED
         metric = metric_of(at.M, at.A, dynamics.singular_mass)
-        correct = functools.partial(metric.correct, rows_of(at.A)[holonomic], held, at.phi, held)
-        step = correct()
+        rows = metric.rows(rows_of(at.A)[holonomic], held, held, PLACED)
+        phi = np.asarray(at.phi)
+        step = rows.correct(phi)
         # near the constraints a full step fails by round-off only
         tried = [(0.5**halving * step, size) for halving in range(1 if near else HALVINGS)]
-        careful = step if near else correct(damping=min(mistrust * violation, MOST_DAMPING))
+        careful = step if near else rows.correct(phi, min(mistrust * violation, MOST_DAMPING))
         if not np.array_equal(careful, step):
             tried = [(careful, LEFT_BY_CAREFUL * size), *tried]
         for change, most in tried:
@@ -226,7 +228,7 @@ def _nearest(
         metric, A = metric_of(at.M, at.A, dynamics.singular_mass), rows_of(at.A)[holonomic]
         square, slope = apart(q, at.M)
         along = metric.solve(slope)
-        along = along - metric.correct(A, held, A @ along, held)
+        along = along - metric.rows(A, held, held, PLACED).correct(A @ along)
         short = ROUND_OFF * np.max(np.abs(q), initial=0.0)
         if np.max(np.abs(along), initial=0.0) <= short:
             break
@@ -261,7 +263,8 @@ def _onto_velocities(
     moving = dynamics.constraints.velocity_rows
     for _ in range(POLISH if len(moving) else 0):
         metric = metric_of(at.M, at.A, dynamics.singular_mass)
-        dv = metric.correct(rows_of(at.A)[moving], length[moving], at.psi, length[moving])
+        rows = metric.rows(rows_of(at.A)[moving], length[moving], length[moving], PLACED)
+        dv = rows.correct(np.asarray(at.psi))
         v = np.asarray(v) - dv
         at = evaluate(dynamics, State(state.q, v, state.t))
         if not np.max(np.abs(dv), initial=0.0) > 1e-14 * float(np.max(np.abs(v), initial=0.0)):

@@ -18,8 +18,10 @@ import dataclasses
 
 import numpy as np
 
+from zwang.algebra.decomposition import Decomposition
 from zwang.algebra.mass_matrix import dense_mass
-from zwang.algebra.metric import AbstractMetric, dense_metric, dense_rows
+from zwang.algebra.metric import Metric, dense_metric, dense_rows
+from zwang.algebra.spectrum import zeros_of_form
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.equations.state import host_state
@@ -88,16 +90,14 @@ def tangent_cone(dynamics: Dynamics, q, t) -> TangentCone:
     return TangentCone(np.array(tangents).reshape(-1, nv), isolated, rank, metric.M)
 
 
-def kernels(dynamics: Dynamics, q, t) -> tuple[AbstractMetric, int, np.ndarray, np.ndarray]:
+def kernels(dynamics: Dynamics, q, t) -> tuple[Metric, int, np.ndarray, np.ndarray]:
     """The metric, the rank of A, a basis K of its kernel, and L of its left null space."""
     here = evaluated(dynamics, q, np.zeros(dynamics.system.nv), t)
     metric = dense_metric(here.M, here.A if dynamics.singular_mass else None)
     length = _lengths(dynamics, q, t, metric)
     # where all rows vanish, they are none of them long
-    U, sigma, Vt = np.linalg.svd(here.A @ metric.W / length[:, None])
-    # singular values of the rows, over the lengths that rows have nearby, that count as zero
-    count = int(np.sum(sigma > ALL_BUT_ZERO * max(np.max(sigma, initial=0.0), TYPICAL)))
-    return metric, count, metric.W @ Vt[count:].T, U[:, count:] / length[:, None]
+    split = Decomposition(here.A @ metric.W / length[:, None], ALL_BUT_ZERO, least=TYPICAL)
+    return metric, split.rank, metric.W @ split.kernel, split.left_kernel / length[:, None]
 
 
 def _leading(tangent: np.ndarray) -> tuple:
@@ -175,17 +175,7 @@ def zeros_of(forms: np.ndarray, k: int) -> tuple[list[np.ndarray], bool]:
 
 def _of_two(forms: np.ndarray) -> list[np.ndarray]:
     """Zeros in the plane: those of the first form at which all others vanish, too."""
-    values, vectors = np.linalg.eigh(forms[0])
-    low, high = values
-    # u = x e₁ + y e₂ with low x² + high y² = 0
-    # discriminant of a quadratic form of size one, below which its two zeros are one
-    if abs(low * high) < ROOT_OF_ROUND_OFF:
-        pairs = [(1.0, 0.0) if abs(low) < abs(high) else (0.0, 1.0)]
-    elif low * high > 0:
-        return []
-    else:
-        pairs = [(np.sqrt(high), s * np.sqrt(-low)) for s in (1.0, -1.0)]
-    units = [vectors @ x / np.linalg.norm(x) for x in np.array(pairs)]
+    units = zeros_of_form(forms[0], double=ROOT_OF_ROUND_OFF)
     return [u for u in units if np.max(np.abs(u @ forms @ u)) < np.sqrt(ROOT_OF_ROUND_OFF)]
 
 

@@ -208,11 +208,15 @@ class System(Record):
         """v with 0 in place of the rates of a controller's states."""
         return v if not self.controller_states else v.at[-self.controller_states :].set(0.0)
 
+    def mass_as_given(self, q: Float[Array, " nq"], t, p) -> Array:
+        """M in the form in which it is given."""
+        return jnp.asarray(self.mass_matrix(q, t, p), dtype=q.dtype)
+
     def energy(self, q, v, t, p) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """Kinetic energy `½ vᵀ M v` and potential energy [J]; the latter is 0 if the system gives
         none.
         """
-        M, v = jnp.asarray(self.mass_matrix(q, t, p)), self.mechanical(v)
+        M, v = self.mass_as_given(q, t, p), self.mechanical(v)
         momentum = {
             1: lambda: M * v,
             2: lambda: M @ v,

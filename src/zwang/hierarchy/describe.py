@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
+from zwang.algebra.decomposition import Decomposition
 from zwang.dynamics.model import Model
 from zwang.hierarchy.assembly import Node
 from zwang.hierarchy.tree_layout import assembly_of
@@ -32,9 +33,7 @@ class LevelReport:
     degrees_of_freedom: int
 
 
-def level_reports(
-    model: Model, C: np.ndarray, rank: Callable[[np.ndarray], int]
-) -> tuple[LevelReport, ...]:
+def level_reports(model: Model, C: np.ndarray) -> tuple[LevelReport, ...]:
     """What each level adds, from A with rows at unit length in the metric of M⁻¹; nothing for a
     model that is no hierarchy.
     """
@@ -43,7 +42,7 @@ def level_reports(
     for names in () if assembly is None else assembly.levels:
         added = _rows(model, names)
         rows = np.concatenate([rows, added])
-        upto = rank(C[rows])
+        upto = Decomposition(C[rows]).rank
         reports.append(LevelReport(names, len(added), upto - before, model.system.nv - upto))
         before = upto
     return tuple(reports)
@@ -62,7 +61,7 @@ def level_lines(levels: tuple[LevelReport, ...]) -> Iterator[str]:
         )
 
 
-def tree_lines(model: Model, C: np.ndarray, rank: Callable[[np.ndarray], int]) -> tuple[str, ...]:
+def tree_lines(model: Model, C: np.ndarray) -> tuple[str, ...]:
     """The tree of modules, each with its velocities, the rows that hold it together, their rank,
     and what it has free by itself.
     """
@@ -74,7 +73,7 @@ def tree_lines(model: Model, C: np.ndarray, rank: Callable[[np.ndarray], int]) -
 
     def said(node: Node) -> str:
         rows, nv = _rows(model, within(node)), node.v.stop - node.v.start
-        found = rank(C[rows])
+        found = Decomposition(C[rows]).rank
         held = f", {len(rows)} rows of rank {found}" if len(rows) else ""
         return f"{nv} velocities{held}, {nv - found} free"
 

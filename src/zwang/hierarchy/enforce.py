@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from zwang.algebra.judgement import UNCERTAIN
-from zwang.algebra.mass_matrix import factor_mass
+from zwang.algebra.mass_matrix import DiagonalMass, factor_mass
 from zwang.arguments import flag, instance, mapping
 from zwang.arrays import is_concrete
 from zwang.call import misfits_named
@@ -95,7 +95,9 @@ class Enforced(Record):
                 "the covariance of the acceleration needs a positive definite mass matrix: with "
                 "M⁻¹ it begins."
             )
-        WP = eqx.filter_vmap(self._instant.weights.unweigh, in_axes=1, out_axes=1)(self._spread)
+        WP = eqx.filter_vmap(self._instant.weights.mass.unweigh, in_axes=1, out_axes=1)(
+            self._spread
+        )
         return WP @ WP.T
 
     @property
@@ -110,7 +112,7 @@ class Enforced(Record):
                 "a generalized inverse of the constraint matrix exists for rigid rows only: "
                 "enforce without clearance."
             )
-        H, lower = self._instant.weights.weigh(self.matrix), self.below.inverse
+        H, lower = self._instant.weights.mass.weigh(self.matrix), self.below.inverse
         return jnp.concatenate([lower - self._gain @ (H @ lower), self._gain], axis=1)
 
     @property
@@ -335,7 +337,9 @@ def _enforce(whole: _Whole, p, state: State, chosen, roots, singular: bool) -> E
     system = whole.system
     mass = factor_mass(functions.mass_matrix(system, state.q, state.t, p))
     force = functions.force(system, state.q, state.v, state.t, p)
-    weights = Weights(None, mass.dense(), force) if singular else Weights(mass, None, force)
+    # where M may be singular, coordinates are those of unit masses, as they are
+    alone = DiagonalMass(jnp.ones(len(force), force.dtype))
+    weights = Weights(alone, mass.dense(), force) if singular else Weights(mass, None, force)
     a, spread = weights.begin()
     zero = jnp.zeros((), int)
     nothing = jnp.zeros((0,))

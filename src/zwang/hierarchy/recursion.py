@@ -37,36 +37,30 @@ from zwang.record import Record
 
 
 class Weights(Record):
-    """The coordinates in which a level is enforced: weighted by the mass, or as they are where the
-    mass may be singular.
+    """The coordinates in which a level is enforced: weighted by the mass, or as they are, which is
+    by unit masses, where the mass may be singular.
+
+    Attributes:
+        mass: what coordinates are weighted by.
+        M: the mass matrix where it may be singular.
+        force: F.
     """
 
-    mass: AbstractMass | None
+    mass: AbstractMass
     M: Float[Array, "nv nv"] | None
     force: Float[Array, " nv"]
 
     @property
     def singular(self) -> bool:
-        return self.mass is None
-
-    def weigh(self, A: Float[Array, "m nv"]) -> Float[Array, "m nv"]:
-        """`A W`."""
-        return A if self.mass is None else self.mass.weigh(A)
-
-    def unweigh(self, y: Float[Array, " nv"]) -> Float[Array, " nv"]:
-        """`W y`."""
-        return y if self.mass is None else self.mass.unweigh(y)
+        return self.M is not None
 
     def pulled(self, f: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """`Wᵀ f`, a force in weighted coordinates."""
-        return self.weigh(f[None])[0]
+        return self.mass.weigh(f[None])[0]
 
     def apply(self, x: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """`M x`."""
-        if self.mass is not None:
-            return self.mass.apply(x)
-        assert self.M is not None  # a singular M is kept as a matrix
-        return self.M @ x
+        return self.mass.apply(x) if self.M is None else self.M @ x
 
     def begin(self) -> tuple[Float[Array, " nv"], Float[Array, "nv nv"]]:
         """a and L before the first level."""
@@ -84,9 +78,10 @@ class Weights(Record):
             left: directions that the level leaves free.
             nonideal: c, the sum of the forces of nonideal constraints [N, N·m …], shape (nv,).
         """
-        if not self.singular:
-            return self.unweigh(a + spread @ (spread.T @ self.pulled(jnp.zeros_like(a) + nonideal)))
-        assert self.M is not None
+        if self.M is None:
+            return self.mass.unweigh(
+                a + spread @ (spread.T @ self.pulled(jnp.zeros_like(a) + nonideal))
+            )
         P = spread
         # a singular M needs a decision of rank, which the default damping does not take
         inner = Pseudoinverse(SVD(), P @ self.M @ P)
@@ -135,7 +130,7 @@ def step(
         consistent: relative miss that still counts as met.
         projector: whether the spread is P itself, because no level below has clearance.
     """
-    H = weights.weigh(A)
+    H = weights.mass.weigh(A)
     scale = row_scale(row_lengths(H))
     # rows of unit length, so that one threshold decides for all units
     H, asked = scale[:, None] * H, scale * b

@@ -157,7 +157,7 @@ def _system(system: System, servo: Servo, chains: Chains) -> System:
     names, units = servo.names(nu), servo.units(nu)
 
     def mass_matrix(q, t, p):
-        M = jnp.asarray(system.mass_matrix(q[:nq], t, p))
+        M = system.mass_as_given(q[:nq], t, p)
         if M.ndim == 1:
             return jnp.concatenate([M, jnp.ones(more)])
         # blocks of different sizes cannot stay blocks

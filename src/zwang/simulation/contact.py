@@ -154,7 +154,7 @@ class Contacts:
         record = self._record(t, was, own, problem.metric, v, impact)
         # without the round-off of velocities that are held at zero
         rows = np.array([*problem.held, *self.rows[(own > HELD_OFF)[self.places]]], int)
-        after = after - problem.correct(rows, problem.psi)
+        after = after - problem.some(rows).correct(problem.psi[rows])
         return Holding(np.concatenate([q, after]), held, record)
 
     def with_params(self, params: Any) -> Contacts:
@@ -250,7 +250,7 @@ class Contacts:
                 if np.linalg.norm(psi[x.rows]) <= least * np.max(length[x.rows])
             ]
             rows = np.concatenate([problem.held, normal, *still]).astype(int)
-            after = v - problem.correct(rows, psi)
+            after = v - problem.some(rows).correct(psi[rows])
             self._rests = set(closing[self.restitution[closing] > 0].tolist())
             return _Impact(after, {self.names[k]: () for k in closing})
         e, poisson = self.restitution[closing], self.poisson[closing]

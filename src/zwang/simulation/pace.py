@@ -225,7 +225,7 @@ def _no_number(dynamics: Dynamics, at: ModelEvaluation) -> str:
 def _unit_rows(dynamics: Dynamics, at: ModelEvaluation) -> np.ndarray:
     """Rows of A at unit length in the metric of M⁻¹."""
     A, metric = rows_of(at.A), metric_of(at.M, at.A, dynamics.singular_mass)
-    return np.asarray(metric.unit_rows(A, metric.lengths(A)))
+    return np.asarray(metric.rows(A).C)
 
 
 def jumping_force(dynamics: Dynamics, t: np.ndarray, y: np.ndarray) -> str:

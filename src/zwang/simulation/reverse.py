@@ -24,12 +24,6 @@ BACKWARD = (
     "(jax.grad, jax.vjp or jax.jacrev), expected zw.trajectory(..., gradient='reverse'), or a "
     "fixed step=, or jax.jacfwd in place of jax.grad."
 )
-FORWARD = (
-    "zw.trajectory was called with gradient='reverse' and is differentiated forward (jax.jvp or "
-    "jax.jacfwd), expected zw.trajectory(..., gradient='forward'), or jax.grad in place of "
-    "jax.jacfwd."
-)
-
 _identity_p = Primitive("zwang_forward_only")
 
 

@@ -1,13 +1,18 @@
-"""Steps of a motion inside a program: what they are taken with, and one of fixed length."""
+"""Steps of a motion inside a program: what they are taken with, those of chosen and of fixed
+length, and the steps of a run taken once more.
+"""
 
 from __future__ import annotations
 
+import functools
+import math
 from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
 
-from zwang.dynamics.vector_field import ConstrainedVectorField
+from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.equations.state import State
 from zwang.errors import Result
 from zwang.stepping import AbstractIntegrator
@@ -60,3 +65,102 @@ def fixed_step(run: Stepper, carry: tuple[Progress, State], at) -> tuple[tuple, 
     )
     p = tried.progress._replace(t=t + h, y=y, result=result, rejected=p.rejected)
     return (p, last), (tried.violation, tried.residual)
+
+
+class Recorded(NamedTuple):
+    """Where the loop is: the run, the next sample, the largest residual, the samples so far, and
+    for a replay begin and length of each step and the step that ended on each sample.
+    """
+
+    progress: Progress
+    k: Int[Array, ""]
+    residual: Float[Array, ""]
+    saved: Float[Array, "samples n1"]
+    steps: Float[Array, "steps 2"] | None
+    ending: Int[Array, " samples"] | None
+
+
+def adaptive_steps(run: Stepper, p: Progress, times, row, replayed: bool = False) -> Recorded:
+    """Steps of chosen length: where the run ends, its samples, and what a replay needs."""
+    n = len(times)
+
+    def running(r: Recorded):
+        return (r.progress.result == Result.SUCCESS) & (r.k < n)
+
+    def once(r: Recorded) -> Recorded:
+        tried = run.attempt(r.progress, times[jnp.minimum(r.k, n - 1)])
+        p, k = tried.progress, r.k + tried.on_sample
+        # the last sample may be reached by the last step that is allowed
+        in_time = (p.result == Result.TOO_MANY_STEPS) & (k >= n)
+        p = p._replace(result=jnp.where(in_time, int(Result.SUCCESS), p.result))
+        # what is not kept is written behind the end, where nothing is
+        at = jnp.where(tried.on_sample, r.k, n)
+        saved = r.saved.at[at].set(jnp.append(p.y, tried.violation), mode="drop")
+        steps, ending = r.steps, r.ending
+        if steps is not None and ending is not None:
+            before = r.progress
+            step = jnp.stack([before.t, p.t - before.t])
+            steps = steps.at[jnp.where(tried.kept, before.accepted, run.limit)].set(
+                step, mode="drop"
+            )
+            ending = ending.at[at].set(before.accepted, mode="drop")
+        residual = jnp.maximum(r.residual, tried.residual)
+        return Recorded(p, k, residual, saved, steps, ending)
+
+    saved = jnp.full((n, len(row)), jnp.nan).at[0].set(row)
+    kept = (jnp.zeros((run.limit, 2)), jnp.full(n, -1)) if replayed else (None, None)
+    begun = Recorded(p, jnp.asarray(1), jnp.zeros(()), saved, *kept)
+    return jax.lax.while_loop(running, once, begun)
+
+
+def replayed_steps(
+    run: Stepper, p: Progress, row, found: Recorded
+) -> tuple[Progress, State, Array]:
+    """The steps of a run taken once more, each as long as it was: where the run ended, the state
+    there, and its samples, with their derivatives backward.
+
+    A derivative backward computes steps again. Their lengths must not be chosen again: where an
+    error is round-off, as it is at a start from rest, so is the next length, and a part of the
+    motion would be counted twice or not at all. Of √steps parts of √steps steps each, one state
+    of each part is kept, and those of one part at a time.
+    """
+    assert found.steps is not None and found.ending is not None
+    length = math.isqrt(max(run.limit - 1, 0)) + 1
+    parts = jnp.pad(found.steps, ((0, length**2 - run.limit), (0, 0))).reshape(length, length, 2)
+    tolerances = run.tolerances._replace(
+        accept=jnp.asarray(jnp.inf), residual=jnp.asarray(jnp.inf), growth=(1.0, 1.0)
+    )
+    run = run._replace(tolerances=tolerances, events=Events((), ()), limit=2**31)
+    none = jnp.zeros(0)
+    begun = p._replace(events=none, largest=none, fired=none > 0)
+
+    def step(carry, at):
+        carry, (violation, _) = fixed_step(run, carry, at)
+        return carry, jnp.append(carry[0].y, violation)
+
+    nothing = lambda carry, at: (carry, jnp.full(at.shape[:-1] + row.shape, jnp.nan))
+    taken = lambda do, at: (
+        lambda carry: jax.lax.cond(jnp.max(at[..., 1]) > 0, do, nothing, carry, at)
+    )
+    once = lambda carry, at: taken(step, at)(carry)
+    part = jax.checkpoint(lambda carry, at: jax.lax.scan(once, carry, at))
+    carry = begun, run.flow.state(p.t, p.y)
+    (last, end), rows = jax.lax.scan(lambda carry, at: taken(part, at)(carry), carry, parts)
+    rows = rows.reshape(-1, len(row))[found.ending]
+    rows = jnp.where((found.ending >= 0)[:, None], rows, jnp.nan).at[0].set(row)
+    return found.progress._replace(y=last.y), end, rows
+
+
+def fixed_steps(run: Stepper, p: Progress, grid, row) -> tuple[Progress, State, Array, Array]:
+    """Steps of one length to each sample, the state where the run ended, its samples, and the
+    largest residual.
+    """
+    one = jax.checkpoint(functools.partial(fixed_step, run))
+
+    def sample(carry, at):
+        carry, (violation, residual) = jax.lax.scan(one, carry, at)
+        return carry, (jnp.append(carry[0].y, violation[-1]), jnp.max(residual))
+
+    begun = p, run.flow.state(p.t, p.y)
+    (p, last), (rows, residual) = jax.lax.scan(sample, begun, grid)
+    return p, last, jnp.concatenate([row[None], rows]), jnp.max(residual)

@@ -13,9 +13,8 @@ converges to (`zwang.simulation.differentiable`).
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import equinox as eqx
 import jax
@@ -28,7 +27,7 @@ from zwang.arguments import choice, count, instance, items, known, number, strat
 from zwang.arrays import is_concrete, without_derivative
 from zwang.call import misfits_named
 from zwang.compile import model_program
-from zwang.compile.hints import over_rows, set_row, while_loop
+from zwang.compile.hints import over_rows
 from zwang.display import present
 from zwang.dynamics.drift import AbstractDrift, Projection
 from zwang.dynamics.initial_conditions import START_TOLERANCE
@@ -43,9 +42,16 @@ from zwang.simulation.endings import why_ended
 from zwang.simulation.nearly_parallel import is_nearly_parallel, stays_nearly_parallel
 from zwang.simulation.placed_start import judged, measured, placed
 from zwang.simulation.results import servo_warnings
-from zwang.simulation.reverse import FORWARD, forward_only
+from zwang.simulation.reverse import forward_only
 from zwang.simulation.sample_times import checked_times, step_grid
-from zwang.simulation.stepper import CONTRADICTED, FIXED_CORRECTIONS, Stepper, fixed_step
+from zwang.simulation.stepper import (
+    CONTRADICTED,
+    FIXED_CORRECTIONS,
+    Stepper,
+    adaptive_steps,
+    fixed_steps,
+    replayed_steps,
+)
 from zwang.simulation.stop import Stop
 from zwang.simulation.switching import refuse_switches
 from zwang.simulation.tolerances import accepted_violation, step_tolerances
@@ -164,15 +170,6 @@ class Trajectory(Record):
             )
 
 
-class _Recorded(NamedTuple):
-    """Where the loop is: the run, the next sample, the largest residual and the samples so far."""
-
-    progress: Progress
-    k: Int[Array, ""]
-    residual: Float[Array, ""]
-    saved: Float[Array, "samples n1"]
-
-
 @misfits_named
 def trajectory(
     model: Model,
@@ -211,9 +208,10 @@ def trajectory(
             `times` must be known when it is compiled.
         stop: conditions that end the motion early, as in `zw.simulate`; samples after that are NaN,
             and `end` is the state there. Not with `step`.
-        gradient: "reverse" to differentiate a number by many parameters (`jax.grad`), with memory
-            for `√max_steps` steps and the rest computed again; "forward" for few (`jax.jacfwd`).
-            Not needed with `step`, which allows both.
+        gradient: "reverse" to differentiate a number by many parameters (`jax.grad`): the steps are
+            taken once more, as long as they were, with memory for `2 √max_steps` states and the
+            rest computed again; "forward" for few (`jax.jacfwd`). Not needed with `step`, which
+            allows both.
         integrator, drift, pseudoinverse: as in `zw.simulate`.
         start_tolerance: largest violation of the start [dimensionless]; beyond it `result` says so.
         max_steps: limit of attempted steps.
@@ -271,15 +269,10 @@ def trajectory(
     tolerances = tolerances._replace(accept=jnp.asarray(accept))
     grid = None if step is None else step_grid(instants, step)
     numbers = jnp.asarray(instants), grid, tolerances, jnp.asarray(start_tolerance, jnp.float64)
-    try:
+    answer = _trajectory(flow, integrator, events, given, *numbers, gradient, max_steps)
+    if pseudoinverse is None and is_nearly_parallel(answer.result):
+        flow = dataclasses.replace(flow, dynamics=by_rank(flow.dynamics))
         answer = _trajectory(flow, integrator, events, given, *numbers, gradient, max_steps)
-        if pseudoinverse is None and is_nearly_parallel(answer.result):
-            flow = dataclasses.replace(flow, dynamics=by_rank(flow.dynamics))
-            answer = _trajectory(flow, integrator, events, given, *numbers, gradient, max_steps)
-    except TypeError as error:
-        if gradient == "reverse" and "custom_vjp" in str(error):
-            raise ModelError(FORWARD) from error
-        raise
     # of a step of fixed length the number is known, so that both modes are possible
     backward = grid is not None or gradient == "reverse" or is_concrete(answer)
     return answer if backward else forward_only(answer)
@@ -334,11 +327,16 @@ def _trajectory(
     if gradient is not None or fixed is not None:
         flow = dataclasses.replace(flow, drift=differentiable(flow.drift, fixed))
     run = Stepper(flow, integrator, events, tolerances, limit)
-    if grid is None:
-        p, rows, residual = _adaptive(run, p, times, row, gradient)
+    if grid is None and gradient == "reverse":
+        found = adaptive_steps(*without_derivative((run, p, times, row)), replayed=True)
+        (p, end, rows), residual = replayed_steps(run, p, row, found), found.residual
+        steps = p.accepted
+    elif grid is None:
+        found = adaptive_steps(run, p, times, row)
+        p, rows, residual = found.progress, found.saved, found.residual
         steps, end = p.accepted, flow.state(p.t, p.y)
     else:
-        p, end, rows, residual = _fixed(run, p, grid, row)
+        p, end, rows, residual = fixed_steps(run, p, grid, row)
         steps = jnp.sum(grid[1] > 0)
     q, v = flow.split(rows[:, :-1].T)
     parallel = stays_nearly_parallel(flow.dynamics, residual, start, end)
@@ -346,50 +344,6 @@ def _trajectory(
     return Trajectory(
         times, q.T, v.T, rows[:, -1], before, residual, steps, p.rejected, result, end
     )
-
-
-def _adaptive(run: Stepper, p: Progress, times, row, gradient) -> tuple[Progress, Array, Array]:
-    """Steps of chosen length; where the run ends, its samples, and the largest residual."""
-    n = len(times)
-
-    def running(r: _Recorded):
-        return (r.progress.result == Result.SUCCESS) & (r.k < n)
-
-    def once(r: _Recorded) -> _Recorded:
-        tried = run.attempt(r.progress, times[jnp.minimum(r.k, n - 1)])
-        p, k = tried.progress, r.k + tried.on_sample
-        # the last sample may be reached by the last step that is allowed
-        in_time = (p.result == Result.TOO_MANY_STEPS) & (k >= n)
-        p = p._replace(result=jnp.where(in_time, int(Result.SUCCESS), p.result))
-        row = jnp.append(p.y, tried.violation)
-        saved = set_row(r.saved, r.k, row, tried.on_sample)
-        return _Recorded(p, k, jnp.maximum(r.residual, tried.residual), saved)
-
-    saved = jnp.full((n, len(row)), jnp.nan).at[0].set(row)
-    r = while_loop(
-        running,
-        once,
-        _Recorded(p, jnp.asarray(1), jnp.zeros(()), saved),
-        max_steps=run.limit,
-        buffer=lambda r: r.saved,
-        kind="checkpointed" if gradient == "reverse" else "lax",
-    )
-    return r.progress, r.saved, r.residual
-
-
-def _fixed(run: Stepper, p: Progress, grid, row) -> tuple[Progress, State, Array, Array]:
-    """Steps of one length to each sample, the state where the run ended, its samples, and the
-    largest residual.
-    """
-    one = jax.checkpoint(functools.partial(fixed_step, run))
-
-    def sample(carry, at):
-        carry, (violation, residual) = jax.lax.scan(one, carry, at)
-        return carry, (jnp.append(carry[0].y, violation[-1]), jnp.max(residual))
-
-    begun = p, run.flow.state(p.t, p.y)
-    (p, last), (rows, residual) = jax.lax.scan(sample, begun, grid)
-    return p, last, jnp.concatenate([row[None], rows]), jnp.max(residual)
 
 
 def violations(model: Model, q0, v0, params: PyTree, found: Trajectory) -> Float[Array, " samples"]:

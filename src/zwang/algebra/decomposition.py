@@ -1,0 +1,127 @@
+"""A matrix by its singular values, split at its rank: what it reaches, what it leaves free, and the
+solution of least norm. On the host; the rank is that of `zwang.algebra.rank`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+import numpy as np
+
+from zwang.algebra.rank import DEPENDENT_ROWS, rank_of
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Decomposition:
+    """`A = U Σ Vᵀ`, taken apart when something is asked for.
+
+    Attributes:
+        matrix: A, shape (m, n).
+        threshold: part of a size below which singular values count as zero.
+        beside: that size, by default the largest singular value; `least` is the least it may be.
+    """
+
+    matrix: np.ndarray
+    threshold: float = DEPENDENT_ROWS
+    beside: float | None = None
+    least: float = 0.0
+
+    @functools.cached_property
+    def _thin(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """U, σ and Vᴴ without what belongs to no singular value."""
+        return np.linalg.svd(self.matrix, full_matrices=False)
+
+    @functools.cached_property
+    def _full(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The same, U and V square."""
+        return np.linalg.svd(self.matrix, full_matrices=True)
+
+    @property
+    def left(self) -> np.ndarray:
+        """U, square: directions of what A gives, by singular values."""
+        m, n = self.matrix.shape
+        return (self._thin if m <= n else self._full)[0]
+
+    @property
+    def right(self) -> np.ndarray:
+        """V, square: directions of what A takes, by singular values."""
+        m, n = self.matrix.shape
+        return (self._thin if n <= m else self._full)[2].conj().T
+
+    @property
+    def singular_values(self) -> np.ndarray:
+        """The largest first, shape (min(m, n),)."""
+        return self._thin[1]
+
+    @functools.cached_property
+    def rank(self) -> int:
+        """How many singular values count."""
+        return rank_of(self.singular_values, self.threshold, self.beside, self.least)
+
+    @property
+    def range(self) -> np.ndarray:
+        """An orthonormal basis of what A reaches, shape (m, rank)."""
+        return self._thin[0][:, : self.rank]
+
+    @property
+    def row_space(self) -> np.ndarray:
+        """An orthonormal basis of what A sees, shape (n, rank)."""
+        return self._thin[2][: self.rank].conj().T
+
+    @property
+    def kernel(self) -> np.ndarray:
+        """An orthonormal basis of what A takes to zero, shape (n, n − rank)."""
+        return self.right[:, self.rank :]
+
+    @property
+    def left_kernel(self) -> np.ndarray:
+        """Orthonormal columns c with `cᵀ A = 0`, shape (m, m − rank)."""
+        return self.left[:, self.rank :]
+
+    def solve(self, r: np.ndarray, damping: float = 0.0) -> np.ndarray:
+        """`A⁺ r`, of one right-hand side or of columns of them.
+
+        Args:
+            r: shape (m,) or (m, k).
+            damping: singular values σ below it are not trusted, σ / damping² in place of 1 / σ.
+        """
+        kept, sigma = self.range.conj().T @ r, self.singular_values[: self.rank]
+        # to the last digit as without damping where it has nothing to do
+        divisor = np.where(sigma < damping, damping**2 / sigma, sigma)
+        return self.row_space @ (kept.T / divisor).T
+
+    @property
+    def inverse(self) -> np.ndarray:
+        """`A⁺`, shape (n, m)."""
+        return (self.row_space / self.singular_values[: self.rank]) @ self.range.conj().T
+
+    def solve_transposed(self, x: np.ndarray) -> np.ndarray:
+        """`(Aᵀ)⁺ x`, the least λ with `Aᵀ λ = x` as far as it is possible."""
+        return self.range @ ((self.row_space.T @ x) / self.singular_values[: self.rank])
+
+
+def pivots(A: np.ndarray, threshold: float = DEPENDENT_ROWS) -> np.ndarray:
+    """Columns of A that span all of them best, as many as its rank, in their order: by a QR
+    factorization with column pivoting.
+    """
+    import scipy.linalg
+
+    if not A.size:
+        return np.zeros(0, int)
+    found: Any = scipy.linalg.qr(A, mode="r", pivoting=True)
+    R, order = found
+    return np.sort(order[: rank_of(np.abs(np.diag(R)), threshold)])
+
+
+def nearest_rotation(X: np.ndarray) -> np.ndarray:
+    """The orthogonal factor of the polar decomposition of a square matrix."""
+    split = Decomposition(X)
+    return split.left @ split.right.T
+
+
+def conditioning(A: np.ndarray) -> np.ndarray:
+    """The smallest singular value beside the largest, of a stack of matrices; 0 of zeros."""
+    sigma = np.linalg.svd(A, compute_uv=False)
+    return sigma[..., -1] / np.where(sigma[..., 0] > 0, sigma[..., 0], np.inf)

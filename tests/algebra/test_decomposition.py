@@ -1,0 +1,73 @@
+"""Matrices split at their rank, and eigenvalues, beside closed forms and NumPy."""
+
+import numpy as np
+import pytest
+
+from zwang.algebra.decomposition import Decomposition, conditioning, nearest_rotation, pivots
+from zwang.algebra.spectrum import eigenvalues, principal, spectral_radius, zeros_of_form
+
+RANDOM = np.random.default_rng(1936)
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (4, 4)])
+@pytest.mark.parametrize("imaginary", [0.0, 1.0])
+def test_a_matrix_of_rank_two_is_split_at_it(shape, imaginary):
+    m, n = shape
+    draw = lambda *s: RANDOM.standard_normal(s) + imaginary * 1j * RANDOM.standard_normal(s)
+    A = draw(m, 2) @ draw(2, n)
+    split = Decomposition(A)
+    assert split.rank == 2
+    for basis, size in ((split.range, m), (split.row_space, n)):
+        np.testing.assert_allclose(basis.conj().T @ basis, np.eye(2), atol=1e-14)
+        assert len(basis) == size
+    assert split.kernel.shape == (n, n - 2) and split.left_kernel.shape == (m, m - 2)
+    np.testing.assert_allclose(A @ split.kernel, 0.0, atol=1e-13)
+    np.testing.assert_allclose(split.left_kernel.conj().T @ A, 0.0, atol=1e-13)
+    expected, r = np.linalg.pinv(A, rcond=1e-10), draw(m, 3)
+    np.testing.assert_allclose(split.inverse, expected, atol=1e-12)
+    np.testing.assert_allclose(split.solve(r), expected @ r, atol=1e-12)
+    np.testing.assert_allclose(split.solve(r[:, 0]), expected @ r[:, 0], atol=1e-12)
+    if not imaginary:
+        x = draw(n)
+        np.testing.assert_allclose(split.solve_transposed(x), expected.T @ x, atol=1e-12)
+    for square, size in ((split.left, m), (split.right, n)):
+        np.testing.assert_allclose(square.conj().T @ square, np.eye(size), atol=1e-14)
+
+
+def test_the_size_beside_which_singular_values_count_may_be_given():
+    A = np.diag([1e-3, 1e-6])
+    assert Decomposition(A, 1e-5).rank == 2
+    assert Decomposition(A, 1e-5, beside=1.0).rank == 1
+    assert Decomposition(A, 1e-5, least=1.0).rank == 1
+    assert Decomposition(np.zeros((0, 3))).rank == 0 and Decomposition(np.eye(3)[:2]).rank == 2
+    np.testing.assert_allclose(Decomposition(A).solve(np.ones(2), damping=1e-4), [1e3, 1e2])
+
+
+def test_pivots_are_columns_that_span_all():
+    A = np.array([[1.0, 10.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.1]])
+    np.testing.assert_array_equal(pivots(A), [1, 2])
+    assert not len(pivots(np.zeros((0, 4))))
+
+
+def test_the_nearest_rotation_takes_a_stretch_away():
+    c, s = np.cos(0.3), np.sin(0.3)
+    turn, stretch = np.array([[c, -s], [s, c]]), np.array([[2.0, 0.3], [0.3, 1.0]])
+    np.testing.assert_allclose(nearest_rotation(turn @ stretch), turn, atol=1e-15)
+    np.testing.assert_allclose(conditioning(np.stack([np.diag([4.0, 1.0]), 0 * turn])), [0.25, 0.0])
+
+
+def test_eigenvalues_come_by_their_real_parts():
+    A = np.array([[-1.0, 2.0, 0.0], [-2.0, -1.0, 0.0], [0.0, 0.0, 0.5]])
+    np.testing.assert_allclose(eigenvalues(A), [0.5, -1 - 2j, -1 + 2j], atol=1e-14)
+    assert spectral_radius(A) == pytest.approx(np.sqrt(5)) and spectral_radius(A[:0, :0]) == 0.0
+    finite = eigenvalues(np.eye(2), np.diag([2.0, 0.0]))
+    assert finite[np.isfinite(finite)] == pytest.approx([0.5])
+    np.testing.assert_allclose(principal(np.array([[1.0, 2.0], [0.0, 1.0]]))[0], [0.0, 2.0])
+
+
+def test_a_form_of_the_plane_has_two_zeros_one_or_none():
+    np.testing.assert_allclose(
+        np.abs(zeros_of_form(np.diag([-1.0, 4.0]))), [[2, 1]] * 2 / np.sqrt(5)
+    )
+    np.testing.assert_allclose(np.abs(zeros_of_form(np.diag([0.0, 1.0]))), [[1.0, 0.0]])
+    assert not len(zeros_of_form(np.eye(2))) and len(zeros_of_form(np.eye(2), np.inf)) == 1

@@ -1,0 +1,1 @@
+"""Derivatives of whole runs by parameters, beside reduced equations with a complex step."""

@@ -1,0 +1,132 @@
+"""Lines of the gradient audit: zwang, and MuJoCo where its model of the system is at hand."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from verification.gradients import plane, space
+from verification.gradients.case import Case
+from verification.line import NOT_MODELED, Line, judged
+
+COMMAND = "python -m verification gradients"
+ALLOWED = 1e-9
+PEERS = {
+    "1 four-bar loop": ("a02-1", 2),
+    "2 four-bar loops": ("a02-2", 3),
+    "five-bar": ("five-bar", 3),
+}
+"""Case → the problem of `benchmarks.peers` that MuJoCo has, and the index of its first coupler."""
+UNBOUNDED = (
+    "The coupler's force, and with it this derivative of an acceleration, grows as 1/sin θ "
+    "towards the singular configuration, and steps of finite length go across it."
+)
+STEP, DIFFERENCES = 1e-3, (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
+"""MuJoCo's step [s], and relative steps of the differences, the best of which counts."""
+
+
+def lines(suite: str) -> list[Line]:
+    """Forward and reverse mode of every case, and what refuses derivatives."""
+    found = []
+    for case in [*plane.cases(), *space.cases()]:
+        exact = case.reference()
+        peer = _mujoco(case, exact)
+        found += [_line(case, mode, exact, peer) for mode in ("forward", "reverse")]
+    return [*found, _impacts()]
+
+
+def _line(case: Case, mode: str, exact: np.ndarray, peer: str) -> Line:
+    """One mode of differentiation beside the reference."""
+    slopes = case.slopes(mode)
+    off = float(np.max(np.abs(slopes - exact)) / np.max(np.abs(exact)))
+    shown = lambda x: ", ".join(f"{z:.9g}" for z in x[0])
+    verdict = judged(off, ALLOWED)
+    why = UNBOUNDED if verdict != "agrees" and "one crank" in case.name else peer
+    return Line(
+        "reduced equations, complex step",
+        f"{case.name}, {mode}",
+        f"{case.shows}; by {', '.join(case.values)} after {case.seconds:g} s",
+        shown(exact),
+        shown(slopes),
+        off,
+        ALLOWED,
+        verdict,
+        why,
+        COMMAND,
+    )
+
+
+def _impacts() -> Line:
+    """What a run with an impact answers."""
+    import jax.numpy as jnp
+
+    import zwang as zw
+
+    ball = zw.System(1, lambda q, t, p: jnp.ones(1), lambda q, v, t, p: -9.81 * jnp.ones(1))
+    floor = zw.Inequality(lambda q, t, p: q[0], name="floor", restitution=0.5)
+    model = zw.Model(ball, [floor])
+    try:
+        zw.trajectory(model, [1.0], [0.0], [0.0, 1.0], gradient="forward")
+    except zw.ModelError as error:
+        what = "d(final state) across an impact"
+        line = ("", "refused", np.nan, ALLOWED, NOT_MODELED, str(error), COMMAND)
+        return Line("closed form", "ball with restitution", what, *line)
+    raise AssertionError("a trajectory takes impacts now: give the case its closed form")
+
+
+def _mujoco(case: Case, exact: np.ndarray) -> str:
+    """How far central differences of MuJoCo's runs are off, where it is installed; of the
+    parameters other than lengths, which its model holds as many numbers."""
+    if case.name not in PEERS:
+        return ""
+    try:
+        import mujoco
+    except ImportError:
+        return ""
+    names = [name for name in case.values if "length" not in name and "inertia" not in name]
+    columns = [list(case.values).index(name) for name in names]
+    off = min(
+        float(
+            np.max(
+                np.abs(
+                    np.stack([_difference(case, name, part) for name in names], axis=1)
+                    - exact[:, columns]
+                )
+            )
+            / np.max(np.abs(exact[:, columns]))
+        )
+        for part in DIFFERENCES
+    )
+    return (
+        f"MuJoCo {mujoco.__version__}, stiffest, step {STEP:g} s, central differences by "
+        f"{', '.join(names)}: {off:.0e} off"
+    )
+
+
+def _difference(case: Case, name: str, part: float) -> np.ndarray:
+    """Derivative of the first crank's angle and rate by central differences."""
+    from benchmarks.peers.of_mujoco import MujocoStiff
+    from benchmarks.peers.problems import PROBLEMS, Linkage
+
+    key, coupler = PEERS[case.name]
+    problem = PROBLEMS[key]()
+    assert isinstance(problem, Linkage)
+
+    def end(value: float) -> np.ndarray:
+        if name == "gravity":
+            varied = dataclasses.replace(problem, gravity=value)
+        else:
+            mass = np.array(problem.mass, float)
+            mass[0 if name == "crank mass" else coupler] = value
+            varied = dataclasses.replace(problem, mass=mass)
+        import mujoco
+
+        model, data = MujocoStiff().model(varied, STEP)
+        for _ in range(round(case.seconds / STEP)):
+            mujoco.mj_step(model, data)
+        return np.array([data.qpos[0], data.qvel[0]])
+
+    value = case.values[name]
+    h = part * value
+    return (end(value + h) - end(value - h)) / (2 * h)
