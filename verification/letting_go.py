@@ -24,14 +24,14 @@ def random_mechanism(seed: int) -> Mechanism:
     rng = np.random.default_rng([46, seed])
     count = int(rng.integers(2, 5))
     bodies, joints, forces = {}, {}, {}
-    at, before = np.zeros(2), "ground"
+    at, before, last = np.zeros(2), "ground", 0.0
     for i in range(count):
         length, angle = rng.uniform(0.3, 1.0), -np.pi / 2 + rng.uniform(-0.6, 0.6)
         center = at + 0.5 * length * np.array([np.cos(angle), np.sin(angle)])
         at = at + length * np.array([np.cos(angle), np.sin(angle)])
         bodies[f"link{i}"] = Link(rng.uniform(0.5, 2.0), length=length, at=center, angle=angle)
         # stops that the chain can reach, and that hold where it starts
-        now = angle if i == 0 else angle - last
+        now = angle - last
         lower, upper = now - rng.uniform(0.2, 0.8), now + rng.uniform(0.2, 0.8)
         kinetic = rng.uniform(0.05, 0.4)
         joints[f"pin{i}"] = Joint(

@@ -136,6 +136,30 @@ def test_a_pin_stops_a_wheel_that_then_stays(tmp_path):
     np.testing.assert_allclose(run.v[-1], 0.0, atol=1e-15)
 
 
+def test_a_hinge_that_is_pressed_against_its_stop_stays_there(tmp_path):
+    """1 N m presses, the pin gives at most 0.02 N m: least norm alone would ask it for a half."""
+    wheel = """
+    [bodies.wheel]
+    mass = 2.0
+    inertia = 0.1
+    angular_velocity = 1.0
+    [joints]
+    pin.kind = "revolute"
+    pin.between = ["ground", "wheel"]
+    pin.stop = { upper = 0.3 }
+    pin.friction = { kinetic = 0.1, static = 0.1, radius = 0.01 }
+    [forces]
+    press = { joint = "pin", effort = 1.0 }
+    """
+    run = ran(tmp_path, wheel, 1.0)
+    rate = (1.0 - 0.1 * 2 * G * 0.01) / 0.1
+    assert run.switches[-1].time == pytest.approx((np.sqrt(1 + 2 * rate * 0.3) - 1) / rate)
+    assert len(run.steps.t) < 100
+    np.testing.assert_allclose([run.q[-1, 2], run.v[-1, 2]], [0.3, 0.0], atol=1e-12)
+    rest = zw.equilibrium(run.model, run.q[-1])
+    assert rest.multipliers[-1] == pytest.approx(1.0, rel=1e-9)
+
+
 def test_a_hinge_in_space_stops_within_a_turn():
     """½ I ω² = m g l (sin start − sin stop) of a rod that hangs on its end."""
     pin = lambda *at: Point(at=at, axis=(0, 1, 0))

@@ -108,6 +108,7 @@ def _on_ground(balls: list[Ball], tree: BodyTree, asked: LettingGo) -> list[Abst
     places = np.array([x.place for x in balls])
     radii = np.array([x.radius for x in balls])
     height = asked.ground
+    assert height is not None
 
     def gap(q, t, p):
         poses = tree.poses(q, p)[bodies]

@@ -110,19 +110,15 @@ def _decided(
         rate = problem.A @ acceleration - problem.b
         zero = _zero(problem, (force, acting), push, rubbing)
         size = {k: np.linalg.norm(rate[frictions[k].rows]) for k in resting}
-        at_limit = {
-            k: np.linalg.norm(found_rub) >= (1 - AGREEMENT) * limit
-            for k, found_rub, limit in zip(
-                resting, _parts(rub, rubbing), _limits(rubbing, push), strict=True
-            )
-        }
+        limits = zip(resting, _parts(rub, rubbing), _limits(rubbing, push), strict=True)
+        at_limit = {k for k, f, most in limits if np.linalg.norm(f) >= (1 - AGREEMENT) * most}
         slips = [
             k
             for k in resting
             if k not in begins
             and (
                 size[k] > np.max(zero[frictions[k].rows])
-                or (k in over and (at_limit[k] or k in begun))
+                or (k in over and (k in at_limit or k in begun))
             )
         ]
         # one that slides has its kinetic coefficient, with which another may slide
@@ -137,13 +133,7 @@ def _decided(
     for k in begins:
         if (f := np.linalg.norm(force_of[frictions[k].rows])) > 0:
             begins[k] = -force_of[frictions[k].rows] / f
-    ways = np.full(len(frictions), HELD_OFF)
-    ways[resting] = HELD_ON
-    for k, direction in (dict(slides) | begins).items():
-        own = frictions[k].rows
-        across = np.linalg.norm(rate[own] - direction * (direction @ rate[own]))
-        straight = k in begins or (k not in turns and across <= np.max(zero[own]))
-        ways[k] = frictions[k].way(direction, straight)
+    ways = _ways(frictions, resting, slides, begins, turns, rate, zero)
     closed = np.full(len(gaps), HELD_OFF)
     closed[staying] = np.where(rate[normal] <= zero[normal], HELD_ON, HELD_OFF)
     # what all rows that hold have to give
@@ -157,29 +147,69 @@ def _decided(
     if np.any(least[gaps] < -SOLUTION_ERROR * np.max(np.abs(least), initial=0.0)):
         # of gaps that repeat each other, those push that can do it alone
         closed[staying] = np.where(push > SOLUTION_ERROR * np.max(push), HELD_ON, HELD_OFF)
-    spare = [
-        k for k in resting if k not in begins and _exceeds(frictions[k], k, least, loads, gaps)
-    ]
-    for k in spare:
-        # beside other rows that hold its slip at zero, by a share of their force that it may not
-        # have: it gives none
-        others = np.setdiff1d(rows, frictions[k].rows)
-        kernel = problem.metric.rows(problem.A[others]).kernel
-        left = np.abs(problem.A[frictions[k].rows] @ kernel)
-        if np.all(left <= SOLUTION_ERROR * np.max(problem.length[frictions[k].rows])):
-            without = problem.multipliers(others, need)
-            if np.all(without[gaps] >= -SOLUTION_ERROR * np.max(np.abs(without), initial=0.0)):
-                ways[k], rows, least = HELD_OFF, others.tolist(), without
+    sticking = [k for k in resting if k not in begins]
+    spare, least = _spare(
+        problem, frictions, sticking, np.array(rows, int), need, least, loads, gaps
+    )
+    ways[spare] = HELD_OFF
     following = [x.load_of(least, before) for x, before in zip(frictions, loads, strict=True)]
     return np.concatenate([closed, ways]), np.array(following)
 
 
-def _exceeds(
-    x: HostFriction, k: int, multipliers: np.ndarray, loads: np.ndarray, gaps: np.ndarray
-) -> bool:
-    """Whether the force that friction k would have beside others is more than it can give."""
-    load = multipliers[gaps[x.gap]] if x.gap >= 0 else x.load_of(multipliers, loads[k])
-    return float(np.linalg.norm(multipliers[x.rows])) > x.static * load
+def _ways(
+    frictions: Sequence[HostFriction],
+    resting: Sequence[int],
+    slides: Mapping[int, np.ndarray],
+    begins: Mapping[int, np.ndarray],
+    turns: Sequence[int],
+    rate: np.ndarray,
+    zero: np.ndarray,
+) -> np.ndarray:
+    """How each friction is held, by the accelerations of all rows."""
+    ways = np.full(len(frictions), HELD_OFF)
+    ways[resting] = HELD_ON
+    for k, direction in {**slides, **begins}.items():
+        own = frictions[k].rows
+        across = np.linalg.norm(rate[own] - direction * (direction @ rate[own]))
+        straight = k in begins or (k not in turns and across <= np.max(zero[own]))
+        ways[k] = frictions[k].way(direction, straight)
+    return ways
+
+
+def _spare(
+    problem: ContactProblem,
+    frictions: Sequence[HostFriction],
+    sticking: Sequence[int],
+    rows: np.ndarray,
+    need: np.ndarray,
+    least: np.ndarray,
+    loads: np.ndarray,
+    gaps: np.ndarray,
+) -> tuple[list[int], np.ndarray]:
+    """Frictions that give nothing, as other rows hold their slip at zero and least norm asks them
+    for more than they can give; and the forces without them.
+
+    Args:
+        sticking: which of them may be.
+        rows: all rows that hold; need: what they have to give.
+        least: their forces of least norm; loads: of the frictions; gaps: rows of all gaps.
+    """
+    spare = []
+    for k in sticking:
+        x = frictions[k]
+        load = least[gaps[x.gap]] if x.gap >= 0 else x.load_of(least, loads[k])
+        if np.linalg.norm(least[x.rows]) <= x.static * load:
+            continue
+        others = np.setdiff1d(rows, x.rows)
+        left = np.abs(problem.A[x.rows] @ problem.metric.rows(problem.A[others]).kernel)
+        if np.any(left > SOLUTION_ERROR * np.max(problem.length[x.rows])):
+            continue
+        without = problem.multipliers(others, need)
+        pushes = without[gaps]
+        if np.all(pushes >= -SOLUTION_ERROR * np.max(np.abs(without), initial=0.0)):
+            spare.append(k)
+            rows, least = others, without
+    return spare, least
 
 
 def _limits(rubbing: Sequence[Rubbing], push: np.ndarray) -> list[float]:

@@ -71,5 +71,5 @@ def build(*, diameter, gap, first, last) -> Example:
         description=f"The first of {BALLS} balls moves at {first:g} m/s, the last at {last:g} m/s.",
         figures={"First and last": curve("x1", f"x{BALLS}")},
         exact=exact,
-        scene=particles_scene(lambda q: jnp.stack([q, 0 * q], axis=1), tuple(names)),
+        scene=particles_scene(lambda q: q[:, None] * np.array([1.0, 0.0]), tuple(names)),
     )

@@ -76,5 +76,5 @@ def build(*, mass, stiffness, static, kinetic, speed, gravity) -> Example:
         f"{static:g} and {kinetic:g}.",
         figures={"Phase portrait": curve("x", "d/dt x")},
         exact=exact,
-        scene=particles_scene(lambda q: jnp.stack([q[0], 0.0])[None], ("mass",)),
+        scene=particles_scene(lambda q: q[:, None] * np.array([1.0, 0.0]), ("mass",)),
     )

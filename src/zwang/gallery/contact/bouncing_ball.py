@@ -64,8 +64,8 @@ def build(*, height, restitution, speed, gravity) -> Example:
         q0=np.array([0.0, height]),
         v0=np.array([speed, 0.0]),
         duration=2.0,
-        description=f"A ball falls from {height:g} m and keeps {restitution:g} of its speed at each "
-        "impact.",
+        description=f"A ball falls from {height:g} m and keeps {restitution:g} of its speed at "
+        "each impact.",
         figures={"Path": curve("x", "y", equal=True), "Phase portrait": curve("y", "d/dt y")},
         exact=exact,
         scene=particles_scene(lambda q: q[None], ("ball",), along=("floor",)),

@@ -68,5 +68,5 @@ def build(*, mass, stiffness, friction, start) -> Example:
         "friction.",
         figures={"Phase portrait": curve("x", "d/dt x")},
         exact=exact,
-        scene=particles_scene(lambda q: jnp.stack([q[0], 0.0])[None], ("mass",)),
+        scene=particles_scene(lambda q: q[:, None] * np.array([1.0, 0.0]), ("mass",)),
     )
