@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 
+import jax
 import numpy as np
 
 import zwang as zw
@@ -62,8 +63,8 @@ def deepest(run: zw.Run) -> float:
     system, p = run.model.system, run.model.parameters()
     gaps = [c for c in run.model.constraints.members if isinstance(c, zw.Inequality)]
     q = run.steps.y[:, : system.nq]
-    depth = lambda c, t, x: -float(np.min(c.position_residual(system, x, t, p)))
-    return max(depth(c, t, x) for c in gaps for t, x in zip(run.steps.t, q, strict=True))
+    depth = lambda c: jax.vmap(lambda t, x: c.position_residual(system, x, t, p))(run.steps.t, q)
+    return max(-float(np.min(np.asarray(depth(c)))) for c in gaps)
 
 
 def lines(count: int, span: float) -> list[Line]:
