@@ -18,6 +18,7 @@ SUITES = {
     "ivp": "ivp",
     "analyses": "analyses",
     "robots": "robots",
+    "random": "letting_go",
     "gradients": "gradients.suite",
     **dict.fromkeys(PAPERS, "own"),
 }
@@ -28,12 +29,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m verification", description=__doc__)
     parser.add_argument("suite", choices=SUITES)
     parser.add_argument("--data", type=Path, help="the suite's repository, cloned by you")
+    parser.add_argument("--count", type=int, default=100, help="random: number of mechanisms")
+    parser.add_argument("--span", type=float, default=100.0, help="random: length of a run [s]")
     given = parser.parse_args()
     if given.suite in NEED_DATA and given.data is None:
         parser.error(f"{given.suite} compares with data of another project: give --data FOLDER")
     start_jax()
     module = importlib.import_module(f"verification.{SUITES[given.suite]}")
-    made = module.lines(given.data) if given.suite in NEED_DATA else module.lines(given.suite)
+    if given.suite == "random":
+        made = module.lines(given.count, given.span)
+    else:
+        made = module.lines(given.data if given.suite in NEED_DATA else given.suite)
     keep(given.suite, made)
 
 

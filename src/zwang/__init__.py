@@ -57,6 +57,7 @@ _HOME = {
     "side_by_side": "analysis.side_by_side",
     "trajectory": "simulation.trajectory",
     "Trajectory": "simulation.trajectory",
+    "contact_mode": "simulation.mode",
     "batch": "simulation.batch",
     "Batch": "simulation.batch_result",
     "fit": "simulation.fit",
@@ -302,6 +303,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.simulation.batch_result import Batch as Batch
     from zwang.simulation.fit import Fit as Fit
     from zwang.simulation.fit import fit as fit
+    from zwang.simulation.mode import contact_mode as contact_mode
     from zwang.simulation.results import Crossing as Crossing
     from zwang.simulation.results import Run as Run
     from zwang.simulation.results import Switched as Switched

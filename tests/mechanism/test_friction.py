@@ -140,8 +140,14 @@ def test_a_bead_on_a_rough_ring_loses_speed_by_the_angle(made):
 
 
 REFUSED = {
-    "static": ('friction = { kinetic = "mu", static = 0.5 }', "friction.static: .*leave it out"),
-    "stribeck": ('friction = { kinetic = "mu", stribeck = 0.1 }', "friction.stribeck: .*leave it"),
+    "static": (
+        'friction = { kinetic = "mu", static = 0.5, rest_speed = 0.1 }',
+        "rest_speed: is of friction that does not stick",
+    ),
+    "stribeck": (
+        'friction = { kinetic = "mu", stribeck = 0.1 }',
+        "friction.stribeck: needs static",
+    ),
     "negative": ("friction = { kinetic = -0.1 }", "friction.kinetic: is -0.1, expected"),
     "radius": ('friction = { kinetic = "mu", radius = 0.1 }', "radius: a prismatic joint slides"),
     "unknown": ('friction = { kinetik = "mu" }', "kinetik"),

@@ -45,13 +45,19 @@ def file(tmp_path, text):
     return path
 
 
-@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
-def test_a_rod_rebounds_from_its_stop(tmp_path, coordinates):
-    found = read(file(tmp_path, f'coordinates = "{coordinates}"\n{STOP}'))
+OF_THE_JOINT = STOP.split("[gaps.stop]")[0] + 'stop = { lower = "-reach", restitution = "e" }'
+
+
+@pytest.mark.parametrize(
+    "coordinates, text",
+    [("maximal", STOP), ("joint", STOP), ("maximal", OF_THE_JOINT), ("joint", OF_THE_JOINT)],
+)
+def test_a_rod_rebounds_from_its_stop(tmp_path, coordinates, text):
+    found = read(file(tmp_path, f'coordinates = "{coordinates}"\n{text}'))
     start = found.start_state
     run = zw.simulate(found.model, start.q, start.v, duration=0.9, samples=10, rtol=1e-10)
     hit = run.switches[0]
-    assert hit.hit == ("stop",)
+    assert hit.hit == ("stop" if text == STOP else "pivot stop",)
     # of a uniform rod about its end, 1/2 (m l²/3) ω² = m g l/2 (sin start − sin stop)
     speed = np.sqrt(3 * 9.81 * (np.sin(-0.3) - np.sin(-2.0)))
     assert hit.energy_loss == pytest.approx(0.5 * 2 / 3 * speed**2 * (1 - 0.6**2), rel=1e-8)
@@ -67,8 +73,18 @@ def test_a_rod_rebounds_from_its_stop(tmp_path, coordinates):
     assert early.switches[0].time < hit.time
 
 
-def test_a_rope_between_two_points_becomes_taut(tmp_path):
-    found = read(file(tmp_path, ROPE))
+SHORT_ROPE = (
+    ROPE.split("[gaps.rope]")[0]
+    + """
+[ropes]
+rope = { over = ["ground", "bob.center"], length = 1.0 }
+"""
+)
+
+
+@pytest.mark.parametrize("text", [ROPE, SHORT_ROPE])
+def test_a_rope_between_two_points_becomes_taut(tmp_path, text):
+    found = read(file(tmp_path, text))
     start = found.start_state
     run = zw.simulate(found.model, start.q, start.v, duration=1.0, samples=11)
     drop = np.sqrt(1 - 0.6**2) - 0.2

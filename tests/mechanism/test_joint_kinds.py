@@ -163,7 +163,15 @@ def test_every_joint_is_drawn(world):
 
 def test_an_option_has_one_type_in_all_kinds():
     fields = {x.name for x in dataclasses.fields(Joint)}
-    assert fields == {"kind", "between", "joints", "friction", *OPTIONS}
+    assert fields == {
+        "kind",
+        "between",
+        "joints",
+        "friction",
+        "stop",
+        "backlash",
+        *OPTIONS,
+    }
 
 
 NEW = """\

@@ -108,7 +108,6 @@ def test_a_pin_breaks_where_its_load_is_reached(made):
 TIMES = np.linspace(0.0, 1.0, 3)
 COMPILED = {
     "trajectory": lambda m, q, v: zw.trajectory(m, q, v, TIMES),
-    "batch": lambda m, q, v: zw.batch(m, np.stack([q, q]), np.stack([v, v]), TIMES),
     "fit": lambda m, q, v: zw.fit(m, TIMES, {"load.x": np.zeros(3)}, {"L": 1.0}, q0=q, v0=v),
     "plant": lambda m, q, v: zw.Plant(m, inputs=["load.x"], q0=q, v0=v),
     "C": lambda m, q, v: zw.c_code(m, q, v),
@@ -148,6 +147,8 @@ def test_studies_and_units_with_python_bring_the_switches_of_a_file(made):
     )
     expected = ran(mechanism, TIMES[1]).q[-1, 0]
     assert study.table["x"][0] == pytest.approx(expected, abs=1e-9)
+    many = zw.batch(mechanism.model, [start.q, start.q], start.v, TIMES[:2], rtol=1e-10)
+    np.testing.assert_allclose(many.q[:, -1, 0], expected, atol=1e-9)
     unit = PythonUnit.of(mechanism.model, start.q, start.v, {})
     there = pickle.loads(unit.to_bytes())
     assert [x.constraint for x in there.options["switches"]] == ["rope"]

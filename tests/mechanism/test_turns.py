@@ -21,6 +21,7 @@ from zwang.mechanism import (
     Mechanism,
     Point,
     ServoConstraint,
+    Slip,
     Spring,
     Toggle,
     joint_motion,
@@ -100,6 +101,7 @@ CASES = {
         "switches": {"d": Toggle(off="value - 13")},
         "forces": {"f": Force("-0.5*rate", joint="pin")},
     },
+    "brake": {"frictions": {"b": Slip({"a": "pin"}, "a_rate - 0.1*sin(a/2)", load=0.5)}},
     "springs of both": {
         "springs": {
             "a": Spring(joint="pin", stiffness=K),
@@ -116,7 +118,7 @@ QUICK = [
 ]
 
 
-ELSEWHERE = {"bodies", "start", "tables", "bushings"}
+ELSEWHERE = {"bodies", "start", "tables", "bushings", "ropes"}
 """Parts that act on no angle of a joint, or are turned in tests of their own."""
 
 

@@ -85,8 +85,9 @@ def test_a_sphere_thrown_sliding_rolls_with_five_sevenths_of_its_speed():
 def test_a_spring_with_dry_friction_loses_its_amplitude_and_sticks():
     k, m, F = 50.0, 2.0, 3.0
     system = free([m], lambda q, v, t, p: -k * q)
-    dry = zw.DryFriction(lambda q, v, t, p: v[0], load=F, static=1.0, name="dry")
-    model = zw.Model(system, [dry])
+    # a parameter may have the name of the friction that it loads
+    dry = zw.DryFriction(lambda q, v, t, p: v[0], load="dry", static=1.0, name="dry")
+    model = zw.Model(system, [dry], {"dry": F})
     run = zw.simulate(model, [1.0], [0.0], duration=6.0, samples=13, rtol=1e-11)
     turning = [run.at(x.time)[0][0] for x in run.switches]
     np.testing.assert_allclose(np.abs(turning), 1.0 - 2 * F / k * np.arange(9), atol=1e-10)
@@ -219,6 +220,16 @@ def test_a_hinge_rubs_by_its_own_reaction():
     assert run.at(second)[0][2] == pytest.approx(0.409323685, abs=1e-8)
 
 
+def test_a_gap_that_is_curved_by_round_off_alone_stays_open():
+    """As those of shapes on turning bodies are: a radius of 1e16 m is no size of the motion."""
+    floor = zw.Inequality(lambda q, t, p: q[1] + 1e-16 * q[0] ** 2, name="floor")
+    model = zw.Model(falling(2), [floor])
+    run = zw.simulate(model, [0.0, 0.1], [2.0, 0.0], duration=1.0, samples=3)
+    assert run.switches[0].time == pytest.approx(np.sqrt(0.2 / G), abs=1e-12)
+    with pytest.raises(zw.ModelError, match="penetrates 'floor'"):
+        zw.simulate(model, [0.0, -0.1], [2.0, 0.0], duration=1.0)
+
+
 def test_a_row_that_repeats_changes_no_motion():
     def run(times):
         gaps = [zw.Inequality(lambda q, t, p: q[1], name=f"{i}", restitution=0.5) for i in times]
@@ -276,15 +287,37 @@ def test_a_falling_rod_that_grips_the_floor_rebounds_by_its_law(law):
     assert hit.energy_loss > 0
 
 
+@pytest.mark.parametrize("law, adds", [("newton", True), ("poisson", False)])
+def test_an_impact_that_adds_energy_is_told(law, adds):
+    """A rod whose tip slides against the way in which it hits: Kane's example of Newton's law."""
+    system = free([1.0, 1.0, 0.14], lambda q, v, t, p: jnp.zeros(3))
+    tip = lambda q: q[:2] - jnp.stack([jnp.cos(q[2]), jnp.sin(q[2])])
+    floor = zw.Inequality(
+        lambda q, t, p: tip(q)[1], name="floor", restitution=0.9, impact=law, unit="m"
+    )
+    grip = zw.DryFriction(rate_of(lambda q: tip(q)[0]), load="floor", static=1.25, name="grip")
+    run = zw.simulate(
+        zw.Model(system, [floor, grip]),
+        [0.0, np.sin(0.61), 0.61],
+        [-0.55, -1.0, 2.8],
+        duration=0.01,
+        samples=3,
+    )
+    assert (run.switches[0].energy_loss < 0) == adds
+    assert any("adds 0.6" in x and 'impact="poisson"' in x for x in run.warnings) == adds
+
+
 def test_what_may_let_go_is_refused_where_nobody_follows_it():
     floor = zw.Inequality(lambda q, t, p: q[1], name="floor")
     model = zw.Model(falling(2), [floor])
-    with pytest.raises(zw.ModelError, match="'floor' may let go, which zw.simulate alone"):
+    with pytest.raises(zw.ModelError, match="'floor' may let go, which only zw.simulate"):
         zw.motion(model, [0.0, 1.0], [0.0, 0.0])
     with pytest.raises(zw.ModelError, match="penetrates 'floor': its gap is -0.5"):
         zw.simulate(model, [0.0, -0.5], [0.0, 0.0], duration=1.0)
     with pytest.raises(zw.ModelError, match="restitution is 2.0, expected"):
         zw.Inequality(lambda q, t, p: q[1], restitution=2.0)
+    with pytest.raises(zw.ModelError, match="load is 'friction', expected a number, a constr"):
+        zw.Model(falling(2), [zw.DryFriction(lambda q, v, t, p: v[0], load="friction", static=1)])
     with pytest.raises(zw.ModelError, match="load is 'flor', .* did you mean 'floor'"):
         grip = zw.DryFriction(lambda q, v, t, p: v[0], load="flor", static=0.3)
         zw.Model(falling(2), [floor, grip])

@@ -23,6 +23,7 @@
 | `subject.py` | what an analysis works on: coordinates and points by name |
 | `side_by_side.py` | `side_by_side`: one acceleration by eight principles of mechanics |
 | `equilibrium.py`, `balance_problem.py`, `balance_search.py` | `equilibrium`: forces balance |
+| `resting.py` | the same where gaps carry, and friction holds |
 | `continuation.py`, `branch.py` | `continuation`: equilibria followed in a parameter |
 | `eigenvalue_events.py` | folds, branch points and Hopf points on the way |
 | `linearize.py` | `linearize`: minimal linear equations about a state |

@@ -48,6 +48,7 @@ from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.hierarchy.describe import LevelReport, level_reports, tree_lines
 from zwang.mechanism.mechanism import Mechanism
+from zwang.simulation.mode import mode_of, without_friction
 
 INTEGRABLE = "holonomic, given by velocities"
 """Kind of a velocity constraint that can be integrated, after "scleronomic" or "rheonomic"."""
@@ -109,6 +110,9 @@ class Diagnosis:
         integrals: by name, the position constraints that integrable velocity constraints stand
             for, where they are integrable by themselves.
         suggestions: of a mechanism, joints that can be made looser with less redundancy.
+        loose: how everything that may let go is held from this state on, by name: a gap "open" or
+            "closed", a dry friction that "sticks", "slides" or is "not loaded". Rows are those of
+            what is closed or sticks.
     """
 
     model: str
@@ -137,6 +141,7 @@ class Diagnosis:
     reach: Reach | None = None
     integrals: dict[str, Holonomic] = dataclasses.field(default_factory=dict)
     suggestions: tuple[Suggestion, ...] = ()
+    loose: dict[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def degrees_of_freedom(self) -> int:
@@ -180,6 +185,12 @@ def check(model, q=None, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis:
     if q is None:
         raise ModelError("check: q is missing: give the coordinates to check the model at.")
     state = model.state(q, np.zeros(model.system.nv) if v is None else v, t)
+    loose = {}
+    if model.constraints.loose:
+        # a state that is off its constraints is diagnosed, too
+        mode = mode_of(model, state.q, state.v, float(state.t), params, np.inf)
+        loose = mode.held
+        model = without_friction(mode.model) if np.any(mode.sliding) else mode.model
     # all singular values are looked at: no use for a sparse A
     dynamics = model.dynamics(params, Proximal())
     # a singular M is found here, before anything is solved with it
@@ -189,6 +200,7 @@ def check(model, q=None, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis:
     refuse_singular_mass(model, start, params)
     refuse_asymmetric_elsewhere(model, dynamics, state)
     found = _diagnose(model, dynamics, state, start, mechanism)
+    found = dataclasses.replace(found, loose=loose)
     # the diagnosis of the passive model is the same with and without a servo
     if model.servo is None:
         return found

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 NEAR_SINGULAR = 1e-3
 """A nonzero singular value below this is reported as a singular configuration nearby."""
-MOST_DEPENDENCIES, MOST_SUGGESTIONS = 8, 5
+MOST_DEPENDENCIES, MOST_SUGGESTIONS, MOST_LOOSE = 8, 5, 12
 """How many are printed."""
 CLEAR = 0.1
 """Gap of singular values above which the dimension of the reachable set is called uncertain."""
@@ -47,6 +47,10 @@ def lines(d: Diagnosis):
             f"  reachable            {d.reach.dimension} dimensions by {d.reach.directions} "
             f"directions of velocity (Frobenius){sure}"
         )
+    if d.loose:
+        held = [f"{name} {how}" for name, how in d.loose.items()]
+        more = f" and {len(held) - MOST_LOOSE} more in .loose" if len(held) > MOST_LOOSE else ""
+        yield f"  may let go           {', '.join(held[:MOST_LOOSE])}{more}"
     yield f"  redundant rows       {d.redundant_rows}"
     for x in d.dependencies[:MOST_DEPENDENCIES]:
         yield f"    {x}"

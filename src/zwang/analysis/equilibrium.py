@@ -33,6 +33,7 @@ from zwang.analysis.moving_state import (
     moving_state,
     near_balance,
 )
+from zwang.analysis.resting import resting
 from zwang.analysis.sensitivity import Root
 from zwang.arguments import choice, host_only, instance, labels
 from zwang.dynamics.model import Model
@@ -229,7 +230,9 @@ def equilibrium(
         Wᵀ F = 0,  φ = 0  at rest;    Wᵀ (M v̇ − F) = 0,  φ = ψ = 0  along a symmetry
 
     W is a basis of the kernel of the constraint matrix, orthonormal in the mass metric: what is
-    left of F is the force of the constraints.
+    left of F is the force of the constraints. Gaps that are closed at the guess and pushed shut
+    there are among them, as are those that are reached on the way; those that carry are in the
+    `model` of the result, the equations that hold there. Dry friction holds what it can.
 
     Args:
         model: the model; with a servo, its closed loop.
@@ -255,6 +258,16 @@ def equilibrium(
     """
     instance(model, Model, "equilibrium: model", "a zw.Model")
     choice(find, "find", FIND)
+    if model.constraints.loose:
+        if v is not None and np.any(np.asarray(v)):
+            raise ModelError(
+                f"{model.name}: {model.constraints.loose[0]!r} may let go, which no search for a "
+                "steady motion follows; take the equations that hold by zw.contact_mode(model, q, "
+                "v)."
+            )
+        further: Any = {"inputs": inputs, "hold": hold, "find": find}
+        search = lambda mode, q: equilibrium(mode, q, t=t, params=params, **further)
+        return resting(model, q, float(t), params, search)
     acting = chosen_inputs(model, params, labels(inputs, "inputs"))
     if acting.actuation is not None:
         raise ModelError(

@@ -305,8 +305,9 @@ def refuse_letting_go(model: Model) -> None:
     """
     if loose := model.constraints.loose:
         raise ModelError(
-            f"{model.name}: constraint {loose[0]!r} may let go, which zw.simulate alone follows; "
-            "leave it out here, or put an equation in its place."
+            f"{model.name}: constraint {loose[0]!r} may let go, which only zw.simulate, zw.batch, "
+            "zw.sweep, zw.check and zw.equilibrium follow; take the equations that hold at a state "
+            "by zw.contact_mode(model, q, v), or leave it out here."
         )
 
 

@@ -4,6 +4,7 @@
 |---|---|
 | `toml.py` | TOML files |
 | `schema.py` | the parts as they are declared: `Link`, `Joint`, `Drive`, `Spring`, `Force` … |
+| `contact_schema.py` | those that may let go: `JointStop`, `Gap`, `Rope`, `Friction` … |
 | `field_types.py` | types of their fields, and the error that names a wrong one |
 | `mechanism.py` | `Mechanism`: all parts together, its model and its start |
 | `geometry.py` | bodies with their points, at the rough start |
@@ -17,10 +18,11 @@
 | `prescribed_motion.py` | drives, and other coordinates that follow a formula |
 | `point_masses.py` | bodies in space whose attitude nothing sees |
 | `tables.py` | tables of numbers as functions in formulas |
-| `laws.py` | relations between coordinates of several joints, and gaps between them |
+| `laws.py` | relations between coordinates of several joints |
+| `gaps.py` | stops, play, ropes, and gaps between coordinates |
 | `tree.py` | joint coordinates: a tree of bodies, and the joints that close loops |
 | `forces.py` | springs, dampers, bushings, forces |
-| `friction.py` | dry friction of joints |
+| `friction.py`, `slipping.py` | dry friction of joints and coordinates, without and with sticking |
 | `switches.py` | joints, laws and drives that hold for a part of the time |
 | `actuation.py` | actuators and servo constraints |
 | `assembly.py` | closed configurations |
@@ -38,6 +40,12 @@
 from zwang.mechanism.applied_forces import applied_forces as applied_forces
 from zwang.mechanism.assembly import AssemblyError as AssemblyError
 from zwang.mechanism.closing import closed as closed
+from zwang.mechanism.contact_schema import Backlash as Backlash
+from zwang.mechanism.contact_schema import Friction as Friction
+from zwang.mechanism.contact_schema import Gap as Gap
+from zwang.mechanism.contact_schema import JointStop as JointStop
+from zwang.mechanism.contact_schema import Rope as Rope
+from zwang.mechanism.contact_schema import Slip as Slip
 from zwang.mechanism.field_types import PartError as PartError
 from zwang.mechanism.joint_motion import joint_motion as joint_motion
 from zwang.mechanism.mechanism import Mechanism as Mechanism
@@ -51,8 +59,6 @@ from zwang.mechanism.schema import Begin as Begin
 from zwang.mechanism.schema import Bushing as Bushing
 from zwang.mechanism.schema import Drive as Drive
 from zwang.mechanism.schema import Force as Force
-from zwang.mechanism.schema import Friction as Friction
-from zwang.mechanism.schema import Gap as Gap
 from zwang.mechanism.schema import Joint as Joint
 from zwang.mechanism.schema import Law as Law
 from zwang.mechanism.schema import Link as Link

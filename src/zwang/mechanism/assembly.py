@@ -239,8 +239,8 @@ def _placed(
     the metric of other parameters if these are given.
     """
     compiled = mechanism.compiled
-    own = compiled.still if still else compiled.model
-    model = (compiled.still_with if still else compiled.model_with)(held) if held else own
+    own = compiled.still if still else compiled.tied
+    model = (compiled.still_with if still else compiled.tied_with)(held) if held else own
     parts = (own, held) if held else None
     geometry, guess = compiled.geometry, np.asarray(q)
     apart = None if compiled.tree is not None else lambda q, M: geometry.displacement(q, guess, M)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -21,19 +21,21 @@ from zwang.bodies.rigid import velocity_map
 from zwang.display import present
 from zwang.dynamics.initial_conditions import mass_is_positive
 from zwang.dynamics.model import Model
-from zwang.equations.constraint import AbstractConstraint
+from zwang.equations.constraint import AbstractConstraint, DryFriction
 from zwang.equations.state import State
 from zwang.equations.system import System
 from zwang.mechanism.actuation import servo
 from zwang.mechanism.derived_numbers import DerivedNumbers, formulas
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.forces import Forces
+from zwang.mechanism.gaps import ResolvedGap, resolved_gaps
 from zwang.mechanism.geometry import Geometry, geometry_of
 from zwang.mechanism.joint_constraints import JointConstraints
-from zwang.mechanism.laws import ResolvedGap, ResolvedLaw, resolved_gap, resolved_law
+from zwang.mechanism.laws import ResolvedLaw, resolved_law
 from zwang.mechanism.loop_rows import LoopDecisions, decided
 from zwang.mechanism.point_masses import point_masses
 from zwang.mechanism.prescribed_motion import drive_constraint, still_drive
+from zwang.mechanism.slipping import ResolvedSlip, joint_slip, resolved_slip
 from zwang.mechanism.switches import resolved_switches
 from zwang.mechanism.tables import splines
 from zwang.mechanism.tree import SpanningTree
@@ -112,6 +114,7 @@ class CompiledMechanism:
                     'coordinates = "maximal".',
                 )
         _ = self.joints, self.forces, self.laws, self.gaps, self.servo, self.switches
+        _ = self.frictions
 
     @cached_property
     def geometry(self) -> Geometry:
@@ -237,8 +240,24 @@ class CompiledMechanism:
 
     @cached_property
     def gaps(self) -> list[ResolvedGap]:
-        """Gaps between coordinates of joints, checked."""
-        return [resolved_gap(name, gap, self.joints) for name, gap in self.declared.gaps.items()]
+        """Gaps between coordinates of joints, stops, play and ropes, checked."""
+        return resolved_gaps(self.declared, self.joints)
+
+    @cached_property
+    def slips(self) -> list[ResolvedSlip]:
+        """Dry frictions between coordinates of joints, checked."""
+        made, loads = self.declared, [*self.declared.laws, *(gap.name for gap in self.gaps)]
+        return [resolved_slip(n, x, self.joints, loads) for n, x in made.frictions.items()]
+
+    @cached_property
+    def frictions(self) -> list[DryFriction]:
+        """Dry friction that sticks, in joints and between coordinates."""
+        joints = self.declared.joints.items()
+        sticking = [
+            n for n, x in joints if x.friction is not None and x.friction.static is not None
+        ]
+        found = [joint_slip(name, self.joints, self.rate) for name in sticking]
+        return [*found, *(x.constraint(self.joints, self.rate) for x in self.slips)]
 
     @cached_property
     def switches(self) -> tuple[Switch, ...]:
@@ -310,7 +329,7 @@ class CompiledMechanism:
 
     @cached_property
     def constraints(self) -> tuple[AbstractConstraint, ...]:
-        """Joints of a kind under one function, then laws, drives and gaps."""
+        """Joints of a kind under one function, then laws, drives, gaps and dry frictions."""
         _ = self._counts  # coordinates are asked for below
         drives = [
             drive_constraint(name, drive, self.joints, self.rate)
@@ -319,7 +338,7 @@ class CompiledMechanism:
         found = self.joints.constraints(self.rate, self.carrying, self.loops.keep)
         laws = [law.constraint(self.joints) for law in self.laws]
         gaps = [gap.constraint(self.joints) for gap in self.gaps]
-        return (*found, *laws, *drives, *gaps)
+        return (*found, *laws, *drives, *gaps, *self.frictions)
 
     @property
     def carrying(self) -> set[str]:
@@ -331,36 +350,46 @@ class CompiledMechanism:
         """The mechanism as a `zw.Model`, with its servo if it has one."""
         for sentence in self.loops.locked:
             warnings.warn(f"{self.declared.name}: {sentence}.", stacklevel=4)
-        made = self.model_with((), self.servo)
+        made = self._model(self.constraints, self.servo)
         # made anew from what was declared: what is kept for a model must not hold it
         declared = dataclasses.replace(self.declared)
         keep_switches(made, self.switches)
         keep_presentation(made, lambda: present("presentation_of_mechanism", declared))
         return made
 
+    @property
+    def lasting(self) -> tuple[AbstractConstraint, ...]:
+        """Constraints that do not let go."""
+        return tuple(x for x in self.constraints if not x.level.lets_go)
+
     @cached_property
     def still(self) -> Model:
         """The mechanism with its drives as they stand at t = 0: what a position has to fulfil."""
         drives, laws = self.declared.drives, self.laws
         if not drives and not laws:
-            return self.model
+            return self.tied
         stands = [still_drive(name, drive, self.joints) for name, drive in drives.items()]
-        others = len(drives) + len(laws) + len(self.gaps)
-        joints = self.constraints[: len(self.constraints) - others]
+        joints = self.lasting[: len(self.lasting) - len(drives) - len(laws)]
         stand = [law.constraint(self.joints, time=0.0) for law in laws]
         return self._model([*joints, *stand, *(x for x in stands if x is not None)])
 
-    def model_with(
-        self, further: tuple[AbstractConstraint, ...], control: Servo | None = None
-    ) -> Model:
-        """A model with further constraints."""
-        return self._model([*self.constraints, *further], control)
+    @cached_property
+    def tied(self) -> Model:
+        """The mechanism without what may let go."""
+        held = self.lasting
+        return self.model if len(held) == len(self.constraints) else self._model(held)
+
+    def tied_with(self, further: tuple[AbstractConstraint, ...]) -> Model:
+        """Likewise, with further constraints."""
+        return self._model([*self.lasting, *further])
 
     def still_with(self, further: tuple[AbstractConstraint, ...]) -> Model:
         """Likewise of `still`."""
         return self._model([*self.still.constraints.members, *further])
 
-    def _model(self, constraints: list, control: Servo | None = None) -> Model:
+    def _model(
+        self, constraints: Sequence[AbstractConstraint], control: Servo | None = None
+    ) -> Model:
         name = self.declared.name
         return Model(
             self.system,

@@ -1,4 +1,5 @@
-"""Dry friction in a joint, with the joint's own reaction as its load: Coulomb's law of sliding.
+"""Dry friction in a joint, with the joint's own reaction as its load: Coulomb's law of sliding,
+without sticking (`slipping.py` has that).
 
     c = −(∂s/∂v)ᵀ μ N s/√(s² + ε²),    N = |Q_id|
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from zwang.mechanism.resolution import Ends
     from zwang.mechanism.schema import Friction, Joint
 
-NUMBERS = ("kinetic", "radius", "rest_speed")
+NUMBERS = ("kinetic", "radius", "rest_speed", "static", "stribeck")
 """Numbers of a joint's friction that its law takes."""
 
 
@@ -44,18 +45,19 @@ def check_friction(name: str, joint: Joint, kind: JointKind) -> None:
         raise PartError(
             where, f"a {kind.name} joint has no surfaces that slide on each other in this model."
         )
-    for field in ("static", "stribeck"):
-        if (value := getattr(given, field)) is not None and (
-            field == "stribeck" or value != given.kinetic
-        ):
-            raise PartError(
-                (*where, field),
-                "friction that sticks differently from how it slides is not modeled: leave it out, "
-                "and give kinetic alone.",
-            )
     for field in NUMBERS:
-        if not 0 <= (value := getattr(given, field)) < np.inf:
+        if (value := getattr(given, field)) is not None and not 0 <= value < np.inf:
             raise PartError((*where, field), f"is {value:g}, expected a number from 0 up.")
+    if given.static is None:
+        if given.stribeck is not None:
+            raise PartError((*where, "stribeck"), "needs static, which it leads down from.")
+    else:
+        if given.rest_speed:
+            raise PartError(
+                (*where, "rest_speed"), "is of friction that does not stick: leave static out."
+            )
+        if given.stribeck is not None and not given.stribeck > 0:
+            raise PartError((*where, "stribeck"), "is 0, expected a positive speed [m/s].")
     if "turning" in kind.rubs and not given.radius > 0:
         raise PartError(where, "needs radius, at which the pin rubs [m].")
     if "turning" not in kind.rubs and given.radius:
@@ -64,7 +66,11 @@ def check_friction(name: str, joint: Joint, kind: JointKind) -> None:
 
 def friction_numbers(given: Friction) -> dict:
     """The numbers of a friction as a run may change them."""
-    return {name: xp.asarray(getattr(given, name), float) for name in NUMBERS}
+    return {
+        name: xp.asarray(value, float)
+        for name in NUMBERS
+        if (value := getattr(given, name)) is not None
+    }
 
 
 def joint_friction(

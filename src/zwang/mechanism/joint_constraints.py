@@ -182,6 +182,8 @@ class JointConstraints:
         kind, joint = self.kind(name), self.joints[name]
         if kind.couples is None or self.geometry.d == 2:
             return False
+        if joint.backlash is not None:
+            return True
         return bool(kind.formulas) or not all(x == round(x) for x in joint.ratio or ())
 
     # --- options
@@ -248,6 +250,8 @@ class JointConstraints:
             keep: names of joints of whose rows a part is kept (`zwang.mechanism.loop_rows`).
         """
         found: list[AbstractConstraint] = []
+        played = {n for n, joint in self.joints.items() if joint.backlash is not None}
+        without = {*without, *played}
         for kind in JOINT_KINDS.values():
             names = [name for name in self._named(kind) if name not in without]
             projected = any(n in keep for n in names)
@@ -298,16 +302,22 @@ class JointConstraints:
 
     def _by_turns(self, name: str, kind: JointKind) -> AbstractConstraint:
         """A coupling of counted angles in space, by the equation of the plane."""
+        assert kind.plane is not None
+        return Holonomic(self.coupling_equation(name), name=name, unit=kind.plane.units)
+
+    def coupling_equation(self, name: str) -> Callable:
+        """`(q, t, p)` → the residual of a coupling of counted angles, that of the plane."""
+        kind = self.kind(name)
         equations, index = kind.plane, self._named(kind).index(name)
         assert equations is not None and equations.position is not None
-        residual = equations.position
+        residual, formulas = equations.position, self._formulas(name)
         coordinates = [self.coordinate(x) for x in self.coupled(name)]
 
         def phi(q, t, p):
-            options = kind.named(p["sizes"][kind.name][index])
+            options = _options(kind, index, formulas, p)
             return residual(*(x(q, p) for x in coordinates), options)
 
-        return Holonomic(phi, name=name, unit=equations.units)
+        return phi
 
     def _of_one_kind(
         self, kind: JointKind, names: list[str], rate: Callable, projectors: np.ndarray | None
@@ -386,7 +396,8 @@ class JointConstraints:
 
     def _friction(self, name: str, kind: JointKind, rate: Callable) -> Callable | None:
         """Dry friction of a joint, or None."""
-        if self.joints[name].friction is None:
+        given = self.joints[name].friction
+        if given is None or given.static is not None:
             return None
         poses, ends = self._poses([name], 0), self.ends[name][0]
         pose = lambda q, p: _first(poses(q, p))

@@ -145,6 +145,15 @@ class JointEquations:
     blind: Literal["both", "second"] | None = None
     undefined: str = ""
 
+    @property
+    def places(self) -> np.ndarray:
+        """Which rows of `position` are of places, so that their multipliers are forces [N]; all of
+        one whose formula decides.
+        """
+        units = self.units or ("m",)
+        each = units if len(units) > 1 else units * (self.removes if self.units else 1)
+        return np.array([unit == "m" for unit in each])
+
     def twists(self, frame: np.ndarray) -> dict[str, np.ndarray]:
         """The joint's twists by the ending of its coordinates' names, for the shared frame."""
         return {

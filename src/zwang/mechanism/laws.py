@@ -1,8 +1,6 @@
 """Laws: relations between coordinates of several joints, distances of points, and time, as
 constraints `φ = f(x₁, x₂, …, t)`.
 
-Gaps are inequalities between them, `g(x₁, x₂, …, t) ≥ 0`.
-
 A gear of any ratio, a rope over pulleys (distances whose sum stays), a differential, a mixer of
 hinges: each is one formula that stays zero.
 """
@@ -15,13 +13,13 @@ from collections.abc import Mapping
 
 import jax.numpy as jnp
 
-from zwang.equations.constraint import Holonomic, Inequality
+from zwang.equations.constraint import Holonomic
 from zwang.mechanism.expression import CONSTANTS, FUNCTIONS, Expression
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.joint_constraints import JointConstraints
 from zwang.mechanism.relative_pose import DISTANCE
 from zwang.mechanism.resolution import Ends, ends_between
-from zwang.mechanism.schema import Gap, Law
+from zwang.mechanism.schema import Law
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,56 +49,9 @@ class ResolvedLaw:
         return Holonomic(phi, name=self.name)
 
 
-@dataclasses.dataclass(frozen=True)
-class ResolvedGap:
-    """A gap whose names are known.
-
-    Attributes:
-        name: of the gap.
-        gaps: its formulas; `restitution`: that of e.
-        ends: the points and coordinates by the names that the formulas have for them.
-    """
-
-    name: str
-    gaps: tuple[Expression, ...]
-    restitution: Expression
-    ends: Mapping[str, Ends]
-
-    def constraint(self, joints: JointConstraints) -> Inequality:
-        """The gap as a constraint."""
-        coordinates = {name: joints.coordinate(ends) for name, ends in self.ends.items()}
-        gaps, restitution = self.gaps, self.restitution
-
-        def gap(q, t, p):
-            values = {name: x(q, p) for name, x in coordinates.items()}
-            known = {**p["parameters"], **values, "t": t}
-            return jnp.stack([jnp.asarray(x.traced(known), float) for x in gaps])
-
-        return Inequality(
-            gap, name=self.name, restitution=lambda p: restitution.traced(p["parameters"])
-        )
-
-
-def resolved_gap(name: str, given: Gap, joints: JointConstraints) -> ResolvedGap:
-    """A gap with its coordinates found, of which angles in space count their turns.
-
-    Raises:
-        PartError: for a gap that makes no sense, naming it.
-    """
-    where = ("gaps", name)
-    ends = _named(given.of, joints, where, name)
-    formulas = given.gap if isinstance(given.gap, tuple) else (given.gap,)
-    gaps = tuple(joints.formula(x, (*ends, "t"), (*where, "gap")) for x in formulas)
-    if not gaps:
-        raise PartError((*where, "gap"), "is empty; give a formula of the names in of.")
-    if unused := sorted(ends.keys() - {n for x in gaps for n in x.names}):
-        raise PartError((*where, "gap"), f"does not use {unused[0]!r}, which is in of.")
-    return ResolvedGap(
-        name, gaps, joints.formula(given.restitution, (), (*where, "restitution")), ends
-    )
-
-
-def _named(of: Mapping, joints: JointConstraints, where: tuple[str, ...], name: str):
+def formula_coordinates(
+    of: Mapping, joints: JointConstraints, where: tuple[str, ...], name: str
+) -> dict[str, Ends]:
     """Coordinates by the names that formulas have for them, angles in space with their turns."""
     if not of:
         raise PartError((*where, "of"), "is empty; name the coordinates that the formula relates.")
@@ -117,7 +68,7 @@ def resolved_law(name: str, law: Law, joints: JointConstraints) -> ResolvedLaw:
         PartError: for a law that makes no sense, naming it.
     """
     where = ("laws", name)
-    ends = _named(law.of, joints, where, name)
+    ends = formula_coordinates(law.of, joints, where, name)
     equation = joints.formula(law.equation, (*ends, "t"), (*where, "equation"))
     if unused := sorted(ends.keys() - equation.names):
         raise PartError((*where, "equation"), f"does not use {unused[0]!r}, which is in of.")

@@ -23,6 +23,7 @@ from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.state import State
 from zwang.mechanism.assembly import assemble, start_ends
 from zwang.mechanism.compiler import CompiledMechanism
+from zwang.mechanism.contact_schema import Gap, Rope, Slip
 from zwang.mechanism.field_types import STRICT, Number, PartError, Vector
 from zwang.mechanism.geometry import Geometry
 from zwang.mechanism.loop_rows import PARALLEL
@@ -34,7 +35,6 @@ from zwang.mechanism.schema import (
     Bushing,
     Drive,
     Force,
-    Gap,
     Joint,
     Law,
     Link,
@@ -87,6 +87,8 @@ PARTS: dict[str, type] = {
     "drives": Drive,
     "laws": Law,
     "gaps": Gap,
+    "ropes": Rope,
+    "frictions": Slip,
     "switches": Toggle,
     "tables": Table,
     "springs": Spring,
@@ -113,7 +115,10 @@ class Mechanism:
         joints: by name, of the kinds in `zwang.mechanism.KINDS`.
         drives, springs, bushings, forces: by name.
         laws: relations between coordinates of several joints, by name.
-        gaps: what may open and close between such coordinates, by name: stops, play, ropes.
+        gaps: what may open and close between such coordinates, by name: walls, play.
+        ropes: what pulls only, over points, by name.
+        frictions: dry friction between such coordinates, by name: brakes, clutches, drives that
+            give way, wheels on the ground.
         switches: when joints, laws and drives hold, by their names; `zw.simulate` takes them.
         tables: functions that formulas may call, by name.
         servo: servo constraints, by name, which the actuators enforce; passive joints react to
@@ -147,6 +152,8 @@ class Mechanism:
     drives: dict[str, Drive] = dataclasses.field(default_factory=dict)
     laws: dict[str, Law] = dataclasses.field(default_factory=dict)
     gaps: dict[str, Gap] = dataclasses.field(default_factory=dict)
+    ropes: dict[str, Rope] = dataclasses.field(default_factory=dict)
+    frictions: dict[str, Slip] = dataclasses.field(default_factory=dict)
     switches: dict[str, Toggle] = dataclasses.field(default_factory=dict)
     tables: dict[str, Table] = dataclasses.field(default_factory=dict)
     springs: dict[str, Spring] = dataclasses.field(default_factory=dict)
@@ -175,9 +182,9 @@ class Mechanism:
             raise PartError(("bodies",), "there are no bodies.")
         if self.gravity is not None and len(self.gravity) != self.d:
             raise PartError(("gravity",), f"has {len(self.gravity)} numbers, expected {self.d}.")
-        rows = [*self.joints, *self.laws, *self.gaps, *self.drives]
+        tables = ("drives", "frictions", "ropes", "gaps", "laws")
+        rows = [*self.joints, *(name for table in tables for name in getattr(self, table))]
         if repeated := {name for name in rows if rows.count(name) > 1}:
-            tables = ("drives", "gaps", "laws")
             table = next(x for x in tables if min(repeated) in getattr(self, x))
             other = "law" if min(repeated) not in self.joints else "joint"
             raise PartError(
@@ -325,22 +332,19 @@ class Mechanism:
             AssemblyError: if it cannot be, with the joint that stays open most.
         """
         idle = idle_at_start(self.switches)
-        if not idle and not self.gaps:
+        if not idle:
             return assemble(self)
-        # what does not hold at the start is not there
+        # what does not hold at the start is not there, nor what may let go of it
         parts = ("joints", "laws", "drives")
         held = {x: {n: y for n, y in getattr(self, x).items() if n not in idle} for x in parts}
-        found = dataclasses.replace(self, switches={}, gaps={}, **held).start_state
+        loose = {"switches": {}, "gaps": {}, "ropes": {}, "frictions": {}}
+        found = dataclasses.replace(self, **loose, **held).start_state
         if len(found.q) != self.model.system.nq:
-            where, how = (
-                (("gaps", next(iter(self.gaps))), "")
-                if not idle
-                else (("switches", idle[0]), "; give initially = true")
-            )
             raise PartError(
-                where,
-                "does not hold at the start and counts turns of an angle that nothing else counts"
-                f"{how}: give that joint a spring, a law or a force by its angle as well.",
+                ("switches", idle[0]),
+                "does not hold at the start and counts turns of an angle that nothing else counts; "
+                "give initially = true: give that joint a spring, a law or a force by its angle as "
+                "well.",
             )
         return found
 

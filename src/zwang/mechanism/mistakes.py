@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from zwang.mechanism import schema
+from zwang.mechanism import contact_schema, schema
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.mechanism import Mechanism
 from zwang.suggestions import did_you_mean
@@ -15,7 +15,9 @@ HOLDS = {
     "joints": schema.Joint,
     "drives": schema.Drive,
     "laws": schema.Law,
-    "gaps": schema.Gap,
+    "gaps": contact_schema.Gap,
+    "ropes": contact_schema.Rope,
+    "frictions": contact_schema.Slip,
     "switches": schema.Toggle,
     "tables": schema.Table,
     "springs": schema.Spring,
@@ -43,6 +45,14 @@ OTHER_WORDS = {
     "drives": {"speed": "rate", "velocity": "rate", "angle": "value", "motion": "value"},
     "laws": {"law": "equation", "formula": "equation", "joints": "of", "between": "of"},
     "gaps": {"e": "restitution", "equation": "gap", "stop": "gap", "joint": "of"},
+    "ropes": {"points": "over", "between": "over", "l": "length", "e": "restitution"},
+    "frictions": {
+        "velocity": "slip",
+        "rate": "slip",
+        "torque": "load",
+        "force": "load",
+        "mu": "static",
+    },
     "tables": {"t": "x", "time": "x", "values": "y", "value": "y", "periodic": "repeat"},
     "springs": {"k": "stiffness", "c": "damping", "rest_length": "rest", "length": "rest"},
     "bushings": {"k": "stiffness", "c": "damping"},

@@ -9,6 +9,7 @@ import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from zwang.bodies.shape import Shape
+from zwang.mechanism.contact_schema import Backlash, Friction, JointStop
 from zwang.mechanism.field_types import STRICT, Formula, Number, Vector
 from zwang.mechanism.registry import OPTIONS
 
@@ -99,41 +100,27 @@ def _option_lines() -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class Friction:
-    """Dry friction in a joint while it slides, with the joint's own reaction as load: `μ N`
-    against the motion. It needs `coordinates = "maximal"`.
-
-    Attributes:
-        kinetic: coefficient of friction μ [1].
-        radius: at which a pin rubs in its hole [m], of joints that turn.
-        rest_speed: speed ε [m/s] below which friction fades: v/√(v² + ε²) takes the place of the
-            sign of v. With 0 a joint exactly at rest feels none, and there is no sticking: end the
-            run there, or give a speed that is small beside those of interest.
-        static: coefficient of friction at rest; no other than `kinetic` yet.
-        stribeck: speed over which one becomes the other [m/s]; not taken yet.
-    """
-
-    kinetic: Number
-    radius: Number = 0.0
-    rest_speed: Number = 0.0
-    static: Number | None = None
-    stribeck: Number | None = None
-    __pydantic_config__: ClassVar = STRICT
-
-
-@dataclasses.dataclass(frozen=True)
 class _JointFields:
     kind: str
     between: tuple[str, str] | None = None
     joints: tuple[str, str] | None = None
     friction: Friction | None = None
+    stop: JointStop | None = None
+    backlash: Backlash | None = None
 
 
 if TYPE_CHECKING:
 
     class Joint(_JointFields):
         def __init__(
-            self, kind: str, between=None, joints=None, friction=None, **options: Any
+            self,
+            kind: str,
+            between=None,
+            joints=None,
+            friction=None,
+            stop=None,
+            backlash=None,
+            **options: Any,
         ) -> None: ...
         def __getattr__(self, option: str) -> Any: ...
 
@@ -154,6 +141,8 @@ else:
             the first.
         joints: of a kind that couples two joints, these.
         friction: dry friction of a joint that slides or turns.
+        stop: limits of its own coordinate.
+        backlash: play of a kind that couples two joints.
 {_option_lines()}
     """
 
@@ -190,22 +179,6 @@ class Law:
 
     of: dict[str, str | tuple[str, str]]
     equation: Formula
-    __pydantic_config__: ClassVar = STRICT
-
-
-@dataclasses.dataclass(frozen=True)
-class Gap:
-    """A gap that never becomes negative: a stop of a joint, play, a rope; see `zw.Inequality`.
-
-    Attributes:
-        of: the coordinates by the names that the formula has for them, as of a law.
-        gap: a formula in these names and `t`, positive where the gap is open; or several.
-        restitution: e from 0 (no rebound) to 1 (no loss), a number or a formula of parameters.
-    """
-
-    of: dict[str, str | tuple[str, str]]
-    gap: Formula | tuple[Formula, ...]
-    restitution: Formula = 0.0
     __pydantic_config__: ClassVar = STRICT
 
 

@@ -16,6 +16,7 @@ from zwang.mechanism.laws import named_coordinates
 from zwang.mechanism.relative_pose import value_and_rate
 from zwang.mechanism.resolution import Ends
 from zwang.mechanism.schema import Toggle
+from zwang.mechanism.slipping import RATE
 from zwang.simulation.switching import Switch
 from zwang.suggestions import did_you_mean
 
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 EFFORT, LOAD = "effort", "load"
 """In a condition to switch off: λ of a part with one row, and the size of the force that its rows
 transmit."""
-RATE = "_rate"
-"""Ending of the name of a coordinate's rate."""
 
 
 def resolved_switches(compiled: CompiledMechanism) -> tuple[Switch, ...]:
@@ -111,9 +110,7 @@ def _places(name: str, compiled: CompiledMechanism) -> np.ndarray:
         return np.ones(1, bool)
     equations = compiled.joints.kind(name).equations(declared.d)
     assert equations is not None
-    units = equations.units or ("m",)
-    each = units if len(units) > 1 else units * (equations.removes if units else 1)
-    return np.array([unit == "m" for unit in each])
+    return equations.places
 
 
 class _Conditions:

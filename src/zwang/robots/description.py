@@ -9,6 +9,27 @@ import numpy as np
 from zwang.bodies import Branch, Shape
 from zwang.mechanism.loop_rows import PARALLEL
 
+LIMITS, FRICTION, CONTACTS = "joint limits", "dry friction in joints", "contacts of bodies"
+"""What the model of a robot leaves out unless it is asked for (`zwang.robots.contacts`)."""
+
+
+@dataclasses.dataclass(frozen=True)
+class LettingGo:
+    """What is taken over of a robot that may let go.
+
+    Attributes:
+        limits: whether limits of joints are; friction: whether dry friction of joints is.
+        ground: height of the ground [m]; None without one.
+        grip: coefficient of friction on the ground.
+        restitution: of joints at their limits and of bodies on the ground.
+    """
+
+    limits: bool = True
+    friction: bool = True
+    ground: float | None = None
+    grip: float = 0.0
+    restitution: float = 0.0
+
 
 @dataclasses.dataclass(frozen=True)
 class AxisForce:
@@ -73,17 +94,19 @@ class Description:
         armature, damping, stiffness, rest: by joint; springs, of joints with one coordinate, are
             slack at `rest`.
         start: coordinates by joint.
-        ranges: least and greatest coordinate by joint; the model itself has no limits.
+        ranges: least and greatest coordinate by joint; efforts: largest force or torque; frictions:
+            dry friction of joints with one coordinate [N·m, N].
         keyframes: configurations by name, each with coordinates by joint.
         loops, couplings: by name; hard constraints.
         actuators: by name, the generalized force of each joint per unit of the actuator's, by joint
             [1, m]; a ball joint takes three numbers.
         weightless: bodies that gravity does not act on.
-        shapes: what bodies look like, by body.
+        shapes: what bodies look like, by body; touching: those that touch others.
         unsupported: what the file has and the model has not, a sentence each.
         notes: what is in the model and looks wrong in the file, a sentence each.
         parallel: angle up to which the axes of a loop count as parallel [rad]
             (`zwang.mechanism.loop_rows`).
+        letting_go: what is taken over of what may let go, or None.
     """
 
     name: str
@@ -95,15 +118,19 @@ class Description:
     rest: dict[str, float] = dataclasses.field(default_factory=dict)
     start: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     ranges: dict[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
+    efforts: dict[str, float] = dataclasses.field(default_factory=dict)
+    frictions: dict[str, float] = dataclasses.field(default_factory=dict)
     keyframes: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
     loops: dict[str, Loop] = dataclasses.field(default_factory=dict)
     couplings: dict[str, Coupling] = dataclasses.field(default_factory=dict)
     actuators: dict[str, dict[str, np.ndarray]] = dataclasses.field(default_factory=dict)
     weightless: set[str] = dataclasses.field(default_factory=set)
     shapes: dict[str, list[Shape]] = dataclasses.field(default_factory=dict)
+    touching: dict[str, list[Shape]] = dataclasses.field(default_factory=dict)
     unsupported: list[str] = dataclasses.field(default_factory=list)
     notes: list[str] = dataclasses.field(default_factory=list)
     parallel: float = PARALLEL
+    letting_go: LettingGo | None = None
 
     def leave_out(self, what: str, names) -> None:
         """Tell that something of some names is not part of the model, if there are any names."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from zwang.robots.description import Description
+from zwang.robots.description import CONTACTS, FRICTION, LIMITS, Description
 
 
 def name_of(mj: Any, model: Any, kind: str, i: int, default: str) -> str:
@@ -57,7 +57,7 @@ def list_left_out(mj: Any, m: Any, bodies: list[str], joints: list[str], made: D
     dofs, tendons = [joints[j] for j in m.dof_jntid], of("tendon", m.ntendon)
     motors = of("actuator", len(actuators(m)))
     made.leave_out(
-        "contacts of bodies",
+        CONTACTS,
         [
             bodies[m.geom_bodyid[g]]
             for g in range(m.ngeom)
@@ -70,9 +70,9 @@ def list_left_out(mj: Any, m: Any, bodies: list[str], joints: list[str], made: D
         for i, ends in enumerate(zip(m.pair_geom1, m.pair_geom2, strict=True))
     ]
     made.leave_out("contacts by pair", pairs)
-    made.leave_out("joint limits", named(joints, m.jnt_limited))
+    made.leave_out(LIMITS, named(joints, m.jnt_limited))
     made.leave_out("limits of the force at joints", named(joints, m.jnt_actfrclimited))
-    made.leave_out("dry friction in joints", named(dofs, m.dof_frictionloss))
+    made.leave_out(FRICTION, named(dofs, m.dof_frictionloss))
     made.leave_out(
         "springs and dampers of joints that are not linear",
         named(joints, m.jnt_stiffnesspoly) + named(dofs, m.dof_dampingpoly),

@@ -213,6 +213,10 @@ class _Reading:
                 made.start[name] = m.qpos0[at + 3 : at + 7].copy()
             elif kind != "BALL":
                 made.start[name] = np.array([m.qpos0[at]])
+            if m.dof_frictionloss[dof] > 0 and kind in ("HINGE", "SLIDE"):
+                made.frictions[name] = float(m.dof_frictionloss[dof])
+            if m.jnt_actfrclimited[j] and kind in ("HINGE", "SLIDE"):
+                made.efforts[name] = float(np.min(np.abs(m.jnt_actfrcrange[j])))
             if m.jnt_limited[j] and kind in ("HINGE", "SLIDE"):
                 made.ranges[name] = (float(m.jnt_range[j, 0]), float(m.jnt_range[j, 1]))
             if m.jnt_stiffness[j] and not self._off("SPRING"):

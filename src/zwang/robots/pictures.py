@@ -56,6 +56,14 @@ def add_shapes(mujoco, model, bodies: list[str], made: Description, path: Path) 
             )
         else:
             odd.append(f"{kind.lower()} of {body}")
+    for g in range(model.ngeom):
+        kind = mujoco.mjtGeom(model.geom_type[g]).name.removeprefix("mjGEOM_")
+        body = model.geom_bodyid[g]
+        if (model.geom_contype[g] or model.geom_conaffinity[g]) and kind in SHAPES and body:
+            name, sizes = SHAPES[kind]
+            frame = of_quaternion(model.geom_pos[g], model.geom_quat[g])
+            own = shape(name, sizes(*model.geom_size[g]), frame, None)
+            made.touching.setdefault(bodies[body], []).append(own)
     made.leave_out("geometries without a picture", odd)
     made.leave_out(COLORS, colorless)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -28,10 +29,11 @@ from zwang.mechanism.loop_rows import PARALLEL, decided, projected_rows, project
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import RelativePose
 from zwang.robots.configuration import configured
-from zwang.robots.description import Description
+from zwang.robots.contacts import left_out, loose_constraints
+from zwang.robots.description import Description, LettingGo
 from zwang.robots.exact_loops import chain_of, exact_loops
 from zwang.robots.judgement import notes
-from zwang.robots.loop_forces import LoopForces
+from zwang.robots.loop_forces import LoopForces, coupled, joint_springs
 from zwang.robots.text import parsed
 from zwang.simulation.results.presentation import keep_presentation
 from zwang.tracing import returned
@@ -125,7 +127,9 @@ class Robot:
         unsupported: what the file has and this model has not, a sentence each.
         notes: what is in the model and may be wrong in the file, or hard to run, a sentence each.
         ranges: least and greatest coordinate [rad, m] by joint, as the file has them; the model has
-            no limits.
+            no limits but `with_contacts`.
+        efforts: largest force or torque [N, N·m] by joint, as the file has them, for
+            `zw.Limits`; the model has none.
         keyframes: names of the file's configurations, for `state`.
         warnings: loops that are most probably locked by the round-off of their file, a sentence
             each.
@@ -139,8 +143,10 @@ class Robot:
     def __init__(self, description: Description):
         self.description, self.name = description, description.name
         self.ranges, self.keyframes = dict(description.ranges), tuple(description.keyframes)
+        self.efforts = dict(description.efforts)
         self.shapes = {body: tuple(shapes) for body, shapes in description.shapes.items()}
         self.actuators = tuple(description.actuators)
+        self._given = description
         bare = BodyTree(description.branches, gravity=list(description.gravity))
         exact = exact_loops(description, bare)
         self.description = description = exact.description
@@ -150,7 +156,9 @@ class Robot:
         chains = [chain_of(self.tree, name, loop) for name, loop in description.loops.items()]
         self._rows = decided(chains, description.parallel)
         self.warnings = (*self._rows.locked, *exact.locked)
-        self.unsupported = (*description.unsupported, *self._rows.notes, *exact.notes)
+        asked = description.letting_go
+        listed = description.unsupported if asked is None else left_out(description, asked)
+        self.unsupported = (*listed, *self._rows.notes, *exact.notes)
         self.params = {
             **self.tree.params,
             "damping": self.filled(description.damping, "velocity", np.zeros(self.tree.system.nv)),
@@ -211,7 +219,7 @@ class Robot:
             return u
 
         def potential(q, t, p):
-            return _springs(q, t, p) + others.energy(q, t, p)
+            return joint_springs(q, t, p) + others.energy(q, t, p)
 
         sprung = any(made.stiffness.values())
         return BodyTree(
@@ -219,7 +227,7 @@ class Robot:
             gravity=list(made.gravity),
             armature=made.armature,
             force=force,
-            potential=potential if others.stored else _springs if sprung else None,
+            potential=potential if others.stored else joint_springs if sprung else None,
         )
 
     # --- actuators
@@ -296,7 +304,7 @@ class Robot:
             )
         if self.description.couplings:
             made.append(
-                Holonomic(_coupled, name="couplings", parts=tuple(self.description.couplings))
+                Holonomic(coupled, name="couplings", parts=tuple(self.description.couplings))
             )
         return tuple(made)
 
@@ -352,9 +360,11 @@ class Robot:
             servo: as in `zw.Model`.
         """
         system = self._tree(control).system
+        asked = self.description.letting_go
+        loose = [] if asked is None else loose_constraints(self.description, self.tree, asked)
         made = Model(
             system,
-            [*self.constraints, *constraints],
+            [*self.constraints, *loose, *constraints],
             {**self.params, **(params or {})},
             servo=servo,
             name=self.name,
@@ -363,6 +373,34 @@ class Robot:
         description = self.description
         keep_presentation(made, lambda: present("presentation_of_robot", Robot(description)))
         return made
+
+    def with_contacts(
+        self,
+        *,
+        limits: bool = True,
+        friction: bool = True,
+        ground: float | None = None,
+        grip: float = 0.0,
+        restitution: float = 0.0,
+    ) -> Robot:
+        """The robot with what may let go of it, hard, whatever softness its file gives.
+
+        Args:
+            limits: whether joints stop at their `ranges`.
+            friction: whether joints have the dry friction of the file.
+            ground: height of a floor [m], on which spheres, capsules and boxes that the file gives
+                for contacts may lie; none by default. Bodies do not touch each other.
+            grip: coefficient of friction on it.
+            restitution: e of joints at their limits and of bodies on the floor, from 0 to 1.
+        """
+        asked = LettingGo(
+            flag(limits, "with_contacts: limits"),
+            flag(friction, "with_contacts: friction"),
+            None if ground is None else number(ground, "with_contacts: ground", unit="m"),
+            number(grip, "with_contacts: grip", least=0.0),
+            number(restitution, "with_contacts: restitution", least=0.0, most=1.0),
+        )
+        return Robot(dataclasses.replace(self._given, letting_go=asked))
 
     def state(self, start: Mapping | str | None = None, *, near: Mapping | None = None) -> State:
         """The state at rest with joints where they are asked for, and the others moved until loops
@@ -398,13 +436,3 @@ class Robot:
             vector(offset, 3, "jacobian: offset"),
         )
         return self.tree.frame_jacobian(q, body, self.params, offset)
-
-
-def _springs(q, t, p):
-    return 0.5 * jnp.sum(p["stiffness"] * (q - p["rest"]) ** 2)
-
-
-def _coupled(q, t, p):
-    c = p["couplings"]
-    x, y = c["first"] @ q - c["rest"][:, 0], c["second"] @ q - c["rest"][:, 1]
-    return x - jnp.polyval(c["polynomial"].T[::-1], y)

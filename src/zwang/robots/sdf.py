@@ -171,6 +171,8 @@ class _Reading:
                 made.rest[name] = force.rest
             made.start |= {name: np.array([x]) for name, x in joint.starts().items()}
             made.ranges |= joint.ranges()
+            made.frictions |= joint.sizes("dynamics/friction")
+            made.efforts |= joint.sizes("limit/effort")
         elif self._is_free(scope):
             twists = {
                 f"{link}.{c}": prismatic(axis) for c, axis in zip("xyz", np.eye(3), strict=True)

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from xml.etree.ElementTree import Element
 
@@ -22,7 +23,7 @@ from zwang.mechanism.joint_kind import JointEquations
 from zwang.mechanism.registry import JOINT_KINDS, by_format
 from zwang.robots.description import AxisForce
 from zwang.robots.sdf_scopes import MODEL, MODEL_AXES_UNTIL, WORLD, Scope, flag
-from zwang.robots.sdf_specification import RULES
+from zwang.robots.sdf_specification import ENDLESS, RULES
 from zwang.robots.text import axes_about, numbers
 
 KINDS = by_format("sdf")
@@ -169,6 +170,16 @@ class Joint:
             )
             made[name] = (least, most)
         return made
+
+    def sizes(self, path: str) -> dict[str, float]:
+        """Positive numbers of its axes, by coordinate, where the file has them."""
+        found = {}
+        for tag, name in zip(TAGS, self.coordinates, strict=False):
+            # what is no number, or endless, is no limit
+            with contextlib.suppress(ModelError):
+                if 0 < (x := self.number(f"{tag}/{path}", 0.0)) < ENDLESS:
+                    found[name] = x
+        return found
 
     def starts(self) -> dict[str, float]:
         """Coordinates at the start, by name, where the file gives them."""

@@ -4,6 +4,7 @@ is listed.
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -42,6 +43,14 @@ def add_pictures(scopes: list[Scope], made: Description) -> None:
                 made.shapes.setdefault(full, []).append(drawn)
                 if drawn.file is not None and not is_file(drawn.file):
                     lost.append(f"{drawn.file} ({full})")
+            for collision in link.findall("collision"):
+                with contextlib.suppress(ModelError):
+                    frame = back @ scope.pose(
+                        collision, scope.local(name), f"link {name!r}: collision"
+                    )
+                    shape = _shape(collision, frame, None, scope.source.path)
+                    if shape is not None:
+                        made.touching.setdefault(full, []).append(shape)
     made.leave_out(PICTURES, odd)
     made.leave_out(MESHES, lost)
     made.leave_out(COLORS, colorless)

@@ -13,7 +13,7 @@ from typing import Literal
 from xml.etree.ElementTree import Element
 
 from zwang.errors import ModelError
-from zwang.robots.description import Description
+from zwang.robots.description import CONTACTS, FRICTION, LIMITS, Description
 
 Fate = Literal["acts", "drawn", "names", "listed"]
 """What becomes of an element: it changes the motion, it changes pictures, it only gives a name to
@@ -57,13 +57,8 @@ def number(accepted: Callable[[float], bool]) -> Callable[[str], bool]:
 off = lambda text: text.strip().lower() in ("", "0", "false")
 on = lambda text: text.strip().lower() in ("", "1", "true")
 zero = number(lambda x: x == 0)
-CONTACTS, LIMITS, FORCE, SPEED = (
-    "contacts of bodies",
-    "joint limits",
-    "limits of the force at joints",
-    "limits of speed",
-)
-FRICTION, STOPS = "dry friction in joints", "stops of joints"
+FORCE, SPEED = "limits of the force at joints", "limits of speed"
+STOPS = "stops of joints"
 SENSORS, PLUGINS, ENGINES = "sensors", "plugins", "settings of engines"
 LOOKS, LIGHTS = "looks beyond shape and color", "lights and projectors"
 WORLD, MODEL, LINK = "parts of the world", "elements of the model", "parts of links"

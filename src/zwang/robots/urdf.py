@@ -179,6 +179,7 @@ class _Reading:
         single = [*twists] == [name]
         if single:
             self._range(name, joint, kind)
+            self._resistance(name, joint)
         if damping and single:
             made.damping[name] = damping
         elif damping and twists:
@@ -205,6 +206,21 @@ class _Reading:
             return
         if least <= most:
             self.description.ranges[name] = (least, most)
+
+    def _resistance(self, name: str, joint: Element) -> None:
+        """Keep the dry friction and the largest effort of a joint, where they are numbers."""
+        made = self.description
+        for found, tag, word in (
+            (made.frictions, "dynamics", "friction"),
+            (made.efforts, "limit", "effort"),
+        ):
+            part = joint.find(tag)
+            try:
+                size = 0.0 if part is None else float(part.get(word, 0.0))
+            except ValueError:
+                continue
+            if 0 < size < np.inf:
+                found[name] = size
 
     def _inertial(self, link: str, frame: np.ndarray):
         """Mass, center and inertia, in the axes of the ground."""

@@ -4,6 +4,7 @@ listed.
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -51,6 +52,10 @@ def add_pictures(root: Element, made: Description, path: Path) -> None:
             made.shapes.setdefault(name, []).append(drawn)
             if drawn.file is not None and not is_file(drawn.file):
                 lost.append(f"{drawn.file} ({name})")
+        for collision in link.findall("collision"):
+            # what has no shape that is known stays listed among the contacts
+            with contextlib.suppress(ModelError):
+                made.touching.setdefault(name, []).append(_shape(collision, None, path))
     made.leave_out(PICTURES, odd)
     made.leave_out(MESHES, lost)
     made.leave_out(COLORS, colorless)

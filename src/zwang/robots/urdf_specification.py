@@ -13,7 +13,7 @@ from typing import Literal
 from xml.etree.ElementTree import Element
 
 from zwang.errors import ModelError
-from zwang.robots.description import Description
+from zwang.robots.description import CONTACTS, FRICTION, LIMITS, Description
 
 Fate = Literal["acts", "drawn", "names", "listed"]
 """What becomes of an entry: it changes the motion, it changes pictures, it only gives a name to
@@ -38,13 +38,8 @@ class Entry:
     inside: bool = False
 
 
-FORCE, SPEED, FRICTION = (
-    "limits of the force at joints",
-    "limits of speed",
-    "dry friction in joints",
-)
+FORCE, SPEED = "limits of the force at joints", "limits of speed"
 RATES = "limits of acceleration and jerk"
-LIMITS, CONTACTS = "joint limits", "contacts of bodies"
 SAFETY, CALIBRATION = "safety controllers", "calibration of joints"
 DRIVES = "transmissions (take Robot.actuation)"
 PROGRAMS, TEXTURES = "elements for other programs", "textures"

@@ -11,6 +11,7 @@
 | `contact.py` | gaps and dry frictions that may let go: impacts, and what holds afterwards |
 | `contact_modes.py` | what holds, by Gauss's principle with inequalities |
 | `turning.py` | all of that at one instant of a run |
+| `mode.py` | the equations that hold at a state, as a model of their own |
 | `trajectory.py` | `trajectory`: one motion inside `jit`, `vmap`, `grad` and `jacfwd` |
 | `batch.py` | `batch`: many motions of one model, in chunks; `prepare`: the same, compiled only |
 | `single_precision.py` | a program in 32-bit numbers |

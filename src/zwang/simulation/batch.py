@@ -8,7 +8,7 @@ import functools
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import numpy as np
@@ -32,7 +32,9 @@ from zwang.simulation.batch_result import Batch, whole_params
 from zwang.simulation.listener import Listener
 from zwang.simulation.nearly_parallel import is_nearly_parallel
 from zwang.simulation.parameter_names import read_of
+from zwang.simulation.simulate import simulate
 from zwang.simulation.single_precision import narrowed
+from zwang.simulation.switching import declared_switches
 from zwang.simulation.trajectory import (
     OPTIONS,
     Trajectory,
@@ -80,6 +82,11 @@ class _Members(NamedTuple):
             take(v0, axes[1]),
             {name: take(value, axes[2][name]) for name, value in params.items()},
         )
+
+    def params(self, of_each: bool) -> dict[str, np.ndarray]:
+        """Parameters that differ between members, or from the model's and are those of all."""
+        params, axes = self.arguments[2], self.axes[2]
+        return {name: np.asarray(params[name]) for name in params if (axes[name] == 0) is of_each}
 
 
 class Program:
@@ -149,21 +156,11 @@ class Program:
                     progress(min(1.0, (first + self._size) / self._members.number))
         except KeyboardInterrupt as stop:
             pool.shutdown(wait=True, cancel_futures=True)  # what has not begun does not
-            raise self._interrupted(chunks, str(stop)) from stop.__cause__
+            number = self._members.number
+            done = min(len(chunks) * self._size, number)
+            kept = self._joined(chunks, done) if done else None
+            raise _interrupted(self._model, kept, done, number, str(stop)) from stop.__cause__
         return self._joined(chunks, self._members.number)
-
-    def _interrupted(self, chunks: list[Trajectory], why: str) -> SimulationError:
-        """The exception of a batch that was stopped by Ctrl-C, or for the reason `why`, with the
-        members that are done.
-        """
-        done = min(len(chunks) * self._size, self._members.number)
-        kept = f"; members 0 to {done - 1} are in `run` of this exception" if done else ""
-        return SimulationError(
-            f"{self._model.name}: {Result.INTERRUPTED.sentence} after {done} of "
-            f"{self._members.number} members{f': {why}' if why else ''}{kept}.",
-            Result.INTERRUPTED,
-            self._joined(chunks, done) if done else None,
-        )
 
     def _joined(self, chunks: list[Trajectory], members: int) -> Batch:
         """The first members of chunks one after the other."""
@@ -180,14 +177,24 @@ class Program:
             x.result,
             self.memory_per_member,
             x.end,
-            {name: each[:members] for name, each in self._params(of_each=True).items()},
-            self._params(of_each=False),
+            {name: each[:members] for name, each in self._members.params(of_each=True).items()},
+            self._members.params(of_each=False),
         )
 
-    def _params(self, of_each: bool) -> dict[str, np.ndarray]:
-        """Parameters that differ between members, or from the model's and are those of all."""
-        params, axes = self._members.arguments[2], self._members.axes[2]
-        return {name: np.asarray(params[name]) for name in params if (axes[name] == 0) is of_each}
+
+def _interrupted(
+    model: Model, batch: Batch | None, done: int, number: int, why: str
+) -> SimulationError:
+    """The exception of a batch that was stopped by Ctrl-C, or for the reason `why`, with the
+    members that are done.
+    """
+    kept = f"; members 0 to {done - 1} are in `run` of this exception" if done else ""
+    return SimulationError(
+        f"{model.name}: {Result.INTERRUPTED.sentence} after {done} of "
+        f"{number} members{f': {why}' if why else ''}{kept}.",
+        Result.INTERRUPTED,
+        batch,
+    )
 
 
 @host_only("zw.trajectory can, also with jax.vmap over many starts")
@@ -223,6 +230,9 @@ def batch(
         options: `rtol`, `atol`, `step`, `longest_step`, `stop`, `integrator`, `drift`,
             `pseudoinverse`, `start_tolerance`, `max_steps` of `zw.trajectory`.
 
+    A model whose constraints may let go (`zw.Inequality`, `zw.DryFriction`) or are switched runs
+    member by member, as by `zw.simulate`, on one core.
+
     Returns:
         A `Batch`; a member that fails keeps what it reached and says why in `.failures`, the others
         go on. `.warnings` says whose servo was not met; that a step went across a gap between two
@@ -235,12 +245,61 @@ def batch(
     """
     optional_function(progress, "progress", "(fraction)")
     arguments = {"params": params, "chunk": chunk, "cores": cores, "precision": precision}
+    if isinstance(model, Model) and changes(model):
+        motions, members, *_ = _asked(model, q0, v0, times, **arguments, **options)
+        return _one_by_one(motions, members, Listener.of(progress))
     run = functools.partial(prepare, model, q0, v0, times, **arguments, **options)
     found = run()(Listener.of(progress))
     by_default = precision == "double" and options.get("pseudoinverse") is None
     if by_default and is_nearly_parallel(found.result):
         found = run(pseudoinverse=CompleteOrthogonal())(Listener.of(progress))
     return found
+
+
+def changes(model: Model) -> bool:
+    """Whether constraints of a model may let go or are switched, so that every motion of it is a
+    `zw.simulate`.
+    """
+    return bool(model.constraints.loose or declared_switches(model))
+
+
+def _one_by_one(motions: _Motions, members: _Members, heard: Listener) -> Batch:
+    """All members, one after another."""
+    if motions.precision != "double":
+        raise ModelError(
+            f"{motions.model.name}: constraints that may let go or are switched are followed in "
+            "double precision alone; leave precision= out."
+        )
+    model, times, runs = motions.model, motions.times, []
+    span: dict[str, Any] = {"times": times.tolist(), "t0": float(times[0]), "throw": False}
+    failure = None
+    try:
+        for i in range(members.number):
+            q0, v0, params = members.part(i, 1)
+            alone = lambda x, axis: x if axis is None else x[0]
+            q0, v0 = alone(q0, members.axes[0]), alone(v0, members.axes[1])
+            own = {name: alone(x, members.axes[2][name]) for name, x in params.items()}
+            try:
+                given = {**span, **motions.options, "params": whole_params(model, own)}
+                run = simulate(model, q0, v0, **given)
+            except ModelError as error:
+                raise ModelError(f"member {i}: {error}") from error
+            if run.result is Result.INTERRUPTED:
+                raise KeyboardInterrupt
+            runs.append(run)
+            heard((i + 1) / members.number)
+    except KeyboardInterrupt as stop:
+        failure = stop
+    done = len(runs)
+    varied, shared = (members.params(of_each=x) for x in (True, False))
+    batch = None
+    if runs:
+        varied = {name: x[:done] for name, x in varied.items()}
+        batch = Batch.of_runs(model, times, runs, varied=varied, shared=shared)
+    if failure is not None:
+        raise _interrupted(model, batch, done, members.number, str(failure)) from failure.__cause__
+    assert batch is not None  # there is a member at least
+    return batch
 
 
 def prepare(
@@ -256,6 +315,23 @@ def prepare(
     **options,
 ) -> Program:
     """`batch`, compiled but not run yet: to run it again, or to time it. Arguments as there."""
+    given = {"params": params, "chunk": chunk, "cores": cores, "precision": precision}
+    return Program(*_asked(model, q0, v0, times, **given, **options))
+
+
+def _asked(
+    model: Model,
+    q0,
+    v0,
+    times,
+    *,
+    params: PyTree,
+    chunk: int | None,
+    cores: int | None,
+    precision: Precision,
+    **options,
+) -> tuple[_Motions, _Members, int, int | None]:
+    """The motions and members of a batch, members that run at once on a core, and cores."""
     require_float64()
     instance(model, Model, "batch: model", "a zw.Model")
     refuse_others("zw.batch", (name for name in options if name not in OPTIONS))
@@ -281,7 +357,7 @@ def prepare(
             )
         options.setdefault("pseudoinverse", IN_SINGLE)
     motions = _Motions(model, times, options, axes, precision)
-    return Program(motions, _Members((q0, v0, params), axes, members), chunk, cores)
+    return motions, _Members((q0, v0, params), axes, members), chunk, cores
 
 
 class _Motions(NamedTuple):

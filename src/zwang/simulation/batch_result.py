@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -17,7 +18,7 @@ from zwang.equations.state import State
 from zwang.errors import Result
 from zwang.simulation.endings import why_ended
 from zwang.simulation.parameter_names import place_of, unit_of, write
-from zwang.simulation.results import servo_warnings
+from zwang.simulation.results import Run, Switched, servo_warnings
 from zwang.simulation.results.saving import save
 
 if TYPE_CHECKING:
@@ -45,6 +46,9 @@ class Batch:
             coordinates, (members, nq), and velocities, (members, nv).
         varied: parameters that differ between members, by name, with a leading axis of members.
         shared: parameters that differ from the model's and are those of all members, by name.
+        reasons: how a member ended that was run by itself and did not reach its end, by its index.
+        switches: every change of topology of each member, of a model whose constraints may let go
+            or are switched; empty for others.
     """
 
     model: Model
@@ -60,6 +64,39 @@ class Batch:
     end: State
     varied: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     shared: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    reasons: dict[int, str] = dataclasses.field(default_factory=dict)
+    switches: tuple[tuple[Switched, ...], ...] = ()
+
+    @classmethod
+    def of_runs(cls, model: Model, times: np.ndarray, runs: Sequence[Run], **given) -> Batch:
+        """The batch of motions that were run one after another at the same sample times."""
+        count, members = len(times), len(runs)
+        q = np.full((members, count, model.system.nq), np.nan)
+        v = np.full((members, count, model.system.nv), np.nan)
+        violation = np.full((members, count), np.nan)
+        for i, run in enumerate(runs):
+            # a motion that ended early has fewer samples; the rest stays NaN
+            n = min(len(run.t), count)
+            q[i, :n], v[i, :n] = run.q[:n], run.v[:n]
+            violation[i, :n] = run.steps.violation[run.saved][:n]
+        ends = [np.array([getattr(x, name)[-1] for x in runs]) for name in ("q", "v", "t")]
+        reasons = {i: run.ending for i, run in enumerate(runs) if run.result is not Result.SUCCESS}
+        return cls(
+            model=model,
+            t=times,
+            q=q,
+            v=v,
+            violation=violation,
+            start_violation=violation[:, :1].ravel(),
+            steps=np.array([run.attrs["steps_accepted"] for run in runs], int),
+            rejected=np.array([run.attrs["steps_rejected"] for run in runs], int),
+            result=np.array([run.result.value for run in runs], int),
+            memory_per_member=0,
+            end=State(*cast(Any, ends)),
+            reasons=reasons,
+            switches=tuple(tuple(run.switches) for run in runs),
+            **given,
+        )
 
     @property
     def failures(self) -> dict[int, str]:
@@ -82,6 +119,8 @@ class Batch:
             ModelError: if there is no such member.
         """
         i = count(member, "Batch.reason: member", least=0, most=len(self.result) - 1)
+        if i in self.reasons:
+            return self.reasons[i]
         end = State(self.end.q[i], self.end.v[i], self.end.t[i])
         start = State(self.q[i, 0], self.v[i, 0], self.t[0])
         return why_ended(self.model, int(self.result[i]), start, end, self._params_of(i))

@@ -18,6 +18,7 @@ from zwang.dynamics.contact_problem import ContactProblem, Rubbing, coulomb, rub
 from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.dynamics.model import Model
 from zwang.dynamics.placement import place
+from zwang.dynamics.scales import size_of
 from zwang.dynamics.vector_field import HELD_OFF, HELD_ON, ConstrainedVectorField
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError, Result
@@ -125,7 +126,7 @@ class Contacts:
         was_shut, slow = before[:n] > HELD_OFF, self._slow(problem, v, span)
         # A gap up to this part of the extent of the motion, or of the way that a run at the present
         # speed takes, counts as closed: a hundred times what the instant of an event is found to
-        closed = problem.phi[self.gaps] <= AT_INSTANT * self._extent(flow, problem, v, span)
+        closed = problem.phi[self.gaps] <= AT_INSTANT * self._extent(flow, problem, q, v, span)
         shut = closed | was_shut
         impact = self._collide(problem, v, t, shut, slow)
         if impact is not None:
@@ -138,12 +139,14 @@ class Contacts:
         if np.any(staying & ~was_shut):
             q = self._placed(flow, modes, staying, host_state(q, after, t))
             problem = self._problem(flow, modes, host_state(q, after, t))
-        arrived = np.zeros(len(before), bool)
+        arrived, over = np.zeros(len(before), bool), []
         for k, x in enumerate(self.frictions, start=n):
             if fired is not None and fired[k] and impact is None and before[k] < HELD_OFF:
                 arrived[k] = x.comes_to_rest(problem.psi, before[k])
                 slow[x.rows] = np.inf if arrived[k] else -1.0
-        own = held_modes(problem, self.gaps, self.frictions, staying, slow)
+            elif fired is not None and fired[k] and impact is None and before[k] == HELD_ON:
+                over.append(k - n)
+        own = held_modes(problem, self.gaps, self.frictions, staying, slow, over)
         held = np.concatenate([modes[: self.first], own])
         # of one that turns only its direction changes
         on_the_move = (before < HELD_OFF) & (own < HELD_OFF) & self.in_space & ~arrived
@@ -153,6 +156,10 @@ class Contacts:
         rows = np.array([*problem.held, *self.rows[(own > HELD_OFF)[self.places]]], int)
         after = after - problem.some(rows).correct(problem.psi[rows])
         return Holding(np.concatenate([q, after]), held, record)
+
+    def with_params(self, params: Any) -> Contacts:
+        """The same with other parameters, before its first impact."""
+        return Contacts(self.model, params, self.first)
 
     def memory(self) -> dict[str, Any]:
         """What later impacts are judged by, as JSON has it."""
@@ -170,8 +177,8 @@ class Contacts:
     def refuse_penetration(self, flow: ConstrainedVectorField, state: State, span: float) -> None:
         """Raise if a gap is negative at the start by more than a start may be off."""
         modes = np.full(self.first + len(self.names), HELD_ON)
-        problem, v = self._problem(flow, modes, state), np.asarray(state.v)
-        gap, extent = problem.phi[self.gaps], self._extent(flow, problem, v, span)
+        problem, q, v = self._problem(flow, modes, state), np.asarray(state.q), np.asarray(state.v)
+        gap, extent = problem.phi[self.gaps], self._extent(flow, problem, q, v, span)
         if np.any(bad := gap < -START_TOLERANCE * extent):
             k = int(np.argmax(bad))
             raise ModelError(
@@ -184,11 +191,14 @@ class Contacts:
         dynamics = flow.with_input(every).dynamics
         return ContactProblem.at_state(dynamics, state, self.rows)
 
-    def _extent(self, flow, problem: ContactProblem, v, span: float) -> np.ndarray:
-        """Length of the motion along each gap, in its own unit."""
-        inverse = float(flow.dynamics.scales.inverse_length)
-        way = problem.metric.speed(v) * span + (1 / inverse if inverse > 0 else 0.0)
-        return problem.length[self.gaps] * way
+    def _extent(self, flow, problem: ContactProblem, q, v, span: float) -> np.ndarray:
+        """Length of the motion along each gap, in its own unit: its way at the present speed, and
+        its place, or the radius of the constraints where that is less.
+        """
+        metric, inverse = problem.metric, float(flow.dynamics.scales.inverse_length)
+        place = max(size_of(np, q, metric.typical), metric.typical)
+        radius = 1 / inverse if inverse > 0 else np.inf
+        return problem.length[self.gaps] * (metric.speed(v) * span + min(place, radius))
 
     def _slow(self, problem: ContactProblem, v, span: float) -> np.ndarray:
         """Velocity of each row that counts as zero: what the free acceleration makes of the error

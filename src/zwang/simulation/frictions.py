@@ -40,8 +40,7 @@ class HostFriction(NamedTuple):
 
     def kinetic(self, speed: float) -> float:
         """μ at a speed."""
-        given = self.law.kinetic
-        return value_of(given(speed) if callable(given) else given, self.p)
+        return float(np.asarray(self.law.kinetic_coefficient(speed, self.p)))
 
     def pull(self, problem: ContactProblem, direction: np.ndarray) -> np.ndarray:
         """The force by a unit of the load while it slides along a direction, shape (nv,)."""
@@ -72,7 +71,8 @@ class HostFriction(NamedTuple):
         """N by the forces of joints; the given one of any other load."""
         if self.loaded is None or self.gap >= 0:
             return given
-        return float(np.linalg.norm(multipliers[self.loaded]))
+        own = multipliers[self.loaded]
+        return float(np.linalg.norm(own[list(self.law.load_rows)] if self.law.load_rows else own))
 
 
 def frictions_of(model: Model, p: Any) -> list[HostFriction]:

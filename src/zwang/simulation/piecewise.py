@@ -21,8 +21,10 @@ from zwang.errors import Result, SimulationError
 from zwang.record import Record, replace
 from zwang.simulation.driver import drive
 from zwang.simulation.listener import Listener
+from zwang.simulation.monitor import MotionEndError
 from zwang.simulation.run_setup import RunRequest, set_up
 from zwang.simulation.switching import Switch, declared_switches
+from zwang.simulation.turning import Turning
 from zwang.stepping import AbstractIntegrator, Dopri8
 from zwang.stepping.step import Progress
 
@@ -166,6 +168,12 @@ class PiecewiseRun:
             p = self.model.parameters(params)
             flow = dataclasses.replace(flow, dynamics=dataclasses.replace(flow.dynamics, p=p))
         self._run.flow = flow
+        for x in self._run.monitors:
+            if isinstance(x, Turning):
+                try:
+                    x.changed(self._run, params)
+                except MotionEndError as end:
+                    raise self._stopped(end.result, end.detail) from None
 
     def advance(self, duration: float) -> None:
         """Step on for some time [s].
@@ -181,11 +189,15 @@ class PiecewiseRun:
         result = drive(run)
         run.forget()
         if result is not Result.SUCCESS:
-            why = f": {run.detail}" if run.detail else ""
-            said = result.said_of(type(run.integrator).__name__)
-            raise SimulationError(
-                f"{self.model.name}: stopped at t = {self.t:.6g} s: {said}{why}.", result
-            )
+            raise self._stopped(result, run.detail)
+
+    def _stopped(self, result: Result, detail: str | None) -> SimulationError:
+        """The exception of a motion that does not go on from where it is."""
+        why = f": {detail}" if detail else ""
+        said = result.said_of(type(self._run.integrator).__name__)
+        return SimulationError(
+            f"{self.model.name}: stopped at t = {self.t:.6g} s: {said}{why}.", result
+        )
 
     def observed(self) -> Observed:
         """Rates, forces, control and violation at the state that was reached."""

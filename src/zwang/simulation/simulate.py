@@ -208,12 +208,10 @@ def _uniform(atol) -> float | list[float]:
 
 def _failure(run: Run) -> SimulationError:
     """The exception of a run that did not reach its end."""
-    detail = f": {run.stopped_by}" if run.stopped_by else ""
     # where nothing caught it, as in a cell of a notebook, Python keeps it under this name
     kept = "; the run so far is in `run` of this exception, sys.last_value.run in a notebook"
     return SimulationError(
-        f"{run.model.name}: stopped at t = {run.steps.t[-1]:.6g} s: {run.sentence}{detail}"
-        f"{kept * (run.result is Result.INTERRUPTED)}.",
+        f"{run.model.name}: {run.ending}{kept * (run.result is Result.INTERRUPTED)}.",
         run.result,
         run,
     )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from jaxtyping import PyTree
 
 from zwang.compile import model_program
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
@@ -43,8 +44,8 @@ class Turning(AbstractMonitor):
 
     def __init__(self, switching: Switching):
         self.switching = switching
-        self._due_at = np.inf
-        self._duration = 0.0
+        self._due_at = self._last = np.inf
+        self._duration, self._idle = 0.0, 0
 
     def begin(self, run: RunState) -> None:
         self._duration = float(run.instants[-1]) - run.t
@@ -129,10 +130,34 @@ class Turning(AbstractMonitor):
         if now.record is not None:
             run.turned.append(now.record)
             _refuse_chatter(run.turned, here, self._duration)
+        # turns that change nothing, one after another, are chattering, too
+        near = here.t - self._last <= AGREEMENT * self._duration
+        self._idle = self._idle + 1 if now.record is None and near else 0
+        self._last = float(here.t)
+        if self._idle > CHATTER:
+            due = [x for x, yes in zip(contacts.names, fired, strict=True) if yes]
+            detail = f"{', '.join(due)} at one instant, with no change that lasts"
+            raise MotionEndError(Result.CHATTERING, detail)
         values = np.array(event_values(run.events, flow, now.modes, here.t, now.y))
         # what is round-off above zero has not risen yet
         values[loose] = np.minimum(values[loose], 0.0)
         return _with(here, now.y, now.modes, values, np.zeros(len(values), bool))
+
+    def changed(self, run: RunState, params: PyTree) -> None:
+        """Decide anew how gaps and dry frictions are held, after forces or parameters of the run
+        were changed from outside.
+
+        Args:
+            params: the parameters from here on; None where they are those of before.
+        """
+        if self.switching.contacts is None:
+            return
+        if params is not None:
+            memory = self.memory()
+            self.switching.contacts = self.switching.contacts.with_params(params)
+            self.recall(memory)
+        quiet = run.here._replace(fired=np.zeros(len(run.here.fired), bool))
+        run.here = self._held(run, quiet)
 
     def memory(self) -> dict[str, Any]:
         contacts = self.switching.contacts

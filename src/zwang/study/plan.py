@@ -13,16 +13,15 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from zwang.arguments import mapping, numbers, refuse
 from zwang.arrays import vector
 from zwang.dynamics.model import Model
-from zwang.equations.state import State
 from zwang.errors import ModelError, Result
-from zwang.simulation.batch import CHUNK_OF_MEMBERS, prepare
+from zwang.simulation.batch import CHUNK_OF_MEMBERS, changes, prepare
 from zwang.simulation.batch_result import Batch
 from zwang.simulation.parameter_names import read_of, unit_of, written
 from zwang.simulation.simulate import simulate
@@ -88,7 +87,7 @@ class Plan:
     @property
     def is_one_by_one(self) -> bool:
         """Whether every case is a `zw.simulate`."""
-        return any(name in self.options for name in ONE_BY_ONE)
+        return any(name in self.options for name in ONE_BY_ONE) or changes(self.model)
 
     @property
     def parts(self) -> int:
@@ -234,12 +233,7 @@ class Plan:
         }
 
     def _one_by_one(self, cases: np.ndarray) -> Part:
-        count, system = len(self.times), self.model.system
-        q = np.full((len(cases), count, system.nq), np.nan)
-        v = np.full((len(cases), count, system.nv), np.nan)
-        steps, rejected, result = np.zeros((3, len(cases)), int)
-        ends: list[tuple] = []
-        violation, sentences, made = np.full((len(cases), count), np.nan), {}, []
+        sentences, made, runs = {}, [], []
         seeds = np.full(len(cases), -1)
         for i, case in enumerate(cases):
             try:
@@ -249,31 +243,12 @@ class Plan:
             except ModelError as error:
                 sentences[i] = str(error)
                 continue
-            # a motion that ended early has fewer samples; the rest stays NaN
-            n = min(len(run.t), count)
+            if run.result is Result.INTERRUPTED:
+                raise KeyboardInterrupt
             made.append(i)
-            q[i, :n], v[i, :n], violation[i, :n] = (
-                run.q[:n],
-                run.v[:n],
-                run.steps.violation[run.saved][:n],
-            )
-            steps[i], result[i] = run.attrs["steps_accepted"], run.result.value
-            rejected[i] = run.attrs["steps_rejected"]
-            ends.append((run.q[-1], run.v[-1], run.t[-1]))
+            runs.append(run)
         at = np.asarray(made, int)
-        batch = Batch(
-            model=self.model,
-            t=self.times,
-            q=q[at],
-            v=v[at],
-            violation=violation[at],
-            start_violation=violation[at, :1].ravel(),
-            steps=steps[at],
-            rejected=rejected[at],
-            result=result[at],
-            memory_per_member=0,
-            end=State(*cast(Any, [np.array([end[k] for end in ends]) for k in range(3)])),
-        )
+        batch = Batch.of_runs(self.model, self.times, runs) if runs else None
         further = {"loop_seed": seeds} if self.options.get("loop") is not None else {}
         return self._part(cases, batch, at, sentences, further)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from zwang.algebra.lapack import svd
 from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor, real_matrix
+from zwang.record import field
 
 
 class SVD(AbstractPseudoinverse):
@@ -23,7 +23,7 @@ class SVD(AbstractPseudoinverse):
 
     threshold: Float[Array, ""] | float = 1e-10
     relaxation: float = 1.0
-    beside: float | None = eqx.field(static=True, default=None)
+    beside: float | None = field(static=True, default=None)
 
     def factor(self, C):
         U, sigma, Vt = svd(real_matrix(C))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.arguments import function, label, number, refuse, text
+from zwang.arguments import count, function, label, number, text
 from zwang.call import misfits_named
 from zwang.equations.constraint.base import AbstractConstraint, number_of
 from zwang.equations.constraint.level import FRICTION, AbstractLevel
@@ -16,8 +17,6 @@ from zwang.equations.constraint.nonideal import length, sliding
 from zwang.errors import ModelError
 from zwang.record import field
 from zwang.tracing import returned
-
-COEFFICIENT = "a number of at least 0, or the name of a parameter that holds it"
 
 
 class DryFriction(AbstractConstraint):
@@ -35,13 +34,16 @@ class DryFriction(AbstractConstraint):
             plane along its tangent [m/s], of a hinge its rate [rad/s]; or two, of a contact in
             space along two directions of its tangent plane that are at right angles and of unit
             length.
-        load: the load N: a number, the name of a parameter, or the name of the constraint whose
-            force it is: of a `zw.Inequality` λ, of joints the length of λ of all their rows. Times
-            μ it must be the force that does work on s: the coefficient of a hinge of radius r is
-            μ r [m].
-        static: coefficient μ₀ while it sticks; or the name of a parameter.
-        kinetic: μ while it slides; that of `static` by default. A function of the speed is
-            Stribeck's curve.
+        load: the load N: a number, the name of a parameter, a function of the parameters, or the
+            name of the constraint whose force it is: of a `zw.Inequality` λ, of joints the length
+            of λ of their rows. Times μ it must be the force that does work on s: the coefficient of
+            a hinge of radius r is μ r [m].
+        static: coefficient μ₀ while it sticks; the name of a parameter, or a function of the
+            parameters.
+        kinetic: μ while it slides, likewise; that of `static` by default. A function takes
+            `(speed, p)`: Stribeck's curve.
+        load_rows: which rows of the constraint that it names are the load, of joints that transmit
+            moments, too; all by default.
         name: name in results; "friction" by default.
         unit: unit of s, such as "m/s", whose multiplier is then the force in newtons.
 
@@ -56,35 +58,37 @@ class DryFriction(AbstractConstraint):
     """
 
     slip: Callable
-    load: float | str
-    static: float | str
+    load: float | str | Callable
+    static: float | str | Callable
     kinetic: float | str | Callable
     name: str
     unit: str = field(static=True)
+    load_rows: tuple[int, ...] = field(static=True)
 
     @misfits_named
     def __init__(
         self,
         slip: Callable,
         *,
-        load: float | str,
-        static: float | str,
+        load: float | str | Callable,
+        static: float | str | Callable,
         kinetic: float | str | Callable | None = None,
         name: str = "friction",
         unit: str = "",
+        load_rows: Sequence[int] = (),
     ):
         self.name = label(name, "DryFriction: name")
         said = f"constraint {name!r}:"
         self.slip = function(slip, f"{said} slip", "(q, v, t, p) → sliding velocity")
-        self.load = load if isinstance(load, str) else number(load, f"{said} load", least=0.0)
-        self.static = _coefficient(static, f"{said} static")
-        if callable(kinetic):
-            self.kinetic = function(kinetic, f"{said} kinetic", "(speed) → coefficient")
+        self.load = _given(load, f"{said} load", "(p) → load")
+        self.static = _given(static, f"{said} static", "(p) → coefficient")
+        if kinetic is None:
+            mu = self.static
+            self.kinetic = (lambda speed, p: mu(p)) if callable(mu) else mu
         else:
-            self.kinetic = (
-                self.static if kinetic is None else _coefficient(kinetic, f"{said} kinetic")
-            )
+            self.kinetic = _given(kinetic, f"{said} kinetic", "(speed, p) → coefficient")
         self.unit = text(unit, f"{said} unit")
+        self.load_rows = tuple(count(x, f"{said} load_rows") for x in load_rows)
 
     @property
     def nonideal(self) -> None:
@@ -115,11 +119,17 @@ class DryFriction(AbstractConstraint):
 
     def normal_load(self, p, multipliers: Float[Array, " rows"] | None) -> Float[Array, ""]:
         """N, given the multipliers of the constraint that it names, if it names one."""
-        return number_of(self.load, p) if multipliers is None else length(multipliers)
+        if multipliers is None:
+            return number_of(self.load, p)
+        return length(multipliers[np.array(self.load_rows)] if self.load_rows else multipliers)
 
     def limit(self, p, load) -> Float[Array, ""]:
         """Largest force that sticks, `μ₀ N`."""
         return number_of(self.static, p) * load
+
+    def kinetic_coefficient(self, speed, p) -> Float[Array, ""]:
+        """μ while it slides with a speed."""
+        return self.kinetic(speed, p) if callable(self.kinetic) else number_of(self.kinetic, p)
 
     def sliding_force(self, q, v, t, p, load, direction, straight) -> Float[Array, " nv"]:
         """`−μ N (∂s/∂v)ᵀ s/|s|`; where it slides straight on, along the direction that is given:
@@ -127,13 +137,11 @@ class DryFriction(AbstractConstraint):
         """
         s, pull = jax.vjp(lambda v: self.sliding_velocity(q, v, t, p), v)
         along = direction if s.shape == (1,) else jnp.where(straight, direction, sliding(s, 0.0))
-        mu = self.kinetic(length(s)) if callable(self.kinetic) else number_of(self.kinetic, p)
+        mu = self.kinetic_coefficient(length(s), p)
         return -mu * load * pull(along)[0]
 
 
-def _coefficient(value: float | str, name: str) -> float | str:
+def _given(value: float | str | Callable, name: str, call: str) -> float | str | Callable:
     if isinstance(value, str):
         return value
-    if callable(value):
-        refuse(name, value, COEFFICIENT)
-    return number(value, name, least=0.0)
+    return function(value, name, call) if callable(value) else number(value, name, least=0.0)

@@ -128,7 +128,9 @@ class Constraints(Record):
 
     @property
     def loose(self) -> tuple[str, ...]:
-        """Names of what may let go."""
+        """Names of what may let go; none where it is decided how all of them are held."""
+        if self.sliding is not None:
+            return ()
         return tuple(x for c in self.members if c.level.lets_go for x in c.parts)
 
     @property
@@ -136,7 +138,8 @@ class Constraints(Record):
         """Every dry friction."""
         slices = self.row_slices
         return [
-            Friction(slices[c.name], slices.get(str(c.load)), c)
+            # its own name is that of a parameter, as it cannot load itself
+            Friction(slices[c.name], None if c.load == c.name else slices.get(str(c.load)), c)
             for c in self.members
             if isinstance(c, DryFriction)
         ]

@@ -14,7 +14,7 @@ from pathlib import Path
 from zwang.gallery.index.entry import GRAVITY, RATE, Entry, Setting
 
 GALLERY = Path(__file__).parents[1]
-FOLDERS = ("", "servo", "hierarchies")
+FOLDERS = ("", "servo", "hierarchies", "contact")
 """Folders below the gallery that hold members."""
 STATED = re.compile(r"^ENTRY = (Entry\(\n.*?^\))$", re.MULTILINE | re.DOTALL)
 NAMES = {"Entry": Entry, "Setting": Setting, "GRAVITY": GRAVITY, "RATE": RATE}

@@ -138,6 +138,12 @@ class Run:
         return (*self._noted, *warnings_of(self, self._observed))
 
     @property
+    def ending(self) -> str:
+        """Where a run ended that did not reach its end, and why."""
+        detail = f": {self.stopped_by}" if self.stopped_by else ""
+        return f"stopped at t = {self.steps.t[-1]:.6g} s: {self.sentence}{detail}"
+
+    @property
     def saved(self) -> np.ndarray:
         """Indices of the steps that are samples; the last step is one where the run stopped
         early.

@@ -19,6 +19,7 @@ from zwang.simulation.results.energy import energy_of
 from zwang.simulation.results.observe import rate_of_stage
 from zwang.simulation.results.servo_warnings import ServoSamples
 from zwang.simulation.results.variables import Variables
+from zwang.thresholds import AGREEMENT
 
 if TYPE_CHECKING:
     from zwang.simulation.results.record import Run
@@ -87,6 +88,18 @@ def _servo(run: Run, data: Variables) -> Iterator[str]:
 
 def _energy(run: Run, data: Variables) -> Iterator[str]:
     yield energy_of(run, data).warning
+
+
+def _energy_added(run: Run, data: Variables) -> Iterator[str]:
+    """Impacts after which there is more kinetic energy than before."""
+    size = max((abs(x.energy_loss) for x in run.switches), default=0.0)
+    if added := [x for x in run.switches if x.energy_loss < -AGREEMENT * size]:
+        x = added[0]
+        yield (
+            f"the impact at t = {x.time:.6g} s ({', '.join(x.hit)}) adds {-x.energy_loss:.3g} "
+            f"{x.energy_unit}{_more(added)}, as Newton's law of restitution may beside friction: "
+            'take zw.Inequality(..., impact="poisson").'
+        )
 
 
 def _more(found: Sequence) -> str:
@@ -242,5 +255,6 @@ WARNINGS = (
     _inaccurate,
     _servo,
     _energy,
+    _energy_added,
 )
 """Functions `(run, variables)` → sentences; an empty one counts as none."""

@@ -1,0 +1,142 @@
+"""An equilibrium in which some gaps are closed: which of them carry.
+
+Gaps that are closed at a guess, and pushed shut there from rest, are equations of a search for
+balance. Where it ends beyond another gap, or goes down without end, that gap is closed, too; and
+then it is decided anew which of them push, `0 ≤ g̈ ⊥ λ ≥ 0`, until nothing changes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from zwang.analysis.constrained_state import placed
+from zwang.dynamics.contact_problem import ContactProblem
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.initial_conditions import START_TOLERANCE
+from zwang.dynamics.model import Model
+from zwang.equations.state import host_state
+from zwang.errors import ModelError
+from zwang.simulation.mode import Mode, mode_of, with_equations
+
+if TYPE_CHECKING:
+    from zwang.analysis.equilibrium import Equilibrium
+
+UNIQUE = 1e-6
+"""Largest share of a constraint in a dependency of rows that counts as none."""
+
+
+def resting(model: Model, q, t: float, params: Any, search: Callable[[Model, np.ndarray], Any]):
+    """The balance of a model with gaps and dry friction near a guess.
+
+    Args:
+        search: `(model, q)` → the equilibrium of a model with equations alone.
+
+    Raises:
+        ModelError: if none is found, or friction slides where it was looked for.
+    """
+    q, gaps = np.asarray(q, float), model.constraints.one_sided_rows
+    dynamics = model.dynamics(params, lets_go=True)
+    # more searches than a few for each gap go round in circles
+    for _ in range(4 * (len(gaps) + 1)):
+        mode = mode_of(model, q, None, t, params)
+        if sliding := [name for name, how in mode.held.items() if how == "slides"]:
+            raise ModelError(
+                f"{model.name}: {sliding[0]!r} would slide from rest at q = {q.tolist()}, so that "
+                "no balance is near; start where friction can hold, or leave it out."
+            )
+        try:
+            found = search(mode.model, q)
+        except ModelError:
+            reached = _first_reached(dynamics, mode, q, t, gaps)
+            if reached is None:
+                raise
+            q = _closed(model, mode, q, t, params, dynamics, [reached])
+            continue
+        q = found.q
+        if len(beyond := _beyond(dynamics, q, t, gaps)):
+            q = _closed(model, mode, q, t, params, dynamics, beyond)
+        elif mode_of(model, q, None, t, found.params).held == mode.held:
+            return dataclasses.replace(found, unique=_unique(model, dynamics, mode, found))
+    raise ModelError(
+        f"{model.name}: no set of closed gaps balances near this guess; start closer, with the "
+        "gaps closed that carry."
+    )
+
+
+def _unique(model: Model, dynamics: Dynamics, mode: Mode, found: Equilibrium) -> dict[str, bool]:
+    """Whether the force of each constraint is determined, gaps that are closed and do not push
+    included: those may push in another distribution of the same forces.
+    """
+    from scipy.optimize import linprog
+
+    q, gaps, c = found.q, model.constraints.one_sided_rows, model.constraints
+    problem = _problem(dynamics, q, found.t, gaps)
+    shut = problem.phi[gaps] <= _depth(problem) * problem.length[gaps]
+    rows = np.setdiff1d(np.flatnonzero(mode.on), gaps)
+    rows = np.concatenate([rows, gaps[shut]])
+    null = problem.metric.rows(problem.A[rows]).dependencies
+    # what does not push can only push more
+    idle = -null[~mode.on[rows]]
+    unique = dict(found.unique)
+    for i, row in enumerate(rows):
+        if not mode.on[row] or np.all(np.abs(null[i]) <= UNIQUE):
+            continue
+        best = lambda sign, i=i: linprog(
+            sign * null[i], idle if len(idle) else None, np.zeros(len(idle)), bounds=(-1, 1)
+        )
+        if any(best(sign).fun < -UNIQUE for sign in (1, -1)):
+            name = mode.names.get(int(row)) or next(
+                x for x, own in c.row_slices.items() if own.start <= row < own.stop
+            )
+            unique[name] = False
+    return unique
+
+
+def _problem(dynamics: Dynamics, q, t: float, gaps: np.ndarray) -> ContactProblem:
+    return ContactProblem.at_state(dynamics, host_state(q, np.zeros(dynamics.system.nv), t), gaps)
+
+
+def _beyond(dynamics: Dynamics, q, t: float, gaps: np.ndarray) -> list[int]:
+    """The gap that is negative by most, beside its length in the mass metric, if one is."""
+    problem = _problem(dynamics, q, t, gaps)
+    depth = -problem.phi[gaps] / np.maximum(problem.length[gaps], 1e-300)
+    return [int(gaps[np.argmax(depth)])] if len(gaps) and np.max(depth) > _depth(problem) else []
+
+
+def _depth(problem: ContactProblem) -> float:
+    """Depth in the mass metric up to which a gap counts as closed."""
+    return START_TOLERANCE * (1 + problem.metric.speed(np.ones(len(problem.F))))
+
+
+def _first_reached(dynamics: Dynamics, mode: Mode, q, t: float, gaps: np.ndarray) -> int | None:
+    """The open gap that closes first along the acceleration from rest, or None."""
+    problem = _problem(dynamics, q, t, gaps)
+    held = np.flatnonzero(mode.on)
+    rows = problem.metric.rows(problem.A[held])
+    a = rows.kernel @ (rows.kernel.T @ problem.F)
+    rate = problem.A[gaps] @ a
+    ahead = (rate < 0) & ~mode.on[gaps]
+    if not np.any(ahead):
+        return None
+    time = np.where(ahead, problem.phi[gaps] / np.where(ahead, -rate, 1.0), np.inf)
+    return int(gaps[np.argmin(time)])
+
+
+def _closed(
+    model: Model, mode: Mode, q, t: float, params: Any, dynamics: Dynamics, rows: list[int]
+) -> np.ndarray:
+    """The coordinates with further gaps closed, and those that this would make negative."""
+    gaps, on = model.constraints.one_sided_rows, mode.on.copy()
+    for _ in gaps:
+        on[rows] = True
+        equations = with_equations(model, on, mode.sliding, mode.names)
+        # friction holds velocities, not places
+        q = np.asarray(placed(equations, equations.dynamics(params), q, None, t, "equilibrium").q)
+        rows = [i for i in _beyond(dynamics, q, t, gaps) if not on[i]]
+        if not rows:
+            break
+    return q

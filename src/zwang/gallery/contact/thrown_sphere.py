@@ -1,0 +1,77 @@
+"""A sphere that is thrown along a floor slides, and rolls from an instant on.
+
+    0 ≤ y,    |f| ≤ μ N,   f against the slip v + r ω
+    exact:  rolls from t = 2 v₀/(7 μ g) on with 5/7 of its speed
+
+Source: textbook. Units: m, kg, s.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import DryFriction, Inequality
+from zwang.equations.system import System
+from zwang.gallery.drawing import curve
+from zwang.gallery.example import Example
+from zwang.gallery.index.entry import GRAVITY, Entry, Setting
+from zwang.scene import particles_scene
+
+ENTRY = Entry(
+    "thrown-sphere",
+    "a sphere thrown along a floor slides, then rolls with five sevenths of its speed",
+    1.0,
+    {
+        "radius": Setting(0.1, "radius", "m"),
+        "mass": Setting(2.0, "mass", "kg"),
+        "mu": Setting(0.3, "coefficient of friction"),
+        "speed": Setting(4.0, "speed at the start", "m/s"),
+        "gravity": GRAVITY,
+    },
+    "textbook",
+    ("plane", "contact", "friction", "exact"),
+)
+
+
+def build(*, radius, mass, mu, speed, gravity) -> Example:
+    """The model, started without spin."""
+    system = System(
+        3,
+        mass_matrix=lambda q, t, p: p["mass"] * jnp.array([1.0, 1.0, 0.4 * radius**2]),
+        force=lambda q, v, t, p: p["mass"] * p["gravity"] * jnp.array([0.0, -1.0, 0.0]),
+        potential=lambda q, t, p: p["mass"] * p["gravity"] * q[1],
+        coordinates=["x", "y", "angle"],
+        units=["m", "m", "rad"],
+    )
+    floor = Inequality(lambda q, t, p: q[1] - radius, name="floor", unit="m")
+    grip = DryFriction(
+        lambda q, v, t, p: v[0] + radius * v[2],
+        load="floor",
+        static="mu",
+        name="grip",
+        unit="m/s",
+    )
+    params = {"mass": mass, "mu": mu, "gravity": gravity}
+    rolls = 2 * speed / (7 * mu * gravity)
+
+    def exact(t):
+        slid, rolled = np.minimum(t, rolls), np.maximum(t - rolls, 0.0)
+        spin = -2.5 * mu * gravity / radius
+        return {
+            "x": speed * slid - mu * gravity * slid**2 / 2 + 5 / 7 * speed * rolled,
+            "y": np.full_like(t, radius),
+            "angle": spin * slid**2 / 2 - 5 / 7 * speed / radius * rolled,
+        }
+
+    return Example(
+        Model(system, [floor, grip], params, name="thrown-sphere"),
+        q0=np.array([0.0, radius, 0.0]),
+        v0=np.array([speed, 0.0, 0.0]),
+        duration=1.0,
+        description=f"A sphere is thrown with {speed:g} m/s on a floor with friction {mu:g}.",
+        figures={"Speed": curve("x", "d/dt x"), "Spin": curve("x", "d/dt angle")},
+        exact=exact,
+        scene=particles_scene(lambda q: q[None, :2], ("sphere",), along=("floor",)),
+    )

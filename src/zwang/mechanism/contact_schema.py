@@ -1,0 +1,121 @@
+"""Parts that may let go, stick or slide in a mechanism, as they stand in a file: plain dataclasses,
+the same in Python and in TOML.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+from zwang.mechanism.field_types import STRICT, Formula, Number
+
+
+@dataclasses.dataclass(frozen=True)
+class Friction:
+    """Dry friction in a joint with the joint's own reaction as load: `μ N` against the motion. It
+    needs `coordinates = "maximal"`.
+
+    Attributes:
+        kinetic: coefficient of friction μ while it slides [1].
+        static: coefficient at rest: then the joint sticks, as `zw.DryFriction` does; not of
+            `spherical` and `path` joints. Without it there is no sticking, and a joint exactly at
+            rest feels no friction.
+        stribeck: speed v over which the static one becomes the kinetic one [m/s]: `μ + (μ₀ − μ)
+            exp(−(s/v)²)`; by default at once.
+        radius: at which a pin rubs in its hole [m], of joints that turn.
+        rest_speed: without `static`, speed ε [m/s] below which friction fades: v/√(v² + ε²) takes
+            the place of the sign of v.
+    """
+
+    kinetic: Number
+    radius: Number = 0.0
+    rest_speed: Number = 0.0
+    static: Number | None = None
+    stribeck: Number | None = None
+    __pydantic_config__: ClassVar = STRICT
+
+
+@dataclasses.dataclass(frozen=True)
+class JointStop:
+    """Limits of a joint's own coordinate, at which it rebounds.
+
+    Attributes:
+        lower, upper: [rad or m], numbers or formulas of parameters and `t`; one may be left out.
+        restitution: e from 0 (no rebound) to 1 (no loss), a number or a formula of parameters.
+    """
+
+    lower: Formula | None = None
+    upper: Formula | None = None
+    restitution: Formula = 0.0
+    __pydantic_config__: ClassVar = STRICT
+
+
+@dataclasses.dataclass(frozen=True)
+class Backlash:
+    """Play of a joint that couples two others: its equation may be off by half of the play to
+    either side.
+
+    Attributes:
+        gap: the whole play, in the unit of the equation: of a rack and of a gear or belt whose
+            `ratio` are radii [m].
+        restitution: as of a stop.
+    """
+
+    gap: Formula
+    restitution: Formula = 0.0
+    __pydantic_config__: ClassVar = STRICT
+
+
+@dataclasses.dataclass(frozen=True)
+class Gap:
+    """A gap that never becomes negative: a stop, play, a wall; see `zw.Inequality`.
+
+    Attributes:
+        of: the coordinates by the names that the formula has for them, as of a law.
+        gap: a formula in these names and `t`, positive where the gap is open; or several.
+        restitution: e from 0 (no rebound) to 1 (no loss), a number or a formula of parameters.
+    """
+
+    of: dict[str, str | tuple[str, str]]
+    gap: Formula | tuple[Formula, ...]
+    restitution: Formula = 0.0
+    __pydantic_config__: ClassVar = STRICT
+
+
+@dataclasses.dataclass(frozen=True)
+class Rope:
+    """A rope that only pulls, without friction where it passes points.
+
+    Attributes:
+        over: the points that it passes, both ends included.
+        length: [m], a number or a formula of parameters and `t`.
+        restitution: as of a stop, where it becomes taut.
+    """
+
+    over: tuple[str, ...]
+    length: Formula
+    restitution: Formula = 0.0
+    __pydantic_config__: ClassVar = STRICT
+
+
+@dataclasses.dataclass(frozen=True)
+class Slip:
+    """Dry friction between coordinates; see `zw.DryFriction`. With a constant load it is a brake, a
+    clutch that slips, or a drive whose effort is limited and that gives way.
+
+    Attributes:
+        of: the coordinates by the names that the formula has for them, as of a law.
+        slip: the sliding velocity, a formula linear in the rates (`a_rate` of `a`), in these names
+            and in `t`.
+        load: a number or a formula of parameters [N or N·m]; or the name of a gap, rope, stop
+            (`"pin stop"`) or joint, whose force it is then.
+        static: coefficient while it sticks, a number or a formula of parameters.
+        kinetic: while it slides, in `speed` as well; that of `static` by default.
+    """
+
+    of: dict[str, str | tuple[str, str]]
+    slip: Formula
+    load: Formula
+    static: Formula = 1.0
+    kinetic: Formula | None = None
+    __pydantic_config__: ClassVar = STRICT

@@ -1,0 +1,189 @@
+"""The equations that hold at a state of a model whose constraints may let go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import PyTree
+
+from zwang.arguments import instance
+from zwang.dynamics.evaluation import PROJECTION
+from zwang.dynamics.initial_conditions import START_TOLERANCE
+from zwang.dynamics.model import Model
+from zwang.dynamics.vector_field import HELD_OFF, HELD_ON
+from zwang.equations.constraint import (
+    AbstractConstraint,
+    DryFriction,
+    Holonomic,
+    Inequality,
+    Nonholonomic,
+)
+from zwang.errors import ModelError
+from zwang.record import Record, field, replace
+from zwang.simulation.listener import Listener
+from zwang.simulation.monitor import MotionEndError
+from zwang.simulation.run_setup import RunRequest, set_up
+from zwang.simulation.switching import refuse_switches
+from zwang.stepping import Dopri8
+
+
+class ClosedRows(Record):
+    """Some rows of a gap, `(q, t, p)` → shape (rows,)."""
+
+    gap: Inequality
+    rows: tuple[int, ...] = field(static=True)
+
+    def __call__(self, q, t, p):
+        return self.gap.position_residual(None, q, t, p)[np.array(self.rows)]
+
+
+class Mode(NamedTuple):
+    """How everything that may let go is held from a state on.
+
+    Attributes:
+        model: with the equations that hold; friction that slides goes on sliding.
+        held: in words, by name.
+        on: which rows of the model as given hold, shape (m,).
+        sliding: as of `Constraints`, zero where nothing slides.
+        names: name of each row that is a gap.
+    """
+
+    model: Model
+    held: dict[str, str]
+    on: np.ndarray
+    sliding: np.ndarray
+    names: dict[int, str]
+
+
+def contact_mode(model: Model, q, v=None, t: float = 0.0, *, params: PyTree = None) -> Model:
+    """The model as it moves from a state on, until something opens, closes, sticks or slides: gaps
+    that are closed and friction that sticks are equations, what is open or loaded by it is left
+    out, and friction that slides goes on sliding.
+
+    Everything that looks at one state or a short motion takes such a model: `zw.linearize`,
+    `zw.motion`, `zw.trajectory` with its gradients, code. It does not know where its mode ends.
+
+    Args:
+        model: the model.
+        q, v: the state, shapes (nq,) and (nv,); v is zero if left out. Where a gap closes with a
+            speed, what holds after the impact is meant.
+        t: time [s].
+        params: parameters that differ from the model's, by which it is decided; the result has the
+            model's own.
+
+    Raises:
+        ModelError: for a state that penetrates a gap, or that no forces go on from.
+
+    Example:
+        >>> mode = zw.contact_mode(model, q)
+        >>> print(zw.linearize(mode, q))
+    """
+    instance(model, Model, "contact_mode: model", "a zw.Model")
+    refuse_switches(model, "zw.contact_mode")
+    return mode_of(model, q, v, t, params).model if model.constraints.loose else model
+
+
+def mode_of(
+    model: Model, q, v, t: float, params: PyTree, start_tolerance: float = START_TOLERANCE
+) -> Mode:
+    """The mode of a model with constraints that may let go, at a state; see `contact_mode`."""
+    v = np.zeros(model.system.nv) if v is None else v
+    # the beginning of a motion of a second says what holds: no step of it is taken
+    asked = RunRequest(
+        model=model,
+        state=model.state(q, v, t, on_host=True),
+        instants=np.array([t + 1.0]),
+        span=1.0,
+        rtol=1e-8,
+        atol=None,
+        params=params,
+        loop=None,
+        stop=(),
+        switches=(),
+        integrator=Dopri8(),
+        step=None,
+        longest_step=np.inf,
+        drift=PROJECTION,
+        pseudoinverse=None,
+        formulation=None,
+        start_tolerance=start_tolerance,
+        max_steps=1,
+    )
+    setup = set_up(asked)
+    run = setup.run(Listener(None), model=model)
+    run.begin()
+    try:
+        for x in run.monitors:
+            x.begin(run)
+    except MotionEndError as end:
+        raise ModelError(
+            f"{model.name}: no motion goes on from this state: {end.result.sentence}: {end.detail}."
+        ) from None
+    assert setup.switching is not None and setup.switching.contacts is not None
+    modes: Any = np.asarray(run.here.controller_state)
+    contacts = setup.switching.contacts
+    n, c = len(contacts.gaps), run.flow.with_input(modes).dynamics.constraints
+    words = [_in_words(mode, k < n) for k, mode in enumerate(modes)]
+    sliding = np.zeros(c.m) if c.sliding is None else np.asarray(c.sliding)
+    names = dict(zip(contacts.gaps.tolist(), contacts.names, strict=False))
+    held, on = dict(zip(contacts.names, words, strict=True)), np.asarray(c.on)
+    return Mode(with_equations(model, on, sliding, names), held, on, sliding, names)
+
+
+def _in_words(mode: float, is_gap: bool) -> str:
+    if is_gap:
+        return "closed" if mode > HELD_OFF else "open"
+    if mode == HELD_OFF:
+        return "not loaded"
+    return "sticks" if mode == HELD_ON else "slides"
+
+
+def with_equations(
+    model: Model, on: np.ndarray, sliding: np.ndarray, names: Mapping[int, str]
+) -> Model:
+    """The model with equations in place of what may let go; the arguments are those of `Mode`."""
+    members: list[AbstractConstraint] = []
+    kept: list[int] = []
+    for c in model.constraints.members:
+        rows = np.arange(len(on))[model.constraints.rows_of(c)]
+        first = int(rows[0])
+        if isinstance(c, Inequality):
+            rows = rows[on[rows]]
+        if isinstance(c, Inequality) and len(rows):
+            same = c.unit[:1] if len(set(c.unit)) == 1 else ()
+            phi = ClosedRows(c, tuple((rows - first).tolist()))
+            parts = [names[i] for i in rows]
+            members.append(Holonomic(phi, name=c.name, parts=parts, unit=same))
+        elif isinstance(c, DryFriction) and on[first] and not np.any(sliding[rows]):
+            members.append(Nonholonomic(c.sliding_velocity, name=c.name, unit=c.row_units))
+        elif not c.level.lets_go or np.any(sliding[rows]):
+            members.append(c)
+        else:
+            continue
+        kept += rows.tolist()
+    found = _with_constraints(model, members)
+    if not np.any(sliding[kept]):
+        return found
+    held = replace(found.constraints, on=on[kept], sliding=sliding[kept])
+    return replace(found, constraints=held)
+
+
+def without_friction(model: Model) -> Model:
+    """The model without dry friction."""
+    members = model.constraints.members
+    return _with_constraints(model, [c for c in members if not isinstance(c, DryFriction)])
+
+
+def _with_constraints(model: Model, members: Sequence[AbstractConstraint]) -> Model:
+    """The model with other constraints."""
+    return Model(
+        model.system,
+        members,
+        model.params,
+        servo=model.servo,
+        singular_mass=model.singular_mass,
+        name=model.name,
+        layout=model.layout,
+    )

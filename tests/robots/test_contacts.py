@@ -1,0 +1,107 @@
+"""Limits, dry friction and the ground of robot files, beside closed forms."""
+
+import numpy as np
+import pytest
+
+import zwang as zw
+
+G = 9.81
+URDF = """
+<robot name="slide"><link name="base"/>
+  <link name="cart"><inertial><mass value="2"/>
+    <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><geometry><cylinder radius="0.1" length="1"/></geometry></collision></link>
+  <joint name="way" type="prismatic"><parent link="base"/><child link="cart"/><axis xyz="1 0 0"/>
+    <limit lower="-0.5" upper="1.0" effort="30" velocity="9"/><dynamics friction="4.0"/></joint>
+</robot>
+"""
+SDF = """
+<sdf version="1.7"><model name="slide"><link name="base"/>
+  <link name="cart"><inertial><mass>2</mass></inertial></link>
+  <joint name="fix" type="fixed"><parent>world</parent><child>base</child></joint>
+  <joint name="way" type="prismatic"><parent>base</parent><child>cart</child>
+    <axis><xyz>1 0 0</xyz><limit><lower>-0.5</lower><upper>1.0</upper><effort>30</effort></limit>
+    <dynamics><friction>4.0</friction></dynamics></axis></joint>
+</model></sdf>
+"""
+MJCF = """
+<mujoco><worldbody><body name="cart"><inertial mass="2" pos="0 0 0" diaginertia="1 1 1"/>
+  <joint name="way" type="slide" axis="1 0 0" range="-0.5 1.0" limited="true" frictionloss="4.0"
+    actuatorfrclimited="true" actuatorfrcrange="-30 30"/></body></worldbody></mujoco>
+"""
+
+
+def read(tmp_path, text, ending):
+    path = tmp_path / f"robot.{ending}"
+    path.write_text(text)
+    return zw.robot(path)
+
+
+@pytest.mark.parametrize("ending", ["urdf", "sdf", "xml"])
+def test_a_slide_rubs_rebounds_and_stays(tmp_path, ending):
+    """2 kg under 4 N of friction: v² falls by 4 m²/s² a metre; it rebounds from x = 1 with half of
+    its speed and stops after v²/(2·2).
+    """
+    if ending == "xml":
+        pytest.importorskip("mujoco")
+    plain = read(tmp_path, {"urdf": URDF, "sdf": SDF, "xml": MJCF}[ending], ending)
+    assert plain.efforts == {"way": 30.0} and not plain.model.constraints.m
+    robot = plain.with_contacts(restitution=0.5)
+    left, before = "; ".join(robot.unsupported), "; ".join(plain.unsupported)
+    for what in ("joint limits", "dry friction in joints"):
+        assert what in before and what not in left
+    run = zw.simulate(robot.model, [0.0], [3.0], duration=2.0, rtol=1e-10)
+    hit = next(x for x in run.switches if x.hit)
+    assert hit.hit == ("way upper limit",) and hit.time == pytest.approx((3 - 5**0.5) / 2)
+    assert run.q[-1, 0] == pytest.approx(1.0 - 0.25 * 5 / 4, abs=1e-9)
+    assert run.switches[-1].on == ("way friction",)
+    assert run.v[-1, 0] == pytest.approx(0.0, abs=1e-14)
+
+
+def test_what_is_no_simple_shape_stays_listed(tmp_path):
+    robot = read(tmp_path, URDF, "urdf").with_contacts(ground=0.0)
+    assert any("no sphere, capsule or box: cart" in x for x in robot.unsupported)
+
+
+@pytest.mark.parametrize(
+    "grip, rolls", [(0.5, True), pytest.param(0.05, False, marks=pytest.mark.slow)]
+)
+def test_a_sphere_of_a_file_rolls_down_to_five_sevenths(tmp_path, grip, rolls):
+    """It falls by 0.1 m with a speed of 2 m/s: it grips where μ m (v_n) ≥ 2/7 m v, and rolls with
+    5/7 of it; else it loses μ v_n and slides on, by μ g, to the same.
+    """
+    pytest.importorskip("mujoco")
+    ball = read(
+        tmp_path,
+        '<mujoco><worldbody><geom type="plane" size="1 1 1"/><body name="ball" pos="0 0 0.3">'
+        '<freejoint name="free"/><geom type="sphere" size="0.2" mass="3"/></body></worldbody>'
+        "</mujoco>",
+        "xml",
+    )
+    robot = ball.with_contacts(ground=0.0, grip=grip)
+    start = robot.start_state
+    v = np.array([2.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    run = zw.simulate(robot.model, start.q, v, duration=3.0 if rolls else 2.0, rtol=1e-9)
+    fall = np.sqrt(2 * 0.1 / G)
+    assert run.switches[0].time == pytest.approx(fall, abs=1e-9)
+    np.testing.assert_allclose(run.v[-1, 0], 2.0 * 5 / 7, rtol=1e-8)
+    if not rolls:
+        lost = 0.05 * G * fall
+        later = (2.0 * 2 / 7 - lost) / (0.05 * G)
+        assert run.switches[-1].time == pytest.approx(fall + later, abs=1e-8)
+
+
+def test_a_box_of_a_file_comes_to_rest_on_its_corners(tmp_path):
+    pytest.importorskip("mujoco")
+    text = (
+        '<mujoco><worldbody><body name="box" pos="0 0 1"><freejoint/><geom type="box" '
+        'size="0.3 0.2 0.1" mass="2"/></body></worldbody></mujoco>'
+    )
+    robot = read(tmp_path, text, "xml").with_contacts(ground=0.0)
+    start = robot.start_state
+    run = zw.simulate(robot.model, start.q, start.v, duration=1.0)
+    assert run.switches[0].time == pytest.approx(np.sqrt(2 * 0.9 / G), abs=1e-9)
+    np.testing.assert_allclose(run.q[-1, 2], 0.1, atol=1e-12)
+    np.testing.assert_allclose(run.v[-1], 0.0, atol=1e-12)
+    rest = zw.equilibrium(robot.model, run.q[-1])
+    np.testing.assert_allclose(rest.multipliers, 2.0 * G / 4, rtol=1e-9)
