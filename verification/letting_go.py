@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 import zwang as zw
-from verification.line import AGREES, DIFFERS, Line
+from verification.line import FAILED, Line, judged
 from zwang.mechanism import Backlash, Force, Friction, Joint, JointStop, Link, Mechanism, Slip
 
 PENETRATION = 1e-10
@@ -77,7 +77,7 @@ def lines(count: int, span: float) -> list[Line]:
         depth, reached = deepest(run), run.result is zw.Result.SUCCESS
         slipped = sum(any("pin" in x or x == "brake" for x in s.on) for s in run.switches)
         ours = (
-            f"{len(run.switches)} changes, {sum(bool(x.hit) for x in run.switches)} impacts, "
+            f"depth {max(depth, 0.0):.1e}, {len(run.switches)} changes, {sum(bool(x.hit) for x in run.switches)} impacts, "
             f"{slipped} times stuck; {len(run.steps.t)} steps, "
             f"{time.process_time() - begun:.0f} s of a processor"
         )
@@ -88,9 +88,9 @@ def lines(count: int, span: float) -> list[Line]:
                 f"{len(mechanism.bodies)} links, {span:g} s",
                 "no gap below zero",
                 ours,
-                max(depth, 0.0),
+                max(depth, 0.0) if reached else np.nan,
                 PENETRATION,
-                AGREES if reached and depth <= PENETRATION else DIFFERS,
+                judged(depth, PENETRATION) if reached else FAILED,
                 "" if reached else run.ending,
                 f"python -m verification random --count {count} --span {span:g}",
             )

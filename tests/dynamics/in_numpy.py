@@ -90,6 +90,7 @@ class Switched(Record):
     m = property(lambda self: sum(rows.size for rows in self.given.rows.values()))
     row_slices = property(lambda self: self.given.slices)
     owner = Constraints.owner
+    loose = ()
     position_rows = property(lambda self: self.given.numbers("position"))
     velocity_rows = property(lambda self: self.given.numbers("position", "velocity"))
     owners = property(lambda self: self.given.rows)

@@ -21,12 +21,10 @@ from zwang.dynamics.model import Model
 from zwang.equations.state import host_state
 from zwang.errors import ModelError
 from zwang.simulation.mode import Mode, mode_of, with_equations
+from zwang.thresholds import ALL_BUT_ZERO
 
 if TYPE_CHECKING:
     from zwang.analysis.equilibrium import Equilibrium
-
-UNIQUE = 1e-6
-"""Largest share of a constraint in a dependency of rows that counts as none."""
 
 
 def resting(model: Model, q, t: float, params: Any, search: Callable[[Model, np.ndarray], Any]):
@@ -83,16 +81,13 @@ def _unique(model: Model, dynamics: Dynamics, mode: Mode, found: Equilibrium) ->
     idle = -null[~mode.on[rows]]
     unique = dict(found.unique)
     for i, row in enumerate(rows):
-        if not mode.on[row] or np.all(np.abs(null[i]) <= UNIQUE):
+        if not mode.on[row] or np.all(np.abs(null[i]) <= ALL_BUT_ZERO):
             continue
         best = lambda sign, i=i: linprog(
             sign * null[i], idle if len(idle) else None, np.zeros(len(idle)), bounds=(-1, 1)
         )
-        if any(best(sign).fun < -UNIQUE for sign in (1, -1)):
-            name = mode.names.get(int(row)) or next(
-                x for x, own in c.row_slices.items() if own.start <= row < own.stop
-            )
-            unique[name] = False
+        if any(best(sign).fun < -ALL_BUT_ZERO for sign in (1, -1)):
+            unique[mode.names.get(int(row)) or c.owner(row)[0]] = False
     return unique
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.arguments import instance
+from zwang.call import misfits_named
 from zwang.dynamics.evaluation import PROJECTION
 from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.dynamics.model import Model
@@ -57,6 +58,7 @@ class Mode(NamedTuple):
     names: dict[int, str]
 
 
+@misfits_named
 def contact_mode(model: Model, q, v=None, t: float = 0.0, *, params: PyTree = None) -> Model:
     """The model as it moves from a state on, until something opens, closes, sticks or slides: gaps
     that are closed and friction that sticks are equations, what is open or loaded by it is left
