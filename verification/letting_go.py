@@ -77,7 +77,8 @@ def lines(count: int, span: float) -> list[Line]:
         depth, reached = deepest(run), run.result is zw.Result.SUCCESS
         slipped = sum(any("pin" in x or x == "brake" for x in s.on) for s in run.switches)
         ours = (
-            f"depth {max(depth, 0.0):.1e}, {len(run.switches)} changes, {sum(bool(x.hit) for x in run.switches)} impacts, "
+            f"depth {max(depth, 0.0):.1e}, {len(run.switches)} changes, "
+            f"{sum(bool(x.hit) for x in run.switches)} impacts, "
             f"{slipped} times stuck; {len(run.steps.t)} steps, "
             f"{time.process_time() - begun:.0f} s of a processor"
         )

@@ -149,6 +149,7 @@ LATER = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("phi", "q0"), LATER.values(), ids=LATER)
 def test_rows_that_contradict_each_other_later_end_the_motion_there(phi, q0):
     """They drifted along their mean: the last state with an end is that of t = 0.1 s, and what was

@@ -90,6 +90,7 @@ def test_the_axes_of_one_base_are_parallel_after_it(off, kind):
     assert not found.mechanism.notes and found.mechanism.parallel == 2e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "six, coordinates", crossed({"four-bar": False, "six-bar": True}, ["maximal", "joint"])
 )

@@ -136,6 +136,7 @@ def test_a_pin_stops_a_wheel_that_then_stays(tmp_path):
     np.testing.assert_allclose(run.v[-1], 0.0, atol=1e-15)
 
 
+@pytest.mark.slow
 def test_a_hinge_that_is_pressed_against_its_stop_stays_there(tmp_path):
     """1 N m presses, the pin gives at most 0.02 N m: least norm alone would ask it for a half."""
     wheel = """

@@ -98,6 +98,7 @@ TURNS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case, turn", crossed(CASES, TURNS))
 def test_rows_that_a_loop_meets_by_itself_are_found_at_any_angle_within_round_off(case, turn):
     group, kind, dropped = case

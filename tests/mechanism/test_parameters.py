@@ -47,6 +47,7 @@ def fixed(mechanism: Mechanism) -> set[str]:
     return {name for x in found for name in x.expression.names}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, coordinates", crossed(FILES, COORDINATES))
 def test_every_parameter_of_the_gallery_acts_as_in_the_file(name, coordinates):
     path = FOLDER / f"{name}.toml"

@@ -133,6 +133,7 @@ BESIDE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beside, coordinates", crossed(BESIDE, ["maximal", "joint"]))
 def test_a_start_value_stands_beside_a_drive(beside, coordinates):
     drive, start, angle = beside

@@ -131,6 +131,7 @@ def plane(name: str):
     return moved(wheel("plane", "maximal", **{k: dict(x) for k, x in CASES[name].items()}))[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, coordinates", crossed(QUICK, ["maximal", "joint"]))
 def test_three_turns_in_space_are_those_of_the_plane(name, coordinates):
     expected = plane(name)

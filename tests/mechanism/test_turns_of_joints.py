@@ -85,6 +85,7 @@ def turned(name: str, angle: str, d: int, coordinates: str) -> tuple[zw.Run, np.
     return run, joint_motion(m, run)[f"j.{angle}" if several else "j"].values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, angle, d", tuple(angles()))
 def test_every_angle_of_a_joint_turns_three_times_and_back(name, angle, d):
     """θ = θ₀ + A sin ωt, in both coordinates."""

@@ -91,6 +91,7 @@ def test_a_sphere_of_a_file_rolls_down_to_five_sevenths(tmp_path, grip, rolls):
         assert run.switches[-1].time == pytest.approx(fall + later, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_a_box_of_a_file_comes_to_rest_on_its_corners(tmp_path):
     pytest.importorskip("mujoco")
     text = (

@@ -491,6 +491,7 @@ ACTING = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CLOSING)
 def test_dampers_and_springs_of_a_joint_that_closes_a_loop_act(tmp_path, kind):
     # b on a ball joint on a, which is free, and on a joint to the ground: which of them closes the

@@ -119,6 +119,7 @@ def test_gains_must_fit_the_degree_that_is_found():
         with_found_degrees(flexible_arm(), servo, *STATE)
 
 
+@pytest.mark.slow
 def test_rows_of_one_function_with_different_degrees_are_separated():
     # a trolley and a winch: the winch reaches the height of the load at degree 2, the trolley its
     # place only through the swing of the rope, at degree 4

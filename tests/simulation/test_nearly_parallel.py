@@ -33,6 +33,7 @@ def at_an_angle(angle: float, others: int = 0) -> zw.Model:
 HELD = at_an_angle(1e-5, others=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"step": 0.1}], ids=["adaptive", "fixed"])
 def test_a_trajectory_holds_what_a_run_holds(options):
     for angle in SMALL:
