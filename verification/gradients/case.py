@@ -53,10 +53,10 @@ class Case:
     begin: Callable
     of: Callable
 
-    def final(self, x, gradient):
+    def final(self, x, gradient, samples):
         """What is compared at the end of zwang's run, for parameters x as a vector."""
         values = dict(zip(self.values, x, strict=True))
-        times = jnp.array([0.0, self.seconds])
+        times = jnp.linspace(0.0, self.seconds, samples)
         found = zw.trajectory(
             self.model,
             *self.start(values),
@@ -67,11 +67,16 @@ class Case:
         )
         return self.seen(found.q[-1], found.v[-1])
 
-    def slopes(self, mode: str) -> np.ndarray:
-        """Derivatives by zwang, shape (compared, parameters); `mode` forward or reverse."""
+    def slopes(self, mode: str, samples: int = 2) -> np.ndarray:
+        """Derivatives by zwang, shape (compared, parameters).
+
+        Args:
+            mode: forward or reverse.
+            samples: instants that steps end on, the start included.
+        """
         x = jnp.array(list(self.values.values()))
         by = jax.jacfwd if mode == "forward" else jax.jacrev
-        return np.asarray(zw.program(by(lambda x: self.final(x, mode)))(x))
+        return np.asarray(zw.program(by(lambda x: self.final(x, mode, samples)))(x))
 
     def reference(self) -> np.ndarray:
         """The same of the reduced equations: DOP853 of SciPy with a complex step."""

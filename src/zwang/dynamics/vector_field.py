@@ -348,12 +348,16 @@ def _loosening(flow, dynamics: Dynamics, eq, multipliers, modes, instant) -> lis
         closed = modes[switched[gaps]] > HELD_OFF
         open_value, held_value = -phi - band, -multipliers - force_band
         values += list(jnp.where(closed, held_value[gaps], open_value[gaps]))
+    turning = any(x.in_space for x in c.frictions)
+    # once for all of them, by the code of a step: it solves for the reactions of what slides
+    y = jnp.concatenate([s.q, s.v])
+    acceleration = _rate(flow.drift, dynamics, s.t, y)[0][len(s.q) :] if turning else None
     for x in c.frictions:
         mode = modes[switched[x.rows.start]]
         limit = x.law.limit(dynamics.p, x.load(dynamics.p, multipliers))
         over = length(multipliers[x.rows]) - limit - jnp.max(force_band[x.rows])
         if x.in_space:
-            rates = dynamics.system.rate(s.q, s.v, s.t, dynamics.p), dynamics.acceleration(eq)
+            rates = dynamics.system.rate(s.q, s.v, s.t, dynamics.p), acceleration
             slip, change = _slip_and_rate(x.law, s, rates, dynamics.p)
             left = jnp.where(slip @ change < 0, instant * length(change), 0.0)
             arrives = jnp.where(direction_of(mode) != 0, left - length(slip), -1.0)
