@@ -41,11 +41,13 @@ def name(method) -> str:
 def accuracy(method) -> float:
     """Relative accuracy at condition number 10.
 
-    Orthogonal factorizations and Greville's recursion leave round-off, 1e-15, with three digits to
-    spare. `Proximal` inverts a Cholesky factor of condition up to 1e5 (1e-11 relative), and loses
-    another digit to the condition of C.
+    Orthogonal factorizations leave round-off, 1e-15, with three digits to spare. Greville's
+    recursion takes column after column, and the first ones may be worse conditioned than all of
+    them: 8e-12 once in 400 random matrices. `Proximal` inverts a Cholesky factor of condition up to
+    1e5 (1e-11 relative), and loses another digit to the condition of C.
     """
-    return 1e-9 if isinstance(method, Proximal) else 1e-12
+    loose = {Proximal: 1e-9, Greville: 1e-10}
+    return loose.get(type(method), 1e-12)
 
 
 def with_singular_values(shape, values, seed=0) -> np.ndarray:
