@@ -30,7 +30,7 @@ def command(
 
     Examples:
 
-    [cyan]zwang equilibrium four-bar[/]
+    [cyan]zwang equilibrium slider-crank[/]
 
     [cyan]zwang equilibrium bicycle --steady --set lean=0[/]
     """

@@ -47,7 +47,7 @@ def command(
 
     [cyan]zwang modes bicycle --at-start --set lean=0[/]
 
-    [cyan]zwang modes four-bar --out results/four-bar-modes[/]
+    [cyan]zwang modes slider-crank --out results/slider-crank-modes[/]
     """
     given = assignments(set_ or [])
     locate(model)
