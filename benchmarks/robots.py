@@ -8,8 +8,6 @@ Python, which costs each call of theirs about half a microsecond.
 from __future__ import annotations
 
 import importlib.util
-import threading
-import time
 from pathlib import Path
 
 import jax
@@ -17,10 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import zwang as zw
-from benchmarks.timing import WARM, called, interleaved
+from benchmarks.timing import called, interleaved, wait_until_optimized
 from zwang.algebra.cholesky import Cholesky
 from zwang.compile import program
-from zwang.native.machine import OPTIMIZER
 
 ROBOTS = {
     "UR5": "ur_description/urdf/ur5_robot.urdf",
@@ -82,12 +79,8 @@ def _looped(function, q, v, third, p):
 
         return jax.lax.fori_loop(0, COUNT, again, q)
 
-    once, begun = called(lambda: loop(q, v, third, p), 1), time.perf_counter()
-    while time.perf_counter() - begun < WARM:  # until the code is optimized
-        once()
-    for thread in threading.enumerate():
-        if thread.name == OPTIMIZER:
-            thread.join()
+    once = called(lambda: loop(q, v, third, p), 1)
+    wait_until_optimized(once)
     return lambda: once() / COUNT
 
 

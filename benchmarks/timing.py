@@ -74,14 +74,18 @@ def accelerations(dynamics: Dynamics, state) -> Callable[[int], float]:
         jax.block_until_ready(evaluations(arrays, state, np.asarray(count)))
         return time.perf_counter() - start
 
-    # long enough for its code to be optimized, which is waited for
+    wait_until_optimized(lambda: seconds(10))
+    return seconds
+
+
+def wait_until_optimized(once: Callable[[], object]) -> None:
+    """Call native code for long enough to be optimized, and wait until it is."""
     begun = time.perf_counter()
     while time.perf_counter() - begun < WARM:
-        seconds(10)
+        once()
     for thread in threading.enumerate():
         if thread.name == OPTIMIZER:
             thread.join()
-    return seconds
 
 
 WARM = 2.5
