@@ -19,7 +19,6 @@ import numpy as np
 
 from zwang.codegen.names import parameters, with_parameters
 from zwang.compile import native_trace
-from zwang.dynamics.drift import Projection
 from zwang.dynamics.model import Model, refuse_letting_go
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.errors import ModelError, Result
@@ -28,7 +27,6 @@ from zwang.native.webassembly import Module
 from zwang.record import replace
 from zwang.simulation.run_setup import RunRequest, RunSetup, set_up
 from zwang.simulation.switching import refuse_switches
-from zwang.stepping import Dopri8
 from zwang.stepping.step import Progress, attempt
 
 ATTEMPTS_OF_A_CALL = 500
@@ -135,17 +133,6 @@ def _request(model: Model, q0, v0, duration: float, rtol: float, t0: float) -> R
         instants=np.array([t0 + duration]),
         span=duration,
         rtol=rtol,
-        atol=None,
-        params=None,
-        loop=None,
-        stop=(),
-        switches=(),
-        integrator=Dopri8(),
-        step=None,
-        longest_step=np.inf,
-        drift=Projection(),
-        pseudoinverse=None,
-        formulation=None,
         start_tolerance=1e-3,
         max_steps=2**31,
     )

@@ -10,7 +10,6 @@ from jaxtyping import PyTree
 
 from zwang.arguments import instance
 from zwang.call import misfits_named
-from zwang.dynamics.evaluation import PROJECTION
 from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import HELD_OFF, HELD_ON
@@ -27,7 +26,6 @@ from zwang.simulation.listener import Listener
 from zwang.simulation.monitor import MotionEndError
 from zwang.simulation.run_setup import RunRequest, set_up
 from zwang.simulation.switching import refuse_switches
-from zwang.stepping import Dopri8
 
 
 class ClosedRows(Record):
@@ -99,17 +97,7 @@ def mode_of(
         instants=np.array([t + 1.0]),
         span=1.0,
         rtol=1e-8,
-        atol=None,
         params=params,
-        loop=None,
-        stop=(),
-        switches=(),
-        integrator=Dopri8(),
-        step=None,
-        longest_step=np.inf,
-        drift=PROJECTION,
-        pseudoinverse=None,
-        formulation=None,
         start_tolerance=start_tolerance,
         max_steps=1,
     )

@@ -14,7 +14,6 @@ from jaxtyping import Array, Float, PyTree
 from zwang.arguments import instance, number, strategy
 from zwang.arrays import vector
 from zwang.dynamics.control_law import AbstractLoop
-from zwang.dynamics.drift import Projection
 from zwang.dynamics.evaluation import BoundEvaluation, ModelEvaluation
 from zwang.dynamics.model import Model
 from zwang.errors import Result, SimulationError
@@ -124,14 +123,10 @@ class PiecewiseRun:
             atol=atol,
             params=params,
             loop=loop,
-            stop=(),
             switches=declared_switches(model) if switches is None else switches,
             integrator=Dopri8() if integrator is None else integrator,
             step=step,
             longest_step=longest_step,
-            drift=Projection(),
-            pseudoinverse=None,
-            formulation=None,
             # it is given coordinate by coordinate, and moved onto the constraints from anywhere
             start_tolerance=1.0,
             max_steps=NO_LIMIT,

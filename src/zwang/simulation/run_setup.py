@@ -41,7 +41,7 @@ from zwang.simulation.tolerances import accepted_violation, step_tolerances
 from zwang.simulation.turning import Turning, event_values
 from zwang.simulation.vanishing import VanishingRows
 from zwang.simulation.watch import ConstraintWatch, MethodWatch, ScaleWatch, suited
-from zwang.stepping import AbstractIntegrator
+from zwang.stepping import AbstractIntegrator, Dopri8
 from zwang.stepping.step import Progress
 from zwang.stepping.step_control import Tolerances
 from zwang.thresholds import LAST_DIGIT
@@ -62,19 +62,19 @@ class RunRequest:
     instants: np.ndarray
     span: float
     rtol: float
-    atol: Any
-    params: PyTree
-    loop: AbstractLoop | None
-    stop: tuple[Stop, ...]
-    switches: Sequence[Switch]
-    integrator: AbstractIntegrator
-    step: float | None
-    longest_step: float
-    drift: AbstractDrift
-    pseudoinverse: AbstractPseudoinverse | None
-    formulation: AbstractFormulation | None
     start_tolerance: float
     max_steps: int
+    atol: Any = None
+    params: PyTree = None
+    loop: AbstractLoop | None = None
+    stop: tuple[Stop, ...] = ()
+    switches: Sequence[Switch] = ()
+    integrator: AbstractIntegrator = dataclasses.field(default_factory=Dopri8)
+    step: float | None = None
+    longest_step: float = np.inf
+    drift: AbstractDrift = dataclasses.field(default_factory=lambda: PROJECTION)
+    pseudoinverse: AbstractPseudoinverse | None = None
+    formulation: AbstractFormulation | None = None
 
     @property
     def attributes(self) -> dict[str, Any]:
