@@ -184,6 +184,21 @@ def _bars(masses, inertias, pins) -> zw.Model:
     return zw.Model(bars.system, pins(bars), {**bars.params, **LENGTHS}, name="linkage")
 
 
+def _half(p, name: str):
+    """From the middle of a bar to its far end, in its own axes."""
+    return jnp.stack([p[f"{name} length"] / 2, 0.0])
+
+
+def _crank_pins(bars) -> list[zw.Holonomic]:
+    """The crank on its shaft at the origin, and the coupler on its tip."""
+
+    def pin(q, t, p):
+        return bars.point(q, 0, _half(p, "crank")) - bars.point(q, 1, -_half(p, "coupler"))
+
+    shaft = zw.Holonomic(lambda q, t, p: bars.point(q, 0, -_half(p, "crank")), name="shaft")
+    return [shaft, zw.Holonomic(pin, name="pin")]
+
+
 LENGTHS = {"crank length": 0.4, "coupler length": 1.0}
 
 
@@ -212,17 +227,10 @@ def slider_crank() -> Case:
     """A crank, a rod and a piston on the x axis: φ = −asin(r/l sin θ) of the rod."""
 
     def pins(bars):
-        half = lambda p, name: jnp.stack([p[f"{name} length"] / 2, 0.0])
         return [
-            zw.Holonomic(lambda q, t, p: bars.point(q, 0, -half(p, "crank")), name="shaft"),
+            *_crank_pins(bars),
             zw.Holonomic(
-                lambda q, t, p: (
-                    bars.point(q, 0, half(p, "crank")) - bars.point(q, 1, -half(p, "coupler"))
-                ),
-                name="pin",
-            ),
-            zw.Holonomic(
-                lambda q, t, p: bars.point(q, 1, half(p, "coupler")) - bars.point(q, 2),
+                lambda q, t, p: bars.point(q, 1, _half(p, "coupler")) - bars.point(q, 2),
                 name="wrist",
             ),
             zw.Holonomic(lambda q, t, p: q[7:9], name="guide"),
@@ -290,18 +298,11 @@ def crank_rocker() -> Case:
     """A four-bar whose crank swings; coupler and rocker by intersecting circles."""
 
     def pins(bars):
-        half = lambda p, name: jnp.stack([p[f"{name} length"] / 2, 0.0])
         rocker, pivot = np.array([ROCKER / 2, 0.0]), np.array([BASE, 0.0])
         return [
-            zw.Holonomic(lambda q, t, p: bars.point(q, 0, -half(p, "crank")), name="shaft"),
+            *_crank_pins(bars),
             zw.Holonomic(
-                lambda q, t, p: (
-                    bars.point(q, 0, half(p, "crank")) - bars.point(q, 1, -half(p, "coupler"))
-                ),
-                name="pin",
-            ),
-            zw.Holonomic(
-                lambda q, t, p: bars.point(q, 1, half(p, "coupler")) - bars.point(q, 2, rocker),
+                lambda q, t, p: bars.point(q, 1, _half(p, "coupler")) - bars.point(q, 2, rocker),
                 name="joint",
             ),
             zw.Holonomic(lambda q, t, p: bars.point(q, 2, -rocker) - pivot, name="pivot"),
