@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import gc
 import importlib
 import inspect
@@ -35,11 +36,12 @@ from typing import Annotated, NoReturn
 import typer
 
 import zwang
-from zwang.cli.advice import COMMAND
+from zwang.cli.advice import COMMAND, options_of
 from zwang.cli.failure import FAULT, explain, heard
 from zwang.cli.terminal import complain, ready
 from zwang.cli.words import Command, Commands
 from zwang.errors import ModelError
+from zwang.remedy import speak_to
 
 GARBAGE = 1_000_000, 20, 50
 """Thresholds of Python's search for circular garbage while a command starts: with its own ones it
@@ -105,10 +107,10 @@ def asked_of(words: Sequence[str]) -> str | None:
     return next((word for word in words if word in COMMANDS), None)
 
 
-def runs_command(words: Sequence[str]) -> None:
-    """Let advice be that of the command that a command line names."""
-    if (asked := asked_of(words)) is not None:
-        COMMAND.set(COMMANDS[asked])
+def speak_of(asked: str | None) -> None:
+    """Let advice be that of a command; without one, that of Python."""
+    COMMAND.set(COMMANDS.get(asked or "", "run"))
+    speak_to(functools.partial(options_of, COMMANDS[asked]) if asked else None)
 
 
 def _command(module: str) -> Callable:
@@ -187,8 +189,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"] or ["--help"]
-    runs_command(words)
     try:
+        speak_of(asked_of(words))
         refuse_null_bytes(words)
         return (
             application(words)(
@@ -211,6 +213,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sentence, code = explain(error)
         complain(sentence)
         return code
+    finally:
+        speak_of(None)  # to a program that goes on, Python
 
 
 def _reader_has_left(error: BaseException) -> bool:
