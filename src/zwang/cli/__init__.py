@@ -11,6 +11,7 @@ it.
 | `startup.py` | float64 and the compile cache |
 | `progress.py`, `timing.py`, `summary_table.py` | progress, time spent, closing table |
 | `failure.py`, `advice.py` | one sentence and an exit code, with advice that fits a command line |
+| `explain.py`, `messages.md` | what messages mean, also a page of the documentation |
 | `words.py` | words of a command line as values |
 | `terminal.py` | text on the terminal, control codes escaped |
 | `interruption.py` | Ctrl-C, which must not lose a run |
@@ -37,7 +38,7 @@ import typer
 
 import zwang
 from zwang.cli.advice import COMMAND, options_of
-from zwang.cli.failure import FAULT, explain, heard
+from zwang.cli.failure import FAULT, heard, sentence_of
 from zwang.cli.terminal import complain, ready
 from zwang.cli.words import Command, Commands
 from zwang.errors import ModelError
@@ -66,9 +67,10 @@ COMMANDS = {
     "derive": "derive",
     "export": "export",
     "reproduce": "reproduce",
+    "explain": "explain",
 }
 """Commands and their modules, of which only the one that is asked for is imported."""
-OWN_BAR = ("listing", "run", "sweep", "reproduce", "view")
+OWN_BAR = ("explain", "listing", "run", "sweep", "reproduce", "view")
 """Modules of commands that have a bar of their own, are done at once, or serve."""
 COMPLETING = "_ZWANG_COMPLETE"
 """Variable by which a shell asks for completions."""
@@ -210,7 +212,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return FAULT
         if debug:
             raise
-        sentence, code = explain(error)
+        sentence, code = sentence_of(error)
         complain(sentence)
         return code
     finally:
