@@ -7,7 +7,9 @@ the pages are read, so that a new member has one without being entered anywhere.
 
 import ast
 import dataclasses
+import hashlib
 import html
+import tempfile
 from pathlib import Path
 
 from constraint_examples import EXAMPLES as CONSTRAINTS_SHOWN
@@ -118,14 +120,18 @@ def constraint_parts() -> list[str]:
 
 def draw_joint(example: JointExample, folder: Path) -> None:
     """Draw the motion of an example, unless the same one stands there."""
-    path, text = folder / f"{example.name}.svg", folder / f"{example.name}.toml"
-    if path.exists() and text.exists() and text.read_text(encoding="utf-8") == example.text:
+    path, drawn = folder / f"{example.name}.svg", folder / f"{example.name}.digest"
+    digest = hashlib.sha256(example.text.encode()).hexdigest()
+    if path.exists() and drawn.exists() and drawn.read_text(encoding="ascii") == digest:
         return
-    text.write_text(example.text, encoding="utf-8")
-    mechanism = zw.mechanism.read(text)
+    with tempfile.TemporaryDirectory() as temporary:
+        file = Path(temporary) / "example.toml"
+        file.write_text(example.text, encoding="utf-8")
+        mechanism = zw.mechanism.read(file)
     state = mechanism.start_state
     run = zw.simulate(mechanism.model, state.q, state.v, duration=DURATION, samples=21)
     dataclasses.replace(motion_picture(mechanism)(run), width=4.4, height=3.3).save(path)
+    drawn.write_text(digest, encoding="ascii")
 
 
 class GalleryIndex(SphinxDirective):

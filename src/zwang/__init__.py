@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from zwang.simulation.batch import batch as batch
     from zwang.simulation.fit import fit as fit
     from zwang.simulation.mode import contact_mode as contact_mode
+    from zwang.simulation.project import project as project
     from zwang.simulation.switching import Switch as Switch
     from zwang.simulation.trajectory import trajectory as trajectory
     from zwang.study.long_run import long_run as long_run
