@@ -11,6 +11,7 @@ import numpy as np
 
 import zwang as zw
 from verification.line import Line, judged
+from zwang.simulation.results import Run
 
 SUITE = "Closed forms of contact"
 COMMAND = "python -m verification contact"
@@ -59,13 +60,13 @@ def lines(_: str) -> list[Line]:
     ]
 
 
-def ran(name: str, **settings) -> tuple[zw.gallery.Example, zw.Run]:
+def ran(name: str, **settings) -> tuple[zw.gallery.Example, Run]:
     """A member, and its run."""
     example = zw.gallery.load(name, **settings)
     return example, example.run(rtol=RTOL)
 
 
-def kept(run: zw.Run) -> Iterator[Found]:
+def kept(run: Run) -> Iterator[Found]:
     """What is left of the equations at all saved instants, and of the energy that may only fall."""
     data = run.dataset
     names = "relative_violation", "velocity_violation", "residual"
