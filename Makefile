@@ -90,12 +90,13 @@ audit: setup ## do packages fit together; known weaknesses of them (network)
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt pip-audit
 	$(BIN)/python -m pip_audit --requirement constraints.txt --no-deps --disable-pip
 
-check: setup ## style, types, layers
+check: setup ## style, types, layers, and what the structure is made of
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m pytest tests/architecture
+	$(BIN)/python -m tests.architecture.table
 
 bench: setup ## time everything that takes minutes, into results/benchmarks.json
 	$(BIN)/python -m benchmarks
