@@ -22,6 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from zwang.algebra.decomposition import full_svd, solve_square
+
 
 class Split(NamedTuple):
     """Directions at a point of a curve.
@@ -39,19 +41,19 @@ class Split(NamedTuple):
 
 def split_by(xp: Any, J, along) -> Split:
     """The directions of independent rows, τ along an earlier one."""
-    U, S, Vt = xp.linalg.svd(J)
+    U, S, Vt = full_svd(J)
     tangent, normal = Vt[-1], Vt[:-1].T
     return Split(xp.where(tangent @ along < 0, -tangent, tangent), normal, (U / S).T)
 
 
-def across(xp: Any, J, normal, x):
+def across(J, normal, x):
     """The n with `J N n = x`: what a corrector adds for a residual x."""
-    return xp.linalg.solve(J @ normal, x)
+    return solve_square(J @ normal, x)
 
 
-def carried(xp: Any, tangent, normal, J):
+def carried(tangent, normal, J):
     """The tangent at a point of a segment whose σ increases, in the directions of its start."""
-    return tangent - normal @ across(xp, J, normal, J @ tangent)
+    return tangent - normal @ across(J, normal, J @ tangent)
 
 
 class Krawczyk(NamedTuple):

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.algebra.decomposition import Decomposition, pivots
+from zwang.algebra.decomposition import Decomposition, pivots, solve_square
 from zwang.analysis.certified_step import Split, carried, krawczyk, split_by
 from zwang.analysis.interval import Interval, NoIntervalRuleError, enclosure
 from zwang.compile import model_program, program
@@ -305,10 +305,12 @@ class Segment:
         for _ in range(30):
             q, phi, J = curve.at(frame.point.q, frame.y(x[0], x[1:]))
             J = J[frame.rows]
-            step = np.linalg.solve(
+            step = solve_square(
                 np.vstack([gradient, J @ basis]), np.append(equation(x), phi[frame.rows])
             )
             x = x - step
+            if not np.all(np.isfinite(x)):
+                break
             # relative to x as well, since a long segment has no smaller round-off
             if np.max(np.abs(step)) <= CORRECTED * (1 + np.max(np.abs(x))):
                 break
@@ -319,7 +321,7 @@ class Segment:
             raise LostError(f"the corrector left its box at {x}")
         y = frame.y(x[0], x[1:])
         q, phi, J = curve.at(frame.point.q, y)
-        return curve.frame(q, y[-1], along=carried(np, tangent, frame.normal, J[frame.rows])).point
+        return curve.frame(q, y[-1], along=carried(tangent, frame.normal, J[frame.rows])).point
 
 
 class LostError(Exception):

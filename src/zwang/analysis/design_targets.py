@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.algebra.decomposition import singular_values
 from zwang.analysis.moving_mechanism import Moving, torques
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.errors import ModelError
@@ -137,7 +138,7 @@ class StraightLine(AbstractCost):
         x = m.value(self.point)
         away = x - jnp.mean(x, axis=0)
         # all but the largest of the principal moments
-        return jnp.sum(jnp.linalg.eigvalsh(away.T @ away / len(x))[:-1])
+        return jnp.sum(singular_values(away)[1:] ** 2) / len(x)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -215,7 +215,7 @@ def _compiled(function):
 def _off(dynamics: Dynamics, scale, q, t):
     """Newton's correction of a start at its input, which is zero on the branch."""
     phi, J = _rows(dynamics, scale, q, jnp.append(jnp.zeros(len(q)), t))
-    return across(jnp, J, jnp.eye(len(q) + 1)[:, :-1], phi)
+    return across(J, jnp.eye(len(q) + 1)[:, :-1], phi)
 
 
 def _rows(dynamics: Dynamics, scale, q, y):
@@ -243,7 +243,7 @@ def _step(dynamics: Dynamics, scale, q, t, before, h) -> _Ends:
     def correct(_, state):
         n, _ = state
         phi, J = _rows(dynamics, scale, q, place(n))
-        step = across(jnp, J, normal, phi)
+        step = across(J, normal, phi)
         return n - step, jnp.max(jnp.abs(step))
 
     n, left = jax.lax.fori_loop(0, BATCH_NEWTON, correct, (jnp.zeros(len(width)), jnp.inf))
@@ -251,5 +251,5 @@ def _step(dynamics: Dynamics, scale, q, t, before, h) -> _Ends:
     # the corrector has to end inside of the box in which the branch is alone
     good = good & (left < BATCH_CORRECTED) & jnp.all(jnp.abs(n) <= width + 1e-12)
     _, J = _rows(dynamics, scale, q, y)
-    after = split_by(jnp, J, carried(jnp, tangent, normal, J)).tangent
+    after = split_by(jnp, J, carried(tangent, normal, J)).tangent
     return _Ends(good, ratio, chart(dynamics, q, y), y[-1], after, tangent)

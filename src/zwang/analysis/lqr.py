@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
-import scipy.linalg
 from jaxtyping import PyTree
 
 from zwang.algebra.decomposition import Decomposition
-from zwang.algebra.spectrum import eigenvalues, principal
+from zwang.algebra.spectrum import eigenvalues, principal, riccati
 from zwang.analysis.inputs import Inputs
 from zwang.analysis.linear_system import LinearSystem
 from zwang.analysis.linearize import Linearization
@@ -192,13 +191,12 @@ def lqr(linearization: Linearization, Q=None, R=None) -> Regulator:
     _refuse_unstabilizable(system)
     A, B, C = system.A, system.B, system.C
     try:
-        S = scipy.linalg.solve_continuous_are(A, B, C.T @ output @ C, effort)
+        S, K = riccati(A, B, C.T @ output @ C, effort)
     except np.linalg.LinAlgError:
         raise ModelError(
             "lqr: the Riccati equation has no solution: a state on the imaginary axis is neither "
             "reached by the inputs nor seen by the weighted outputs; weight it by Q."
         ) from None
-    K = np.linalg.solve(effort, B.T @ S)
     poles = eigenvalues(A - B @ K)
     if steady and at.neutral.shape[1]:
         K = K @ at.across.T

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.algebra.decomposition import solve_square
+from zwang.algebra.spectrum import eigenvectors
 from zwang.analysis.tables import table
 from zwang.arguments import count
 from zwang.errors import ModelError
@@ -206,16 +208,17 @@ def _eigenvectors(linear: Linearization) -> tuple[np.ndarray, np.ndarray]:
     whose multiple zeros would be computed with half the digits.
     """
     if linear.kind != "steady motion":
-        return np.linalg.eig(linear.A)
+        values, _, vectors = eigenvectors(linear.A)
+        return values, vectors
     R, along = linear.across, linear.neutral
-    values, short = np.linalg.eig(R.T @ linear.A @ R)
+    values, _, short = eigenvectors(R.T @ linear.A @ R)
     size, full = np.max(np.abs(values), initial=0.0), []
     inside = along.T @ linear.A @ along
     for value, y in zip(values, short.T, strict=True):
         z = R @ y.astype(complex)
         if abs(value) > DERIVED * size:  # what the mode does along the symmetries
             turn = value * np.eye(len(inside)) - inside
-            z = z + along @ np.linalg.solve(turn, along.T @ linear.A @ z)
+            z = z + along @ solve_square(turn, along.T @ linear.A @ z)
         full.append(z)
     return values, np.array(full).reshape(-1, len(linear.A)).T
 

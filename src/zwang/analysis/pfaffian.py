@@ -25,7 +25,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.algebra.decomposition import Decomposition
+from zwang.algebra.decomposition import Decomposition, solve_square
 from zwang.algebra.lapack import LU
 from zwang.analysis.curve import quickly
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -157,7 +157,7 @@ def _reachable(
         for x, flow in zip(places[7::8], np.asarray(flows)[7::8], strict=True):
             if np.all(np.isfinite(flow)):
                 there = np.asarray(allowed(dynamics, rows, scale, x, every, linear))
-                found.append(np.linalg.solve(flow, there))
+                found.append(solve_square(np.asarray(flow), there))
     spanned = Decomposition(np.hstack([x / max(np.linalg.norm(x), 1e-300) for x in found]), KNOWN)
     dim, sigma = spanned.rank, spanned.singular_values
     below = sigma[dim] if dim < min(n, len(sigma)) else 0.0

@@ -12,13 +12,19 @@ their round-off. On the imaginary axis
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import scipy.linalg
 
 from zwang.algebra.decomposition import Decomposition
-from zwang.algebra.spectrum import eigenvalues, principal, spectral_radius
+from zwang.algebra.spectrum import (
+    balanced,
+    coupling,
+    eigenvalues,
+    eigenvectors,
+    principal,
+    spectral_radius,
+)
 from zwang.analysis.aside import (
     DISTANCES_ASIDE,
     aside,
@@ -211,8 +217,7 @@ def _by_eigenvalues(A: np.ndarray, error: np.ndarray) -> Verdict:
 
 def _with_margins(A: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues, and how far their real parts may be off."""
-    found: Any = scipy.linalg.eig(A, left=True, right=True)
-    values, left, right = found
+    values, left, right = eigenvectors(A)
     overlap = np.abs(np.einsum("ik,ik->k", left.conj(), right))
     off = np.einsum("ik,ij,jk->k", np.abs(left), error, np.abs(right))
     rate = max(float(np.max(np.abs(values))), FREQUENCY_FLOOR)
@@ -236,18 +241,15 @@ def _attracts(A: np.ndarray, error: np.ndarray, level: int) -> bool:
 
 def _time_scaled(A: np.ndarray, rate: float) -> np.ndarray:
     """A with velocities per unit of `rate`, by a similarity that balances rows and columns."""
-    balanced, _ = scipy.linalg.matrix_balance(A, permute=False)
-    return balanced / max(rate, np.max(np.abs(balanced)))
+    even = balanced(A)
+    return even / max(rate, np.max(np.abs(even)))
 
 
 def _coupled(S: np.ndarray, value: complex, rate: float) -> bool:
     """Whether eigenvalues that coincide share eigenvectors, so that deviations grow with time."""
     size = rate / max(spectral_radius(S), 1e-300)
     near = lambda x: abs(x - value / size) <= MULTIPLE_EIGENVALUE * rate / size
-    found: Any = scipy.linalg.schur(S.astype(complex), output="complex", sort=near)
-    T, _, k = found
-    off = np.triu(T[:k, :k], 1)
-    return bool(np.max(np.abs(off), initial=0.0) > COUPLED_EIGENVECTORS)
+    return coupling(S, near) > COUPLED_EIGENVECTORS
 
 
 def _round_off(linear: Linearization) -> np.ndarray:

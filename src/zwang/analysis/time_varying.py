@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.algebra.spectrum import exponential
 from zwang.analysis.constrained_state import on_constraints, refuse_friction, solve
 from zwang.analysis.inputs import Inputs, chosen_outputs
 from zwang.analysis.linearize import (
@@ -64,7 +65,6 @@ class TimeVaryingLinearization:
         samples' distance limits the accuracy.
         """
         import scipy.interpolate
-        import scipy.linalg
 
         found = [np.eye(self.A.shape[1])]
         A = scipy.interpolate.CubicSpline(self.t, self.A)
@@ -72,7 +72,7 @@ class TimeVaryingLinearization:
             h, middle, apart = end - start, 0.5 * (start + end), (end - start) * np.sqrt(3) / 6
             first, second = A(middle - apart), A(middle + apart)
             turn = np.sqrt(3) / 12 * h**2 * (second @ first - first @ second)
-            found.append(scipy.linalg.expm(0.5 * h * (first + second) + turn) @ found[-1])
+            found.append(exponential(0.5 * h * (first + second) + turn) @ found[-1])
         return np.array(found)
 
     @property

@@ -8,10 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.algebra.decomposition import conditioning
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.subject import Quantity, Subject, subject_of, with_inputs
 from zwang.analysis.workspace_fill import Edges, Grid, Held, edge_inputs, filled, nearby
@@ -99,8 +101,7 @@ class Workspace:
         grid = dataclasses.replace(self.grid, dynamics=self._dynamics(params))
         inputs = np.stack(np.meshgrid(*self.axes, indexing="ij"), axis=-1)
         found = nearby(grid, self.q[self.reached], inputs[self.reached])
-        sigma = jnp.linalg.svd(found.slope, compute_uv=False)
-        return Moved(found.place, sigma[:, -1] / sigma[:, 0])
+        return Moved(found.place, jax.vmap(conditioning)(found.slope))
 
     def boundary_inputs(self, params: PyTree) -> Any:
         """The inputs of `boundary` as a function of parameters, each along its edge of the grid, as

@@ -18,7 +18,7 @@ import dataclasses
 
 import numpy as np
 
-from zwang.algebra.decomposition import Decomposition
+from zwang.algebra.decomposition import Decomposition, inverse_of_each
 from zwang.algebra.mass_matrix import dense_mass
 from zwang.algebra.metric import Metric, dense_metric, dense_rows
 from zwang.algebra.spectrum import zeros_of_form
@@ -189,7 +189,7 @@ def _by_newton(forms: np.ndarray, k: int) -> list[np.ndarray]:
         slope = 2 * np.einsum("fab,nb->nfa", forms, at)
         value = 0.5 * np.einsum("nfa,na->nf", slope, at)
         J = np.concatenate([slope, at[:, None]], axis=1)
-        inverse = np.linalg.pinv(J, rcond=1e-12)
+        inverse = inverse_of_each(J, 1e-12)
         step = np.einsum("naf,nf->na", inverse[:, :, :-1], value)
         size = np.linalg.norm(step, axis=1)
         at = at - step * np.minimum(1.0, 0.5 / np.maximum(size, 1e-300))[:, None]

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import jax.numpy as jnp
 import numpy as np
-import scipy.linalg
 from jaxtyping import Float
 
+from zwang.algebra.decomposition import inverse_of_gram
 from zwang.arguments import (
     count,
     flag,
@@ -200,12 +200,7 @@ def _answer(problem: Problem, best, sigma) -> Fit:
     blind = ~np.any(slope, axis=0) & ~active
     covariance = np.diag(np.where(blind, np.inf, 0.0))
     inside = np.flatnonzero(~active & ~blind)
-    # by QR, as forming JᵀJ would square the condition number
-    R = np.asarray(scipy.linalg.qr(slope[:, inside], mode="r")[0])[: len(inside)]
-    # an exact 0 is round-off of two effects that are alike
-    np.fill_diagonal(R, np.where(np.diag(R) == 0, np.finfo(float).tiny ** 0.5, np.diag(R)))
-    inverse = scipy.linalg.solve_triangular(R, np.eye(len(inside)))
-    covariance[inside[:, None], inside] = inverse @ inverse.T
+    covariance[inside[:, None], inside] = inverse_of_gram(slope[:, inside])
     numbers = lambda x: {n: np.asarray(v) for n, v in problem.unknowns.split(x)[0].items()}
     fitted, labels = numbers(best.x), problem.unknowns.labels
     params = written(problem.model, {n: jnp.asarray(x) for n, x in fitted.items()})
