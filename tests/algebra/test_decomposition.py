@@ -103,7 +103,7 @@ def test_of_a_stack_a_singular_matrix_spoils_its_own_solution_alone():
 
 def test_a_determinant_has_a_derivative_where_it_vanishes():
     A = RANDOM.standard_normal((4, 4))
-    np.testing.assert_allclose(determinant(A), np.linalg.det(A), rtol=1e-13)
+    np.testing.assert_allclose(determinant(jnp.asarray(A)), np.linalg.det(A), rtol=1e-13)
     # of a matrix of rank n − 1 it is the product of the others and of the null vectors
     U, sigma, Vt = np.linalg.svd(A[:3, :3])
     lost = U[:, :2] * sigma[:2] @ Vt[:2]

@@ -11,13 +11,12 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from zwang.algebra import lapack
 from zwang.algebra.rank import DEPENDENT_ROWS, rank_of
 from zwang.algebra.spectrum import principal
-
-Matrix = Any
-"""An array of NumPy or a traced one."""
+from zwang.arrays import AnyArray
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -128,30 +127,35 @@ def nearest_rotation(X: np.ndarray) -> np.ndarray:
     return split.left @ split.right.T
 
 
-def full_svd(A: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+def full_svd(A: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
     """U, σ and Vᴴ, U and V square; of a traced matrix without derivatives."""
-    return np.linalg.svd(A, full_matrices=True) if is_host(A) else lapack.full_svd(A)
+    if isinstance(A, np.ndarray):
+        U, sigma, Vh = np.linalg.svd(A, full_matrices=True)
+        return U, sigma, Vh
+    return lapack.full_svd(A)
 
 
-def singular_values(A: Matrix) -> Matrix:
+def singular_values(A: AnyArray) -> AnyArray:
     """Singular values, the largest first, of a matrix, on the host of each of a stack."""
-    return np.linalg.svd(A, compute_uv=False) if is_host(A) else lapack.singular_values(A)
+    if isinstance(A, np.ndarray):
+        return np.linalg.svd(A, compute_uv=False)
+    return lapack.singular_values(A)
 
 
-def conditioning(A: Matrix) -> Matrix:
+def conditioning(A: AnyArray) -> AnyArray:
     """The smallest singular value beside the largest, 0 of zeros; of what `singular_values`
     takes.
     """
-    xp, sigma = np if is_host(A) else jnp, singular_values(A)
+    xp, sigma = np if isinstance(A, np.ndarray) else jnp, singular_values(A)
     return sigma[..., -1] / xp.where(sigma[..., 0] > 0, sigma[..., 0], np.inf)
 
 
-def solve_square(A: Matrix, r: Matrix) -> Matrix:
+def solve_square(A: AnyArray, r: AnyArray) -> AnyArray:
     """`A⁻¹ r` of a square matrix, r a vector or columns, on the host of each of a stack, r with
     columns for each; NaN where A is singular.
     """
-    if not is_host(A):
-        return lapack.solve(A, r)
+    if not isinstance(A, np.ndarray):
+        return lapack.solve(A, jnp.asarray(r))
     try:
         return np.linalg.solve(A, r)
     except np.linalg.LinAlgError:
@@ -161,11 +165,11 @@ def solve_square(A: Matrix, r: Matrix) -> Matrix:
         return np.array([solve_square(a, x) for a, x in zip(A, r, strict=True)])
 
 
-def symmetric_root(K: Matrix) -> Matrix:
+def symmetric_root(K: AnyArray) -> AnyArray:
     """X with `X Xᵀ = K` of a symmetric matrix, without what eigenvalues below zero are; of a traced
     one L, NaN where it is not positive definite.
     """
-    if not is_host(K):
+    if not isinstance(K, np.ndarray):
         return lapack.cholesky(K)
     values, axes = principal(K)
     return axes * np.sqrt(np.maximum(values, 0.0))
@@ -176,13 +180,15 @@ def orientation(A: np.ndarray) -> np.ndarray:
     return np.linalg.slogdet(A)[0]
 
 
-def determinant(A: Matrix) -> Matrix:
+def determinant(A: Array) -> Array:
     """`det A` of a few rows, by expansion: smooth where A is singular, too."""
+    found, columns = A[0, 0], np.arange(len(A))
     if len(A) == 1:
-        return A[0, 0]
-    columns = np.arange(len(A))
-    minors = [determinant(A[1:][:, columns != j]) for j in columns]
-    return sum((1 - 2 * (j % 2)) * A[0, j] * minors[j] for j in columns)
+        return found
+    found = found * determinant(A[1:, 1:])
+    for j in columns[1:]:
+        found = found + (1 - 2 * (j % 2)) * A[0, j] * determinant(A[1:][:, columns != j])
+    return found
 
 
 def inverse_of_each(A: np.ndarray, threshold: float = DEPENDENT_ROWS) -> np.ndarray:
@@ -200,8 +206,3 @@ def inverse_of_gram(A: np.ndarray) -> np.ndarray:
     np.fill_diagonal(R, np.where(np.diag(R) == 0, np.finfo(float).tiny ** 0.5, np.diag(R)))
     inverse = scipy.linalg.solve_triangular(R, np.eye(n))
     return inverse @ inverse.T
-
-
-def is_host(A: Matrix) -> bool:
-    """Whether a matrix is one of NumPy."""
-    return isinstance(A, np.ndarray)

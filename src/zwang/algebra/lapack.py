@@ -7,8 +7,8 @@ decisions and factors that callers do not differentiate.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -152,11 +152,11 @@ def determinant(A: Float[Array, "n n"]) -> Float[Array, ""]:
     return _determinant(jax.lax.stop_gradient(A))
 
 
-def _linear_solve(times: Any, x: Array, way: Any, back: Any) -> Array:
+def _linear_solve(times: Callable, x: Array, way: Callable, back: Callable) -> Array:
     return jax.lax.custom_linear_solve(times, x, lambda _, r: way(r), lambda _, r: back(r))
 
 
-def _of_columns(function: Any) -> Any:
+def _of_columns(function: Callable) -> Callable:
     """A function of factors and of columns, one by one: a batch of columns for the same factors is
     one call.
     """

@@ -21,11 +21,12 @@ limits illustrated in the case of the binomial, Biometrika 26, 404-413.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jaxtyping import PyTree
 
 from zwang.algebra.decomposition import Decomposition
@@ -96,7 +97,7 @@ class AssemblyModes:
     surprises: int = 0
     t: float = 0.0
 
-    def configurations(self, params: PyTree) -> Any:
+    def configurations(self, params: PyTree) -> Array:
         """The modes as a function of parameters, shape (modes, nq); inside `jax.grad` and `jit`.
         Value and first derivatives are exact at the parameters of this result, but where modes
         meet.

@@ -18,14 +18,16 @@ Numer. Anal. 31, 892-914.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import Generic, NamedTuple
 
 import numpy as np
 
 from zwang.algebra.decomposition import full_svd, solve_square
+from zwang.arrays import AnyArray
 
 
-class Split(NamedTuple):
+class Split(NamedTuple, Generic[AnyArray]):
     """Directions at a point of a curve.
 
     Attributes:
@@ -34,12 +36,12 @@ class Split(NamedTuple):
         inverse: Y = (J N)⁻¹.
     """
 
-    tangent: Any
-    normal: Any
-    inverse: Any
+    tangent: AnyArray
+    normal: AnyArray
+    inverse: AnyArray
 
 
-def split_by(xp: Any, J, along) -> Split:
+def split_by(xp: ModuleType, J, along) -> Split:
     """The directions of independent rows, τ along an earlier one."""
     U, S, Vt = full_svd(J)
     tangent, normal = Vt[-1], Vt[:-1].T
@@ -56,7 +58,7 @@ def carried(tangent, normal, J):
     return tangent - normal @ across(J, normal, J @ tangent)
 
 
-class Krawczyk(NamedTuple):
+class Krawczyk(NamedTuple, Generic[AnyArray]):
     """The verdict on a step.
 
     Attributes:
@@ -65,12 +67,12 @@ class Krawczyk(NamedTuple):
         width: of the box, shape (n − 1,).
     """
 
-    good: Any
-    ratio: Any
-    width: Any
+    good: AnyArray
+    ratio: AnyArray
+    width: AnyArray
 
 
-def krawczyk(xp: Any, split: Split, scale, over: Callable, start, ahead, h) -> Krawczyk:
+def krawczyk(xp: ModuleType, split: Split, scale, over: Callable, start, ahead, h) -> Krawczyk:
     """The interval Newton operator of n for a step of length h, see above.
 
     Args:

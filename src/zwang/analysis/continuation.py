@@ -16,12 +16,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.optimize
+from jax import Array
 from jaxtyping import PyTree
 
 from zwang.analysis.balance_problem import Point, Problem
@@ -139,7 +140,7 @@ class Continuation:
         """Velocities, shape (points, nv)."""
         return np.array([point.v for point in self.points])
 
-    def critical_values(self, params: PyTree) -> Any:
+    def critical_values(self, params: PyTree) -> Array:
         """The values of `over` at the folds and branch points, folds first, as a function of the
         other parameters, shape (k,); inside `jax.grad` and `jit`. Value and first derivatives are
         exact at the parameters of this result.
@@ -309,7 +310,7 @@ def _direction(tangent, nq: int) -> tuple[np.ndarray, float]:
     return dq, ds
 
 
-def critical_values(branch: Continuation, params: PyTree) -> Any:
+def critical_values(branch: Continuation, params: PyTree) -> Array:
     """See `Continuation.critical_values`."""
     model, problem = branch.model, branch.problem
     symmetric, driven, own = problem.symmetric, problem.driven, branch.points[0].params

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -239,7 +239,7 @@ def design(
 class UserCost(AbstractCost):
     """A user's own function of a `Sampled` motion."""
 
-    function: Any
+    function: Callable
     weight: float = 1.0
 
     @property

@@ -14,6 +14,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
+from jax.typing import ArrayLike
 
 from zwang.algebra.decomposition import singular_values
 from zwang.analysis.moving_mechanism import Moving, torques
@@ -82,7 +84,7 @@ class AbstractCost(abc.ABC):
     def name(self) -> str: ...
 
     @abc.abstractmethod
-    def __call__(self, m: Sampled) -> Any: ...
+    def __call__(self, m: Sampled) -> Array: ...
 
 
 class AbstractLimit(abc.ABC):
@@ -93,7 +95,7 @@ class AbstractLimit(abc.ABC):
     def name(self) -> str: ...
 
     @abc.abstractmethod
-    def __call__(self, m: Sampled) -> Any: ...
+    def __call__(self, m: Sampled) -> Array: ...
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -106,7 +108,7 @@ class PathThrough(AbstractCost):
     """
 
     point: str
-    places: Any
+    places: ArrayLike
     weight: float = 1.0
 
     @property
@@ -151,7 +153,7 @@ class OutputValues(AbstractCost):
     """
 
     output: str
-    values: Any
+    values: ArrayLike
     weight: float = 1.0
 
     @property

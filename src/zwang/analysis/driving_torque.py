@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jaxtyping import PyTree
 
 from zwang.algebra.mass_matrix import dense_mass
@@ -57,7 +58,7 @@ class DrivingTorque:
     unique: np.ndarray
     by_constraint: dict[str, np.ndarray]
 
-    def torques(self, params: PyTree) -> Any:
+    def torques(self, params: PyTree) -> Array:
         """The torque at the same inputs as a function of parameters, shape (n,); inside `jax.grad`
         and `jit`. Value and first derivatives are exact at the parameters of this result.
 

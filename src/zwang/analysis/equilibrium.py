@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jaxtyping import PyTree
 
 from zwang.algebra.spectrum import principal
@@ -117,7 +118,7 @@ class Equilibrium:
         """The same in words: "stable", "unstable", or what is left open."""
         return self.linearization.verdict
 
-    def configuration(self, params: PyTree) -> Any:
+    def configuration(self, params: PyTree) -> Array:
         """The coordinates as a function of parameters, shape (nq,); inside `jax.grad` and `jit`.
 
         One step of Newton's iteration on forces and constraints, which has the exact value and
@@ -130,13 +131,13 @@ class Equilibrium:
         """
         return self._moved(params).state.q
 
-    def velocities(self, params: PyTree) -> Any:
+    def velocities(self, params: PyTree) -> Array:
         """The velocities of a steady motion as a function of parameters, as `configuration`, shape
         (nv,); zero at rest.
         """
         return self._moved(params).state.v
 
-    def constraint_forces(self, params: PyTree) -> Any:
+    def constraint_forces(self, params: PyTree) -> Array:
         """Generalized forces of the constraints as a function of parameters, as `configuration`,
         shape (constraints, nv), in the order of `constraint_force`. Of a force that is not
         `unique` it is one that balances.

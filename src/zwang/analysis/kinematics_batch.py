@@ -7,7 +7,7 @@ range's end, at a limit position, or where no step can be certified.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +21,7 @@ from zwang.analysis.interval import Interval, enclosure
 from zwang.analysis.kinematics import scales
 from zwang.analysis.subject import subject_of, with_inputs
 from zwang.arguments import host_only, real_array
+from zwang.arrays import AnyArray
 from zwang.compile import Many
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.errors import ModelError
@@ -37,18 +38,18 @@ MOST_BATCH_STEPS = 5_000
 """Steps after which members that still run count as lost."""
 
 
-class _Ends(NamedTuple):
+class _Ends(NamedTuple, Generic[AnyArray]):
     """One step of one member: how far its start is off the constraints, its end, and the tangent
     that it started along.
     """
 
-    off: Any
-    good: Any
-    ratio: Any
-    q: Any
-    t: Any
-    tangent: Any
-    start: Any
+    off: AnyArray
+    good: AnyArray
+    ratio: AnyArray
+    q: AnyArray
+    t: AnyArray
+    tangent: AnyArray
+    start: AnyArray
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse.proximal import Proximal
@@ -141,7 +142,7 @@ class Kinematics:
         with jax.ensure_compile_time_eval():  # it may be asked for first inside a program
             return self.model.dynamics(self.params, Proximal())
 
-    def configurations(self, params: PyTree) -> Any:
+    def configurations(self, params: PyTree) -> Array:
         """The coordinates at the same inputs as a function of parameters, shape (n, nq); inside
         `jax.grad`, `jax.jacfwd` and `jit`.
 
@@ -165,7 +166,7 @@ class Kinematics:
         found = moving(dynamics, jnp.asarray(self.q), jnp.asarray(self.input))
         return found._replace(v=found.v * self.rate, a=found.a * self.rate**2)
 
-    def limit_inputs(self, params: PyTree) -> Any:
+    def limit_inputs(self, params: PyTree) -> Array:
         """The input at each of `limits` as a function of parameters, as `configurations`.
 
         It is the place where configurations turn back over t (`zwang.analysis.sensitivity.fold`).

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
+from jax.typing import ArrayLike
 from jaxtyping import PyTree
 
 from zwang.algebra.decomposition import Decomposition
@@ -57,7 +59,7 @@ class Regulator:
     axes: MovingAxes | None
     weights: tuple[np.ndarray, np.ndarray] = dataclasses.field(repr=False)
 
-    def __call__(self, q, v, t=0.0) -> Any:
+    def __call__(self, q, v, t=0.0) -> Array:
         """u at a state; part of any program. t matters about a steady motion only."""
         at = self.linearization
         if self.axes is not None:
@@ -67,7 +69,7 @@ class Regulator:
         away = self.K_q @ (q - at.q) + self.K_v @ (v - at.v)
         return jnp.asarray(at.nominal_inputs) - away
 
-    def gains(self, params: PyTree, v: Any = None) -> Gains:
+    def gains(self, params: PyTree, v: ArrayLike | None = None) -> Gains:
         """K_q and K_v as functions of parameters, the equilibrium or the steady motion moving
         along; inside `jax.grad` and `jit`. Values and first derivatives are exact at the parameters
         of this result.

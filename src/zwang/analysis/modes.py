@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from jax import Array
+from jax.typing import ArrayLike
 from jaxtyping import PyTree
 
 from zwang.algebra.decomposition import solve_square
@@ -92,7 +94,7 @@ class Modes:
         """Of all modes [Hz]; 0 of real ones."""
         return np.array([mode.frequency for mode in self.members])
 
-    def eigenvalues(self, params: PyTree, v: Any = None) -> Any:
+    def eigenvalues(self, params: PyTree, v: ArrayLike | None = None) -> Array:
         """The eigenvalues as a function of parameters, in the order of the modes, complex; inside
         `jax.grad` (of a real function of them) and `jit`.
 

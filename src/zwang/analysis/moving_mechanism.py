@@ -9,21 +9,23 @@ All are functions of a batch of samples near configurations that are known.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import PyTree
 
 from zwang.analysis.local_equations import force, mass
 from zwang.analysis.newton import newton, unweighted
+from zwang.arrays import AnyArray
 from zwang.compile.hints import over_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
 from zwang.record import replace
 
 
-class Moving(NamedTuple):
+class Moving(NamedTuple, Generic[AnyArray]):
     """A motion at samples of its input.
 
     Attributes:
@@ -35,13 +37,13 @@ class Moving(NamedTuple):
         residual: largest row residual at unit length, shape (n,).
     """
 
-    t: Any
-    q: Any
-    v: Any
-    a: Any
-    p: Any
-    smallest: Any
-    residual: Any
+    t: AnyArray
+    q: AnyArray
+    v: AnyArray
+    a: AnyArray
+    p: PyTree
+    smallest: AnyArray
+    residual: AnyArray
 
 
 def with_parameters(dynamics: Dynamics, p) -> Dynamics:

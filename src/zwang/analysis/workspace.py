@@ -6,11 +6,12 @@ import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jaxtyping import PyTree
 
 from zwang.algebra.decomposition import conditioning
@@ -18,6 +19,7 @@ from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.subject import Quantity, Subject, subject_of, with_inputs
 from zwang.analysis.workspace_fill import Edges, Grid, Held, edge_inputs, filled, nearby
 from zwang.arguments import count, host_only, mapping, number, real_array, refuse
+from zwang.arrays import AnyArray
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.equations.constraint.units import MODEL_UNITS
@@ -36,7 +38,7 @@ MOST_PLACES = 200_000
 """Largest number of places of a grid."""
 
 
-class Moved(NamedTuple):
+class Moved(NamedTuple, Generic[AnyArray]):
     """What a workspace becomes at other parameters.
 
     Attributes:
@@ -44,8 +46,8 @@ class Moved(NamedTuple):
         conditioning: there, shape (k,).
     """
 
-    places: Any
-    conditioning: Any
+    places: AnyArray
+    conditioning: AnyArray
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -103,13 +105,13 @@ class Workspace:
         found = nearby(grid, self.q[self.reached], inputs[self.reached])
         return Moved(found.place, jax.vmap(conditioning)(found.slope))
 
-    def boundary_inputs(self, params: PyTree) -> Any:
+    def boundary_inputs(self, params: PyTree) -> Array:
         """The inputs of `boundary` as a function of parameters, each along its edge of the grid, as
         `moved`, shape (k, inputs).
         """
         return edge_inputs(self.grid, self.edges[0], True, self._dynamics(params))
 
-    def lost_inputs(self, params: PyTree) -> Any:
+    def lost_inputs(self, params: PyTree) -> Array:
         """The inputs of `lost`, as `boundary_inputs`."""
         return edge_inputs(self.grid, self.edges[1], False, self._dynamics(params))
 

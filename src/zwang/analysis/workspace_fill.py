@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from zwang.algebra.decomposition import (
     conditioning,
@@ -22,6 +23,7 @@ from zwang.analysis.curve import quickly
 from zwang.analysis.newton import CLOSED_ROWS, newton, unweighted
 from zwang.analysis.sensitivity import fold, last_direction, root, with_slope
 from zwang.analysis.subject import Quantity
+from zwang.arrays import AnyArray
 from zwang.compile.hints import over_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.errors import ModelError
@@ -69,7 +71,7 @@ class Grid:
     t: float
 
 
-class Solved(NamedTuple):
+class Solved(NamedTuple, Generic[AnyArray]):
     """Configurations at inputs, and what follows there.
 
     Attributes:
@@ -78,11 +80,11 @@ class Solved(NamedTuple):
         place: the point; slope: its derivative by the inputs, shape (…, d, inputs).
     """
 
-    q: Any
-    residual: Any
-    A: Any
-    place: Any
-    slope: Any
+    q: AnyArray
+    residual: AnyArray
+    A: AnyArray
+    place: AnyArray
+    slope: AnyArray
 
 
 def _solved(grid: Grid, q, u) -> Solved:
@@ -355,7 +357,7 @@ def lost_direction(grid: Grid, dynamics: Dynamics) -> Callable:
     return residual
 
 
-def edge_inputs(grid: Grid, edges: Edges, second: bool, there: Dynamics) -> Any:
+def edge_inputs(grid: Grid, edges: Edges, second: bool, there: Dynamics) -> Array:
     """The inputs of `edges` with other dynamics, shape (k, inputs): where the mechanism moves with
     its inputs held, or where the point loses a direction.
     """
