@@ -11,7 +11,7 @@ MOST = {
     "files that call a user's mass matrix": 1,
     "files with factorizations outside algebra": 2,
     "Newton iterations onto φ": 4,
-    "thresholds in core and analysis": 175,
+    "thresholds in core and analysis": 156,
     "annotations `Any` and casts": 674,
 }
 """What each of them is now: lower it where it falls."""

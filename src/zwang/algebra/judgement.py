@@ -21,6 +21,8 @@ from types import ModuleType
 
 import numpy as np
 
+from zwang.thresholds import ALL_BUT_ZERO
+
 CONSISTENT = 1e-9
 """Part of its terms that a residual may leave on the constraints. A certified solution leaves 1e-15
 of ordinary rows and up to 1e-13 of long chains; rows that contradict each other leave their own
@@ -45,8 +47,6 @@ OUTGROWN = 2.0
 """Most times its typical length that a row may have in a factorization: one that has grown longer
 (a lever that slides out) counts by its present length. Beside a row of 60 lengths the damping,
 which is relative to the longest one, takes 1e-7 of what the others ask for."""
-AT_REST = 1e-6
-"""An acceleration below this part of the free one is that of an equilibrium."""
 SUMMED = 4.440892098500626e-16
 """Round-off of one entry of `M v̇ = F + Aᵀλ`, relative to its terms. The estimate errs on the large
 side: for 186 random and Hilbert matrices it is between half and several thousand times the error,
@@ -147,7 +147,7 @@ def round_off_force(left, terms):
 
 def relative_error(xp: ModuleType, error, size, free):
     """`error / size` of an acceleration, at most 1; beside the free one in an equilibrium of forces
-    (`AT_REST`), where no acceleration is left to be relative to.
+    (`ALL_BUT_ZERO`), where no acceleration is left to be relative to.
     """
-    beside = xp.maximum(xp.where(size < AT_REST * free, free, size), error)
+    beside = xp.maximum(xp.where(size < ALL_BUT_ZERO * free, free, size), error)
     return xp.where(error > 0, error / xp.where(beside > 0, beside, 1.0), 0.0)

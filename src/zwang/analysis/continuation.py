@@ -38,16 +38,12 @@ from zwang.arrays import vector
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.reporting import report
-from zwang.thresholds import AGREEMENT
+from zwang.thresholds import AGREEMENT, AT_INSTANT
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from zwang.plots import Picture
-
-
-ON_POINT = 1e-11
-"""A measure below this times that of the next point is zero: the special point is this one."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -399,7 +395,7 @@ def _located(branch: Branch, before: Place, after: Place, measure) -> tuple[floa
         return measure(place)
 
     first, last = at_length(0.0), at_length(1.0)
-    if abs(first) <= ON_POINT * abs(last):
+    if abs(first) <= AT_INSTANT * abs(last):
         return 0.0, before
     if np.sign(first) == np.sign(last):
         return None

@@ -21,16 +21,14 @@ from zwang.analysis.certified_step import Split, carried, krawczyk, split_by
 from zwang.analysis.interval import Interval, NoIntervalRuleError, enclosure
 from zwang.compile import model_program, program
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.thresholds import ALL_BUT_ZERO
+from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, FACTOR_ROUND_OFF
 
 NEARBY = 0.1
 """Distance [1, in scaled directions] at which rows that all but vanish are measured."""
-CORRECTED = 1e-13
-"""Correction [1, in scaled directions] at which Newton's iteration ends."""
 BOX_SAMPLES = 6
 """Random places of a box at which J is evaluated where it cannot be bounded."""
-CHART_SAMPLES, SAME_ROWS = 8, 1e-11
-"""Random places at which rows of two charts are compared, and what counts as equal, relative."""
+CHART_SAMPLES = 8
+"""Random places at which rows of two charts are compared."""
 
 
 def chart(dynamics: Dynamics, q0, y):
@@ -181,7 +179,7 @@ class Curve:
         moved = np.random.default_rng(1840).uniform(-0.7, 0.7, (CHART_SAMPLES, len(y)))
         moved[:, -1] = y[-1]
         apart, size = quickly(_charts_differ)(self.dynamics, q0, moved)
-        return affine_chart if float(apart) <= SAME_ROWS * (1 + float(size)) else chart
+        return affine_chart if float(apart) <= AGREEMENT * (1 + float(size)) else chart
 
     def unit_rows(self, J: np.ndarray) -> np.ndarray:
         """Rows of J over their greatest lengths so far."""
@@ -312,7 +310,7 @@ class Segment:
             if not np.all(np.isfinite(x)):
                 break
             # relative to x as well, since a long segment has no smaller round-off
-            if np.max(np.abs(step)) <= CORRECTED * (1 + np.max(np.abs(x))):
+            if np.max(np.abs(step)) <= FACTOR_ROUND_OFF * (1 + np.max(np.abs(x))):
                 break
         inside = -1e-9 <= x[0] <= self.length + 1e-9 and np.all(np.abs(x[1:]) <= self.width + 1e-12)
         # the certificate says that the box holds one point: a solution outside of it belongs to

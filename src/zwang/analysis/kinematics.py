@@ -20,6 +20,7 @@ from zwang.analysis.subject import Quantity, Subject, quantity_rates, subject_of
 from zwang.arguments import choice, count, host_only, listed, mapping, number, real_array
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
+from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.dynamics.model import Model
 from zwang.dynamics.number_range import LARGEST_SIZE
 from zwang.dynamics.tangent_cone import may_branch, tangent_cone
@@ -28,8 +29,6 @@ from zwang.errors import ModelError
 
 TIME = "time"
 """The input of a model whose own constraints depend on t."""
-OFF = 1e-6
-"""Relative distance of a start from prescribed inputs that is refused."""
 
 
 @host_only("follow the branch once, and use .configurations(params), which can be differentiated")
@@ -240,7 +239,7 @@ def _refuse_off(subject: Subject, dynamics: Dynamics, inputs, q, t) -> None:
         if wanted is None:
             continue
         value, asked = _value(quantity, dynamics, q, t), float(wanted(jnp.asarray(t)))
-        if abs(value - asked) > OFF * (1 + abs(asked)):
+        if abs(value - asked) > START_TOLERANCE * (1 + abs(asked)):
             raise ModelError(
                 f"{subject.model.name}: input {quantity.name!r} is {value:.6g} at the start, but "
                 f"{asked:.6g} is prescribed for {t:g}: give a q that has it (zw.assembly_modes "

@@ -26,14 +26,13 @@ from zwang.compile import Many
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.errors import ModelError
 from zwang.record import replace
+from zwang.thresholds import CONVERGED
 
 FIRST_BATCH_STEP, SHORTEST_BATCH_STEP = 0.1, 1e-8
 """Lengths of the first step, and of one below which a member counts as lost [1, in scaled
 directions]."""
 BATCH_NEWTON = 10
 """Steps of the corrector, which starts on the tangent inside of a certified box."""
-BATCH_CORRECTED = 1e-11
-"""Last correction, and distance of a start from its branch, that count as none."""
 MOST_BATCH_STEPS = 5_000
 """Steps after which members that still run count as lost."""
 
@@ -164,7 +163,7 @@ def _run(dynamics, packed, scale, begin, first, last, most_rounds) -> Kinematics
             break
         own = jax.tree_util.tree_map(lambda x, own=running: x[own], (packed, q, t, tangent, h))
         ends = _Ends(*step(dynamics, scale, *own))
-        if i == 0 and not np.max(ends.off) < BATCH_CORRECTED * 1e3:
+        if i == 0 and not np.max(ends.off) < CONVERGED * 1e3:
             raise ModelError(
                 f"kinematics_batch: a start is off its constraints by {np.max(ends.off):.1e} at "
                 "the first value of the input; put each on its branch first."
@@ -217,7 +216,7 @@ def _step(dynamics: Dynamics, scale, p, q, t, before, h) -> _Ends:
     n, left = jax.lax.fori_loop(0, BATCH_NEWTON, correct, (jnp.zeros(len(width)), jnp.inf))
     y = place(n)
     # the corrector has to end inside of the box in which the branch is alone
-    good = good & (left < BATCH_CORRECTED) & jnp.all(jnp.abs(n) <= width + 1e-12)
+    good = good & (left < CONVERGED) & jnp.all(jnp.abs(n) <= width + 1e-12)
     _, J = _rows(dynamics, scale, q, y)
     after = split_by(jnp, J, carried(tangent, normal, J)).tangent
     return _Ends(jnp.max(start), good, ratio, chart(dynamics, q, y), y[-1], after, tangent)

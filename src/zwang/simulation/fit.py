@@ -30,11 +30,10 @@ from zwang.simulation.parameter_names import written
 from zwang.simulation.switching import refuse_switches
 from zwang.simulation.tolerances import LEAST_RTOL
 from zwang.simulation.trajectory import Trajectory
+from zwang.thresholds import ALL_BUT_ZERO
 
 LEFT_OVER = 0.5
 """Part of the scatter of a curve's data that a fit may leave before it is doubted."""
-ON_BOUND = 1e-6
-"""Distance from a bound, of its size, at which a number counts as on it."""
 SURE = 5.0
 """Standard deviations by which the residual may exceed the given noise before it is doubted."""
 
@@ -226,7 +225,7 @@ def _answer(problem: Problem, best, sigma) -> Fit:
 def _on_bound(problem: Problem, best) -> np.ndarray:
     """Which numbers are kept from a better value by a bound; the search stays just inside of it."""
     x, unknowns = best.x, problem.unknowns
-    near = lambda limit: np.isclose(x, limit, rtol=ON_BOUND, atol=0.0)
+    near = lambda limit: np.isclose(x, limit, rtol=ALL_BUT_ZERO, atol=0.0)
     down, up = near(unknowns.lower) & (best.grad > 0), near(unknowns.upper) & (best.grad < 0)
     return (best.active_mask != 0) | down | up
 
