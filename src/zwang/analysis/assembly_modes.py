@@ -35,7 +35,7 @@ from zwang.analysis.curve import quickly
 from zwang.analysis.distinct import attitudes, distinct, same_senses, telling
 from zwang.analysis.kinematics import Constant
 from zwang.analysis.moving_mechanism import closed as closed_at
-from zwang.analysis.newton import CLOSED_ROWS, damped, newton
+from zwang.analysis.newton import CLOSED_ROWS, damped, newton, rows_at
 from zwang.analysis.quadratic_loops import Found, all_configurations
 from zwang.analysis.quadratic_postures import all_postures
 from zwang.analysis.subject import subject_of, with_inputs
@@ -396,20 +396,19 @@ def _solved(dynamics: Dynamics, begin, t):
 
 
 def _one(dynamics: Dynamics, q, t):
-    p, system, c = dynamics.p, dynamics.system, dynamics.constraints
-    still = jnp.zeros(system.nv)
-    q = system.move(q, still, t, p)  # attitudes at unit length
+    # attitudes at unit length
+    q = dynamics.system.move(q, jnp.zeros(dynamics.system.nv), t, dynamics.p)
+    given = rows_at(dynamics, t)
 
     def rows(q):
-        A = c.matrix(q, still, t, p)
+        A, r = given(q)
         # rows at unit length, so that one tolerance serves angles and lengths
         length = jnp.maximum(jnp.linalg.norm(A, axis=1), 1e-8)
-        return A / length[:, None], c.position_residual(q, t, p) / length
+        return A / length[:, None], r / length
 
     before = jnp.max(jnp.abs(rows(q)[1]))
-    move = lambda q, dv: system.move(q, dv, t, p)
     # steps of at most one radian or unit of length lead a start to a mode that is near
-    q = newton(rows, move, q, NEWTON_ITERATIONS, longest=1.0, solve=damped)
+    q = newton(dynamics, rows, q, t, NEWTON_ITERATIONS, longest=1.0, solve=damped)
     residual = jnp.max(jnp.abs(rows(q)[1]))
     return q, jnp.where(jnp.isfinite(residual), residual, jnp.inf), before
 

@@ -15,7 +15,7 @@ from jaxtyping import PyTree
 from zwang.algebra.mass_matrix import dense_mass
 from zwang.algebra.metric import dense_metric
 from zwang.algebra.pseudoinverse.proximal import Proximal
-from zwang.analysis.kinematics import kinematics, rates_at
+from zwang.analysis.kinematics import kinematics
 from zwang.analysis.kinematics_result import Kinematics
 from zwang.analysis.moving_mechanism import moving, torques
 from zwang.analysis.redundancy import unique_rows
@@ -160,7 +160,7 @@ def driving_torque(model, input, over, *, rate: float = 1.0, **options) -> Drivi
         at = evaluate(dynamics, host_state(q, v, t))
         force = np.asarray(evaluate(dynamics, host_state(q, v, when)).F)
         push = dense_mass(np.asarray(at.M)) @ a
-        along = rates_at(dynamics, q, t)[0]
+        along = v / motion.rate
         inertia.append(along @ push)
         torque.append(along @ (push - force))
         A = np.asarray(at.A)

@@ -20,7 +20,7 @@ from zwang.algebra.decomposition import (
     singular_values,
 )
 from zwang.analysis.curve import quickly
-from zwang.analysis.newton import CLOSED_ROWS, newton, unweighted
+from zwang.analysis.newton import CLOSED_ROWS, newton, rows_at, unweighted
 from zwang.analysis.sensitivity import fold, last_direction, root, with_slope
 from zwang.analysis.subject import Quantity
 from zwang.arrays import AnyArray
@@ -94,19 +94,10 @@ def _solved(grid: Grid, q, u) -> Solved:
 
 def _one(grid: Grid, q, u, steps: int = GRID_NEWTON) -> Solved:
     dynamics, t = grid.dynamics, jnp.asarray(grid.t)
-    c, p, system = dynamics.constraints, dynamics.p, dynamics.system
+    p, system = dynamics.p, dynamics.system
     still = jnp.zeros(system.nv)
-
-    def held(q):
-        return jnp.stack([f(q, t, (p, u)) for f in grid.held])
-
-    def rows(q):
-        along = jax.jacfwd(lambda s: held(system.move(q, s, t, p)))(still)
-        A = jnp.concatenate([c.matrix(q, still, t, p), along])
-        return A, jnp.concatenate([c.position_residual(q, t, p), held(q)])
-
-    move = lambda q, dv: system.move(q, dv, t, p)
-    q = newton(rows, move, q, steps, longest=LONGEST_GRID_STEP)
+    rows = rows_at(dynamics, t, lambda q: jnp.stack([f(q, t, (p, u)) for f in grid.held]))
+    q = newton(dynamics, rows, q, t, steps, longest=LONGEST_GRID_STEP)
     A, r = rows(q)
     gauss, k = unweighted(A), len(grid.held)
     # velocities per unit of each input: A v = the unit vectors of the last rows
