@@ -38,6 +38,7 @@ from zwang.analysis.moving_mechanism import closed as closed_at
 from zwang.analysis.newton import CLOSED_ROWS, damped, newton, rows_at
 from zwang.analysis.quadratic_loops import Found, all_configurations
 from zwang.analysis.quadratic_postures import all_postures
+from zwang.analysis.result import AbstractResult
 from zwang.analysis.subject import subject_of, with_inputs
 from zwang.arguments import choice, count, host_only, mapping, number, real_array
 from zwang.compile.hints import over_rows
@@ -52,8 +53,6 @@ from zwang.reporting import report
 from zwang.thresholds import ALL_BUT_ZERO
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import xarray as xr
 
 METHODS = ("auto", "homotopy", "starts")
@@ -68,7 +67,7 @@ ON_ROWS = 1e-5
 
 
 @dataclasses.dataclass(frozen=True)
-class AssemblyModes:
+class AssemblyModes(AbstractResult):
     """The configurations found; `str()` prints them.
 
     Attributes:
@@ -168,12 +167,6 @@ class AssemblyModes:
             "coordinate_unit": ("coordinate", list(system.units)),
         }
         return xr.Dataset(data, coords, attrs)
-
-    def save(self, path: Path | str) -> Path:
-        """Write `dataset` as NetCDF (`.nc`)."""
-        from zwang.analysis.saving import save
-
-        return save(self.dataset, path)
 
     def plot(self, x: str, y: str) -> Picture:
         """The modes as points in two coordinates."""

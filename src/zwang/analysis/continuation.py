@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import jax
@@ -32,6 +31,7 @@ from zwang.analysis.constrained_state import dynamics_of
 from zwang.analysis.eigenvalue_events import events
 from zwang.analysis.equilibrium import Equilibrium, as_equilibrium
 from zwang.analysis.moving_state import Motion, branch_equations, critical_direction
+from zwang.analysis.result import AbstractResult
 from zwang.analysis.sensitivity import near_fold
 from zwang.arguments import count, host_only, instance, known, listed, number, refuse
 from zwang.arrays import vector
@@ -82,7 +82,7 @@ class SpecialPoint:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Continuation:
+class Continuation(AbstractResult):
     """A branch of equilibria or steady motions; `str()` prints it.
 
     Attributes:
@@ -176,12 +176,6 @@ class Continuation:
         }
         names = {"coordinate": list(system.coordinates), "velocity": list(system.velocities)}
         return xr.Dataset(data, names, {"model": self.model.name, "over": self.over})
-
-    def save(self, path: Path | str) -> Path:
-        """Write `dataset` as NetCDF (`.nc`)."""
-        from zwang.analysis.saving import save
-
-        return save(self.dataset, path)
 
     def plot(self, *coordinates: str) -> Picture:
         """Coordinates over the parameter, unstable parts dashed, special points marked.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
@@ -19,6 +18,7 @@ from zwang.analysis.kinematics import kinematics
 from zwang.analysis.kinematics_result import Kinematics
 from zwang.analysis.moving_mechanism import moving, torques
 from zwang.analysis.redundancy import unique_rows
+from zwang.analysis.result import AbstractResult
 from zwang.arguments import host_only
 from zwang.dynamics.evaluation import evaluate
 from zwang.equations.constraint.units import MODEL_UNITS
@@ -26,7 +26,6 @@ from zwang.equations.state import host_state
 from zwang.errors import ModelError
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
-from zwang.simulation.results.saving import save
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,7 +35,7 @@ UNITS = {"rad": "N·m", "m": "N"}
 
 
 @dataclasses.dataclass(frozen=True)
-class DrivingTorque:
+class DrivingTorque(AbstractResult):
     """What drives a mechanism; `str()` prints a summary.
 
     Attributes:
@@ -88,10 +87,6 @@ class DrivingTorque:
             ),
         }
         return self.motion.dataset.assign_coords(constraint=list(self.by_constraint)).assign(data)
-
-    def save(self, path: Path | str) -> Path:
-        """Write the dataset as NetCDF (.nc)."""
-        return save(self.dataset, path, (".nc",))
 
     def plot(self) -> Picture:
         """Torque with its parts, and power, over the input."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -35,6 +34,7 @@ from zwang.analysis.moving_state import (
     near_balance,
 )
 from zwang.analysis.resting import resting
+from zwang.analysis.result import AbstractResult
 from zwang.analysis.sensitivity import Root
 from zwang.arguments import choice, host_only, instance, labels
 from zwang.dynamics.model import Model
@@ -51,7 +51,7 @@ FIND = ("minimum", "nearest")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Equilibrium:
+class Equilibrium(AbstractResult):
     """What `zw.equilibrium` found; `str()` prints it.
 
     Attributes:
@@ -195,12 +195,6 @@ class Equilibrium:
                 **{f"input {k}": x for k, x in self.inputs.items()},
             },
         )
-
-    def save(self, path: Path | str) -> Path:
-        """Write `dataset` as NetCDF (`.nc`)."""
-        from zwang.analysis.saving import save
-
-        return save(self.dataset, path)
 
     def plot(self) -> Picture:
         """The eigenvalues of the linearization in the complex plane."""

@@ -17,6 +17,7 @@ from zwang.analysis.inputs import Inputs
 from zwang.analysis.linear_system import LinearSystem
 from zwang.analysis.linearize import Linearization
 from zwang.analysis.moving_axes import MovingAxes, axes_of
+from zwang.analysis.result import AbstractResult
 from zwang.arguments import instance, real_array
 from zwang.call import misfits_named
 from zwang.dynamics.model import Model
@@ -25,8 +26,6 @@ from zwang.record import replace
 from zwang.text import counted
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import xarray as xr
 
     from zwang.analysis.lqr_sensitivity import Gains
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Regulator:
+class Regulator(AbstractResult):
     """A state feedback `u = u₀ − K_q (q − q₀) − K_v (v − v₀)`; `str()` prints it. About a steady
     motion the deviation is that in axes which move along (`moving_axes.py`).
 
@@ -110,12 +109,6 @@ class Regulator:
             },
             {"model": self.linearization.model.name},
         )
-
-    def save(self, path: Path | str) -> Path:
-        """Write `dataset` as NetCDF (`.nc`)."""
-        from zwang.analysis.saving import save
-
-        return save(self.dataset, path)
 
     def plot(self) -> Picture:
         """Eigenvalues of the model as it is and with the regulator."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +13,7 @@ from jaxtyping import PyTree
 
 from zwang.algebra.decomposition import solve_square
 from zwang.algebra.spectrum import eigenvectors
+from zwang.analysis.result import AbstractResult
 from zwang.analysis.tables import table
 from zwang.arguments import count
 from zwang.errors import ModelError
@@ -69,7 +69,7 @@ class Mode:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Modes:
+class Modes(AbstractResult):
     """Modes of a linearization, slowest first; `str()` prints them.
 
     Attributes:
@@ -138,12 +138,6 @@ class Modes:
             {"mode": np.arange(len(self)), "coordinate": list(system.coordinates)},
             {"model": self.linearization.model.name, "kind": self.linearization.kind},
         )
-
-    def save(self, path: Path | str) -> Path:
-        """Write `dataset` as NetCDF (`.nc`)."""
-        from zwang.analysis.saving import save
-
-        return save(self.dataset, path)
 
     def plot(self) -> Picture:
         """The eigenvalues in the complex plane."""

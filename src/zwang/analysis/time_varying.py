@@ -5,7 +5,6 @@ carried along with the least turning.
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +20,7 @@ from zwang.analysis.linearize import (
     state_names,
 )
 from zwang.analysis.local_equations import output_slopes
+from zwang.analysis.result import AbstractResult
 from zwang.analysis.tangent_space import TangentSpace, turned_like
 from zwang.arguments import real_array
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class TimeVaryingLinearization:
+class TimeVaryingLinearization(AbstractResult):
     """`ż = A(t) z + B(t) u` along a trajectory.
 
     Attributes:
@@ -95,12 +95,6 @@ class TimeVaryingLinearization:
         }
         kept = {k: x for k, x in names.items() if len(x)}
         return xr.Dataset(data, kept, {"model": self.model.name})
-
-    def save(self, path: Path | str) -> Path:
-        """Write `dataset` as NetCDF (`.nc`)."""
-        from zwang.analysis.saving import save
-
-        return save(self.dataset, path)
 
     def __str__(self) -> str:
         return (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 import jax
@@ -16,6 +15,7 @@ from jaxtyping import PyTree
 
 from zwang.algebra.decomposition import conditioning
 from zwang.algebra.pseudoinverse.proximal import Proximal
+from zwang.analysis.result import AbstractResult
 from zwang.analysis.subject import Quantity, Subject, subject_of, with_inputs
 from zwang.analysis.workspace_fill import Edges, Grid, Held, edge_inputs, filled, nearby
 from zwang.arguments import count, host_only, mapping, number, real_array, refuse
@@ -51,7 +51,7 @@ class Moved(NamedTuple, Generic[AnyArray]):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Workspace:
+class Workspace(AbstractResult):
     """What a mechanism reaches over a grid of its inputs; `str()` prints a summary.
 
     Attributes:
@@ -152,12 +152,6 @@ class Workspace:
             data[f"{what}_input"] = ((what, "input"), inputs)
             data[f"{what}_place"] = ((what, "axis"), places)
         return xr.Dataset(data, coords, {"model": self.model.name, "point": self.point})
-
-    def save(self, path: Path | str) -> Path:
-        """Write `dataset` as NetCDF (`.nc`)."""
-        from zwang.analysis.saving import save
-
-        return save(self.dataset, path)
 
     def plot(self, axes: tuple[int, int] = (0, 1)) -> Picture:
         """The places that are reached, colored by conditioning, with singularities of both kinds;
