@@ -15,11 +15,13 @@ from functools import cached_property
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from zwang.algebra.decomposition import Decomposition, pivots, solve_square
 from zwang.analysis.certified_step import Split, carried, krawczyk, split_by
 from zwang.analysis.interval import Interval, NoIntervalRuleError, enclosure
 from zwang.compile import model_program, program
+from zwang.compile.hints import over_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, FACTOR_ROUND_OFF
 
@@ -86,9 +88,17 @@ def quickly(function: Callable) -> Callable:
     return program(function)
 
 
-def _bounds(place: Callable, dynamics: Dynamics, q0, lo, hi):
-    second = lambda y, q0: second_derivatives(dynamics, q0, y, place)
-    return tuple(enclosure(second, Interval(lo, hi), q0))
+def bounds(place: Callable, dynamics: Dynamics, q0, lo, hi) -> tuple[Array, Array]:
+    """Bounds of the second derivatives over a box of y, in a loop over directions: written out,
+    those of a mechanism in space would be some hundred thousand instructions.
+    """
+
+    def along(y, direction, q0):
+        return jax.jvp(lambda y: jacobian(dynamics, q0, y, place), (y,), (direction,))[1]
+
+    one = lambda direction: tuple(enclosure(along, Interval(lo, hi), direction, q0))
+    low, high = over_rows(one)(jnp.eye(len(lo)))
+    return jnp.moveaxis(low, 0, -1), jnp.moveaxis(high, 0, -1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,7 +163,7 @@ class Curve:
         if self.bounded:
             try:
                 self.place = self.place or self._narrowest(q0, hi)
-                found = quickly(_bounds)(self.place, self.dynamics, q0, lo, hi)
+                found = quickly(bounds)(self.place, self.dynamics, q0, lo, hi)
                 low, high = (np.asarray(x) for x in found)
                 finite = np.isfinite(low) & np.isfinite(high)
                 # an infinite bound refuses the box without spoiling others by NaN

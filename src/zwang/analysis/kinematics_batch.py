@@ -16,8 +16,7 @@ from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.certified_step import across, carried, growth, krawczyk, split_by
-from zwang.analysis.curve import chart, jacobian, second_derivatives
-from zwang.analysis.interval import Interval, enclosure
+from zwang.analysis.curve import bounds, chart, jacobian
 from zwang.analysis.kinematics import scales
 from zwang.analysis.subject import subject_of, with_inputs
 from zwang.arguments import host_only, real_array
@@ -198,8 +197,7 @@ def _step(dynamics: Dynamics, scale, p, q, t, before, h) -> _Ends:
     tangent, normal, inverse = split
 
     def over(lower, upper):
-        second = lambda y, q: second_derivatives(dynamics, q, y)
-        low, high = enclosure(second, Interval(lower, upper), q)
+        low, high = bounds(chart, dynamics, q, lower, upper)
         unit = scale[:, None] * scale
         return (low + high) / 2 * unit, (high - low) / 2 * unit
 
