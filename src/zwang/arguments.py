@@ -59,7 +59,7 @@ def refuse(name: str, value: object, expected: str) -> NoReturn:
 
 
 def number(
-    value: Any,
+    value: object,
     name: str,
     *,
     above: float | None = None,
@@ -142,7 +142,7 @@ def count(value: Any, name: str, *, least: int = 0, most: int = LARGEST_COUNT) -
     return int(value)
 
 
-def flag(value: Any, name: str) -> bool:
+def flag(value: object, name: str) -> bool:
     """True or False."""
     if not isinstance(value, (bool, np.bool_)):
         refuse(name, value, "True or False")
@@ -161,12 +161,12 @@ def instance(value: Any, kind: type[T] | tuple[type, ...], name: str, example: s
     refuse(name, value, example)
 
 
-def optional(value: Any, kind: type[T], name: str, example: str) -> T | None:
+def optional(value: object, kind: type[T], name: str, example: str) -> T | None:
     """None, or an object of a kind."""
     return None if value is None else instance(value, kind, name, example)
 
 
-def strategy(value: Any, kind: type | tuple[type, ...], name: str, example: str) -> None:
+def strategy(value: object, kind: type | tuple[type, ...], name: str, example: str) -> None:
     """Raise unless a value is None or an object of a kind whose numbers are real and no NaN."""
     if value is None:
         return
@@ -180,7 +180,7 @@ def strategy(value: Any, kind: type | tuple[type, ...], name: str, example: str)
         numbers(leaf, f"a number of {name}")
 
 
-def _refuse_kinds(value: Any, name: str) -> None:
+def _refuse_kinds(value: object, name: str) -> None:
     """Raise for a field that is no number, whole number or truth value where its class says so;
     JAX would not count None among its numbers, and would compile 2.5 sweeps. Thresholds, rates and
     tolerances below zero would make a rank, or an error that grows, without a word. The least value
@@ -212,7 +212,7 @@ def _refuse_negative(value: Any, name: str, each_row: bool) -> None:
         refuse(name, value, "numbers of at least 0")
 
 
-def function(value: Any, name: str, signature: str) -> Callable:
+def function(value: object, name: str, signature: str) -> Callable:
     """A function of a user's; `signature` is how it will be called, as "(q, t, p)"."""
     if not callable(value) or isinstance(value, type):
         refuse(name, value, f"a function {signature}")
@@ -227,12 +227,14 @@ def function(value: Any, name: str, signature: str) -> Callable:
     return value
 
 
-def optional_function(value: Any, name: str, signature: str) -> Callable | None:
+def optional_function(value: object, name: str, signature: str) -> Callable | None:
     """None, or a function of a user's."""
     return None if value is None else function(value, name, signature)
 
 
-def items(value: Any, kind: type[T] | tuple[type, ...], name: str, example: str) -> tuple[T, ...]:
+def items(
+    value: object, kind: type[T] | tuple[type, ...], name: str, example: str
+) -> tuple[T, ...]:
     """Any iterable of objects of a kind, read once: a list, a tuple, a generator.
 
     One object that stands alone, a text and a dictionary are refused, also where they could be
@@ -268,7 +270,7 @@ def _class_name(value: object) -> str:
     return (value if isinstance(value, type) else type(value)).__name__
 
 
-def label(value: Any, name: str) -> str:
+def label(value: object, name: str) -> str:
     """A name, as `zwang.text.checked_name` takes them."""
     if not isinstance(value, str):
         refuse(name, value, "a text")
@@ -276,31 +278,31 @@ def label(value: Any, name: str) -> str:
     return checked_name(str(value), name, LONGEST_LABEL)
 
 
-def labels(value: Any, name: str) -> tuple[str, ...]:
+def labels(value: object, name: str) -> tuple[str, ...]:
     """A list of names."""
     found = listed(value, name, "a list of names")
     return tuple(label(x, f"an entry of {name}") for x in found)
 
 
-def text(value: Any, name: str) -> str:
+def text(value: object, name: str) -> str:
     """A text, which may be empty, such as a unit."""
     return value if isinstance(value, str) and not value else label(value, name)
 
 
-def texts(value: Any, name: str) -> tuple[str, ...]:
+def texts(value: object, name: str) -> tuple[str, ...]:
     """A list of texts, each of which may be empty."""
     found = listed(value, name, "a list of texts")
     return tuple(text(x, f"an entry of {name}") for x in found)
 
 
-def mapping(value: Any, name: str, example: str) -> dict:
+def mapping(value: object, name: str, example: str) -> dict:
     """A dictionary with names as keys."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         refuse(name, value, f"a dictionary by name: {example}")
     return dict(value)
 
 
-def named(value: Any, kind: type[T] | tuple[type, ...], name: str, example: str) -> dict[str, T]:
+def named(value: object, kind: type[T] | tuple[type, ...], name: str, example: str) -> dict[str, T]:
     """A dictionary by name of objects of a kind; `example` says how one of them is written."""
     found = mapping(value, name, f"{{'name': {example}}}")
     for key, entry in found.items():
@@ -308,7 +310,7 @@ def named(value: Any, kind: type[T] | tuple[type, ...], name: str, example: str)
     return found
 
 
-def choice(value: Any, name: str, options: Iterable) -> Any:
+def choice(value: object, name: str, options: Iterable) -> Any:
     """One of a few words."""
     options = tuple(options)
     if not any(value is x or (isinstance(value, str) and value == x) for x in options):
@@ -316,7 +318,7 @@ def choice(value: Any, name: str, options: Iterable) -> Any:
     return value
 
 
-def known(value: Any, options: Iterable[str], what: str) -> str:
+def known(value: object, options: Iterable[str], what: str) -> str:
     """A name that exists; `what` begins the sentence, e.g. "pendulum has no parameter"."""
     options = tuple(options)
     if not isinstance(value, str) or value not in options:
@@ -324,7 +326,7 @@ def known(value: Any, options: Iterable[str], what: str) -> str:
     return value
 
 
-def real_array(value: Any, name: str, expected: str = "numbers") -> Any:
+def real_array(value: object, name: str, expected: str = "numbers") -> Any:
     """Real numbers as a float64 array of NumPy, or as the array of JAX that they are.
 
     Complex numbers are refused rather than stripped of their imaginary part, text rather than
@@ -347,7 +349,7 @@ def real_array(value: Any, name: str, expected: str = "numbers") -> Any:
     return array.astype(np.float64)
 
 
-def numbers(value: Any, name: str) -> Any:
+def numbers(value: object, name: str) -> Any:
     """Real numbers, none of which is NaN, as `real_array` gives them; traced ones may be."""
     array = real_array(value, name)
     if not isinstance(array, Tracer) and np.any(bad := np.isnan(array)):

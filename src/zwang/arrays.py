@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +16,8 @@ from zwang.errors import ModelError
 from zwang.suggestions import did_you_mean
 
 FLOAT64 = np.dtype(np.float64)
+AnyArray = TypeVar("AnyArray", np.ndarray, jax.Array)
+"""Arrays of NumPy, or of JAX: all of one function or of one object."""
 
 
 def require_float64() -> None:

@@ -5,7 +5,7 @@ as much as to look again.
 from __future__ import annotations
 
 import weakref
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 V = TypeVar("V")
 
@@ -16,13 +16,13 @@ class ByIdentity(Generic[V]):
     def __init__(self) -> None:
         self._kept: dict[int, tuple[weakref.ref, V]] = {}
 
-    def get(self, owner: Any) -> V | None:
+    def get(self, owner: object) -> V | None:
         """What was kept for this very object."""
         known = self._kept.get(id(owner))
         # an identity is given anew once its owner is gone, so that the owner is compared as well
         return known[1] if known is not None and known[0]() is owner else None
 
-    def keep(self, owner: Any, value: V) -> V:
+    def keep(self, owner: object, value: V) -> V:
         """Keep a value, which is returned.
 
         Raises:

@@ -5,10 +5,9 @@ that it shows and is therefore found by name.
 from __future__ import annotations
 
 import importlib
-from typing import Any
 
 
-def present(kind: str, shown: Any, *details, **options):
+def present(kind: str, shown: object, *details, **options):
     """A page of something.
 
     Args:

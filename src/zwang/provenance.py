@@ -58,13 +58,13 @@ class Source:
 _SOURCES: ByIdentity[Source] = ByIdentity()
 
 
-def remember(thing: Any, source: Source | None) -> None:
+def remember(thing: object, source: Source | None) -> None:
     """Note where an object comes from, for as long as it lives."""
     if source is not None:
         _SOURCES.keep(thing, source)
 
 
-def source_of(thing: Any) -> Source | None:
+def source_of(thing: object) -> Source | None:
     """Where an object comes from: what was remembered, or the variable of a module that holds
     it.
     """
@@ -95,7 +95,7 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _variable_that_holds(thing: Any) -> Source | None:
+def _variable_that_holds(thing: object) -> Source | None:
     """The module-level name of an object in a user's module, or None."""
     for module_name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)

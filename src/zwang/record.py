@@ -185,7 +185,7 @@ class Record(metaclass=RecordType):
         (own, structure), (others, its) = map(jax.tree_util.tree_flatten, (self, other))
         return structure == its and all(map(_same, own, others))
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if id(self) not in _begun or name not in type(self).__dataclass_fields__:
             raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
         object.__setattr__(self, name, value)

@@ -14,9 +14,18 @@ is not round-off, and keeps factors of dependent rows finite."""
 SOLUTION_ERROR = 1e-12
 """Part of its terms that a solved problem of forces and impulses may leave: a hundred times
 `ROUND_OFF`, as its rows may be many and dependent."""
+CONVERGED = 1e-11
+"""What Newton's iteration may leave where it no longer improves what it has found: a dimensionless
+violation (an angle), the round-off of φ in coordinates up to 1e4 times the size of the mechanism; a
+correction; a force beside the forces that there are. Where there are many rows, `LAST_DIGIT` of
+their own coordinates counts as none, too."""
 AT_INSTANT = 1e-11
 """What is off by this part of the whole motion at the instant of an event is met there: a hundred
 times what the instant is found to."""
+RESOLVED = 1e-10
+"""Part of a size below which a difference is not resolved: what is left of a long computation, such
+as an integration, at whatever tolerance; an effect beside others; a sum beside its terms; a time
+beside the time that it is at, in which float64 tells a million instants apart."""
 AGREEMENT = 1e-9
 """Two numbers that should be equal agree, and a part of something is none, up to this: far above
 round-off of long computations, and far below what any tolerance of a run leaves."""
@@ -26,8 +35,9 @@ is zero up to this part of the others: the state is known to `AGREEMENT` or wors
 ROOT_OF_ROUND_OFF = 1e-8
 """Double zeros are found to this, the root of the round-off of what is zero there."""
 ALL_BUT_ZERO = 1e-6
-"""Part of its usual size below which a singular value, a row or a form is lost: halfway, in digits,
-between round-off and what is ordinary."""
+"""Part of its usual size below which a singular value, a row, a form or a difference is lost:
+halfway, in digits, between round-off and what is ordinary. A double eigenvalue, known to 1e-8, is
+one up to this."""
 LEAST_SIZE, LARGEST_SIZE = 1e-100, 1e100
 """Masses, rows, sizes and times beyond these are refused: half of float64's exponents are left for
 their squares and for what they are multiplied by."""

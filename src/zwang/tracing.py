@@ -60,7 +60,7 @@ REMEDIES: tuple[tuple[type[Exception], str, str], ...] = (
 )
 
 
-def outcome(function: Callable, what: str, *given: Any, moving: int | None = None) -> Any:
+def outcome(function: Callable, what: str, *given: object, moving: int | None = None) -> Any:
     """Shapes and types of what a function returns, as `jax.eval_shape` gives them.
 
     Args:
@@ -112,7 +112,7 @@ def _slope(function: Callable, moving: int, *given):
     return jax.jvp(of, (given[moving],), (jnp.ones_like(given[moving]),))
 
 
-def called(function: Callable, what: str, *given: Any) -> Any:
+def called(function: Callable, what: str, *given: object) -> Any:
     """What a user's function returns for numbers, called on the host.
 
     Args:
@@ -197,7 +197,7 @@ def first_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {text[:300]}"
 
 
-def returned(value: Any, what: str, *, integers: bool = False, lists: bool = False) -> Any:
+def returned(value: object, what: str, *, integers: bool = False, lists: bool = False) -> Any:
     """What a user's function has returned, if it is a real number or a real array.
 
     Args:

@@ -1,10 +1,30 @@
 """Matrices split at their rank, and eigenvalues, beside closed forms and NumPy."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.linalg
 
-from zwang.algebra.decomposition import Decomposition, conditioning, nearest_rotation, pivots
-from zwang.algebra.spectrum import eigenvalues, principal, spectral_radius, zeros_of_form
+from zwang.algebra.decomposition import (
+    Decomposition,
+    conditioning,
+    determinant,
+    inverse_of_gram,
+    nearest_rotation,
+    orientation,
+    pivots,
+    solve_square,
+)
+from zwang.algebra.spectrum import (
+    coupling,
+    eigenvalues,
+    eigenvectors,
+    principal,
+    riccati,
+    spectral_radius,
+    zeros_of_form,
+)
 
 RANDOM = np.random.default_rng(1936)
 
@@ -71,3 +91,43 @@ def test_a_form_of_the_plane_has_two_zeros_one_or_none():
     )
     np.testing.assert_allclose(np.abs(zeros_of_form(np.diag([0.0, 1.0]))), [[1.0, 0.0]])
     assert not len(zeros_of_form(np.eye(2))) and len(zeros_of_form(np.eye(2), np.inf)) == 1
+
+
+def test_of_a_stack_a_singular_matrix_spoils_its_own_solution_alone():
+    A = np.stack([np.diag([2.0, 4.0]), np.ones((2, 2)), -np.eye(2)])
+    found = solve_square(A, np.ones((3, 2, 1)))[..., 0]
+    np.testing.assert_allclose(found[[0, 2]], [[0.5, 0.25], [-1.0, -1.0]])
+    assert np.all(np.isnan(found[1])) and np.all(np.isnan(solve_square(A[1], np.ones(2))))
+    np.testing.assert_array_equal(orientation(A[[0, 2]] * [[[1.0, -1.0]]]), [-1.0, -1.0])
+
+
+def test_a_determinant_has_a_derivative_where_it_vanishes():
+    A = RANDOM.standard_normal((4, 4))
+    np.testing.assert_allclose(determinant(jnp.asarray(A)), np.linalg.det(A), rtol=1e-13)
+    # of a matrix of rank n − 1 it is the product of the others and of the null vectors
+    U, sigma, Vt = np.linalg.svd(A[:3, :3])
+    lost = U[:, :2] * sigma[:2] @ Vt[:2]
+    sign = np.linalg.det(U) * np.linalg.det(Vt)
+    slope = jax.grad(determinant)(jnp.asarray(lost))
+    np.testing.assert_allclose(
+        slope, sign * np.prod(sigma[:2]) * np.outer(U[:, 2], Vt[2]), atol=1e-13
+    )
+
+
+def test_the_inverse_of_a_gram_matrix_keeps_the_digits_of_its_root():
+    Q, S = np.linalg.qr(RANDOM.standard_normal((9, 3)))[0], np.diag([1.0, 1e-3, 1e-9])
+    np.testing.assert_allclose(S @ inverse_of_gram(Q @ S) @ S, np.eye(3), atol=1e-6)
+
+
+def test_coupling_is_what_a_jordan_block_has_beside_its_eigenvalue():
+    A = scipy.linalg.block_diag([[-1.0, 0.3], [0.0, -1.0]], [[-4.0]])
+    assert np.isclose(coupling(A, lambda x: abs(x + 1) < 0.1), 0.3)
+    assert coupling(np.diag([-1.0, -1.0, -4.0]), lambda x: abs(x + 1) < 0.1) == 0.0
+    values, left, right = eigenvectors(A[1:, 1:])
+    np.testing.assert_allclose(values * (left.conj().T @ right), left.conj().T @ A[1:, 1:] @ right)
+
+
+def test_the_gains_of_a_double_integrator_are_known():
+    S, K = riccati(np.array([[0.0, 1.0], [0.0, 0.0]]), np.eye(2)[:, 1:], np.eye(2), np.eye(1))
+    np.testing.assert_allclose(K, [[1.0, np.sqrt(3.0)]], rtol=1e-12)
+    np.testing.assert_allclose(S, [[np.sqrt(3.0), 1.0], [1.0, np.sqrt(3.0)]], rtol=1e-12)

@@ -5,7 +5,6 @@ import pytest
 
 from zwang.algebra.judgement import (
     ABSENT,
-    AT_REST,
     CONSISTENT,
     FLOOR,
     OFF_MANIFOLD,
@@ -17,6 +16,7 @@ from zwang.algebra.judgement import (
     row_units,
     units_of,
 )
+from zwang.thresholds import ALL_BUT_ZERO
 
 LENGTH = np.array([2.0, 0.5, 0.1 * ABSENT, 0.0])
 
@@ -31,9 +31,9 @@ def test_rows_are_divided_by_their_lengths_and_absent_ones_left_out():
 
 @pytest.mark.parametrize("free", [1e-3, 1e3])
 def test_an_error_is_relative_to_the_free_acceleration_in_an_equilibrium_only(free):
-    for part, beside in ((2.0, 2 * AT_REST * free), (0.5, free)):
+    for part, beside in ((2.0, 2 * ALL_BUT_ZERO * free), (0.5, free)):
         error = 1e-9 * free
-        found = relative_error(np, error, part * AT_REST * free, free)
+        found = relative_error(np, error, part * ALL_BUT_ZERO * free, free)
         assert found == pytest.approx(error / beside)
 
 

@@ -36,6 +36,10 @@ CASES = {
     ),
     "upper": (lapack.solve_triangular, jax.scipy.linalg.solve_triangular),
     "solve": (lapack.solve, jnp.linalg.solve),
+    "singular values": (
+        lambda M, b: lapack.singular_values(M[:4]) @ b[:4],
+        lambda M, b: jnp.linalg.svd(M[:4], compute_uv=False) @ b[:4],
+    ),
 }
 
 

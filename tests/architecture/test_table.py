@@ -9,9 +9,10 @@ MOST = {
     "classes that apply A⊕": 3,
     "classes that factor M": 4,
     "files that call a user's mass matrix": 1,
-    "files with factorizations outside algebra": 22,
+    "files with factorizations outside algebra": 2,
     "Newton iterations onto φ": 4,
-    "thresholds in core and analysis": 175,
+    "thresholds in core and analysis": 156,
+    "annotations `Any` and casts": 660,
 }
 """What each of them is now: lower it where it falls."""
 MEASURES = {what: measure for what, measure, _, _ in table.MEASURES}
@@ -35,4 +36,4 @@ def test_things_are_counted_by_what_they_do_and_not_by_their_names(tmp_path: Pat
         "        self.correct = lambda r: r\n"
     )
     found = {what: MEASURES[what](table.Tree(tmp_path)) for what in MOST}
-    assert [len(x) for x in found.values()] == [1, 1, 1, 1, 0, 0]
+    assert [len(x) for x in found.values()] == [1, 1, 1, 1, 0, 0, 0]

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from zwang.algebra.singular import DenseRows, SparseRows
 from zwang.simulation.results.crossing import find_crossings
-from zwang.simulation.results.singular import DenseRows, SparseRows
 
 SYSTEM = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.zeros(2))
 ROD = zw.Model(SYSTEM, [zw.Holonomic(lambda q, t, p: q @ q - (1 - t) ** 2, name="rod")])

@@ -1,5 +1,6 @@
 """A matrix by its singular values, split at its rank: what it reaches, what it leaves free, and the
-solution of least norm. On the host; the rank is that of `zwang.algebra.rank`.
+solution of least norm. On the host; the rank is that of `zwang.algebra.rank`. Functions of a matrix
+alone take traced arrays as well, by `zwang.algebra.lapack`.
 """
 
 from __future__ import annotations
@@ -8,9 +9,14 @@ import dataclasses
 import functools
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
+from zwang.algebra import lapack
 from zwang.algebra.rank import DEPENDENT_ROWS, rank_of
+from zwang.algebra.spectrum import principal
+from zwang.arrays import AnyArray
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -36,7 +42,7 @@ class Decomposition:
     @functools.cached_property
     def _full(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The same, U and V square."""
-        return np.linalg.svd(self.matrix, full_matrices=True)
+        return full_svd(self.matrix)
 
     @property
     def left(self) -> np.ndarray:
@@ -121,7 +127,82 @@ def nearest_rotation(X: np.ndarray) -> np.ndarray:
     return split.left @ split.right.T
 
 
-def conditioning(A: np.ndarray) -> np.ndarray:
-    """The smallest singular value beside the largest, of a stack of matrices; 0 of zeros."""
-    sigma = np.linalg.svd(A, compute_uv=False)
-    return sigma[..., -1] / np.where(sigma[..., 0] > 0, sigma[..., 0], np.inf)
+def full_svd(A: AnyArray) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """U, σ and Vᴴ, U and V square; of a traced matrix without derivatives."""
+    if isinstance(A, np.ndarray):
+        U, sigma, Vh = np.linalg.svd(A, full_matrices=True)
+        return U, sigma, Vh
+    return lapack.full_svd(A)
+
+
+def singular_values(A: AnyArray) -> AnyArray:
+    """Singular values, the largest first, of a matrix, on the host of each of a stack."""
+    if isinstance(A, np.ndarray):
+        return np.linalg.svd(A, compute_uv=False)
+    return lapack.singular_values(A)
+
+
+def conditioning(A: AnyArray) -> AnyArray:
+    """The smallest singular value beside the largest, 0 of zeros; of what `singular_values`
+    takes.
+    """
+    xp, sigma = np if isinstance(A, np.ndarray) else jnp, singular_values(A)
+    return sigma[..., -1] / xp.where(sigma[..., 0] > 0, sigma[..., 0], np.inf)
+
+
+def solve_square(A: AnyArray, r: AnyArray) -> AnyArray:
+    """`A⁻¹ r` of a square matrix, r a vector or columns, on the host of each of a stack, r with
+    columns for each; NaN where A is singular.
+    """
+    if not isinstance(A, np.ndarray):
+        return lapack.solve(A, jnp.asarray(r))
+    try:
+        return np.linalg.solve(A, r)
+    except np.linalg.LinAlgError:
+        # LAPACK gives up the whole stack for one singular matrix, so that one is looked for
+        if A.ndim == 2:
+            return np.full(r.shape, np.nan)
+        return np.array([solve_square(a, x) for a, x in zip(A, r, strict=True)])
+
+
+def symmetric_root(K: AnyArray) -> AnyArray:
+    """X with `X Xᵀ = K` of a symmetric matrix, without what eigenvalues below zero are; of a traced
+    one L, NaN where it is not positive definite.
+    """
+    if not isinstance(K, np.ndarray):
+        return lapack.cholesky(K)
+    values, axes = principal(K)
+    return axes * np.sqrt(np.maximum(values, 0.0))
+
+
+def orientation(A: np.ndarray) -> np.ndarray:
+    """Sign of the determinant of a square matrix, or of each of a stack."""
+    return np.linalg.slogdet(A)[0]
+
+
+def determinant(A: Array) -> Array:
+    """`det A` of a few rows, by expansion: smooth where A is singular, too."""
+    found, columns = A[0, 0], np.arange(len(A))
+    if len(A) == 1:
+        return found
+    found = found * determinant(A[1:, 1:])
+    for j in columns[1:]:
+        found = found + (1 - 2 * (j % 2)) * A[0, j] * determinant(A[1:][:, columns != j])
+    return found
+
+
+def inverse_of_each(A: np.ndarray, threshold: float = DEPENDENT_ROWS) -> np.ndarray:
+    """`A⁺` of each matrix of a stack, singular values up to a part of its largest one zero."""
+    return np.linalg.pinv(A, rcond=threshold)
+
+
+def inverse_of_gram(A: np.ndarray) -> np.ndarray:
+    """`(Aᵀ A)⁻¹` by a QR factorization, as forming `Aᵀ A` would square the condition number."""
+    import scipy.linalg
+
+    n = A.shape[1]
+    R = np.asarray(scipy.linalg.qr(A, mode="r")[0])[:n]
+    # an exact 0 is round-off of two columns that are alike
+    np.fill_diagonal(R, np.where(np.diag(R) == 0, np.finfo(float).tiny ** 0.5, np.diag(R)))
+    inverse = scipy.linalg.solve_triangular(R, np.eye(n))
+    return inverse @ inverse.T

@@ -134,7 +134,7 @@ class Gauss(Record):
 
     def singular_values(self) -> Float[Array, " k"]:
         """Singular values of the rows at unit length, the largest first, zeros where an entry is
-        no number; not differentiated.
+        no number.
         """
         # LAPACK may not return from what is not finite
         return singular_values(jnp.where(jnp.all(jnp.isfinite(self.rows)), self.rows, 0.0))

@@ -17,9 +17,11 @@ program are judged by the same text.
 
 from __future__ import annotations
 
-from typing import Any
+from types import ModuleType
 
 import numpy as np
+
+from zwang.thresholds import ALL_BUT_ZERO
 
 CONSISTENT = 1e-9
 """Part of its terms that a residual may leave on the constraints. A certified solution leaves 1e-15
@@ -45,8 +47,6 @@ OUTGROWN = 2.0
 """Most times its typical length that a row may have in a factorization: one that has grown longer
 (a lever that slides out) counts by its present length. Beside a row of 60 lengths the damping,
 which is relative to the longest one, takes 1e-7 of what the others ask for."""
-AT_REST = 1e-6
-"""An acceleration below this part of the free one is that of an equilibrium."""
 SUMMED = 4.440892098500626e-16
 """Round-off of one entry of `M v̇ = F + Aᵀλ`, relative to its terms. The estimate errs on the large
 side: for 186 random and Hilbert matrices it is between half and several thousand times the error,
@@ -55,28 +55,28 @@ NOTABLE_ERROR = 1e-8
 """An acceleration with a larger relative error has fewer digits than a run asks for by default."""
 
 
-def row_units(xp: Any, length, typical=None):
+def row_units(xp: ModuleType, length, typical=None):
     """What each row is multiplied by before rows are compared: `row_scale`, and 1/(longest) of a
     row that is absent, so that its residual still counts; 1 where all rows vanish.
     """
     return units_of(xp, row_scale(xp, length, typical))
 
 
-def held_length(xp: Any, typical, present):
+def held_length(xp: ModuleType, typical, present):
     """Length that a row is divided by: the typical one of a run, so that a row that shrinks is not
     blown up, and in proportion to the present one where it has outgrown that.
     """
     return xp.maximum(typical, present / OUTGROWN)
 
 
-def typical_units(xp: Any, typical):
+def typical_units(xp: ModuleType, typical):
     """`row_units` of typical lengths, 0 of rows that are round-off."""
     longest = xp.max(typical, initial=0.0)
     longest = xp.where(longest > 0, longest, 1.0)
     return 1 / xp.where(typical > 0, typical, longest)
 
 
-def row_scale(xp: Any, length, typical=None):
+def row_scale(xp: ModuleType, length, typical=None):
     """1/length, and 0 for a row that is round-off (`ABSENT`).
 
     Args:
@@ -94,19 +94,19 @@ def row_scale(xp: Any, length, typical=None):
     return xp.where(present, 1 / xp.where(present, length, 1.0), 0.0)
 
 
-def units_of(xp: Any, scale):
+def units_of(xp: ModuleType, scale):
     """`row_units` of rows whose scale is known: 1/length, and 0 of a row that is absent."""
     present = scale > 0
     longest = xp.max(xp.where(present, 1 / xp.where(present, scale, 1.0), 0.0), initial=0.0)
     return xp.where(present, scale, 1 / xp.where(longest > 0, longest, 1.0))
 
 
-def relative_residual(xp: Any, residual, terms, unit):
+def relative_residual(xp: ModuleType, residual, terms, unit):
     """The largest of `relative_residuals`; 0 without rows."""
     return xp.max(relative_residuals(xp, residual, terms, unit), initial=0.0)
 
 
-def relative_residuals(xp: Any, residual, terms, unit):
+def relative_residuals(xp: ModuleType, residual, terms, unit):
     """`|residual|_i / terms_i` of each row, rows at unit length: by how much it is missed.
 
     Args:
@@ -126,7 +126,7 @@ def misses_by(share: float, digits: int = 3) -> str:
     return f"misses by {share:.{digits}g} of the accelerations involved"
 
 
-def allowance(xp: Any, violation):
+def allowance(xp: ModuleType, violation):
     """Largest `relative_residual` of a state that is off its constraints by `violation`
     [dimensionless].
     """
@@ -145,9 +145,9 @@ def round_off_force(left, terms):
     return left + SUMMED * signs * terms
 
 
-def relative_error(xp: Any, error, size, free):
+def relative_error(xp: ModuleType, error, size, free):
     """`error / size` of an acceleration, at most 1; beside the free one in an equilibrium of forces
-    (`AT_REST`), where no acceleration is left to be relative to.
+    (`ALL_BUT_ZERO`), where no acceleration is left to be relative to.
     """
-    beside = xp.maximum(xp.where(size < AT_REST * free, free, size), error)
+    beside = xp.maximum(xp.where(size < ALL_BUT_ZERO * free, free, size), error)
     return xp.where(error > 0, error / xp.where(beside > 0, beside, 1.0), 0.0)

@@ -7,8 +7,8 @@ decisions and factors that callers do not differentiate.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -105,14 +105,46 @@ def pivoted_qr(C: Float[Array, "m n"]) -> tuple[Array, Array, Int[Array, " n"]]:
     return _pivoted_qr(jax.lax.stop_gradient(C))
 
 
+@jax.custom_jvp
 def svd(C: Float[Array, "m n"]) -> tuple[Array, Array, Array]:
-    """U, σ and Vᵀ of the thin singular value decomposition; not differentiated."""
-    return _svd(jax.lax.stop_gradient(C))
+    """U, σ and Vᵀ of the thin singular value decomposition. Where singular values are equal, σ has
+    first derivatives, those of U and V are none.
+    """
+    return _svd(C)
 
 
+@svd.defjvp
+def _svd_jvp(primals, tangents):
+    """With `dP = Uᵀ dC V`: dσ its diagonal, `dU = U Ω + (I − U Uᵀ) dC V / σ`, Ω skew."""
+    (C,), (dC,) = primals, tangents
+    U, sigma, Vt = svd(C)
+    turned, rest = dC @ Vt.T, jnp.where(sigma > 0, sigma, jnp.inf)
+    dP = U.T @ turned
+    apart = sigma**2 - sigma[:, None] ** 2 + jnp.eye(len(sigma))
+    left = (dP * sigma + sigma[:, None] * dP.T) / apart
+    right = (sigma[:, None] * dP + dP.T * sigma) / apart
+    off = 1 - jnp.eye(len(sigma))
+    dU = U @ (off * left) + (turned - U @ dP) / rest
+    dVt = (off * right).T @ Vt + ((U.T @ dC) - dP @ Vt) / rest[:, None]
+    return (U, sigma, Vt), (dU, jnp.diag(dP), dVt)
+
+
+@jax.custom_jvp
 def singular_values(C: Float[Array, "m n"]) -> Float[Array, " k"]:
-    """Singular values, the largest first; not differentiated."""
-    return _singular_values(jax.lax.stop_gradient(C))
+    """Singular values, the largest first."""
+    return _singular_values(C)
+
+
+@singular_values.defjvp
+def _singular_values_jvp(primals, tangents):
+    """`dσ = diag(Uᵀ dC V)`."""
+    U, sigma, Vt = svd(*primals)
+    return sigma, jnp.einsum("ij,ik,jk->j", U, tangents[0], Vt)
+
+
+def full_svd(C: Float[Array, "m n"]) -> tuple[Array, Array, Array]:
+    """U, σ and Vᵀ, U and V square; not differentiated."""
+    return _full_svd(jax.lax.stop_gradient(C))
 
 
 def determinant(A: Float[Array, "n n"]) -> Float[Array, ""]:
@@ -120,11 +152,11 @@ def determinant(A: Float[Array, "n n"]) -> Float[Array, ""]:
     return _determinant(jax.lax.stop_gradient(A))
 
 
-def _linear_solve(times: Any, x: Array, way: Any, back: Any) -> Array:
+def _linear_solve(times: Callable, x: Array, way: Callable, back: Callable) -> Array:
     return jax.lax.custom_linear_solve(times, x, lambda _, r: way(r), lambda _, r: back(r))
 
 
-def _of_columns(function: Any) -> Any:
+def _of_columns(function: Callable) -> Callable:
     """A function of factors and of columns, one by one: a batch of columns for the same factors is
     one call.
     """
@@ -145,6 +177,7 @@ _pivoted_qr = member_by_member(
     lambda C: tuple(jax.lax.linalg.qr(C, pivoting=True, full_matrices=False))
 )
 _svd = member_by_member(lambda C: tuple(jnp.linalg.svd(C, full_matrices=False)))
+_full_svd = member_by_member(lambda C: tuple(jnp.linalg.svd(C, full_matrices=True)))
 _singular_values = member_by_member(lambda C: jnp.linalg.svd(C, compute_uv=False))
 _determinant = member_by_member(jnp.linalg.det)
 _lu = member_by_member(linalg.lu_factor)

@@ -9,6 +9,7 @@ Moore-Penrose inverse lets through. A may be an array or, of a mass in blocks, a
 from __future__ import annotations
 
 import abc
+from types import ModuleType
 from typing import Any
 
 import jax
@@ -238,14 +239,14 @@ def dense_mass(M: Any) -> Any:
     return xp.where(own, M[:, :, None, :], 0.0).reshape(count * k, count * k)
 
 
-def augmented_mass(xp: Any, M: Any, A: Any) -> Any:
+def augmented_mass(xp: ModuleType, M: Any, A: Any) -> Any:
     """`M + AᵀDA`, which is positive definite where [M; A] has full column rank; on `A v̇ = b` with
     `AᵀDb` added to the force it gives the same motion as M.
     """
     return M + A.T @ (augmentation(xp, M, A)[:, None] * A)
 
 
-def augmentation(xp: Any, M: Any, A: Any) -> Any:
+def augmentation(xp: ModuleType, M: Any, A: Any) -> Any:
     """D in `M + AᵀDA`: each row weighs as much as the masses that it moves, over massive columns
     first, then over all; and at least `LEAST_WEIGHT` of the largest mass that it acts on (of all,
     if it acts on massless coordinates alone, as `|e|² = 1` of a quaternion at rest), and at most
@@ -270,7 +271,7 @@ def augmentation(xp: Any, M: Any, A: Any) -> Any:
     return D
 
 
-def most_augmented(xp: Any, M: Any, A: Any) -> Any:
+def most_augmented(xp: ModuleType, M: Any, A: Any) -> Any:
     """Bound of the eigenvalues of `AᵀDA` at unit diagonal of M: its largest sum of a row, every
     entry taken as positive (Gershgorin).
     """

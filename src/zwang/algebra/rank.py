@@ -6,9 +6,9 @@ that is absent (`zwang.algebra.judgement.ABSENT`) is zero and counts for nothing
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+
+from zwang.arrays import AnyArray
 
 DEPENDENT_ROWS = 1e-8
 """Rows depend on each other along a direction whose singular value is at most this part of the
@@ -25,7 +25,7 @@ three of them) leave 1e-12 of a component along 1e-3, 1e-6 along 1e-4 and all of
 
 
 def rank_of(
-    sigma: Any,
+    sigma: AnyArray,
     threshold: float = DEPENDENT_ROWS,
     beside: float | None = None,
     least: float = 0.0,

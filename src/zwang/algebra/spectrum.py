@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 
@@ -23,6 +26,59 @@ def eigenvalues(A: np.ndarray, E: np.ndarray | None = None) -> np.ndarray:
     import scipy.linalg
 
     return ordered(np.asarray(scipy.linalg.eigvals(A, E)))
+
+
+def eigenvectors(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Eigenvalues of A, shape (n,), as LAPACK orders them, and left and right eigenvectors of
+    length one, in columns.
+    """
+    import scipy.linalg
+
+    found: Any = scipy.linalg.eig(A, left=True, right=True)
+    return found
+
+
+def coupling(A: np.ndarray, near: Callable[[complex], bool]) -> float:
+    """The largest entry by which eigenvalues that are `near` share eigenvectors: above the diagonal
+    of the Schur form, in which they stand first.
+    """
+    import scipy.linalg
+
+    found: Any = scipy.linalg.schur(A.astype(complex), output="complex", sort=near)
+    T, _, k = found
+    return float(np.max(np.abs(np.triu(T[:k, :k], 1)), initial=0.0))
+
+
+def balanced(A: np.ndarray) -> np.ndarray:
+    """A by a diagonal similarity that makes rows and columns of like size."""
+    import scipy.linalg
+
+    return scipy.linalg.matrix_balance(A, permute=False)[0]
+
+
+def exponential(A: np.ndarray) -> np.ndarray:
+    """`exp A`; of a traced matrix too."""
+    if not isinstance(A, np.ndarray):
+        import jax.scipy.linalg
+
+        return jax.scipy.linalg.expm(A)
+    import scipy.linalg
+
+    return scipy.linalg.expm(A)
+
+
+def riccati(
+    A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """S with `Aᵀ S + S A − S B R⁻¹ Bᵀ S + Q = 0` for which A − B K decays, and `K = R⁻¹ Bᵀ S`.
+
+    Raises:
+        numpy.linalg.LinAlgError: where there is none.
+    """
+    import scipy.linalg
+
+    S = scipy.linalg.solve_continuous_are(A, B, Q, R)
+    return S, np.linalg.solve(R, B.T @ S)
 
 
 def spectral_radius(A: np.ndarray) -> float:

@@ -21,11 +21,12 @@ limits illustrated in the case of the binomial, Biometrika 26, 404-413.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jaxtyping import PyTree
 
 from zwang.algebra.decomposition import Decomposition
@@ -34,9 +35,10 @@ from zwang.analysis.curve import quickly
 from zwang.analysis.distinct import attitudes, distinct, same_senses, telling
 from zwang.analysis.kinematics import Constant
 from zwang.analysis.moving_mechanism import closed as closed_at
-from zwang.analysis.newton import CLOSED_ROWS, damped, newton
+from zwang.analysis.newton import CLOSED_ROWS, damped, newton, rows_at
 from zwang.analysis.quadratic_loops import Found, all_configurations
 from zwang.analysis.quadratic_postures import all_postures
+from zwang.analysis.result import AbstractResult
 from zwang.analysis.subject import subject_of, with_inputs
 from zwang.arguments import choice, count, host_only, mapping, number, real_array
 from zwang.compile.hints import over_rows
@@ -51,8 +53,6 @@ from zwang.reporting import report
 from zwang.thresholds import ALL_BUT_ZERO
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import xarray as xr
 
 METHODS = ("auto", "homotopy", "starts")
@@ -67,7 +67,7 @@ ON_ROWS = 1e-5
 
 
 @dataclasses.dataclass(frozen=True)
-class AssemblyModes:
+class AssemblyModes(AbstractResult):
     """The configurations found; `str()` prints them.
 
     Attributes:
@@ -96,7 +96,7 @@ class AssemblyModes:
     surprises: int = 0
     t: float = 0.0
 
-    def configurations(self, params: PyTree) -> Any:
+    def configurations(self, params: PyTree) -> Array:
         """The modes as a function of parameters, shape (modes, nq); inside `jax.grad` and `jit`.
         Value and first derivatives are exact at the parameters of this result, but where modes
         meet.
@@ -167,12 +167,6 @@ class AssemblyModes:
             "coordinate_unit": ("coordinate", list(system.units)),
         }
         return xr.Dataset(data, coords, attrs)
-
-    def save(self, path: Path | str) -> Path:
-        """Write `dataset` as NetCDF (`.nc`)."""
-        from zwang.analysis.saving import save
-
-        return save(self.dataset, path)
 
     def plot(self, x: str, y: str) -> Picture:
         """The modes as points in two coordinates."""
@@ -395,20 +389,19 @@ def _solved(dynamics: Dynamics, begin, t):
 
 
 def _one(dynamics: Dynamics, q, t):
-    p, system, c = dynamics.p, dynamics.system, dynamics.constraints
-    still = jnp.zeros(system.nv)
-    q = system.move(q, still, t, p)  # attitudes at unit length
+    # attitudes at unit length
+    q = dynamics.system.move(q, jnp.zeros(dynamics.system.nv), t, dynamics.p)
+    given = rows_at(dynamics, t)
 
     def rows(q):
-        A = c.matrix(q, still, t, p)
+        A, r = given(q)
         # rows at unit length, so that one tolerance serves angles and lengths
         length = jnp.maximum(jnp.linalg.norm(A, axis=1), 1e-8)
-        return A / length[:, None], c.position_residual(q, t, p) / length
+        return A / length[:, None], r / length
 
     before = jnp.max(jnp.abs(rows(q)[1]))
-    move = lambda q, dv: system.move(q, dv, t, p)
     # steps of at most one radian or unit of length lead a start to a mode that is near
-    q = newton(rows, move, q, NEWTON_ITERATIONS, longest=1.0, solve=damped)
+    q = newton(dynamics, rows, q, t, NEWTON_ITERATIONS, longest=1.0, solve=damped)
     residual = jnp.max(jnp.abs(rows(q)[1]))
     return q, jnp.where(jnp.isfinite(residual), residual, jnp.inf), before
 

@@ -22,7 +22,7 @@ from zwang.equations.constraint import Constraints
 from zwang.equations.state import host_state
 from zwang.errors import ModelError
 from zwang.remedy import Remedy, advice
-from zwang.thresholds import AGREEMENT, DERIVED, LAST_DIGIT, ROUND_OFF
+from zwang.thresholds import AGREEMENT, CONVERGED, DERIVED, LAST_DIGIT, ROUND_OFF
 
 CLOSE_TO_GUESS = 0.2
 """Farthest an equilibrium may be from a guess that means it, relative to the way to the minimum."""
@@ -30,8 +30,6 @@ SEARCH_STEPS = 200
 """Most steps of a search."""
 BESIDE = 4
 """Random states near an equilibrium, by which the sensitivity of its constraints is estimated."""
-BALANCED = 1e-11
-"""Largest unbalanced force, relative to the forces that there are, of an equilibrium."""
 
 
 def has_potential(at: Point) -> bool:
@@ -66,7 +64,7 @@ def nearest(problem: Problem, at: Point, free: Iterable[str]) -> Point:
         if better is None:
             return at
         at, before = better, size
-        if np.linalg.norm(problem.residual(at)) > 0.5 * before and size < BALANCED:
+        if np.linalg.norm(problem.residual(at)) > 0.5 * before and size < CONVERGED:
             return at
     return at
 
@@ -92,7 +90,7 @@ def minimum(problem: Problem, at: Point) -> Point:
         push, K = -at.gradient, at.stiffness
         curvature, U = principal(K)
         scale = np.max(np.abs(curvature), initial=0.0)
-        small = np.linalg.norm(push) <= BALANCED * problem.scale
+        small = np.linalg.norm(push) <= CONVERGED * problem.scale
         if small and (not scale or curvature[0] > -1e-9 * scale):
             return nearest(problem, at, ("y", "gamma", "mu"))
         if small:  # balanced on a saddle

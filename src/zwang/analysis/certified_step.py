@@ -18,12 +18,16 @@ Numer. Anal. 31, 892-914.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import Generic, NamedTuple
 
 import numpy as np
 
+from zwang.algebra.decomposition import full_svd, solve_square
+from zwang.arrays import AnyArray
 
-class Split(NamedTuple):
+
+class Split(NamedTuple, Generic[AnyArray]):
     """Directions at a point of a curve.
 
     Attributes:
@@ -32,29 +36,29 @@ class Split(NamedTuple):
         inverse: Y = (J N)⁻¹.
     """
 
-    tangent: Any
-    normal: Any
-    inverse: Any
+    tangent: AnyArray
+    normal: AnyArray
+    inverse: AnyArray
 
 
-def split_by(xp: Any, J, along) -> Split:
+def split_by(xp: ModuleType, J, along) -> Split:
     """The directions of independent rows, τ along an earlier one."""
-    U, S, Vt = xp.linalg.svd(J)
+    U, S, Vt = full_svd(J)
     tangent, normal = Vt[-1], Vt[:-1].T
     return Split(xp.where(tangent @ along < 0, -tangent, tangent), normal, (U / S).T)
 
 
-def across(xp: Any, J, normal, x):
+def across(J, normal, x):
     """The n with `J N n = x`: what a corrector adds for a residual x."""
-    return xp.linalg.solve(J @ normal, x)
+    return solve_square(J @ normal, x)
 
 
-def carried(xp: Any, tangent, normal, J):
+def carried(tangent, normal, J):
     """The tangent at a point of a segment whose σ increases, in the directions of its start."""
-    return tangent - normal @ across(xp, J, normal, J @ tangent)
+    return tangent - normal @ across(J, normal, J @ tangent)
 
 
-class Krawczyk(NamedTuple):
+class Krawczyk(NamedTuple, Generic[AnyArray]):
     """The verdict on a step.
 
     Attributes:
@@ -63,12 +67,12 @@ class Krawczyk(NamedTuple):
         width: of the box, shape (n − 1,).
     """
 
-    good: Any
-    ratio: Any
-    width: Any
+    good: AnyArray
+    ratio: AnyArray
+    width: AnyArray
 
 
-def krawczyk(xp: Any, split: Split, scale, over: Callable, start, ahead, h) -> Krawczyk:
+def krawczyk(xp: ModuleType, split: Split, scale, over: Callable, start, ahead, h) -> Krawczyk:
     """The interval Newton operator of n for a step of length h, see above.
 
     Args:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zwang.algebra.judgement import NOTABLE_ERROR
-from zwang.algebra.rank import DEPENDENT_ROWS
+from zwang.algebra.rank import DEPENDENT_ROWS, NEARLY_PARALLEL
 from zwang.dynamics.control_law import Control
 from zwang.errors import Result
 from zwang.hierarchy.describe import level_lines
@@ -17,8 +17,6 @@ from zwang.text import counted
 if TYPE_CHECKING:
     from zwang.analysis.check import ConstraintReport, Diagnosis
 
-NEAR_SINGULAR = 1e-3
-"""A nonzero singular value below this is reported as a singular configuration nearby."""
 MOST_DEPENDENCIES, MOST_SUGGESTIONS, MOST_LOOSE = 8, 5, 12
 """How many are printed."""
 CLEAR = 0.1
@@ -63,7 +61,7 @@ def lines(d: Diagnosis):
         yield f"  suggestion           {x}"
     if d.rank:
         small = d.singular_values[d.rank - 1]
-        near = "; close to a singular configuration" if small < NEAR_SINGULAR else ""
+        near = "; close to a singular configuration" if small < NEARLY_PARALLEL else ""
         span = f"{d.singular_values[0]:.3g} … {small:.3g}"
         beside = f"threshold {DEPENDENT_ROWS:.0e}, rows at unit length"
         yield f"  singular values      {span} ({beside}){near}"

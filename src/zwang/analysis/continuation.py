@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.optimize
+from jax import Array
 from jaxtyping import PyTree
 
 from zwang.analysis.balance_problem import Point, Problem
@@ -30,22 +30,19 @@ from zwang.analysis.constrained_state import dynamics_of
 from zwang.analysis.eigenvalue_events import events
 from zwang.analysis.equilibrium import Equilibrium, as_equilibrium
 from zwang.analysis.moving_state import Motion, branch_equations, critical_direction
+from zwang.analysis.result import AbstractResult
 from zwang.analysis.sensitivity import near_fold
 from zwang.arguments import count, host_only, instance, known, listed, number, refuse
 from zwang.arrays import vector
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.reporting import report
-from zwang.thresholds import AGREEMENT
+from zwang.thresholds import AGREEMENT, AT_INSTANT
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from zwang.plots import Picture
-
-
-ON_POINT = 1e-11
-"""A measure below this times that of the next point is zero: the special point is this one."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -84,7 +81,7 @@ class SpecialPoint:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Continuation:
+class Continuation(AbstractResult):
     """A branch of equilibria or steady motions; `str()` prints it.
 
     Attributes:
@@ -138,7 +135,7 @@ class Continuation:
         """Velocities, shape (points, nv)."""
         return np.array([point.v for point in self.points])
 
-    def critical_values(self, params: PyTree) -> Any:
+    def critical_values(self, params: PyTree) -> Array:
         """The values of `over` at the folds and branch points, folds first, as a function of the
         other parameters, shape (k,); inside `jax.grad` and `jit`. Value and first derivatives are
         exact at the parameters of this result.
@@ -178,12 +175,6 @@ class Continuation:
         }
         names = {"coordinate": list(system.coordinates), "velocity": list(system.velocities)}
         return xr.Dataset(data, names, {"model": self.model.name, "over": self.over})
-
-    def save(self, path: Path | str) -> Path:
-        """Write `dataset` as NetCDF (`.nc`)."""
-        from zwang.analysis.saving import save
-
-        return save(self.dataset, path)
 
     def plot(self, *coordinates: str) -> Picture:
         """Coordinates over the parameter, unstable parts dashed, special points marked.
@@ -308,7 +299,7 @@ def _direction(tangent, nq: int) -> tuple[np.ndarray, float]:
     return dq, ds
 
 
-def critical_values(branch: Continuation, params: PyTree) -> Any:
+def critical_values(branch: Continuation, params: PyTree) -> Array:
     """See `Continuation.critical_values`."""
     model, problem = branch.model, branch.problem
     symmetric, driven, own = problem.symmetric, problem.driven, branch.points[0].params
@@ -397,7 +388,7 @@ def _located(branch: Branch, before: Place, after: Place, measure) -> tuple[floa
         return measure(place)
 
     first, last = at_length(0.0), at_length(1.0)
-    if abs(first) <= ON_POINT * abs(last):
+    if abs(first) <= AT_INSTANT * abs(last):
         return 0.0, before
     if np.sign(first) == np.sign(last):
         return None

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from zwang.analysis.design_problem import BranchLeftError, Problem, variables_of
 from zwang.analysis.design_targets import AbstractCost, AbstractLimit
 from zwang.analysis.kinematics import kinematics
 from zwang.analysis.kinematics_result import Kinematics
+from zwang.analysis.result import AbstractResult
 from zwang.analysis.subject import subject_of
 from zwang.analysis.tables import rounded, table
 from zwang.arguments import count, host_only, listed, mapping, number
@@ -34,7 +34,7 @@ LIMIT_KEPT = 1e-6
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Design:
+class Design(AbstractResult):
     """What `zw.analysis.design` found; `str()` prints it.
 
     Attributes:
@@ -89,12 +89,6 @@ class Design:
         }
         coords = {"variable": names, "target": list(self.costs)}
         return self.after.dataset.assign_coords(coords).assign(data)
-
-    def save(self, path: Path | str) -> Path:
-        """Write `dataset` as NetCDF (`.nc`)."""
-        from zwang.analysis.saving import save
-
-        return save(self.dataset, path)
 
     def plot(self) -> Picture:
         """Traced points and outputs of the first design, dashed, and of the found one."""
@@ -240,7 +234,7 @@ def design(
 class UserCost(AbstractCost):
     """A user's own function of a `Sampled` motion."""
 
-    function: Any
+    function: Callable
     weight: float = 1.0
 
     @property

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.algebra.decomposition import pivots
+from zwang.algebra.decomposition import orientation, pivots
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.curve import quickly
 from zwang.analysis.design_targets import AbstractCost, AbstractLimit, Sampled
@@ -215,7 +215,7 @@ class Problem:
     def _signs(self, q: np.ndarray, p) -> np.ndarray:
         """Orientation of the rows at each sample, which changes at singular configurations only."""
         A = np.asarray(quickly(_rows)(self.dynamics, q, self.motion.input, p))
-        return np.sign(np.linalg.det(A[:, self.rows])) if self.rows is not None else np.ones(len(A))
+        return orientation(A[:, self.rows]) if self.rows is not None else np.ones(len(A))
 
     @cached_property
     def rows(self) -> np.ndarray | None:

@@ -14,7 +14,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
+from jax.typing import ArrayLike
 
+from zwang.algebra.decomposition import singular_values
 from zwang.analysis.moving_mechanism import Moving, torques
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.errors import ModelError
@@ -81,7 +84,7 @@ class AbstractCost(abc.ABC):
     def name(self) -> str: ...
 
     @abc.abstractmethod
-    def __call__(self, m: Sampled) -> Any: ...
+    def __call__(self, m: Sampled) -> Array: ...
 
 
 class AbstractLimit(abc.ABC):
@@ -92,7 +95,7 @@ class AbstractLimit(abc.ABC):
     def name(self) -> str: ...
 
     @abc.abstractmethod
-    def __call__(self, m: Sampled) -> Any: ...
+    def __call__(self, m: Sampled) -> Array: ...
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -105,7 +108,7 @@ class PathThrough(AbstractCost):
     """
 
     point: str
-    places: Any
+    places: ArrayLike
     weight: float = 1.0
 
     @property
@@ -137,7 +140,7 @@ class StraightLine(AbstractCost):
         x = m.value(self.point)
         away = x - jnp.mean(x, axis=0)
         # all but the largest of the principal moments
-        return jnp.sum(jnp.linalg.eigvalsh(away.T @ away / len(x))[:-1])
+        return jnp.sum(singular_values(away)[1:] ** 2) / len(x)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -150,7 +153,7 @@ class OutputValues(AbstractCost):
     """
 
     output: str
-    values: Any
+    values: ArrayLike
     weight: float = 1.0
 
     @property

@@ -16,10 +16,7 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.functions import velocity_map
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.relative_pose import relative_poses
-from zwang.thresholds import AGREEMENT
-
-SAME = 1e-6
-"""Distance of configurations, relative to their size, that are one."""
+from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO
 
 
 def attitudes(dynamics: Dynamics, t) -> list[np.ndarray]:
@@ -102,7 +99,7 @@ def distinct(
                 as_given, mirrored = apart[:, own], np.abs(others[:, own] + x[own])
                 nearer = np.max(mirrored, axis=1) < np.max(as_given, axis=1)
                 apart[:, own] = np.where(nearer[:, None], mirrored, as_given)
-            near = np.flatnonzero(np.max(apart, axis=1) < SAME * (1 + np.max(np.abs(x))))
+            near = np.flatnonzero(np.max(apart, axis=1) < ALL_BUT_ZERO * (1 + np.max(np.abs(x))))
             same = int(near[0]) if len(near) else -1
         if same < 0:
             kept.append(x)

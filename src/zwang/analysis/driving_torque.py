@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jaxtyping import PyTree
 
 from zwang.algebra.mass_matrix import dense_mass
 from zwang.algebra.metric import dense_metric
 from zwang.algebra.pseudoinverse.proximal import Proximal
-from zwang.analysis.kinematics import kinematics, rates_at
+from zwang.analysis.kinematics import kinematics
 from zwang.analysis.kinematics_result import Kinematics
 from zwang.analysis.moving_mechanism import moving, torques
 from zwang.analysis.redundancy import unique_rows
+from zwang.analysis.result import AbstractResult
 from zwang.arguments import host_only
 from zwang.dynamics.evaluation import evaluate
 from zwang.equations.constraint.units import MODEL_UNITS
@@ -25,7 +26,6 @@ from zwang.equations.state import host_state
 from zwang.errors import ModelError
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
-from zwang.simulation.results.saving import save
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -35,7 +35,7 @@ UNITS = {"rad": "N·m", "m": "N"}
 
 
 @dataclasses.dataclass(frozen=True)
-class DrivingTorque:
+class DrivingTorque(AbstractResult):
     """What drives a mechanism; `str()` prints a summary.
 
     Attributes:
@@ -57,7 +57,7 @@ class DrivingTorque:
     unique: np.ndarray
     by_constraint: dict[str, np.ndarray]
 
-    def torques(self, params: PyTree) -> Any:
+    def torques(self, params: PyTree) -> Array:
         """The torque at the same inputs as a function of parameters, shape (n,); inside `jax.grad`
         and `jit`. Value and first derivatives are exact at the parameters of this result.
 
@@ -87,10 +87,6 @@ class DrivingTorque:
             ),
         }
         return self.motion.dataset.assign_coords(constraint=list(self.by_constraint)).assign(data)
-
-    def save(self, path: Path | str) -> Path:
-        """Write the dataset as NetCDF (.nc)."""
-        return save(self.dataset, path, (".nc",))
 
     def plot(self) -> Picture:
         """Torque with its parts, and power, over the input."""
@@ -159,7 +155,7 @@ def driving_torque(model, input, over, *, rate: float = 1.0, **options) -> Drivi
         at = evaluate(dynamics, host_state(q, v, t))
         force = np.asarray(evaluate(dynamics, host_state(q, v, when)).F)
         push = dense_mass(np.asarray(at.M)) @ a
-        along = rates_at(dynamics, q, t)[0]
+        along = v / motion.rate
         inertia.append(along @ push)
         torque.append(along @ (push - force))
         A = np.asarray(at.A)

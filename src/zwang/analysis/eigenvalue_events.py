@@ -18,9 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-AXIS = 1e-6
-"""Real or imaginary parts below this times the largest eigenvalue count as zero; a double
-eigenvalue is known to the square root of round-off, 1e-8."""
+from zwang.thresholds import ALL_BUT_ZERO
+
 EVENT_ZERO = 1e-3
 """Eigenvalues below this times the largest are left to folds and branch points."""
 
@@ -69,14 +68,14 @@ def events(before: np.ndarray, after: np.ndarray, rate: float) -> list[Event]:
 
 def _counts(values: np.ndarray, rate: float) -> _Counts:
     away = values[np.abs(values) > EVENT_ZERO * rate]
-    pairs = away[np.imag(away) > AXIS * rate]
-    sides = np.sign(np.where(np.abs(np.real(pairs)) > AXIS * rate, np.real(pairs), 0.0))
-    real = int(np.sum(np.abs(np.imag(away)) <= AXIS * rate))
+    pairs = away[np.imag(away) > ALL_BUT_ZERO * rate]
+    sides = np.sign(np.where(np.abs(np.real(pairs)) > ALL_BUT_ZERO * rate, np.real(pairs), 0.0))
+    real = int(np.sum(np.abs(np.imag(away)) <= ALL_BUT_ZERO * rate))
     return _Counts(real, *(int(np.sum(sides == side)) for side in (-1, 0, 1)))
 
 
 def _upper(values: np.ndarray, rate: float) -> np.ndarray:
-    return values[(np.imag(values) > AXIS * rate) & (np.abs(values) > EVENT_ZERO * rate)]
+    return values[(np.imag(values) > ALL_BUT_ZERO * rate) & (np.abs(values) > EVENT_ZERO * rate)]
 
 
 def _crossing(values: np.ndarray, rate: float) -> complex:
@@ -110,8 +109,8 @@ def _real_pair(values: np.ndarray, rate: float) -> np.ndarray:
 def _choices(values: np.ndarray, rate: float) -> list[np.ndarray]:
     """Conjugates, and neighbors on the real axis."""
     away = values[np.abs(values) > EVENT_ZERO * rate]
-    real = np.sort(np.real(away[np.abs(np.imag(away)) <= AXIS * rate]))
-    pairs = away[np.imag(away) > AXIS * rate]
+    real = np.sort(np.real(away[np.abs(np.imag(away)) <= ALL_BUT_ZERO * rate]))
+    pairs = away[np.imag(away) > ALL_BUT_ZERO * rate]
     choices = [np.array([x, np.conj(x)]) for x in pairs]
     return choices + [np.array([x, y], complex) for x, y in zip(real, real[1:], strict=False)]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jaxtyping import PyTree
 
 from zwang.algebra.spectrum import principal
@@ -34,6 +34,7 @@ from zwang.analysis.moving_state import (
     near_balance,
 )
 from zwang.analysis.resting import resting
+from zwang.analysis.result import AbstractResult
 from zwang.analysis.sensitivity import Root
 from zwang.arguments import choice, host_only, instance, labels
 from zwang.dynamics.model import Model
@@ -51,7 +52,7 @@ FIND = ("minimum", "nearest")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Equilibrium:
+class Equilibrium(AbstractResult):
     """What `zw.analysis.equilibrium` found; `str()` prints it.
 
     Attributes:
@@ -119,7 +120,7 @@ class Equilibrium:
         """The same in words: "stable", "unstable", or what is left open."""
         return self.linearization.verdict
 
-    def configuration(self, params: PyTree) -> Any:
+    def configuration(self, params: PyTree) -> Array:
         """The coordinates as a function of parameters, shape (nq,); inside `jax.grad` and `jit`.
 
         One step of Newton's iteration on forces and constraints, which has the exact value and
@@ -132,13 +133,13 @@ class Equilibrium:
         """
         return self._moved(params).state.q
 
-    def velocities(self, params: PyTree) -> Any:
+    def velocities(self, params: PyTree) -> Array:
         """The velocities of a steady motion as a function of parameters, as `configuration`, shape
         (nv,); zero at rest.
         """
         return self._moved(params).state.v
 
-    def constraint_forces(self, params: PyTree) -> Any:
+    def constraint_forces(self, params: PyTree) -> Array:
         """Generalized forces of the constraints as a function of parameters, as `configuration`,
         shape (constraints, nv), in the order of `constraint_force`. Of a force that is not
         `unique` it is one that balances.
@@ -196,12 +197,6 @@ class Equilibrium:
                 **{f"input {k}": x for k, x in self.inputs.items()},
             },
         )
-
-    def save(self, path: Path | str) -> Path:
-        """Write `dataset` as NetCDF (`.nc`)."""
-        from zwang.analysis.saving import save
-
-        return save(self.dataset, path)
 
     def plot(self) -> Picture:
         """The eigenvalues of the linearization in the complex plane."""

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from zwang.algebra.decomposition import conditioning
+from zwang.algebra.decomposition import conditioning, solve_square
 from zwang.algebra.rank import PLACED
 from zwang.thresholds import DERIVED
 
@@ -166,18 +166,7 @@ def _rate(system, w, s):
 
 def _solve(J: np.ndarray, r: np.ndarray) -> np.ndarray:
     """`J⁻¹ r` for each path; NaN where J is singular."""
-    try:
-        return np.linalg.solve(J, r[..., None])[..., 0]
-    except np.linalg.LinAlgError:
-        # LAPACK gives up the whole batch for one singular matrix, so that one is looked for
-        return np.array([_one(a, b) for a, b in zip(J, r, strict=True)])
-
-
-def _one(J: np.ndarray, r: np.ndarray) -> np.ndarray:
-    try:
-        return np.linalg.solve(J, r)
-    except np.linalg.LinAlgError:
-        return np.full(len(r), np.nan)
+    return solve_square(J, r[..., None])[..., 0]
 
 
 def _finished(system, x: np.ndarray) -> np.ndarray | None:

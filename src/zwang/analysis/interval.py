@@ -11,12 +11,13 @@ Reference: Moore, Kearfott and Cloud (2009), Introduction to Interval Analysis, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.arrays import AnyArray
 from zwang.compile.interpreter import JaxprInterpreter
 from zwang.errors import ModelError
 
@@ -31,13 +32,13 @@ class NoIntervalRuleError(ModelError):
     """An operation of the model has no interval rule."""
 
 
-class Interval(NamedTuple):
+class Interval(NamedTuple, Generic[AnyArray]):
     """Lower and upper bounds, entry by entry; of truth values, what is certain and what is
     possible.
     """
 
-    lo: Any
-    hi: Any
+    lo: AnyArray
+    hi: AnyArray
 
 
 def enclosure(function: Callable, box: Interval, *args) -> Interval:

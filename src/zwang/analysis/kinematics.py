@@ -11,15 +11,17 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.algebra.mass_matrix import dense_mass
-from zwang.algebra.metric import dense_metric
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.curve import Curve, FreedomError
 from zwang.analysis.kinematics_result import Kinematics, Trace, Watched
+from zwang.analysis.moving_mechanism import rates
 from zwang.analysis.path import Path, follow_branch
 from zwang.analysis.subject import Quantity, Subject, quantity_rates, subject_of, with_inputs
 from zwang.arguments import choice, count, host_only, listed, mapping, number, real_array
+from zwang.compile.blocks import mapped
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
+from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.dynamics.model import Model
 from zwang.dynamics.number_range import LARGEST_SIZE
 from zwang.dynamics.tangent_cone import may_branch, tangent_cone
@@ -29,8 +31,6 @@ from zwang.remedy import Remedy, advice
 
 TIME = "time"
 """The input of a model whose own constraints depend on t."""
-OFF = 1e-6
-"""Relative distance of a start from prescribed inputs that is refused."""
 
 
 @host_only("follow the branch once, and use .configurations(params), which can be differentiated")
@@ -247,7 +247,7 @@ def _refuse_off(subject: Subject, dynamics: Dynamics, inputs, q, t) -> None:
         if wanted is None:
             continue
         value, asked = _value(quantity, dynamics, q, t), float(wanted(jnp.asarray(t)))
-        if abs(value - asked) > OFF * (1 + abs(asked)):
+        if abs(value - asked) > START_TOLERANCE * (1 + abs(asked)):
             raise ModelError(
                 f"{subject.model.name}: input {quantity.name!r} is {value:.6g} at the start, but "
                 f"{asked:.6g} is prescribed for {t:g}: {advice(OF_ALL_STARTS)}."
@@ -282,27 +282,11 @@ def _ended(path: Path) -> str:
 # --- velocities, accelerations, and what follows from them
 
 
-def rates_at(dynamics: Dynamics, q, t) -> tuple[np.ndarray, np.ndarray]:
-    """q′ and q″ as velocities and accelerations per unit of t, shapes (nv,)."""
-    still = np.zeros(dynamics.system.nv)
-    state = host_state(q, still, t)
-    at = evaluate(dynamics, state)
-    # there is no freedom left that a metric would divide
-    rows = dense_metric(np.ones(dynamics.system.nv)).rows(np.asarray(at.A))
-    v = rows.correct(-np.asarray(at.psi))
-    there = evaluate(dynamics, host_state(q, v, t))
-    return v, rows.correct(np.asarray(there.b))
-
-
 def _analyzed(
     subject: Subject, held: Model, dynamics: Dynamics, path: Path, inputs, rate, outputs
 ) -> Kinematics:
-    found = [rates_at(dynamics, q, t) for q, t in zip(path.q, path.t, strict=True)]
-    v, a = (np.array([x[i] for x in found]) for i in (0, 1))
-    columns = [
-        [quantity_rates(x, dynamics, *at) for at in zip(path.q, v, a, path.t, strict=True)]
-        for x in outputs
-    ]
+    q, t = np.array(path.q), np.array(path.t)
+    v, a = mapped(rates, (dynamics,), q, t)
     single = len(inputs) == 1 and inputs[0][1] is None
     return Kinematics(
         model=held,
@@ -310,14 +294,11 @@ def _analyzed(
         input_name=inputs[0][0].name if single else "t" if inputs else TIME,
         input_unit=inputs[0][0].unit if single else "s" if not inputs else "",
         rate=float(rate),
-        input=np.array(path.t),
-        q=np.array(path.q),
+        input=t,
+        q=q,
         v=v * rate,
         a=a * rate**2,
-        outputs=tuple(
-            Trace(x.name, x.unit, *_scaled(column, rate))
-            for x, column in zip(outputs, columns, strict=True)
-        ),
+        outputs=tuple(_trace(x, dynamics, q, v, a, t, rate) for x in outputs),
         limits=tuple(path.limits),
         dead_points={
             x.name: tuple((p.t, p.q) for p in zeros)
@@ -331,9 +312,10 @@ def _analyzed(
     )
 
 
-def _scaled(column, rate: float) -> tuple[np.ndarray, ...]:
-    y, dy, ddy = (np.array([x[i] for x in column]) for i in range(3))
-    return y, dy * rate, ddy * rate**2
+def _trace(quantity: Quantity, dynamics: Dynamics, q, v, a, t, rate: float) -> Trace:
+    """A quantity along a motion per unit of t, at a rate of t."""
+    y, dy, ddy = quantity_rates(quantity, dynamics, q, v, a, t)
+    return Trace(quantity.name, quantity.unit, y, dy * rate, ddy * rate**2)
 
 
 def _transmission(subject: Subject, dynamics: Dynamics, path: Path, given) -> np.ndarray | None:
@@ -347,17 +329,13 @@ def _transmission(subject: Subject, dynamics: Dynamics, path: Path, given) -> np
             'output link, such as ("coupler.angle", "rocker.angle").'
         )
     angles: Any = [subject.quantity(x, "kinematics: transmission") for x in pair]
-    ends = zip(path.q, path.t, strict=True)
-    apart = np.array([[_value(x, dynamics, q, t) for x in angles] for q, t in ends])
+    q, still = np.array(path.q), np.zeros((len(path.q), dynamics.system.nv))
+    first, second = (quantity_rates(x, dynamics, q, still, still, path.t)[0] for x in angles)
     # the angle between lines, not vectors: folded into [0, π/2] whatever their direction
-    return np.abs(np.arcsin(np.abs(np.sin(apart[:, 0] - apart[:, 1]))))
+    return np.abs(np.arcsin(np.abs(np.sin(first - second))))
 
 
 def _traces(subject: Subject, dynamics: Dynamics, found: Kinematics, rate, trace) -> tuple:
     points = [subject.point(x, "kinematics: trace") for x in _several(trace, "trace")]
     v, a = found.v / rate, found.a / rate**2
-    ways = list(zip(found.q, v, a, found.input, strict=True))
-    return tuple(
-        Trace(x.name, x.unit, *_scaled([quantity_rates(x, dynamics, *at) for at in ways], rate))
-        for x in points
-    )
+    return tuple(_trace(x, dynamics, found.q, v, a, found.input, rate) for x in points)

@@ -7,9 +7,8 @@ range's end, at a limit position, or where no step can be certified.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,37 +16,38 @@ from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.certified_step import across, carried, growth, krawczyk, split_by
-from zwang.analysis.curve import chart, jacobian, second_derivatives
-from zwang.analysis.interval import Interval, enclosure
+from zwang.analysis.curve import bounds, chart, jacobian
 from zwang.analysis.kinematics import scales
 from zwang.analysis.subject import subject_of, with_inputs
 from zwang.arguments import host_only, real_array
+from zwang.arrays import AnyArray
+from zwang.compile import Many
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.errors import ModelError
 from zwang.record import replace
+from zwang.thresholds import CONVERGED
 
 FIRST_BATCH_STEP, SHORTEST_BATCH_STEP = 0.1, 1e-8
 """Lengths of the first step, and of one below which a member counts as lost [1, in scaled
 directions]."""
 BATCH_NEWTON = 10
 """Steps of the corrector, which starts on the tangent inside of a certified box."""
-BATCH_CORRECTED = 1e-11
-"""Last correction, and distance of a start from its branch, that count as none."""
 MOST_BATCH_STEPS = 5_000
 """Steps after which members that still run count as lost."""
-LEAST_MEMBERS = 64
-"""Least number of members in one call; fewer are repeated, so that no shape compiles anew."""
 
 
-class _Ends(NamedTuple):
-    """One step of one member: its end, and the tangent that it started along."""
+class _Ends(NamedTuple, Generic[AnyArray]):
+    """One step of one member: how far its start is off the constraints, its end, and the tangent
+    that it started along.
+    """
 
-    good: Any
-    ratio: Any
-    q: Any
-    t: Any
-    tangent: Any
-    start: Any
+    off: AnyArray
+    good: AnyArray
+    ratio: AnyArray
+    q: AnyArray
+    t: AnyArray
+    tangent: AnyArray
+    start: AnyArray
 
 
 @dataclasses.dataclass(frozen=True)
@@ -156,17 +156,17 @@ def _run(dynamics, packed, scale, begin, first, last, most_rounds) -> Kinematics
     tangent[:, -1] = ahead
     ended, steps = np.full(n, "lost", dtype="<U5"), np.zeros(n, int)
     took, running = [(np.arange(n), q.copy(), t.copy())], np.arange(n)
-    off = np.max(np.abs(_members(_off, dynamics, packed, scale, running, q, t)))
-    if not off < BATCH_CORRECTED * 1e3:
-        raise ModelError(
-            f"kinematics_batch: a start is off its constraints by {off:.1e} at the first value of "
-            "the input; put each on its branch first."
-        )
-    for _ in range(most_rounds):
+    step = Many(_step, (None, None, 0, 0, 0, 0, 0), (dynamics, scale, packed, q, t, tangent, h))
+    for i in range(most_rounds):
         if not len(running):
             break
-        own = q[running], t[running], tangent[running], h[running]
-        ends = _Ends(*_members(_step, dynamics, packed, scale, running, *own))
+        own = jax.tree_util.tree_map(lambda x, own=running: x[own], (packed, q, t, tangent, h))
+        ends = _Ends(*step(dynamics, scale, *own))
+        if i == 0 and not np.max(ends.off) < CONVERGED * 1e3:
+            raise ModelError(
+                f"kinematics_batch: a start is off its constraints by {np.max(ends.off):.1e} at "
+                "the first value of the input; put each on its branch first."
+            )
         good, ratio = np.asarray(ends.good), np.asarray(ends.ratio)
         turned = good & (ends.tangent[:, -1] * ends.start[:, -1] < 0)
         moved = running[good]
@@ -183,56 +183,21 @@ def _run(dynamics, packed, scale, begin, first, last, most_rounds) -> Kinematics
     return KinematicsBatch(ended, steps, q, t, member[order], points[order], inputs[order])
 
 
-def _members(function, dynamics: Dynamics, packed, scale, own: np.ndarray, *given):
-    """A function of many members at once, of a few sizes, so that it compiles a few times."""
-    size = LEAST_MEMBERS
-    while size < len(own):
-        size *= 4
-    filled = np.resize(np.arange(len(own)), size)
-    p = jax.tree_util.tree_map(lambda x: x[own[filled]], packed)
-    found = _compiled(function)(dynamics, p, scale, *(x[filled] for x in given))
-    return jax.tree_util.tree_map(lambda x: np.asarray(x)[: len(own)], found)
-
-
-_programs: dict = {}
-
-
-def _compiled(function):
-    """`function(dynamics, p, scale, *state)` over members, compiled once."""
-    if function not in _programs:
-
-        def every(dynamics, p, scale, *given):
-            def one(p, *state):
-                d = replace(dynamics, p=p)
-                return function(d, scale, *state)
-
-            return jax.vmap(one)(p, *given)
-
-        _programs[function] = eqx.filter_jit(every)
-    return _programs[function]
-
-
-def _off(dynamics: Dynamics, scale, q, t):
-    """Newton's correction of a start at its input, which is zero on the branch."""
-    phi, J = _rows(dynamics, scale, q, jnp.append(jnp.zeros(len(q)), t))
-    return across(jnp, J, jnp.eye(len(q) + 1)[:, :-1], phi)
-
-
 def _rows(dynamics: Dynamics, scale, q, y):
     phi = dynamics.constraints.position_residual(chart(dynamics, q, y), y[-1], dynamics.p)
     return phi, jacobian(dynamics, q, y) * scale
 
 
-def _step(dynamics: Dynamics, scale, q, t, before, h) -> _Ends:
-    """One step of length h as in `curve.Frame.attempt`, with its corrected end."""
+def _step(dynamics: Dynamics, scale, p, q, t, before, h) -> _Ends:
+    """One step of length h as in `curve.Frame.attempt`, with its corrected end, at parameters p."""
+    dynamics = replace(dynamics, p=p)
     origin = jnp.append(jnp.zeros(dynamics.system.nv), t)
     phi, J = _rows(dynamics, scale, q, origin)
     split = split_by(jnp, J, before)
     tangent, normal, inverse = split
 
     def over(lower, upper):
-        second = lambda y, q: second_derivatives(dynamics, q, y)
-        low, high = enclosure(second, Interval(lower, upper), q)
+        low, high = bounds(chart, dynamics, q, lower, upper)
         unit = scale[:, None] * scale
         return (low + high) / 2 * unit, (high - low) / 2 * unit
 
@@ -243,13 +208,13 @@ def _step(dynamics: Dynamics, scale, q, t, before, h) -> _Ends:
     def correct(_, state):
         n, _ = state
         phi, J = _rows(dynamics, scale, q, place(n))
-        step = across(jnp, J, normal, phi)
+        step = across(J, normal, phi)
         return n - step, jnp.max(jnp.abs(step))
 
     n, left = jax.lax.fori_loop(0, BATCH_NEWTON, correct, (jnp.zeros(len(width)), jnp.inf))
     y = place(n)
     # the corrector has to end inside of the box in which the branch is alone
-    good = good & (left < BATCH_CORRECTED) & jnp.all(jnp.abs(n) <= width + 1e-12)
+    good = good & (left < CONVERGED) & jnp.all(jnp.abs(n) <= width + 1e-12)
     _, J = _rows(dynamics, scale, q, y)
-    after = split_by(jnp, J, carried(jnp, tangent, normal, J)).tangent
-    return _Ends(good, ratio, chart(dynamics, q, y), y[-1], after, tangent)
+    after = split_by(jnp, J, carried(tangent, normal, J)).tangent
+    return _Ends(jnp.max(start), good, ratio, chart(dynamics, q, y), y[-1], after, tangent)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cached_property
-from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse.proximal import Proximal
@@ -23,6 +23,7 @@ from zwang.analysis.moving_mechanism import (
     rows_and_rates,
 )
 from zwang.analysis.path import Limit, Meeting
+from zwang.analysis.result import AbstractResult
 from zwang.analysis.sensitivity import last_direction, near_fold
 from zwang.analysis.subject import Quantity, quantity_rates
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -30,7 +31,6 @@ from zwang.dynamics.model import Model
 from zwang.equations.constraint.units import MODEL_UNITS, per_second
 from zwang.plots import Curve as Line
 from zwang.plots import Mark, Panel, Picture
-from zwang.simulation.results.saving import save
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -79,7 +79,7 @@ class Trace:
 
 
 @dataclasses.dataclass(frozen=True)
-class Kinematics:
+class Kinematics(AbstractResult):
     """Configurations of a mechanism over its input, on one branch; `str()` prints a summary.
 
     Attributes:
@@ -141,7 +141,7 @@ class Kinematics:
         with jax.ensure_compile_time_eval():  # it may be asked for first inside a program
             return self.model.dynamics(self.params, Proximal())
 
-    def configurations(self, params: PyTree) -> Any:
+    def configurations(self, params: PyTree) -> Array:
         """The coordinates at the same inputs as a function of parameters, shape (n, nq); inside
         `jax.grad`, `jax.jacfwd` and `jit`.
 
@@ -165,7 +165,7 @@ class Kinematics:
         found = moving(dynamics, jnp.asarray(self.q), jnp.asarray(self.input))
         return found._replace(v=found.v * self.rate, a=found.a * self.rate**2)
 
-    def limit_inputs(self, params: PyTree) -> Any:
+    def limit_inputs(self, params: PyTree) -> Array:
         """The input at each of `limits` as a function of parameters, as `configurations`.
 
         It is the place where configurations turn back over t (`zwang.analysis.sensitivity.fold`).
@@ -239,10 +239,6 @@ class Kinematics:
             "singular": [x.t for x in self.singular],
         }
         return xr.Dataset(data, coords, attrs)
-
-    def save(self, path: FilePath | str) -> FilePath:
-        """Write the dataset as NetCDF (.nc)."""
-        return save(self.dataset, path, (".nc",))
 
     def plot(self) -> Picture:
         """Outputs, or coordinates where there are none, with their rates, transmission angle and

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -40,6 +39,7 @@ from zwang.analysis.local_equations import (
     output_slopes,
     time_derivatives,
 )
+from zwang.analysis.result import AbstractResult
 from zwang.analysis.symmetry import Symmetries, symmetries
 from zwang.analysis.tangent_space import TangentSpace, aligned
 from zwang.arguments import host_only, instance
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Linearization(LinearSystem):
+class Linearization(LinearSystem, AbstractResult):
     """What `zw.analysis.linearize` found; `str()` prints it.
 
     Attributes:
@@ -202,12 +202,6 @@ class Linearization(LinearSystem):
         if self.stable is not None:
             data.attrs["stable"] = int(self.stable)
         return data
-
-    def save(self, path: Path | str) -> Path:
-        """Write `dataset` as NetCDF (`.nc`)."""
-        from zwang.analysis.saving import save
-
-        return save(self.dataset, path)
 
     def plot(self) -> Picture:
         """The eigenvalues in the complex plane."""

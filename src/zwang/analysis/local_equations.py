@@ -12,13 +12,14 @@ without differentiating a pseudoinverse: rows may be redundant.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from zwang.algebra.mass_matrix import dense_mass
+from zwang.arrays import AnyArray
 from zwang.compile import program as compiled
 from zwang.dynamics import functions
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -48,7 +49,7 @@ class Generator(Record):
     B: Float[Array, "nq nq"]
 
 
-class Local(NamedTuple):
+class Local(NamedTuple, Generic[AnyArray]):
     """What a model's functions say at one state, as arrays.
 
     Attributes:
@@ -59,44 +60,44 @@ class Local(NamedTuple):
         rate: q̇, shape (nq,).
     """
 
-    phi: Any
-    psi: Any
-    A: Any
-    b: Any
-    M: Any
-    F: Any
-    N: Any
-    rate: Any
+    phi: AnyArray
+    psi: AnyArray
+    A: AnyArray
+    b: AnyArray
+    M: AnyArray
+    F: AnyArray
+    N: AnyArray
+    rate: AnyArray
 
 
-class Variation(NamedTuple):
+class Variation(NamedTuple, Generic[AnyArray]):
     """Derivatives with respect to (ξ, δv, δt), shape (…, 2 nv + 1), and to inputs, shape (…, k).
 
     ξ moves q along N ξ. `kinematic` is `N⁺ (q̇ − Ξ(q))`; `generator` is the rate of v along Ξ.
     """
 
-    phi: Any
-    psi: Any
-    dynamic: Any
-    rate: Any
-    kinematic: Any
-    generator: Any
-    phi_input: Any
-    psi_input: Any
-    dynamic_input: Any
-    rate_input: Any
+    phi: AnyArray
+    psi: AnyArray
+    dynamic: AnyArray
+    rate: AnyArray
+    kinematic: AnyArray
+    generator: AnyArray
+    phi_input: AnyArray
+    psi_input: AnyArray
+    dynamic_input: AnyArray
+    rate_input: AnyArray
 
 
-class Balance(NamedTuple):
+class Balance(NamedTuple, Generic[AnyArray]):
     """Residuals of a motion along a generator, with v and w that follow from it; or their
     derivatives with respect to (ξ, γ, μ).
     """
 
-    phi: Any
-    psi: Any
-    dynamic: Any
-    v: Any
-    q: Any
+    phi: AnyArray
+    psi: AnyArray
+    dynamic: AnyArray
+    v: AnyArray
+    q: AnyArray
 
 
 def mass(system: System, q, t, p) -> Float[Array, "nv nv"]:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 import numpy as np
-import scipy.linalg
+from jax import Array
+from jax.typing import ArrayLike
 from jaxtyping import PyTree
 
 from zwang.algebra.decomposition import Decomposition
-from zwang.algebra.spectrum import eigenvalues, principal
+from zwang.algebra.spectrum import eigenvalues, principal, riccati
 from zwang.analysis.inputs import Inputs
 from zwang.analysis.linear_system import LinearSystem
 from zwang.analysis.linearize import Linearization
 from zwang.analysis.moving_axes import MovingAxes, axes_of
+from zwang.analysis.result import AbstractResult
 from zwang.arguments import instance, real_array
 from zwang.call import misfits_named
 from zwang.dynamics.model import Model
@@ -24,8 +26,6 @@ from zwang.record import replace
 from zwang.text import counted
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import xarray as xr
 
     from zwang.analysis.lqr_sensitivity import Gains
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Regulator:
+class Regulator(AbstractResult):
     """A state feedback `u = u₀ − K_q (q − q₀) − K_v (v − v₀)`; `str()` prints it. About a steady
     motion the deviation is that in axes which move along (`moving_axes.py`).
 
@@ -58,7 +58,7 @@ class Regulator:
     axes: MovingAxes | None
     weights: tuple[np.ndarray, np.ndarray] = dataclasses.field(repr=False)
 
-    def __call__(self, q, v, t=0.0) -> Any:
+    def __call__(self, q, v, t=0.0) -> Array:
         """u at a state; part of any program. t matters about a steady motion only."""
         at = self.linearization
         if self.axes is not None:
@@ -68,7 +68,7 @@ class Regulator:
         away = self.K_q @ (q - at.q) + self.K_v @ (v - at.v)
         return jnp.asarray(at.nominal_inputs) - away
 
-    def gains(self, params: PyTree, v: Any = None) -> Gains:
+    def gains(self, params: PyTree, v: ArrayLike | None = None) -> Gains:
         """K_q and K_v as functions of parameters, the equilibrium or the steady motion moving
         along; inside `jax.grad` and `jit`. Values and first derivatives are exact at the parameters
         of this result.
@@ -109,12 +109,6 @@ class Regulator:
             },
             {"model": self.linearization.model.name},
         )
-
-    def save(self, path: Path | str) -> Path:
-        """Write `dataset` as NetCDF (`.nc`)."""
-        from zwang.analysis.saving import save
-
-        return save(self.dataset, path)
 
     def plot(self) -> Picture:
         """Eigenvalues of the model as it is and with the regulator."""
@@ -196,13 +190,12 @@ def lqr(linearization: Linearization, Q=None, R=None) -> Regulator:
     _refuse_unstabilizable(system)
     A, B, C = system.A, system.B, system.C
     try:
-        S = scipy.linalg.solve_continuous_are(A, B, C.T @ output @ C, effort)
+        S, K = riccati(A, B, C.T @ output @ C, effort)
     except np.linalg.LinAlgError:
         raise ModelError(
             "lqr: the Riccati equation has no solution: a state on the imaginary axis is neither "
             "reached by the inputs nor seen by the weighted outputs; weight it by Q."
         ) from None
-    K = np.linalg.solve(effort, B.T @ S)
     poles = eigenvalues(A - B @ K)
     if steady and at.neutral.shape[1]:
         K = K @ at.across.T

@@ -16,11 +16,12 @@ Autom. Control 13, 114-115.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 from jaxtyping import PyTree
 
 from zwang.algebra.decomposition import Decomposition
@@ -41,6 +42,7 @@ from zwang.analysis.local_equations import (
 )
 from zwang.analysis.moving_mechanism import with_parameters
 from zwang.analysis.moving_state import MovingState, moving_state, varied
+from zwang.arrays import AnyArray
 from zwang.dynamics.functions import as_velocity, velocity_map
 from zwang.errors import ModelError
 
@@ -49,14 +51,14 @@ if TYPE_CHECKING:
     from zwang.analysis.lqr import Regulator
 
 
-class Gains(NamedTuple):
+class Gains(NamedTuple, Generic[AnyArray]):
     """Gains on the full coordinates and velocities, shapes (nu, nq) and (nu, nv)."""
 
-    K_q: Any
-    K_v: Any
+    K_q: AnyArray
+    K_v: AnyArray
 
 
-def gains(regulator: Regulator, params: PyTree, v: Any) -> Gains:
+def gains(regulator: Regulator, params: PyTree, v: ArrayLike | None) -> Gains:
     """See `Regulator.gains`."""
     at = regulator.linearization
     model = at.acting.model

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 from jaxtyping import PyTree
 
 from zwang.algebra.rank import DEPENDENT_ROWS
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
     from zwang.analysis.modes import Mode
 
 
-def eigenvalues_at(linear: Linearization, modes: tuple[Mode, ...], params: PyTree, v: Any):
+def eigenvalues_at(
+    linear: Linearization, modes: tuple[Mode, ...], params: PyTree, v: ArrayLike | None
+):
     """Eigenvalues near those of modes at other parameters, shape (n,), complex.
 
     Args:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from jax import Array
+from jax.typing import ArrayLike
 from jaxtyping import PyTree
 
+from zwang.algebra.decomposition import solve_square
+from zwang.algebra.spectrum import eigenvectors
+from zwang.analysis.result import AbstractResult
 from zwang.analysis.tables import table
 from zwang.arguments import count
 from zwang.errors import ModelError
@@ -65,7 +69,7 @@ class Mode:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Modes:
+class Modes(AbstractResult):
     """Modes of a linearization, slowest first; `str()` prints them.
 
     Attributes:
@@ -90,7 +94,7 @@ class Modes:
         """Of all modes [Hz]; 0 of real ones."""
         return np.array([mode.frequency for mode in self.members])
 
-    def eigenvalues(self, params: PyTree, v: Any = None) -> Any:
+    def eigenvalues(self, params: PyTree, v: ArrayLike | None = None) -> Array:
         """The eigenvalues as a function of parameters, in the order of the modes, complex; inside
         `jax.grad` (of a real function of them) and `jit`.
 
@@ -134,12 +138,6 @@ class Modes:
             {"mode": np.arange(len(self)), "coordinate": list(system.coordinates)},
             {"model": self.linearization.model.name, "kind": self.linearization.kind},
         )
-
-    def save(self, path: Path | str) -> Path:
-        """Write `dataset` as NetCDF (`.nc`)."""
-        from zwang.analysis.saving import save
-
-        return save(self.dataset, path)
 
     def plot(self) -> Picture:
         """The eigenvalues in the complex plane."""
@@ -206,16 +204,17 @@ def _eigenvectors(linear: Linearization) -> tuple[np.ndarray, np.ndarray]:
     whose multiple zeros would be computed with half the digits.
     """
     if linear.kind != "steady motion":
-        return np.linalg.eig(linear.A)
+        values, _, vectors = eigenvectors(linear.A)
+        return values, vectors
     R, along = linear.across, linear.neutral
-    values, short = np.linalg.eig(R.T @ linear.A @ R)
+    values, _, short = eigenvectors(R.T @ linear.A @ R)
     size, full = np.max(np.abs(values), initial=0.0), []
     inside = along.T @ linear.A @ along
     for value, y in zip(values, short.T, strict=True):
         z = R @ y.astype(complex)
         if abs(value) > DERIVED * size:  # what the mode does along the symmetries
             turn = value * np.eye(len(inside)) - inside
-            z = z + along @ np.linalg.solve(turn, along.T @ linear.A @ z)
+            z = z + along @ solve_square(turn, along.T @ linear.A @ z)
         full.append(z)
     return values, np.array(full).reshape(-1, len(linear.A)).T
 

@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 
 from zwang.algebra.decomposition import Decomposition
+from zwang.algebra.spectrum import exponential
 from zwang.analysis.local_equations import Generator
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.functions import as_velocity, velocity_map
@@ -64,7 +65,7 @@ class MovingAxes(Record):
         """A state carried back along the flow of a symmetry."""
         n, system, p = len(self.q), self.dynamics.system, self.dynamics.p
         matrix = jnp.zeros((n + 1, n + 1)).at[:n, :n].set(field.B).at[:n, n].set(field.c)
-        flow = jax.scipy.linalg.expm(-amount * matrix)
+        flow = exponential(-amount * matrix)
         there = flow[:n, :n] @ q + flow[:n, n]
         rate = flow[:n, :n] @ (velocity_map(system, q, t, p) @ v)
         return there, as_velocity(system, there, t, p, rate)

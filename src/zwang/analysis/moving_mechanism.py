@@ -9,21 +9,25 @@ All are functions of a batch of samples near configurations that are known.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
+from jaxtyping import PyTree
 
+from zwang.algebra.gauss import Gauss
 from zwang.analysis.local_equations import force, mass
-from zwang.analysis.newton import newton, unweighted
+from zwang.analysis.newton import newton, rows_at, unweighted
+from zwang.arrays import AnyArray
 from zwang.compile.hints import over_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
 from zwang.record import replace
 
 
-class Moving(NamedTuple):
+class Moving(NamedTuple, Generic[AnyArray]):
     """A motion at samples of its input.
 
     Attributes:
@@ -35,13 +39,13 @@ class Moving(NamedTuple):
         residual: largest row residual at unit length, shape (n,).
     """
 
-    t: Any
-    q: Any
-    v: Any
-    a: Any
-    p: Any
-    smallest: Any
-    residual: Any
+    t: AnyArray
+    q: AnyArray
+    v: AnyArray
+    a: AnyArray
+    p: PyTree
+    smallest: AnyArray
+    residual: AnyArray
 
 
 def with_parameters(dynamics: Dynamics, p) -> Dynamics:
@@ -54,9 +58,21 @@ def closed(dynamics: Dynamics, q, t, steps: int):
 
     With A held, `q − A⊕ φ(q, p)` has the exact value and first derivatives where φ(q, p) = 0.
     """
+    return newton(dynamics, rows_at(dynamics, t), q, t, steps)
+
+
+def rates(dynamics: Dynamics, q, t) -> tuple[Array, Array]:
+    """q′ and q″ of one sample as velocities and accelerations per unit of t, shapes (nv,)."""
+    v, a, _ = _rates(dynamics, q, t)
+    return v, a
+
+
+def _rates(dynamics: Dynamics, q, t) -> tuple[Array, Array, Gauss]:
+    """The same with their rows."""
     c, p, still = dynamics.constraints, dynamics.p, jnp.zeros(dynamics.system.nv)
-    rows = lambda q: (c.matrix(q, still, t, p), c.position_residual(q, t, p))
-    return newton(rows, lambda q, dv: dynamics.system.move(q, dv, t, p), q, steps)
+    gauss = unweighted(c.matrix(q, still, t, p))
+    v = -gauss.correct(c.velocity_residual(q, still, t, p))
+    return v, gauss.correct(c.rhs(q, v, t, p)), gauss
 
 
 def moving(dynamics: Dynamics, q, t, steps: int = 1) -> Moving:
@@ -65,12 +81,9 @@ def moving(dynamics: Dynamics, q, t, steps: int = 1) -> Moving:
 
     def one(q, t):
         q = closed(dynamics, q, t, steps)
-        still = jnp.zeros(nv)
-        gauss = unweighted(c.matrix(q, still, t, p))
-        v = -gauss.correct(c.velocity_residual(q, still, t, p))
-        a = gauss.correct(c.rhs(q, v, t, p))
+        v, a, gauss = _rates(dynamics, q, t)
         left = jnp.max(jnp.abs(gauss.scale * c.position_residual(q, t, p)))
-        return q, v, a, jnp.linalg.svd(gauss.rows, compute_uv=False)[nv - 1], left
+        return q, v, a, gauss.singular_values()[nv - 1], left
 
     q, v, a, smallest, left = over_rows(one)(q, t)
     return Moving(t, q, v, a, p, smallest, left)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
+from jax.typing import ArrayLike
 
 from zwang.algebra.decomposition import Decomposition
 from zwang.algebra.pseudoinverse import SVD, Pseudoinverse
@@ -25,6 +27,7 @@ from zwang.analysis.sensitivity import (
     row_units,
     with_slope,
 )
+from zwang.arrays import AnyArray
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.functions import as_velocity
 from zwang.equations.state import State
@@ -66,22 +69,22 @@ class Motion:
     def k(self) -> int:
         return len(self.fields.c)
 
-    def configuration(self, dynamics: Dynamics, x) -> Any:
+    def configuration(self, dynamics: Dynamics, x) -> Array:
         nv = dynamics.system.nv
         return dynamics.system.move(jnp.asarray(self.q), x[:nv], self.t, dynamics.p)
 
-    def velocity(self, dynamics: Dynamics, x) -> Any:
+    def velocity(self, dynamics: Dynamics, x) -> Array:
         """v along the symmetries."""
         q, field = self.configuration(dynamics, x), self.field(dynamics, x)
         return as_velocity(dynamics.system, q, self.t, dynamics.p, field.c + field.B @ q)
 
-    def gauge(self, dynamics: Dynamics, x) -> Any:
+    def gauge(self, dynamics: Dynamics, x) -> Array:
         """How the symmetries move ξ, shape (nv, k)."""
         system, p, q = dynamics.system, dynamics.p, self.configuration(dynamics, x)
         along = lambda c, B: as_velocity(system, q, self.t, p, c + B @ q)
         return jax.vmap(along)(self.fields.c, self.fields.B).reshape(-1, system.nv).T
 
-    def residual(self, dynamics: Dynamics, x) -> Any:
+    def residual(self, dynamics: Dynamics, x) -> Array:
         """What vanishes: `M v̇ − F − Aᵀλ`, φ, and ψ of nonholonomic rows."""
         system, rows, p = dynamics.system, dynamics.constraints, dynamics.p
         t = jnp.asarray(self.t)
@@ -104,7 +107,7 @@ class Motion:
         return Generator(along(self.base.c, self.fields.c), along(self.base.B, self.fields.B))
 
 
-class MovingState(NamedTuple):
+class MovingState(NamedTuple, Generic[AnyArray]):
     """A balance of forces, at rest or along a symmetry.
 
     Attributes:
@@ -116,8 +119,8 @@ class MovingState(NamedTuple):
 
     dynamics: Dynamics
     state: State
-    w: Any
-    multipliers: Any
+    w: AnyArray
+    multipliers: AnyArray
     along: Generator
 
 
@@ -159,7 +162,9 @@ def balance_at(
         return motion, balanced(motion, dynamics, np.asarray(rates, float), multipliers)
 
 
-def near_balance(motion: Motion, found: Root, dynamics: Dynamics, v: Any = None) -> MovingState:
+def near_balance(
+    motion: Motion, found: Root, dynamics: Dynamics, v: ArrayLike | None = None
+) -> MovingState:
     """A balance at other parameters, and at velocities v if they are given: the rates of its
     symmetries are then those that come nearest to them.
     """
@@ -168,7 +173,7 @@ def near_balance(motion: Motion, found: Root, dynamics: Dynamics, v: Any = None)
     if v is not None:
         along = jax.lax.stop_gradient(motion.gauge(dynamics, x))
         towards = Pseudoinverse(SVD(PLACED), along)
-        x = x.at[nv : nv + k].add(towards.solve(v - motion.velocity(dynamics, x)))
+        x = x.at[nv : nv + k].add(towards.solve(jnp.asarray(v) - motion.velocity(dynamics, x)))
     x = x - jnp.asarray(found.inverse) @ motion.residual(dynamics, x)
     q, v = motion.configuration(dynamics, x), motion.velocity(dynamics, x)
     field, t, p = motion.field(dynamics, x), jnp.asarray(motion.t), dynamics.p
@@ -176,7 +181,9 @@ def near_balance(motion: Motion, found: Root, dynamics: Dynamics, v: Any = None)
     return MovingState(dynamics, State(q, v, t), w, x[nv + k :], field)
 
 
-def moving_state(linear: Linearization, dynamics: Dynamics, v: Any = None) -> MovingState:
+def moving_state(
+    linear: Linearization, dynamics: Dynamics, v: ArrayLike | None = None
+) -> MovingState:
     """The state of a linearization at other parameters.
 
     Raises:

@@ -10,7 +10,6 @@ depends on.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -21,8 +20,11 @@ from zwang.algebra.lapack import LU
 from zwang.algebra.mass_matrix import DiagonalMass
 from zwang.algebra.pseudoinverse import SVD
 from zwang.algebra.rank import DEPENDENT_ROWS
+from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.thresholds import ROUND_OFF
 
+Rows = Callable[[Array], tuple[Array, Array]]
+"""`q → A, r`: rows, and what is left of them."""
 FAR_DAMPING = 1e-3
 """Damping of rows at unit length, beside the square of their residual."""
 CLOSED_ROWS = 1e-10
@@ -47,20 +49,38 @@ def damped(A: Float[Array, "m nv"], r: Float[Array, " m"]) -> Float[Array, " nv"
     return A.T @ LU(A @ A.T + damping * jnp.eye(len(r))).solve(r)
 
 
+def rows_at(dynamics: Dynamics, t: Array, held: Callable[[Array], Array] | None = None) -> Rows:
+    """All rows of holonomic constraints and what is left of them, those of `held(q) = 0` last."""
+    c, p, system = dynamics.constraints, dynamics.p, dynamics.system
+    still = jnp.zeros(system.nv)
+
+    own = lambda q: (c.matrix(q, still, t, p), c.position_residual(q, t, p))
+    if held is None:
+        return own
+
+    def rows(q):
+        A, r = own(q)
+        along = jax.jacfwd(lambda s: held(system.move(q, s, t, p)))(still)
+        return jnp.concatenate([A, along]), jnp.concatenate([r, held(q)])
+
+    return rows
+
+
 def newton(
-    rows: Callable[[Any], tuple[Array, Array]],
-    move: Callable[[Any, Array], Any],
-    q: Any,
+    dynamics: Dynamics,
+    rows: Rows,
+    q: Array,
+    t: Array,
     steps: int,
     *,
     longest: float = jnp.inf,
     solve: Callable[[Array, Array], Array] = least,
-) -> Any:
+) -> Array:
     """The configuration after a number of steps; the last one carries first derivatives.
 
     Args:
-        rows: q → A, r, shapes (m, nv) and (m,).
-        move: q, dv → `q ⊕ dv`.
+        dynamics, t: what moves q, and the time.
+        rows: q → A, r, shapes (m, nv) and (m,), as `rows_at` makes them.
         q: to begin with.
         steps: how many, at least one.
         longest: length of a step, which is shortened to it.
@@ -71,7 +91,8 @@ def newton(
         A, r = rows(q)
         dv = -solve(jax.lax.stop_gradient(A), r)
         size = jnp.linalg.norm(jax.lax.stop_gradient(dv))
-        return move(q, dv * jnp.minimum(1.0, longest / jnp.maximum(size, 1e-300)))
+        dv = dv * jnp.minimum(1.0, longest / jnp.maximum(size, 1e-300))
+        return dynamics.system.move(q, dv, t, dynamics.p)
 
     if steps > 1:
         begun = jax.lax.stop_gradient(q)

@@ -25,7 +25,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.algebra.decomposition import Decomposition
+from zwang.algebra.decomposition import Decomposition, solve_square
 from zwang.algebra.lapack import LU
 from zwang.analysis.curve import quickly
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -39,9 +39,8 @@ MOTIONS = 2
 LENGTH = 1.5
 """Length of a random motion [1 m or rad per typical coordinate]."""
 KNOWN = 1e-5
-"""Singular values below this times the largest are zero: the motions are accurate to about 1e-7."""
-VANISHES = 1e-5
-"""Value of a form of unit length on L that counts as zero."""
+"""Singular values below this times the largest are zero, and values of forms of unit length on L
+below it: the motions are accurate to about 1e-7."""
 ALLOWED_NEWTON = 12
 """Steps of Newton's iteration towards velocities that rows which are not linear in v allow."""
 SUBDIVISIONS = 64
@@ -157,7 +156,7 @@ def _reachable(
         for x, flow in zip(places[7::8], np.asarray(flows)[7::8], strict=True):
             if np.all(np.isfinite(flow)):
                 there = np.asarray(allowed(dynamics, rows, scale, x, every, linear))
-                found.append(np.linalg.solve(flow, there))
+                found.append(solve_square(np.asarray(flow), there))
     spanned = Decomposition(np.hstack([x / max(np.linalg.norm(x), 1e-300) for x in found]), KNOWN)
     dim, sigma = spanned.rank, spanned.singular_values
     below = sigma[dim] if dim < min(n, len(sigma)) else 0.0
@@ -208,7 +207,7 @@ def reach(
     tangent = _velocities(dynamics, s, basis)
     size = np.linalg.norm(R * every, axis=1)
     value = np.abs(R * every @ (tangent / every[:, None]))
-    vanishing = np.max(value, axis=1, initial=0.0) < VANISHES * np.maximum(size, 1e-300)
+    vanishing = np.max(value, axis=1, initial=0.0) < KNOWN * np.maximum(size, 1e-300)
     integrable = tuple(name for name, x in linear.items() if np.all(vanishing[x]))
     moving = int(np.any(np.abs(tangent[-1]) > 1e-9))
     free = len(every) - len(rows) - moving

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from jaxtyping import PyTree
 
 from zwang.analysis.constrained_state import placed
 from zwang.dynamics.contact_problem import ContactProblem
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from zwang.analysis.equilibrium import Equilibrium
 
 
-def resting(model: Model, q, t: float, params: Any, search: Callable[[Model, np.ndarray], Any]):
+def resting(model: Model, q, t: float, params: PyTree, search: Callable[[Model, np.ndarray], Any]):
     """The balance of a model with gaps and dry friction near a guess.
 
     Args:
@@ -122,7 +123,7 @@ def _first_reached(dynamics: Dynamics, mode: Mode, q, t: float, gaps: np.ndarray
 
 
 def _closed(
-    model: Model, mode: Mode, q, t: float, params: Any, dynamics: Dynamics, rows: list[int]
+    model: Model, mode: Mode, q, t: float, params: PyTree, dynamics: Dynamics, rows: list[int]
 ) -> np.ndarray:
     """The coordinates with further gaps closed, and those that this would make negative."""
     gaps, on = model.constraints.one_sided_rows, mode.on.copy()

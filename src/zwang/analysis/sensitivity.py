@@ -18,8 +18,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from zwang.algebra.decomposition import Decomposition
+from zwang.arrays import AnyArray
 from zwang.thresholds import DERIVED
 
 LEFT_FREE = 1e-4
@@ -40,7 +42,7 @@ class Root:
     inverse: np.ndarray
     free: np.ndarray
 
-    def near(self, residual: Any) -> Any:
+    def near(self, residual: AnyArray) -> Array:
         """x at other parameters, from r(x*, p)."""
         return jnp.asarray(self.x) - jnp.asarray(self.inverse) @ residual
 

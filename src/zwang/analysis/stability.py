@@ -12,13 +12,19 @@ their round-off. On the imaginary axis
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import scipy.linalg
 
 from zwang.algebra.decomposition import Decomposition
-from zwang.algebra.spectrum import eigenvalues, principal, spectral_radius
+from zwang.algebra.spectrum import (
+    balanced,
+    coupling,
+    eigenvalues,
+    eigenvectors,
+    principal,
+    spectral_radius,
+)
 from zwang.analysis.aside import (
     DISTANCES_ASIDE,
     aside,
@@ -29,19 +35,14 @@ from zwang.analysis.aside import (
     resistance,
 )
 from zwang.analysis.constrained_state import ConstrainedState
-from zwang.thresholds import AGREEMENT, DERIVED
+from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, DERIVED, FACTOR_ROUND_OFF
 
 if TYPE_CHECKING:
     from zwang.analysis.linearize import Linearization
 
-TERM_ROUND_OFF = 1e-13
-"""Round-off of a sum, relative to its terms, in the linear equations."""
 MULTIPLE_EIGENVALUE = 1e-5
 """Eigenvalues that are nearer to each other, relative to the largest, may be one multiple
 eigenvalue, which round-off splits by a root."""
-COUPLED_EIGENVECTORS = 1e-6
-"""Entries of A between the vectors of one multiple eigenvalue, relative to the largest eigenvalue,
-that count as none."""
 SLOW_AND_FAST = (1e-5, 1e-4)
 """Speeds at which a brake that is linear in the velocity has one coefficient."""
 FREQUENCY_FLOOR = 1e-12
@@ -127,7 +128,7 @@ def _by_potential(linear: Linearization, A, K, error) -> Verdict:
         return linearly if still else Verdict(None, words)
     if lowest == "falls":
         words = "open: the potential falls in a direction without stiffness"
-        gyroscopic = np.linalg.norm(A[n:, n:] - A[n:, n:].T) > COUPLED_EIGENVECTORS * _rate(A)
+        gyroscopic = np.linalg.norm(A[n:, n:] - A[n:, n:].T) > ALL_BUT_ZERO * _rate(A)
         return Verdict(None, words) if gyroscopic else UNSTABLE
     if fed[1] > AGREEMENT:
         return Verdict(
@@ -158,7 +159,7 @@ def _push_aside(linear: Linearization) -> list[bool]:
     A, n = linear.A, linear.here.tangent.Y.shape[1]
     still = A[n:, :n]
     flat = []
-    for u in Decomposition(still, COUPLED_EIGENVECTORS, beside=_rate(A)).kernel.T:
+    for u in Decomposition(still, ALL_BUT_ZERO, beside=_rate(A)).kernel.T:
         there = aside(linear.here, linear.here.tangent.Y @ u, DISTANCES_ASIDE[1])
         size = 1.0 if there is None else np.linalg.norm(there.local.F) + np.linalg.norm(there.w)
         flat.append(
@@ -173,7 +174,7 @@ def _braked_aside(linear: Linearization, free: np.ndarray) -> bool:
     """
     n, here = len(free), linear.here
     resisted = linear.A[n:, n:] @ free
-    unbraked = Decomposition(resisted, COUPLED_EIGENVECTORS, beside=_rate(linear.A)).kernel
+    unbraked = Decomposition(resisted, ALL_BUT_ZERO, beside=_rate(linear.A)).kernel
     for u in (free @ unbraked).T:
         for along in (here.tangent.Y @ u, -here.tangent.Y @ u):
             there = aside(here, along, DISTANCES_ASIDE[0])
@@ -211,8 +212,7 @@ def _by_eigenvalues(A: np.ndarray, error: np.ndarray) -> Verdict:
 
 def _with_margins(A: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues, and how far their real parts may be off."""
-    found: Any = scipy.linalg.eig(A, left=True, right=True)
-    values, left, right = found
+    values, left, right = eigenvectors(A)
     overlap = np.abs(np.einsum("ik,ik->k", left.conj(), right))
     off = np.einsum("ik,ij,jk->k", np.abs(left), error, np.abs(right))
     rate = max(float(np.max(np.abs(values))), FREQUENCY_FLOOR)
@@ -236,18 +236,15 @@ def _attracts(A: np.ndarray, error: np.ndarray, level: int) -> bool:
 
 def _time_scaled(A: np.ndarray, rate: float) -> np.ndarray:
     """A with velocities per unit of `rate`, by a similarity that balances rows and columns."""
-    balanced, _ = scipy.linalg.matrix_balance(A, permute=False)
-    return balanced / max(rate, np.max(np.abs(balanced)))
+    even = balanced(A)
+    return even / max(rate, np.max(np.abs(even)))
 
 
 def _coupled(S: np.ndarray, value: complex, rate: float) -> bool:
     """Whether eigenvalues that coincide share eigenvectors, so that deviations grow with time."""
     size = rate / max(spectral_radius(S), 1e-300)
     near = lambda x: abs(x - value / size) <= MULTIPLE_EIGENVALUE * rate / size
-    found: Any = scipy.linalg.schur(S.astype(complex), output="complex", sort=near)
-    T, _, k = found
-    off = np.triu(T[:k, :k], 1)
-    return bool(np.max(np.abs(off), initial=0.0) > COUPLED_EIGENVECTORS)
+    return coupling(S, near) > ALL_BUT_ZERO
 
 
 def _round_off(linear: Linearization) -> np.ndarray:
@@ -262,4 +259,4 @@ def _round_off(linear: Linearization) -> np.ndarray:
     turned = np.abs(here.all_rows.correct(d.rate)) + np.abs(free) @ (np.abs(free.T) @ terms)
     sizes = np.vstack([np.abs(d.kinematic), turned + np.abs(d.generator)])[:, : 2 * nv]
     entries = np.abs(linear.project) @ sizes @ np.abs(linear.basis)
-    return (TERM_ROUND_OFF + linear.defect + linear.unexplained) * entries
+    return (FACTOR_ROUND_OFF + linear.defect + linear.unexplained) * entries

@@ -13,6 +13,7 @@ from jaxtyping import PyTree
 
 from zwang.arguments import instance, refuse
 from zwang.compile import model_program
+from zwang.compile.blocks import mapped
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.initial_conditions import consistent_state
 from zwang.dynamics.model import Model
@@ -212,7 +213,6 @@ def subject_of(
 # --- values and rates of a quantity
 
 
-@model_program
 def _with_rates(value: Callable, dynamics: Dynamics, q, v, a, t):
     """A quantity and its first two derivatives along a motion."""
     p, system = dynamics.p, dynamics.system
@@ -227,8 +227,14 @@ def _with_rates(value: Callable, dynamics: Dynamics, q, v, a, t):
 
 
 def quantity_rates(quantity: Quantity, dynamics: Dynamics, q, v, a, t) -> tuple[np.ndarray, ...]:
-    """A quantity, its rate and its acceleration per unit of t, along a motion at t."""
+    """A quantity, its rate and its acceleration per unit of t, along a motion at t; at many
+    instants where t has an axis of them.
+    """
+    if np.ndim(t):
+        return mapped(_with_rates, (quantity.value, dynamics), q, v, a, t)
     q, v, a = (np.asarray(x) for x in (q, v, a))
-    return tuple(
-        np.asarray(x) for x in _with_rates(quantity.value, dynamics, q, v, a, np.float64(t))
-    )
+    found = _with_rates_once(quantity.value, dynamics, q, v, a, np.float64(t))
+    return tuple(np.asarray(x) for x in found)
+
+
+_with_rates_once = model_program(_with_rates)

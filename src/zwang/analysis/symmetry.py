@@ -29,10 +29,8 @@ from zwang.analysis.local_equations import (
 )
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
-from zwang.thresholds import AGREEMENT, DERIVED, SOLUTION_ERROR
+from zwang.thresholds import AGREEMENT, DERIVED, RESOLVED, SOLUTION_ERROR
 
-KEPT_VELOCITY = 1e-10
-"""Least effect of a field on v and v̇, relative to those of all fields, that counts."""
 MOST_SYMMETRY_UNKNOWNS = 2500
 """Most entries of (c, B) that are tried."""
 LEAST_SAMPLES = 4
@@ -262,7 +260,7 @@ def _solution(matrix: np.ndarray, right: np.ndarray, size: float) -> tuple[np.nd
     """The least-squares solution of least norm, and a basis of what it leaves open; what is small
     beside a size counts as zero.
     """
-    split = Decomposition(matrix, KEPT_VELOCITY, beside=size)
+    split = Decomposition(matrix, RESOLVED, beside=size)
     return split.solve(right), split.kernel
 
 

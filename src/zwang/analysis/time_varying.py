@@ -5,12 +5,12 @@ carried along with the least turning.
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.algebra.spectrum import exponential
 from zwang.analysis.constrained_state import on_constraints, refuse_friction, solve
 from zwang.analysis.inputs import Inputs, chosen_outputs
 from zwang.analysis.linearize import (
@@ -20,6 +20,7 @@ from zwang.analysis.linearize import (
     state_names,
 )
 from zwang.analysis.local_equations import output_slopes
+from zwang.analysis.result import AbstractResult
 from zwang.analysis.tangent_space import TangentSpace, turned_like
 from zwang.arguments import real_array
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class TimeVaryingLinearization:
+class TimeVaryingLinearization(AbstractResult):
     """`ż = A(t) z + B(t) u` along a trajectory.
 
     Attributes:
@@ -64,7 +65,6 @@ class TimeVaryingLinearization:
         samples' distance limits the accuracy.
         """
         import scipy.interpolate
-        import scipy.linalg
 
         found = [np.eye(self.A.shape[1])]
         A = scipy.interpolate.CubicSpline(self.t, self.A)
@@ -72,7 +72,7 @@ class TimeVaryingLinearization:
             h, middle, apart = end - start, 0.5 * (start + end), (end - start) * np.sqrt(3) / 6
             first, second = A(middle - apart), A(middle + apart)
             turn = np.sqrt(3) / 12 * h**2 * (second @ first - first @ second)
-            found.append(scipy.linalg.expm(0.5 * h * (first + second) + turn) @ found[-1])
+            found.append(exponential(0.5 * h * (first + second) + turn) @ found[-1])
         return np.array(found)
 
     @property
@@ -95,12 +95,6 @@ class TimeVaryingLinearization:
         }
         kept = {k: x for k, x in names.items() if len(x)}
         return xr.Dataset(data, kept, {"model": self.model.name})
-
-    def save(self, path: Path | str) -> Path:
-        """Write `dataset` as NetCDF (`.nc`)."""
-        from zwang.analysis.saving import save
-
-        return save(self.dataset, path)
 
     def __str__(self) -> str:
         return (

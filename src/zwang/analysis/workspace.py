@@ -5,17 +5,21 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jaxtyping import PyTree
 
+from zwang.algebra.decomposition import conditioning
 from zwang.algebra.pseudoinverse.proximal import Proximal
+from zwang.analysis.result import AbstractResult
 from zwang.analysis.subject import Quantity, Subject, subject_of, with_inputs
 from zwang.analysis.workspace_fill import Edges, Grid, Held, edge_inputs, filled, nearby
 from zwang.arguments import count, host_only, mapping, number, real_array, refuse
+from zwang.arrays import AnyArray
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.equations.constraint.units import MODEL_UNITS
@@ -34,7 +38,7 @@ MOST_PLACES = 200_000
 """Largest number of places of a grid."""
 
 
-class Moved(NamedTuple):
+class Moved(NamedTuple, Generic[AnyArray]):
     """What a workspace becomes at other parameters.
 
     Attributes:
@@ -42,12 +46,12 @@ class Moved(NamedTuple):
         conditioning: there, shape (k,).
     """
 
-    places: Any
-    conditioning: Any
+    places: AnyArray
+    conditioning: AnyArray
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Workspace:
+class Workspace(AbstractResult):
     """What a mechanism reaches over a grid of its inputs; `str()` prints a summary.
 
     Attributes:
@@ -99,16 +103,15 @@ class Workspace:
         grid = dataclasses.replace(self.grid, dynamics=self._dynamics(params))
         inputs = np.stack(np.meshgrid(*self.axes, indexing="ij"), axis=-1)
         found = nearby(grid, self.q[self.reached], inputs[self.reached])
-        sigma = jnp.linalg.svd(found.slope, compute_uv=False)
-        return Moved(found.place, sigma[:, -1] / sigma[:, 0])
+        return Moved(found.place, jax.vmap(conditioning)(found.slope))
 
-    def boundary_inputs(self, params: PyTree) -> Any:
+    def boundary_inputs(self, params: PyTree) -> Array:
         """The inputs of `boundary` as a function of parameters, each along its edge of the grid, as
         `moved`, shape (k, inputs).
         """
         return edge_inputs(self.grid, self.edges[0], True, self._dynamics(params))
 
-    def lost_inputs(self, params: PyTree) -> Any:
+    def lost_inputs(self, params: PyTree) -> Array:
         """The inputs of `lost`, as `boundary_inputs`."""
         return edge_inputs(self.grid, self.edges[1], False, self._dynamics(params))
 
@@ -149,12 +152,6 @@ class Workspace:
             data[f"{what}_input"] = ((what, "input"), inputs)
             data[f"{what}_place"] = ((what, "axis"), places)
         return xr.Dataset(data, coords, {"model": self.model.name, "point": self.point})
-
-    def save(self, path: Path | str) -> Path:
-        """Write `dataset` as NetCDF (`.nc`)."""
-        from zwang.analysis.saving import save
-
-        return save(self.dataset, path)
 
     def plot(self, axes: tuple[int, int] = (0, 1)) -> Picture:
         """The places that are reached, colored by conditioning, with singularities of both kinds;

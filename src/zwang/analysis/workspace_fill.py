@@ -5,18 +5,25 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
-from zwang.algebra.decomposition import conditioning, pivots
-from zwang.algebra.rank import DEPENDENT_ROWS
+from zwang.algebra.decomposition import (
+    conditioning,
+    determinant,
+    orientation,
+    pivots,
+    singular_values,
+)
 from zwang.analysis.curve import quickly
-from zwang.analysis.newton import CLOSED_ROWS, newton, unweighted
+from zwang.analysis.newton import CLOSED_ROWS, newton, rows_at, unweighted
 from zwang.analysis.sensitivity import fold, last_direction, root, with_slope
 from zwang.analysis.subject import Quantity
+from zwang.arrays import AnyArray
 from zwang.compile.hints import over_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.errors import ModelError
@@ -65,7 +72,7 @@ class Grid:
     t: float
 
 
-class Solved(NamedTuple):
+class Solved(NamedTuple, Generic[AnyArray]):
     """Configurations at inputs, and what follows there.
 
     Attributes:
@@ -74,11 +81,11 @@ class Solved(NamedTuple):
         place: the point; slope: its derivative by the inputs, shape (…, d, inputs).
     """
 
-    q: Any
-    residual: Any
-    A: Any
-    place: Any
-    slope: Any
+    q: AnyArray
+    residual: AnyArray
+    A: AnyArray
+    place: AnyArray
+    slope: AnyArray
 
 
 def _solved(grid: Grid, q, u) -> Solved:
@@ -88,19 +95,10 @@ def _solved(grid: Grid, q, u) -> Solved:
 
 def _one(grid: Grid, q, u, steps: int = GRID_NEWTON) -> Solved:
     dynamics, t = grid.dynamics, jnp.asarray(grid.t)
-    c, p, system = dynamics.constraints, dynamics.p, dynamics.system
+    p, system = dynamics.p, dynamics.system
     still = jnp.zeros(system.nv)
-
-    def held(q):
-        return jnp.stack([f(q, t, (p, u)) for f in grid.held])
-
-    def rows(q):
-        along = jax.jacfwd(lambda s: held(system.move(q, s, t, p)))(still)
-        A = jnp.concatenate([c.matrix(q, still, t, p), along])
-        return A, jnp.concatenate([c.position_residual(q, t, p), held(q)])
-
-    move = lambda q, dv: system.move(q, dv, t, p)
-    q = newton(rows, move, q, steps, longest=LONGEST_GRID_STEP)
+    rows = rows_at(dynamics, t, lambda q: jnp.stack([f(q, t, (p, u)) for f in grid.held]))
+    q = newton(dynamics, rows, q, t, steps, longest=LONGEST_GRID_STEP)
     A, r = rows(q)
     gauss, k = unweighted(A), len(grid.held)
     # velocities per unit of each input: A v = the unit vectors of the last rows
@@ -142,8 +140,8 @@ def filled(grid: Grid, axes: tuple[np.ndarray, ...], q: np.ndarray, name: str):
             f"workspace: {system.nv - len(rows)} degrees of freedom of {name} are left with the "
             "inputs given; a mechanism needs as many inputs as degrees of freedom."
         )
-    sign = float(np.sign(np.linalg.det(first.A[0][rows])))
-    branch = lambda x: (x.residual < CLOSED_ROWS) & (np.sign(np.linalg.det(x.A[:, rows])) == sign)
+    sign = orientation(first.A[0][rows])
+    branch = lambda x: (x.residual < CLOSED_ROWS) & (orientation(x.A[:, rows]) == sign)
     inputs = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
     state = _outwards(grid, inputs, u0, start, branch)
     reached = state["reached"]
@@ -154,16 +152,16 @@ def filled(grid: Grid, axes: tuple[np.ndarray, ...], q: np.ndarray, name: str):
         )
     flat = _at(grid, state["q"][reached], inputs[reached])
     nan = lambda *more: np.full((*shape, *more), np.nan)
-    places, conditions, orientation, smallest = nan(flat.place.shape[1]), nan(), nan(), nan()
+    places, conditions, signs, smallest = nan(flat.place.shape[1]), nan(), nan(), nan()
     places[reached] = flat.place
     conditions[reached] = conditioning(flat.slope)
     if flat.slope.shape[1] == flat.slope.shape[2]:
-        orientation[reached] = np.sign(np.linalg.det(flat.slope))
-    smallest[reached] = np.linalg.svd(flat.A, compute_uv=False)[:, system.nv - 1]
+        signs[reached] = orientation(flat.slope)
+    smallest[reached] = singular_values(flat.A)[:, system.nv - 1]
     qs = np.where(reached[..., None], state["q"], np.nan)
     boundary = _boundary(grid, inputs, qs, reached, branch)
-    lost = _lost(grid, inputs, qs, orientation)
-    return reached, qs, places, conditions, orientation, smallest, boundary, lost
+    lost = _lost(grid, inputs, qs, signs)
+    return reached, qs, places, conditions, signs, smallest, boundary, lost
 
 
 def _start(grid: Grid, axes, q: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -306,12 +304,12 @@ def _boundary(grid: Grid, inputs, qs, reached, branch) -> Edges:
     return _bisected(grid, qs[begin], inputs[begin], inputs[end], branch)
 
 
-def _lost(grid: Grid, inputs, qs, orientation) -> Edges:
+def _lost(grid: Grid, inputs, qs, signs) -> Edges:
     """Where the derivative of the point by the inputs turns its orientation."""
-    begin, end = _edges(orientation > 0, orientation < 0)
+    begin, end = _edges(signs > 0, signs < 0)
     if not len(begin[0]):
         return _none(inputs, grid, qs, np.isfinite(qs[..., 0]))
-    same = lambda x: np.linalg.det(x.slope) > 0
+    same = lambda x: orientation(x.slope) > 0
     return _bisected(grid, qs[begin], inputs[begin], inputs[end], same)
 
 
@@ -346,14 +344,15 @@ def lost_direction(grid: Grid, dynamics: Dynamics) -> Callable:
     def residual(z, _, q, u, along):
         s, xi = z[0], z[1:]
         own = lambda xi: rows(xi, s, q, u, along)
-        v = jnp.linalg.pinv(jax.jacfwd(own)(xi), rtol=DEPENDENT_ROWS)[:, -k:]
+        A = jax.jacfwd(own)(xi)
+        v = unweighted(A).columns(jnp.eye(len(A), k, k - len(A))).T
         point = lambda xi: jnp.atleast_1d(grid.point(system.move(q, xi, t, p), t, p))
-        return jnp.append(own(xi), jnp.linalg.det(jax.jacfwd(point)(xi) @ v))
+        return jnp.append(own(xi), determinant(jax.jacfwd(point)(xi) @ v))
 
     return residual
 
 
-def edge_inputs(grid: Grid, edges: Edges, second: bool, there: Dynamics) -> Any:
+def edge_inputs(grid: Grid, edges: Edges, second: bool, there: Dynamics) -> Array:
     """The inputs of `edges` with other dynamics, shape (k, inputs): where the mechanism moves with
     its inputs held, or where the point loses a direction.
     """

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.algebra.decomposition import singular_values
 from zwang.algebra.pseudoinverse import SVD
 from zwang.algebra.rank import PLACED
 from zwang.arrays import vector
@@ -175,7 +176,7 @@ def _ranks(given: Samples) -> tuple[int, np.ndarray]:
     """Rank of A at most of the states, and at each state of that rank its least singular value
     beside the largest; 0 at the others.
     """
-    sigma = np.linalg.svd(_unit(matrices(given)), compute_uv=False)
+    sigma = singular_values(_unit(matrices(given)))
     sigma = sigma / np.maximum(sigma[:, :1], 1e-300)
     ranks = np.sum(sigma > ALL_BUT_ZERO, axis=1)
     rank = int(np.median(ranks))
@@ -195,7 +196,7 @@ def refuse_nearly_parallel(model: Model, given: Samples) -> None:
         given = _on_constraints(given, _own(model))
     if not len(given.q):
         return
-    sigma = np.linalg.svd(_unit(matrices(given)), compute_uv=False)
+    sigma = singular_values(_unit(matrices(given)))
     sigma = sigma / np.maximum(sigma[:, :1], 1e-300)
     least = np.min(sigma, axis=1, where=sigma > PLACED, initial=1.0)
     if (usual := float(np.median(least))) < LEAST_SWEPT:

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.custom_batching import custom_vmap
+from jax.typing import ArrayLike
 
 from zwang.compile.engine import is_native
 from zwang.native.subroutines import SHARED
@@ -123,11 +124,11 @@ def _tangent(dx: Any, x: Any) -> Any:
     return None if is_zero or not _moves(x) else dx
 
 
-def _zero_tangent(x: Any) -> Any:
+def _zero_tangent(x: ArrayLike) -> np.ndarray:
     return np.zeros(jnp.shape(x), jnp.result_type(x) if _moves(x) else jax.dtypes.float0)
 
 
-def _moves(x: Any) -> bool:
+def _moves(x: ArrayLike) -> bool:
     return jnp.issubdtype(jnp.result_type(x), jnp.inexact)
 
 

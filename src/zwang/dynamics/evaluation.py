@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 
 from zwang.compile import BoundProgram, Many
 from zwang.dynamics import functions
@@ -117,7 +117,7 @@ class _Remembered:
     def __init__(self, bound: BoundFunctions | BoundEvaluation | BoundParts):
         self.bound, self._known = bound, Recent[ModelEvaluation](most=4)
 
-    def __call__(self, t: Any, y: Any) -> ModelEvaluation:
+    def __call__(self, t: float, y: np.ndarray) -> ModelEvaluation:
         key = float(t), y.tobytes()
         if (known := self._known.get(key)) is None:
             known = self.bound.at(t, y)
@@ -135,7 +135,7 @@ class BoundFunctions:
         example = np.zeros(system.nq), np.zeros(system.nv), np.zeros(())
         self._call = BoundProgram(_functions, (system, dynamics.constraints, dynamics.p), example)
 
-    def at(self, t: Any, y: Any) -> ModelEvaluation:
+    def at(self, t: float, y: np.ndarray) -> ModelEvaluation:
         """The model's functions at one state."""
         return self._call(y[: self._nq], y[self._nq :], np.float64(t))
 
@@ -171,11 +171,11 @@ class BoundEvaluation:
     def _whole(self) -> BoundProgram:
         return BoundProgram(untreated, self._fixed, self._example)
 
-    def untreated(self, t: Any, y: Any) -> Untreated:
+    def untreated(self, t: float, y: np.ndarray) -> Untreated:
         """The rate and the model's functions at one state as it is, off its constraints or not."""
         return self._whole(np.float64(t), y)
 
-    def at(self, t: Any, y: Any) -> ModelEvaluation:
+    def at(self, t: float, y: np.ndarray) -> ModelEvaluation:
         """The model's functions at one state."""
         return self._functions(np.float64(t), y)
 
@@ -196,7 +196,7 @@ class BoundParts:
         self._base, self._nq = _bound(base, drift), system.nq
         self._further = BoundProgram(_rows, (further, dynamics.p), example)
 
-    def at(self, t: Any, y: Any) -> ModelEvaluation:
+    def at(self, t: float, y: np.ndarray) -> ModelEvaluation:
         """The model's functions at one state."""
         more = self._further(y[: self._nq], y[self._nq :], np.float64(t))
         return _joined(self._base(t, y), more, 0)
@@ -314,7 +314,7 @@ class Residuals(NamedTuple):
     velocities: np.ndarray
 
 
-def residuals(constraints: Constraints, s: State, p: Any) -> Residuals:
+def residuals(constraints: Constraints, s: State, p: PyTree) -> Residuals:
     """By how much a state misses each row, on the host."""
     given = np.asarray(s.q, float), np.asarray(s.v, float), np.float64(s.t)
     found = BoundProgram(_residuals, (constraints, p), given)(*given)

@@ -25,14 +25,14 @@ from zwang.dynamics.matrix_structure import DENSE
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import augmented, contradiction, refuse_vanishing, row_name
 from zwang.dynamics.number_range import acts, refuse_range, round_off_of_kin
-from zwang.dynamics.placement import CONVERGED, Apart, Placement, place
+from zwang.dynamics.placement import Apart, Placement, place
 from zwang.dynamics.scales import measure
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError, NotFiniteError, Result
 from zwang.record import replace
 from zwang.remedy import MOVED, TOLERATED, Remedy, advice
-from zwang.thresholds import ALL_BUT_ZERO, ROUND_OFF
+from zwang.thresholds import ALL_BUT_ZERO, CONVERGED, ROUND_OFF
 
 START_TOLERANCE = 1e-6
 """Largest violation of a start [dimensionless: an angle, or a fraction of the speed] that a run

@@ -4,6 +4,7 @@ of sums of squares, which overflow above 1e154 and vanish below 1e-162.
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,13 @@ ACTING, PROBED = 0.1, (1e-4, 1e-7, 1e-10)
 one of the sizes: small beside a mechanism in meters, in micrometers or of micrometers in meters."""
 
 
-def row_sizes(xp: Any, A, diagonal):
+def row_sizes(xp: ModuleType, A, diagonal):
     """Size of each row in the metric of M⁻¹ without squares, shape (m,)."""
     root = xp.sqrt(xp.abs(diagonal))
     return abs(A) @ xp.where(root > 0, 1 / xp.where(root > 0, root, 1.0), 0.0)
 
 
-def out_of_range(xp: Any, size, diagonal):
+def out_of_range(xp: ModuleType, size, diagonal):
     """Whether a row is too large, all are too small, or a mass is too large or too small; what is
     not finite is another complaint.
     """
@@ -37,7 +38,7 @@ def out_of_range(xp: Any, size, diagonal):
     return beyond(longest) | xp.any(beyond(masses))
 
 
-def too_large(xp: Any, *values):
+def too_large(xp: ModuleType, *values):
     """Whether a coordinate, velocity or force is; what is not finite is another complaint."""
     whole = xp.concatenate([xp.abs(xp.asarray(x)) for x in values])
     return xp.any(xp.isfinite(whole) & (whole > LARGEST_SIZE))
@@ -92,7 +93,7 @@ def kin_of(constraints: Any, row: int) -> slice:
     return next(x for x in constraints.row_slices.values() if x.start <= row < x.stop)
 
 
-def round_off_of_kin(xp: Any, constraints: Any, A):
+def round_off_of_kin(xp: ModuleType, constraints: Any, A):
     """Rows that are the round-off of others of their constraint, which have their unit, shape (m,);
     by the entries of A, as a light body makes such a row long in the metric of M⁻¹.
     """

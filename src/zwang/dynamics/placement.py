@@ -20,13 +20,8 @@ from zwang.display import present
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.equations.state import State, host_state
-from zwang.thresholds import AGREEMENT, LAST_DIGIT, ROUND_OFF, SOLUTION_ERROR
+from zwang.thresholds import AGREEMENT, CONVERGED, LAST_DIGIT, ROUND_OFF, SOLUTION_ERROR
 
-CONVERGED = 1e-11
-"""Dimensionless violation (an angle) that counts as on the constraints once Newton's iteration no
-longer improves it: the round-off of φ in coordinates up to 1e4 times the size of the mechanism;
-where there are many rows, `LAST_DIGIT` of their own coordinates.
-"""
 STALLED = 0.5
 """A position step that leaves more than this part of a violation that is `CONVERGED` is the last
 one: Newton's iteration leaves a quarter even at a singular configuration, whereas round-off falls

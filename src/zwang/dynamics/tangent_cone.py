@@ -18,14 +18,14 @@ import dataclasses
 
 import numpy as np
 
-from zwang.algebra.decomposition import Decomposition
+from zwang.algebra.decomposition import Decomposition, inverse_of_each
 from zwang.algebra.mass_matrix import dense_mass
 from zwang.algebra.metric import Metric, dense_metric, dense_rows
 from zwang.algebra.spectrum import zeros_of_form
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.equations.state import host_state
-from zwang.thresholds import ALL_BUT_ZERO, LAST_DIGIT, ROOT_OF_ROUND_OFF
+from zwang.thresholds import ALL_BUT_ZERO, LAST_DIGIT, RESOLVED, ROOT_OF_ROUND_OFF
 
 TYPICAL = 0.1
 """Singular value that the largest one is taken for at least: rows have about unit length nearby."""
@@ -38,8 +38,6 @@ MOST_TANGENTS = 64
 MOST_JUDGED = 600
 """Velocities of a model above which branches are not looked for by a run itself: it takes factors
 of full matrices."""
-NO_FORM = 1e-10
-"""Value of a form beside the terms that it is the sum of, below which it is round-off."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,7 +140,7 @@ def _forms(
     rest, along = rate_along(np.zeros(len(kernel))), np.random.default_rng(1854).standard_normal(k)
     b = rate_along(kernel @ along) - rest
     terms = np.maximum(np.abs(b), np.abs(rate_along(across) - rest))
-    if np.all(np.abs(left.T @ b) <= NO_FORM * (np.abs(left).T @ terms)):
+    if np.all(np.abs(left.T @ b) <= RESOLVED * (np.abs(left).T @ terms)):
         return np.zeros((0, k, k))
     e = np.eye(k)
     value = {(i, j): form(e[i] + e[j]) - left.T @ rest for i in range(k) for j in range(i, k)}
@@ -189,7 +187,7 @@ def _by_newton(forms: np.ndarray, k: int) -> list[np.ndarray]:
         slope = 2 * np.einsum("fab,nb->nfa", forms, at)
         value = 0.5 * np.einsum("nfa,na->nf", slope, at)
         J = np.concatenate([slope, at[:, None]], axis=1)
-        inverse = np.linalg.pinv(J, rcond=1e-12)
+        inverse = inverse_of_each(J, 1e-12)
         step = np.einsum("naf,nf->na", inverse[:, :, :-1], value)
         size = np.linalg.norm(step, axis=1)
         at = at - step * np.minimum(1.0, 0.5 / np.maximum(size, 1e-300))[:, None]

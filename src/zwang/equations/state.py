@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from zwang.arrays import is_concrete
@@ -36,7 +37,7 @@ def _number(x: float) -> str:
     return f"{x + 0.0:.6g}"
 
 
-def host_state(q: Any, v: Any, t: Any) -> State:
+def host_state(q: ArrayLike, v: ArrayLike, t: Any) -> State:
     """A `State` of NumPy's arrays, which do where JAX's are declared."""
     held: Any = (np.asarray(q), np.asarray(v), np.float64(t))
     return State(*held)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
-from typing import Any
 
 from zwang.errors import ModelError
 from zwang.files.limits import limit
@@ -78,7 +77,7 @@ def reason(error: OSError) -> str:
     return text[:1].lower() + text[1:]
 
 
-def file_name(value: Any, name: str) -> Path:
+def file_name(value: object, name: str) -> Path:
     """A path from an argument, a text or a path already."""
     if not isinstance(value, (str, os.PathLike)):
         raise ModelError(f"{name} is {value!r:.60}, expected the name of a file.")

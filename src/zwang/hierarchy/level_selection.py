@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from zwang.algebra.decomposition import symmetric_root
+from zwang.algebra.spectrum import principal
 from zwang.arguments import labels, listed, real_array
 from zwang.arrays import is_concrete
 from zwang.dynamics.model import Model
@@ -128,12 +130,12 @@ def root_of(R, rows: int, name: str) -> Float[Array, "rows rows"]:
         return jnp.diag(jnp.sqrt(jnp.broadcast_to(R, (rows,))))
     # inside `jit` the numbers are not known, and a wrong one shows as NaN
     if not is_concrete(R):
-        return jnp.linalg.cholesky(R)
+        return symmetric_root(R)
     if symmetric := np.allclose(R, R.T):
-        variances, axes = np.linalg.eigh(np.asarray(R))
+        variances = principal(np.asarray(R))[0]
         round_off = rows * np.finfo(float).eps * np.max(np.abs(variances), initial=0.0)
         if np.min(variances, initial=0.0) >= -round_off:
-            return jnp.asarray(axes * np.sqrt(np.maximum(variances, 0.0)))
+            return jnp.asarray(symmetric_root(np.asarray(R)))
     what = "has a negative eigenvalue" if symmetric else "is not symmetric"
     raise ModelError(
         f"clearance of {name!r} {what}, expected a covariance: a symmetric matrix without negative "

@@ -306,7 +306,7 @@ def _parameters(modules: Sequence[Module], own: dict | None, name: str) -> dict 
     return {**joined, **(own or {})} or None
 
 
-def _checked(given: Any, name: str) -> tuple[list[Module], list[list[AbstractConstraint]]]:
+def _checked(given: object, name: str) -> tuple[list[Module], list[list[AbstractConstraint]]]:
     given = listed(given, f"{name}: levels", "[[module, ...], [constraint, ...], ...]")
     levels: list[Any] = [
         level

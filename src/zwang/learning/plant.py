@@ -283,7 +283,7 @@ class Plant:
         return ConstrainedVectorField(dynamics, drift, jnp.asarray(ROUND_OFF))
 
 
-def _inputs(model: Model, params, given: Any) -> Inputs:
+def _inputs(model: Model, params, given: object) -> Inputs:
     given = model.servo if given is None else given
     if given is None:
         raise ModelError(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Collection, Mapping
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
@@ -38,7 +38,7 @@ class Spline:
     pieces: tuple[tuple[float, ...], ...]
     repeats: bool
 
-    def __call__(self, x, library: Any):
+    def __call__(self, x, library: ModuleType):
         """Its value, by NumPy or JAX."""
         first, last = self.knots[0], self.knots[-1]
         if self.repeats:

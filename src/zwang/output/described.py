@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -13,6 +13,23 @@ from zwang.equations.constraint import AbstractConstraint
 from zwang.errors import Result
 from zwang.output.named_tables import NamedTable, number, per_second
 from zwang.text import counted
+
+if TYPE_CHECKING:
+    from zwang.bodies.rigid import RigidBodies
+    from zwang.bodies.tree.tree import BodyTree
+    from zwang.dynamics.model import Model
+    from zwang.dynamics.placement import Placement
+    from zwang.equations.constraint import Constraints
+    from zwang.equations.system import System
+    from zwang.gallery.example import Example
+    from zwang.learning.environment import Environment
+    from zwang.mechanism.reactions import Reaction
+    from zwang.scene import Scene
+    from zwang.servo.servo import Servo
+    from zwang.simulation.results.presentation import Presentation
+    from zwang.simulation.results.variables import Variables
+    from zwang.simulation.switching import Switch
+    from zwang.simulation.trajectory import Trajectory
 
 SHOWN_NUMBERS = 12
 """Numbers of a parameter that are shown; of more, how many there are."""
@@ -30,7 +47,7 @@ def numbers(value: Any) -> str:
     return shown if array.size == 1 else f"[{shown}]"
 
 
-def system_tables(system: Any, title: str = "system") -> list[NamedTable]:
+def system_tables(system: System, title: str = "system") -> list[NamedTable]:
     """Coordinates and velocities by name."""
     heading = (
         f"{title}: {counted(system.nq, 'coordinate')}, "
@@ -52,7 +69,7 @@ def system_tables(system: Any, title: str = "system") -> list[NamedTable]:
     ]
 
 
-def constraints_table(constraints: Any) -> NamedTable:
+def constraints_table(constraints: Constraints) -> NamedTable:
     """Constraints by name, with level and rows."""
     rows = []
     for member, size in zip(constraints.members, constraints.sizes, strict=True):
@@ -69,7 +86,7 @@ def constraints_table(constraints: Any) -> NamedTable:
     return NamedTable(title, ("constraint", "kind", "given at level", "rows"), rows)
 
 
-def model_tables(model: Any) -> list[NamedTable]:
+def model_tables(model: Model) -> list[NamedTable]:
     """What a model moves, what holds it, and its parameters."""
     tables = [*system_tables(model.system, model.name), constraints_table(model.constraints)]
     given = jax.tree_util.tree_flatten_with_path(model.params)[0]
@@ -87,29 +104,29 @@ def _key(part: Any) -> str:
     return f"[{name}]" if isinstance(name, int) else f".{name}"
 
 
-def text_of_system(system: Any) -> str:
+def text_of_system(system: System) -> str:
     """A system as text."""
     return _joined(system_tables(system))
 
 
-def text_of_constraints(constraints: Any) -> str:
+def text_of_constraints(constraints: Constraints) -> str:
     """The constraints of a model as text."""
     return constraints_table(constraints).text()
 
 
-def text_of_model(model: Any) -> str:
+def text_of_model(model: Model) -> str:
     """A model as text."""
     return _joined(model_tables(model))
 
 
-def text_of_example(example: Any) -> str:
+def text_of_example(example: Example) -> str:
     """A member of the gallery as text: what it is, and its model."""
     said = f"{example.model.name}: {example.description}" if example.description else ""
     run = f"runs for {number(example.duration, 's')}: zw.simulate(.model, .q0, .v0, duration=…)"
     return "\n".join(x for x in (said, run, text_of_model(example.model)) if x)
 
 
-def text_of_variables(variables: Any) -> str:
+def text_of_variables(variables: Variables) -> str:
     """The variables of a run as text: dimensions, units and what they are."""
     rows = [
         (name, " × ".join(x.dims), str(x.attrs.get("units", "")), str(x.attrs.get("long_name", "")))
@@ -119,7 +136,7 @@ def text_of_variables(variables: Any) -> str:
     return NamedTable(title, ("variable", "dimensions", "unit", "what it is"), rows).text()
 
 
-def text_of_placement(placement: Any) -> str:
+def text_of_placement(placement: Placement) -> str:
     """A state that was moved onto its constraints as text."""
     found = "" if placement.converged else "; residuals are more than round-off"
     rows = [
@@ -135,7 +152,7 @@ def text_of_placement(placement: Any) -> str:
     return NamedTable(title, ("", "value", "moved by at most"), rows, note).text()
 
 
-def text_of_trajectory(found: Any) -> str:
+def text_of_trajectory(found: Trajectory) -> str:
     """A motion as text: how it ended; many of them by how many there are."""
     if np.ndim(found.result):
         shape = " × ".join(map(str, np.shape(found.result)))
@@ -153,7 +170,7 @@ def text_of_trajectory(found: Any) -> str:
     return NamedTable(title, ("", "at the start", "at the end"), rows, note).text()
 
 
-def text_of_servo(servo: Any) -> str:
+def text_of_servo(servo: Servo) -> str:
     """A servo as text: what is enforced, by which gain, and by what."""
     names = [
         (c.name, str(c.level), repr(servo.gains.get(c.name, "none"))) for c in servo.constraints
@@ -163,21 +180,21 @@ def text_of_servo(servo: Any) -> str:
     return NamedTable(title, ("servo constraint", "given at level", "gain"), names).text()
 
 
-def text_of_scene(scene: Any) -> str:
+def text_of_scene(scene: Scene) -> str:
     """What there is to see, in a line."""
     parts = {"bar": scene.bars, "plate": scene.plates, "joint": scene.joints, "trace": scene.traces}
     have = [counted(len(x), part) for part, x in parts.items() if x]
     return f"scene of {counted(len(scene.points), 'point')}: {', '.join(have) or 'points alone'}"
 
 
-def text_of_presentation(shown: Any) -> str:
+def text_of_presentation(shown: Presentation) -> str:
     """What a run shows apart from its variables, in a line."""
     return (
         f"{shown.description or 'no description'} (figures: {', '.join(shown.figures) or 'none'})"
     )
 
 
-def text_of_bodies(bodies: Any) -> str:
+def text_of_bodies(bodies: RigidBodies) -> str:
     """Bodies as text: masses and inertias."""
     rows = [(b.name, number(b.mass, "kg"), f"{numbers(b.inertia)} kg m²") for b in bodies.bodies]
     title = f"{type(bodies).__name__} of {len(rows)}; .system is the zw.System"
@@ -195,7 +212,7 @@ def text_of_values(part: Any) -> str:
     return f"{type(part).__name__}({', '.join(shown)})"
 
 
-def text_of_reaction(reaction: Any) -> str:
+def text_of_reaction(reaction: Reaction) -> str:
     """What a joint transmits, as text: the numbers of one instant, else the least and largest."""
     force, torque = np.asarray(reaction.force), np.asarray(reaction.torque)
     flat = force.shape[-1] == 2
@@ -220,16 +237,17 @@ def text_of_reaction(reaction: Any) -> str:
     return NamedTable(title, ("", "least", "largest"), rows).text()
 
 
-def text_of_switch(switch: Any) -> str:
+def text_of_switch(switch: Switch) -> str:
     """A switch in a line: what turns it on and off."""
     shown = lambda x: "a function" if callable(x) else number(x, "s")
-    ways = {"on": switch.on, "off": switch.off}
+    each = lambda found: found if isinstance(found, tuple) else (found,)
+    ways = {"on": each(switch.on), "off": each(switch.off)}
     said = [f"{way}: {', '.join(map(shown, found))}" for way, found in ways.items() if found]
     held = {None: [], True: ["on at the start"], False: ["off at the start"]}[switch.initially]
     return f"Switch({', '.join([repr(switch.constraint), *said, switch.transition, *held])})"
 
 
-def text_of_tree(tree: Any) -> str:
+def text_of_tree(tree: BodyTree) -> str:
     """Bodies on joints as text: their names and masses; of a tree, the joints too."""
     bodies = getattr(tree, "links", None) or tree.branches
     rows = [(b.name, number(b.mass, "kg"), f"{numbers(b.inertia)} kg m²") for b in bodies]
@@ -237,7 +255,7 @@ def text_of_tree(tree: Any) -> str:
     return NamedTable(title, ("body", "mass", "inertia about the center"), rows).text()
 
 
-def text_of_environment(environment: Any) -> str:
+def text_of_environment(environment: Environment) -> str:
     """An environment in a line: its plant, observations and inputs."""
     task, plant = environment.task, environment.task.plant
     many = getattr(environment, "num_envs", None)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,13 @@ from zwang.algebra.judgement import NOTABLE_ERROR
 from zwang.errors import Result
 from zwang.simulation.results.units import force_unit
 from zwang.text import counted
+
+if TYPE_CHECKING:
+    from zwang.dynamics.control_law import Control
+    from zwang.dynamics.motion import Motion
+    from zwang.mechanism.mechanism import Mechanism
+    from zwang.robots.robot import Robot
+    from zwang.simulation.batch_result import Batch
 
 FORCE_COLUMNS = 4
 """Constraints whose forces have a column each; more are summed up."""
@@ -73,7 +80,7 @@ def _named(labels: Any, nv: int) -> tuple[str, Sequence[str], Sequence[str], str
     return labels.model, labels.velocities, labels.velocity_units, labels.energy_unit
 
 
-def motion_table(motion: Any) -> NamedTable:
+def motion_table(motion: Motion) -> NamedTable:
     """Acceleration, free acceleration and constraint forces by velocity."""
     if np.ndim(motion.acceleration) != 1:
         n = np.shape(motion.acceleration)[:-1]
@@ -110,7 +117,7 @@ def motion_table(motion: Any) -> NamedTable:
     return NamedTable(f"{title}: motion" if title else "motion", ("velocity", *columns), rows, note)
 
 
-def control_tables(control: Any) -> list[NamedTable]:
+def control_tables(control: Control) -> list[NamedTable]:
     """Controls; accelerations and forces by velocity; tracking errors by servo constraint."""
     if np.ndim(control.u) != 1:
         n = np.shape(control.u)[:-1]
@@ -147,7 +154,7 @@ def control_tables(control: Any) -> list[NamedTable]:
     ]
 
 
-def batch_table(batch: Any) -> NamedTable:
+def batch_table(batch: Batch) -> NamedTable:
     """How members ended, and the range of every coordinate at the end of those that did."""
     system, members = batch.model.system, len(batch.q)
     counted = Counter(Result(int(code)).sentence for code in batch.result)
@@ -165,7 +172,7 @@ def batch_table(batch: Any) -> NamedTable:
     return NamedTable(title, ("at the end", "least", "median", "largest"), rows, ended)
 
 
-def mechanism_tables(mechanism: Any) -> list[NamedTable]:
+def mechanism_tables(mechanism: Mechanism) -> list[NamedTable]:
     """Bodies with masses and inertias, joints with what they join, and how much else there is."""
     unit = "kg m²"
     bodies = []
@@ -194,7 +201,7 @@ def mechanism_tables(mechanism: Any) -> list[NamedTable]:
     return [*tables, NamedTable("", ("joint", "kind", "of"), joints)] if joints else tables
 
 
-def robot_tables(robot: Any) -> list[NamedTable]:
+def robot_tables(robot: Robot) -> list[NamedTable]:
     """Coordinates of the tree, actuators, loops and couplings, and what the file has beyond."""
     system = robot.tree.system
     coordinates = [
@@ -218,7 +225,7 @@ def robot_tables(robot: Any) -> list[NamedTable]:
     return tables
 
 
-def _accuracy(motion: Any) -> str:
+def _accuracy(motion: Motion) -> str:
     """How many digits an acceleration has, where they are fewer than a run asks for by default."""
     found = float(motion.accuracy)
     return f", accurate to {found:.1e} only" if found > NOTABLE_ERROR else ""

@@ -9,7 +9,7 @@ import tempfile
 import webbrowser
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from zwang.errors import ModelError
 from zwang.files import make_folder, page
@@ -49,6 +49,14 @@ from zwang.plots.svg import svg
 from zwang.simulation.results import Run
 from zwang.simulation.results.plot import plot
 from zwang.simulation.results.presentation import Presentation, presentation_of
+
+if TYPE_CHECKING:
+    from zwang.analysis.check import Diagnosis
+    from zwang.dynamics.control_law import Control
+    from zwang.dynamics.motion import Motion
+    from zwang.mechanism.mechanism import Mechanism
+    from zwang.robots.robot import Robot
+    from zwang.simulation.batch_result import Batch
 
 FILMS = (".mp4", ".gif")
 """Endings of films that are drawn frame by frame."""
@@ -114,14 +122,14 @@ def notebook(run: Run) -> str:
     return f"{_text(str(run))}{player}{''.join(pictures)}"
 
 
-def notebook_of_diagnosis(diagnosis: Any) -> str:
+def notebook_of_diagnosis(diagnosis: Diagnosis) -> str:
     """A diagnosis in a notebook: its lines, and a table of its constraints."""
     rows = [(c.name, c.kind, c.rows, c.redundant) for c in diagnosis.constraints]
     heading = ("constraint", "kind", "rows", "rows implied by those before")
     return _text(str(diagnosis)) + _table(heading, rows)
 
 
-def notebook_of_batch(batch: Any) -> str:
+def notebook_of_batch(batch: Batch) -> str:
     """A batch in a notebook: how its members ended, and the coordinates of some of them."""
     failed, system = batch.failures, batch.model.system
     head = f"{batch.model.name}: {len(batch.q)} motions, {len(failed)} stopped early"
@@ -140,18 +148,18 @@ def notebook_of_batch(batch: Any) -> str:
     return _text("\n".join([head, *sentences])) + _picture(Picture(panels), "coordinates")
 
 
-def notebook_of_motion(motion: Any) -> str:
+def notebook_of_motion(motion: Motion) -> str:
     """An acceleration with its constraint forces in a notebook, by name and with units."""
     made = motion_table(motion)
     return _text(made.title) + _table(made.heading, made.rows) + _text(made.note)
 
 
-def text_of_motion(motion: Any) -> str:
+def text_of_motion(motion: Motion) -> str:
     """The same as text."""
     return motion_table(motion).text()
 
 
-def notebook_of_control(control: Any) -> str:
+def notebook_of_control(control: Control) -> str:
     """A control in a notebook: controls, forces and tracking errors, by name and with units."""
     return "".join(
         _text(made.title)
@@ -161,32 +169,32 @@ def notebook_of_control(control: Any) -> str:
     )
 
 
-def text_of_control(control: Any) -> str:
+def text_of_control(control: Control) -> str:
     """The same as text."""
     return "\n".join(made.text() for made in control_tables(control))
 
 
-def text_of_batch(batch: Any) -> str:
+def text_of_batch(batch: Batch) -> str:
     """A batch as text: how its members ended, and where, by name and with units."""
     return batch_table(batch).text()
 
 
-def text_of_mechanism(mechanism: Any) -> str:
+def text_of_mechanism(mechanism: Mechanism) -> str:
     """A mechanism as text: its bodies and joints."""
     return "\n".join(made.text() for made in mechanism_tables(mechanism))
 
 
-def notebook_of_mechanism(mechanism: Any) -> str:
+def notebook_of_mechanism(mechanism: Mechanism) -> str:
     """A mechanism in a notebook: its bodies and joints."""
     return _notebook(mechanism_tables(mechanism))
 
 
-def text_of_robot(robot: Any) -> str:
+def text_of_robot(robot: Robot) -> str:
     """A robot as text: its coordinates, what closes loops, and what its file has beyond that."""
     return "\n".join(made.text() for made in robot_tables(robot))
 
 
-def notebook_of_robot(robot: Any) -> str:
+def notebook_of_robot(robot: Robot) -> str:
     """A robot in a notebook."""
     return _notebook(robot_tables(robot))
 
@@ -201,7 +209,7 @@ def _notebook(tables: list[NamedTable]) -> str:
     )
 
 
-def presentation_of_mechanism(mechanism: Any) -> Presentation:
+def presentation_of_mechanism(mechanism: Mechanism) -> Presentation:
     """What there is to show of runs of a mechanism."""
     from zwang.mechanism.drawing import motion_picture, start_picture
     from zwang.mechanism.reactions import reactions
@@ -215,7 +223,7 @@ def presentation_of_mechanism(mechanism: Any) -> Presentation:
     )
 
 
-def presentation_of_robot(robot: Any) -> Presentation:
+def presentation_of_robot(robot: Robot) -> Presentation:
     """What there is to show of runs of a robot."""
     from zwang.robots.scene import scene
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,11 @@ from zwang.robots.mujoco_omissions import actuators, disabled, name_of
 
 
 def add_actuators(
-    mj: Any, m: Any, joints: list[str], weights: Callable[[int], dict | None], made: Description
+    mj: ModuleType,
+    m: Any,
+    joints: list[str],
+    weights: Callable[[int], dict | None],
+    made: Description,
 ) -> None:
     """Add the actuators that act along joints, and list the attributes that are not modeled.
 
@@ -53,7 +58,7 @@ def add_actuators(
     made.leave_out("ranges of actuators", limited)
 
 
-def _has_law(mj: Any, m: Any, i: int) -> bool:
+def _has_law(mj: ModuleType, m: Any, i: int) -> bool:
     gain = mj.mjtGain(m.actuator_gaintype[i]).name.removeprefix("mjGAIN_")
     bias = mj.mjtBias(m.actuator_biastype[i]).name.removeprefix("mjBIAS_")
     biased = bias != "NONE" and bool(np.any(m.actuator_biasprm[i]))
@@ -61,7 +66,7 @@ def _has_law(mj: Any, m: Any, i: int) -> bool:
     return not straight or biased or int(m.actuator_plugin[i]) >= 0
 
 
-def _column(mj: Any, m: Any, i: int, gear, joints: list[str], weights) -> dict | None:
+def _column(mj: ModuleType, m: Any, i: int, gear, joints: list[str], weights) -> dict | None:
     target = m.actuator_trnid[i][0]
     kind = mj.mjtTrn(m.actuator_trntype[i]).name.removeprefix("mjTRN_")
     if kind == "TENDON":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,14 @@ import numpy as np
 from zwang.robots.description import CONTACTS, FRICTION, LIMITS, Description
 
 
-def name_of(mj: Any, model: Any, kind: str, i: int, default: str) -> str:
+def name_of(mj: ModuleType, model: Any, kind: str, i: int, default: str) -> str:
     """The name of a part, which may have none in its file."""
     return mj.mj_id2name(model, getattr(mj.mjtObj, f"mjOBJ_{kind}"), i) or (
         default if i == 0 else f"{default} {i}"
     )
 
 
-def disabled(mj: Any, m: Any, *flags: str) -> bool:
+def disabled(mj: ModuleType, m: Any, *flags: str) -> bool:
     """Whether the file disables any of some parts of MuJoCo's computation."""
     bits = [getattr(mj.mjtDisableBit, f"mjDSBL_{flag}") for flag in flags]
     return any(int(m.opt.disableflags) & int(bit) for bit in bits)
@@ -38,7 +39,9 @@ def actuators(m: Any) -> list[tuple[slice, slice]]:
     ]
 
 
-def list_left_out(mj: Any, m: Any, bodies: list[str], joints: list[str], made: Description) -> None:
+def list_left_out(
+    mj: ModuleType, m: Any, bodies: list[str], joints: list[str], made: Description
+) -> None:
     """List what has no counterpart, by the names of what has it.
 
     Args:

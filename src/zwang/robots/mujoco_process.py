@@ -13,6 +13,7 @@ import errno
 import importlib
 import os
 import sys
+from types import ModuleType
 from typing import Any
 
 UNKNOWN = "Caught an unknown exception!"
@@ -25,7 +26,7 @@ def main(path: str, result: str, floating: str, *limits: str) -> str | None:
     memory, size, seconds, bodies = map(int, limits)
     _limit(memory, size, seconds)
     too_much = f"reading it takes more than {memory // 2**20} MiB of memory."
-    mujoco: Any = importlib.import_module("mujoco")
+    mujoco: ModuleType = importlib.import_module("mujoco")
 
     try:
         spec, wrong = _read(mujoco, path, floating, bodies)
@@ -60,7 +61,7 @@ def main(path: str, result: str, floating: str, *limits: str) -> str | None:
     return None
 
 
-def _read(mujoco: Any, path: str, floating: str, most: int) -> tuple[Any, str | None]:
+def _read(mujoco: ModuleType, path: str, floating: str, most: int) -> tuple[Any, str | None]:
     """A file as an `MjSpec`, and what is wrong with it."""
     spec = mujoco.MjSpec.from_file(path)
     spec.compiler.fusestatic = False
@@ -101,7 +102,7 @@ def _free(spec) -> str | None:
     return None
 
 
-def _drop_missing(mujoco: Any, spec: Any, path: str) -> tuple[list[str], str | None]:
+def _drop_missing(mujoco: ModuleType, spec: Any, path: str) -> tuple[list[str], str | None]:
     """Take meshes, height fields, skins and textures out of a model whose files are missing.
 
     Args:
@@ -151,7 +152,7 @@ def _stem(file: str) -> str:
     return os.path.splitext(os.path.basename(file))[0]
 
 
-def _has_mass(mujoco: Any, spec: Any, geom: Any) -> bool:
+def _has_mass(mujoco: ModuleType, spec: Any, geom: Any) -> bool:
     """Whether a geometry adds to the mass of a body that moves."""
     always = spec.compiler.inertiafromgeom == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
     never = spec.compiler.inertiafromgeom == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE

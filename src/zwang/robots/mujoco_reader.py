@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -69,7 +69,7 @@ def read(path: Path, root: Element, *, floating: bool | None = None) -> Descript
     # before MuJoCo sees the file, as it would build all copies first
     refuse_many_copies(root, shown_path(path))
     require("mujoco", "robots", "reading MJCF")
-    mujoco: Any = importlib.import_module("mujoco")
+    mujoco: ModuleType = importlib.import_module("mujoco")
     model, lost = _compiled(mujoco, path, bool(floating))
     made = _Reading(mujoco, model, path).description
     made.leave_out(MISSING, lost)

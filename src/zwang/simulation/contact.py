@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import PyTree
 
 from zwang.dynamics.contact_problem import ContactProblem, Rubbing, coulomb, rubbing_rows
 from zwang.dynamics.initial_conditions import START_TOLERANCE
@@ -79,7 +80,7 @@ class Contacts:
 
     slowest_impact = 1e-5
 
-    def __init__(self, model: Model, params: Any, first: int):
+    def __init__(self, model: Model, params: PyTree, first: int):
         c, p = model.constraints, model.parameters(params)
         self.model, self.first = model, first
         self.gaps, self.frictions = c.one_sided_rows, frictions_of(model, p)
@@ -165,7 +166,7 @@ class Contacts:
         after = after - problem.some(rows).correct(problem.psi[rows])
         return Holding(np.concatenate([q, after]), held, record)
 
-    def with_params(self, params: Any) -> Contacts:
+    def with_params(self, params: PyTree) -> Contacts:
         """The same with other parameters, before its first impact."""
         return Contacts(self.model, params, self.first)
 

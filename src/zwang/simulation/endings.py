@@ -19,7 +19,7 @@ from zwang.dynamics.initial_conditions import is_light, mass_is_positive, massle
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import augmented, contradiction, friction_certainty, row_name
 from zwang.dynamics.number_range import beyond_range
-from zwang.dynamics.placement import CONVERGED, place
+from zwang.dynamics.placement import place
 from zwang.dynamics.scales import measure
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State, host_state
@@ -29,7 +29,7 @@ from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState
 from zwang.simulation.pace import Pace, why_short
 from zwang.simulation.vanishing import ENDLESS, shrunk
 from zwang.simulation.watch import verdict_at
-from zwang.thresholds import ALL_BUT_ZERO
+from zwang.thresholds import ALL_BUT_ZERO, CONVERGED
 
 AHEAD = 1e-4
 """How far ahead of a state where no step can be kept the constraints are looked at, relative to the

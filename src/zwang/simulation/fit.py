@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import jax.numpy as jnp
 import numpy as np
-import scipy.linalg
 from jaxtyping import Float
 
+from zwang.algebra.decomposition import inverse_of_gram
 from zwang.arguments import (
     count,
     flag,
@@ -30,11 +30,10 @@ from zwang.simulation.parameter_names import written
 from zwang.simulation.switching import refuse_switches
 from zwang.simulation.tolerances import LEAST_RTOL
 from zwang.simulation.trajectory import Trajectory
+from zwang.thresholds import ALL_BUT_ZERO
 
 LEFT_OVER = 0.5
 """Part of the scatter of a curve's data that a fit may leave before it is doubted."""
-ON_BOUND = 1e-6
-"""Distance from a bound, of its size, at which a number counts as on it."""
 SURE = 5.0
 """Standard deviations by which the residual may exceed the given noise before it is doubted."""
 
@@ -200,12 +199,7 @@ def _answer(problem: Problem, best, sigma) -> Fit:
     blind = ~np.any(slope, axis=0) & ~active
     covariance = np.diag(np.where(blind, np.inf, 0.0))
     inside = np.flatnonzero(~active & ~blind)
-    # by QR, as forming JᵀJ would square the condition number
-    R = np.asarray(scipy.linalg.qr(slope[:, inside], mode="r")[0])[: len(inside)]
-    # an exact 0 is round-off of two effects that are alike
-    np.fill_diagonal(R, np.where(np.diag(R) == 0, np.finfo(float).tiny ** 0.5, np.diag(R)))
-    inverse = scipy.linalg.solve_triangular(R, np.eye(len(inside)))
-    covariance[inside[:, None], inside] = inverse @ inverse.T
+    covariance[inside[:, None], inside] = inverse_of_gram(slope[:, inside])
     numbers = lambda x: {n: np.asarray(v) for n, v in problem.unknowns.split(x)[0].items()}
     fitted, labels = numbers(best.x), problem.unknowns.labels
     params = written(problem.model, {n: jnp.asarray(x) for n, x in fitted.items()})
@@ -231,7 +225,7 @@ def _answer(problem: Problem, best, sigma) -> Fit:
 def _on_bound(problem: Problem, best) -> np.ndarray:
     """Which numbers are kept from a better value by a bound; the search stays just inside of it."""
     x, unknowns = best.x, problem.unknowns
-    near = lambda limit: np.isclose(x, limit, rtol=ON_BOUND, atol=0.0)
+    near = lambda limit: np.isclose(x, limit, rtol=ALL_BUT_ZERO, atol=0.0)
     down, up = near(unknowns.lower) & (best.grad > 0), near(unknowns.upper) & (best.grad < 0)
     return (best.active_mask != 0) | down | up
 

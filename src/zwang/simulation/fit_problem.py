@@ -25,12 +25,8 @@ from zwang.errors import ModelError, Result
 from zwang.simulation.parameter_names import known_names, read_of, written
 from zwang.simulation.sample_times import checked_times
 from zwang.simulation.trajectory import Trajectory, trajectory
-from zwang.thresholds import ALL_BUT_ZERO
+from zwang.thresholds import ALL_BUT_ZERO, RESOLVED
 
-RESOLVED = 1e-10
-"""Changes of a curve below this part of its size [1] are round-off of the integration, whatever its
-tolerance.
-"""
 NOISE_SHARE = 1e-3
 """An effect below this share of the noise of the data as a whole [1] leaves an uncertainty of a
 thousand times the value.

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import PyTree
 
 from zwang.dynamics.contact_problem import ContactProblem, Rubbing
 from zwang.dynamics.model import Model
@@ -38,7 +39,7 @@ class HostFriction(NamedTuple):
     load: float
     static: float
     law: Any
-    p: Any
+    p: PyTree
 
     def kinetic(self, speed: float) -> float:
         """μ at a speed."""
@@ -89,7 +90,7 @@ class HostFriction(NamedTuple):
         return float(np.linalg.norm(own[list(self.law.load_rows)] if self.law.load_rows else own))
 
 
-def frictions_of(model: Model, p: Any) -> list[HostFriction]:
+def frictions_of(model: Model, p: PyTree) -> list[HostFriction]:
     """The dry frictions of a model with parameters p."""
     gaps = model.constraints.one_sided_rows
     found = []
@@ -118,6 +119,6 @@ def frictions_of(model: Model, p: Any) -> list[HostFriction]:
     return found
 
 
-def value_of(given: Any, p: Any) -> float:
+def value_of(given: Any, p: PyTree) -> float:
     """A number, that of the parameter of a name, or what a function makes of the parameters."""
     return float(np.asarray(number_of(given, p)))

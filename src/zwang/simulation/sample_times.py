@@ -9,12 +9,10 @@ import numpy as np
 from zwang.arguments import count, number, real_array
 from zwang.arrays import is_concrete
 from zwang.errors import ModelError
-from zwang.thresholds import LARGEST_SIZE, LEAST_SIZE
+from zwang.thresholds import LARGEST_SIZE, LEAST_SIZE, RESOLVED
 
 MOST_SAMPLES = 100_000_000
 """Sample times of one run; their states alone would fill the memory beyond it."""
-RESOLVED = 1e-10
-"""Shortest run relative to the time that it is at: float64 tells a million instants in it apart."""
 
 
 def run_times(duration, times, samples, t0: float) -> np.ndarray:

@@ -13,13 +13,12 @@ from zwang.errors import ModelError
 from zwang.record import field
 from zwang.remedy import Remedy, advice
 from zwang.stepping.base import AbstractIntegrator, Flow, Step
+from zwang.thresholds import ALL_BUT_ZERO
 
 ITERATIONS = 50
 """Maximum number of corrections of q in one step; each reduces the residual by about the angle that
 the motion turns through in the step.
 """
-DIVIDES = 1e-6
-"""Part of a step by which the distances of samples may differ from a multiple of it."""
 TURNED = 0.5
 """Part of the velocity, in addition to that of two free steps, that constraints may deflect in one
 step. A larger deflection follows no single branch: where rows lose rank, the normals at the start
@@ -125,7 +124,7 @@ class Rattle(AbstractIntegrator):
             raise ModelError(f"{model.name}: {UNSUITED}, but {what[1]}; take zw.methods.Dopri8().")
         apart = np.diff(np.concatenate([[float(state.t)], instants]))
         count = apart / step
-        if np.any(np.abs(count - np.round(count)) > DIVIDES):
+        if np.any(np.abs(count - np.round(count)) > ALL_BUT_ZERO):
             raise ModelError(
                 f"{model.name}: step = {step:g} s does not divide the distances of samples, "
                 f"{np.max(apart):g} s, and steps of other lengths would cost zw.methods.Rattle "

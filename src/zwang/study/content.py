@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import hashlib
 import types
-from typing import Any
 
 from zwang.compile.flat import NotCacheableError
 from zwang.compile.program_cache.fingerprint import Fingerprint
@@ -19,7 +18,7 @@ class ContentDigest(Fingerprint):
     such as its sparsity, is none of its content.
     """
 
-    def add(self, x: Any) -> None:
+    def add(self, x: object) -> None:
         if isinstance(x, Model):
             self.token("model")
             for part in (x.system, x.constraints.members, x.params, x.servo, x.singular_mass):
@@ -28,7 +27,7 @@ class ContentDigest(Fingerprint):
             super().add(x)
 
 
-def content_digest(thing: Any) -> str:
+def content_digest(thing: object) -> str:
     """The digest of anything; of a function whose surroundings cannot be known for certain, that of
     its code, and of other things their kind alone.
     """

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from jaxtyping import PyTree
 
 from zwang.arguments import mapping, numbers, refuse
 from zwang.arrays import vector
@@ -203,7 +204,7 @@ class Plan:
         further = found[2] if len(found) == 3 else {}
         return np.asarray(q0), np.asarray(v0), self._own(further)
 
-    def _own(self, further: Any) -> dict[str, np.ndarray]:
+    def _own(self, further: PyTree) -> dict[str, np.ndarray]:
         """The parameters that the start of a case gives, in the model's shapes."""
         found = mapping(further, "what start(values) returns third", "{'length': 1.0}")
         for name, x in found.items():

@@ -62,7 +62,7 @@ class Axis:
         return self.low + (self.high - self.low) * u
 
 
-def axis(name: str, given: Any) -> Axis:
+def axis(name: str, given: object) -> Axis:
     """A quantity and what it takes.
 
     Raises:

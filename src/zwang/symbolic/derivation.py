@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import sympy as sp
 
+from zwang.algebra.decomposition import singular_values
 from zwang.arguments import choice, count, instance
 from zwang.call import misfits_named
 from zwang.codegen.equations import nonideal_rows
@@ -243,7 +244,7 @@ def independent_rows(found: SymbolicEquations, given: Samples) -> list[int]:
     kept: list[int] = []
     for i in range(m):
         # a median, as single states may lie next to a loss of rank
-        tried = np.linalg.svd(A[:, [*kept, i]], compute_uv=False)
+        tried = singular_values(A[:, [*kept, i]])
         if np.median(tried[:, -1]) > ALL_BUT_ZERO and len(kept) < model.system.nv:
             kept.append(i)
     return kept

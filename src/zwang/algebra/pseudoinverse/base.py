@@ -18,7 +18,6 @@ and not every method takes that (`Proximal` would lose ten digits).
 from __future__ import annotations
 
 import abc
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -288,7 +287,7 @@ class _Known(Record):
 
 
 @CustomDerivative
-def _apply(inverse: Any, C: Array, r: Array) -> Array:
+def _apply(inverse: Pseudoinverse, C: Array, r: Array) -> Array:
     return inverse.solve(r)
 
 
@@ -307,7 +306,7 @@ def _apply_jvp(primals, tangents):
 
 
 @CustomDerivative
-def _matrix(inverse: Any, C: Array) -> Array:
+def _matrix(inverse: Pseudoinverse, C: Array) -> Array:
     """C⁺ as a matrix with a derivative of its own, so that second and higher derivatives see that
     C⁺ depends on C.
     """

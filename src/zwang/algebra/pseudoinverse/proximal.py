@@ -88,7 +88,7 @@ class ProximalFactor(AbstractFactor):
         longest = jnp.max(jnp.diag(self.gram), initial=0.0)
 
         def counted():
-            values = singular_values(self.C)
+            values = singular_values(jax.lax.stop_gradient(self.C))
             return jnp.sum(values > self.rank_threshold * jnp.sqrt(longest))
 
         m = len(self.gram)

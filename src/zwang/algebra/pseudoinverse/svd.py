@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -26,7 +27,7 @@ class SVD(AbstractPseudoinverse):
     beside: float | None = field(static=True, default=None)
 
     def factor(self, C):
-        U, sigma, Vt = svd(real_matrix(C))
+        U, sigma, Vt = svd(jax.lax.stop_gradient(real_matrix(C)))
         size = jnp.max(sigma, initial=0.0) if self.beside is None else self.beside
         keep = sigma > self.threshold * size
         inverse = jnp.where(keep, 1 / jnp.where(keep, sigma, 1.0), 0.0)

@@ -62,7 +62,7 @@ class Fingerprint:
             data = part.encode() if isinstance(part, str) else part
             self._hash.update(b"%d:" % len(data) + data)
 
-    def add(self, x: Any) -> None:
+    def add(self, x: object) -> None:
         """Take in anything, or raise `NotCacheableError`."""
         kind = type(x)
         if kind in _PLAIN:

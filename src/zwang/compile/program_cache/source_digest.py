@@ -152,7 +152,7 @@ def _is_used(module: types.ModuleType, value, home) -> bool:
     return not isinstance(value, types.ModuleType) or vars(module).get("__path__") is None
 
 
-def _refuse_foreign(x: Any, name: str) -> None:
+def _refuse_foreign(x: object, name: str) -> None:
     """Raise if a function in zwang's place was written neither by zwang nor in an installed
     library.
     """

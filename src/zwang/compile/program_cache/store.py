@@ -54,7 +54,7 @@ class Store:
         except Exception:  # whatever a damaged or foreign file leads to, it is made again
             return None
 
-    def write(self, key: str, content: Any) -> None:
+    def write(self, key: str, content: object) -> None:
         """Write content atomically, whoever else writes at the same time."""
         data = pickle.dumps(content)
         with contextlib.suppress(OSError):

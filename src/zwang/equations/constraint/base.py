@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 
 from zwang.arguments import text, texts
 from zwang.equations.constraint.level import POSITION, AbstractLevel
@@ -160,7 +160,7 @@ def checked_units(given: str | Sequence[str], name: str) -> tuple[str, ...]:
     return (text(given, said),) if isinstance(given, str) else texts(given, said)
 
 
-def number_of(given: Any, p: Any) -> Any:
+def number_of(given: Any, p: PyTree) -> Any:
     """A number, the parameter of a name, or what a function makes of the parameters.
 
     Raises:

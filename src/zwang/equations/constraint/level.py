@@ -8,13 +8,17 @@ import abc
 import dataclasses
 import enum
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import jax.numpy as jnp
 
 from zwang.equations.constraint.units import MODEL_UNITS, PER_SECOND, one, per_second
 from zwang.errors import ModelError
 from zwang.tracing import outcome
+
+if TYPE_CHECKING:
+    from zwang.equations.constraint.base import AbstractConstraint
+    from zwang.equations.system import System
 
 
 class Cone(enum.Enum):
@@ -60,7 +64,7 @@ class AbstractLevel(abc.ABC):
         return self.cone is not Cone.FREE
 
     @abc.abstractmethod
-    def outcome(self, constraint: Any, system: Any, q, v, t, p) -> Any:
+    def outcome(self, constraint: AbstractConstraint, system: System, q, v, t, p) -> Any:
         """Shape of the residual, from shapes alone.
 
         Raises:
@@ -68,7 +72,9 @@ class AbstractLevel(abc.ABC):
         """
 
     @abc.abstractmethod
-    def residuals(self, constraint: Any, system: Any, q, v, t, p) -> tuple[Any, Any]:
+    def residuals(
+        self, constraint: AbstractConstraint, system: System, q, v, t, p
+    ) -> tuple[Any, Any]:
         """φ and ψ, empty where there is none."""
 
     def units(self, given: Sequence[str]) -> tuple[str, str]:
@@ -90,7 +96,7 @@ class AbstractLevel(abc.ABC):
             nonlinear: whether ψ is not linear in v.
         """
 
-    def _called(self, constraint: Any) -> str:
+    def _called(self, constraint: AbstractConstraint) -> str:
         return f"constraint {constraint.name!r}: {self.call}"
 
 

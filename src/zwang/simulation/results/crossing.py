@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from zwang.simulation.results.singular import CROSSING_THRESHOLD, AbstractRows
+from zwang.algebra.singular import CROSSING_THRESHOLD, AbstractRows
 from zwang.thresholds import AGREEMENT
 
 PROMINENCE = 1.0

@@ -12,12 +12,12 @@ import numpy as np
 
 from zwang.algebra.gauss import row_scale
 from zwang.algebra.metric import metric_of, rows_of
+from zwang.algebra.singular import AbstractRows, DenseRows, SparseRows
 from zwang.compile.blocks import made_for, mapped
 from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import host_state
 from zwang.simulation.results.observe import rate_of_stage
-from zwang.simulation.results.singular import AbstractRows, DenseRows, SparseRows
 from zwang.stepping import AbstractIntegrator
 
 STENCIL = 4

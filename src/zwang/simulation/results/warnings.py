@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zwang.algebra.judgement import AT_REST, SUMMED, relative_error
+from zwang.algebra.judgement import SUMMED, relative_error
 from zwang.algebra.mass_matrix import dense_mass
 from zwang.algebra.metric import condition_of_mass
 from zwang.compile.blocks import mapped
@@ -20,7 +20,7 @@ from zwang.simulation.results.energy import energy_of
 from zwang.simulation.results.observe import rate_of_stage
 from zwang.simulation.results.servo_warnings import ServoSamples
 from zwang.simulation.results.variables import Variables
-from zwang.thresholds import AGREEMENT
+from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO
 
 if TYPE_CHECKING:
     from zwang.simulation.results.record import Run
@@ -252,7 +252,7 @@ def _accelerated(run: Run) -> np.ndarray:
     )
     duration = float(run.t[-1] - run.t[0])
     largest = max(np.max(a), np.max(v) / duration if duration else 0.0)
-    return (a > AT_REST * largest) | (a < AT_REST * free)
+    return (a > ALL_BUT_ZERO * largest) | (a < ALL_BUT_ZERO * free)
 
 
 WARNINGS = (

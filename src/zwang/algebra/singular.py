@@ -8,7 +8,7 @@ import abc
 
 import numpy as np
 
-from zwang.algebra.decomposition import Decomposition
+from zwang.algebra.decomposition import Decomposition, orientation, singular_values
 from zwang.algebra.elimination.matrix import Layout
 from zwang.native.library import lapack_routines
 from zwang.thresholds import FACTOR_ROUND_OFF
@@ -58,10 +58,10 @@ class DenseRows(AbstractRows):
         self.rows = rows
 
     def rank(self):
-        return np.sum(np.linalg.svd(self.rows, compute_uv=False) > CROSSING_THRESHOLD, axis=-1)
+        return np.sum(singular_values(self.rows) > CROSSING_THRESHOLD, axis=-1)
 
     def lowest(self, generic, count):
-        sigma = np.linalg.svd(self.rows, compute_uv=False)
+        sigma = singular_values(self.rows)
         place = generic[:, None] - 1 - np.arange(count)
         return np.where(place >= 0, np.take_along_axis(sigma, np.maximum(place, 0), axis=1), 1.0)
 
@@ -73,7 +73,7 @@ class DenseRows(AbstractRows):
         rank = int(np.max(self.rank(), initial=0))
         _, order, *_ = lapack_routines().dgeqp3(self.rows[0].T)  # independent rows first, from 1
         C = self.rows[:, np.sort(order[:rank] - 1)]
-        return np.linalg.slogdet(C[:-1] @ np.swapaxes(C[1:], 1, 2))[0]
+        return orientation(C[:-1] @ np.swapaxes(C[1:], 1, 2))
 
 
 class SparseRows(AbstractRows):
@@ -140,8 +140,8 @@ def smallest(C, count: int) -> tuple[np.ndarray, np.ndarray]:
     for _ in range(INVERSE_ITERATIONS):
         V = np.linalg.qr(factor.solve(np.linalg.qr(V)[0]))[0]
     rows = (C.T @ V).T
-    # all of U, but no more of the right vectors
-    U, sigma, _ = np.linalg.svd(rows, full_matrices=rows.shape[0] > rows.shape[1])
+    split = Decomposition(rows)
+    U, sigma = split.left, split.singular_values
     sigma = np.concatenate([sigma, np.zeros(U.shape[1] - len(sigma))])[::-1]
     return sigma[:count], (V @ U)[:, ::-1][:, :count]
 
