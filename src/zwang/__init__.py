@@ -102,7 +102,9 @@ _HOME = {
     "Nullspace": "dynamics.formulation",
     "Servo": "servo",
     "Control": "servo",
+    "Feedback": "servo",
     "control": "servo",
+    "law": "servo",
     "inverse_dynamics": "servo",
     "relative_degree": "servo",
     "with_found_degrees": "servo",
@@ -278,6 +280,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.robots import read as robot  # noqa: F401
     from zwang.scene import Scene as Scene
     from zwang.servo import Control as Control
+    from zwang.servo import Feedback as Feedback
     from zwang.servo import FirstOrder as FirstOrder
     from zwang.servo import LeastNorm as LeastNorm
     from zwang.servo import Limits as Limits
@@ -293,6 +296,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.servo import control as control
     from zwang.servo import dynamic_extension as dynamic_extension
     from zwang.servo import inverse_dynamics as inverse_dynamics
+    from zwang.servo import law as law
     from zwang.servo import relative_degree as relative_degree
     from zwang.servo import with_found_degrees as with_found_degrees
     from zwang.servo import zero_dynamics as zero_dynamics
