@@ -65,6 +65,7 @@ _HOME = {
     "load": "archive",
     "cite": "output.citations",
     "sweep": "study.sweep",
+    "monte_carlo": "study.monte_carlo",
     "long_run": "study.long_run",
     "resume": "study.long_run",
     "grid": "study.sampling",
@@ -321,6 +322,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.stepping.bosh3 import Bosh3 as Bosh3
     from zwang.study.long_run import long_run as long_run
     from zwang.study.long_run import resume as resume
+    from zwang.study.monte_carlo import monte_carlo as monte_carlo
     from zwang.study.result import Sweep as Sweep
     from zwang.study.sampling import draws as draws
     from zwang.study.sampling import grid as grid

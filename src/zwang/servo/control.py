@@ -56,7 +56,7 @@ def _acting(
     if not isinstance(given, AbstractControlLaw):
         found = "it has none" if given is None else f"got {shown(given)}"
         raise ModelError(
-            f"{model.name}: expected a zw.Servo or another control law, {found}; "
+            f"{model.name}: expected a zw.Servo, {found}; "
             "write f(model, servo, q, v), or f(model, q=q, v=v) for a model with a servo of its "
             "own."
         )
