@@ -117,6 +117,7 @@ _HOME = {
     "Rate": "servo",
     "Robust": "servo",
     "Butterworth": "servo.gains.butterworth",
+    "Lyapunov": "servo",
     "Limits": "servo",
     "Loop": "servo",
     "LeastNorm": "servo",
@@ -286,6 +287,7 @@ if TYPE_CHECKING:  # what editors and type checkers see
     from zwang.servo import LeastNorm as LeastNorm
     from zwang.servo import Limits as Limits
     from zwang.servo import Loop as Loop
+    from zwang.servo import Lyapunov as Lyapunov
     from zwang.servo import PaperLeastNorm as PaperLeastNorm
     from zwang.servo import Poles as Poles
     from zwang.servo import Preferred as Preferred

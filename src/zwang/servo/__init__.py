@@ -8,6 +8,7 @@ systems.
 | `laws.py` | `law`: gravity compensation, impedance, computed torque by name |
 | `actuation.py` | the actuators that both have |
 | `gains.py` | how fast an error decays |
+| `lyapunov.py` | `Lyapunov`: a function that is to fall, as a row |
 | `null_space.py` | which control where many work |
 | `controller.py` | the equations: u, reacting passive force, residual, rank, authority |
 | `control.py` | `control`: all that at one state |
@@ -34,6 +35,7 @@ from zwang.servo.inverse_dynamics import inverse_dynamics as inverse_dynamics
 from zwang.servo.laws import law as law
 from zwang.servo.limits import Limits as Limits
 from zwang.servo.loop import Loop as Loop
+from zwang.servo.lyapunov import Lyapunov as Lyapunov
 from zwang.servo.null_space import ALL_NULL_SPACES as ALL_NULL_SPACES
 from zwang.servo.null_space import LeastNorm as LeastNorm
 from zwang.servo.null_space import PaperLeastNorm as PaperLeastNorm
