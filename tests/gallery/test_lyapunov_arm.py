@@ -53,7 +53,7 @@ def test_one_degree_of_freedom_is_linear_whatever_the_system():
     a, b, c = 5.0, 1.0, 1.0
     V = lambda q, v, t, p: 0.5 * a * q @ q + b * q @ v + 0.5 * c * v @ v
     system = zw.System(1, lambda q, t, p: jnp.array([2.0]), lambda q, v, t, p: 9.0 * jnp.sin(q))
-    servo = zw.Servo([zw.Lyapunov(V, 2 * b / c)], np.eye(1))
+    servo = zw.Servo([zw.servo.Lyapunov(V, 2 * b / c)], np.eye(1))
     run = zw.simulate(
         zw.Model(system, servo=servo), [1.0], [0.0], duration=1.0, samples=5, rtol=1e-11
     )
@@ -64,4 +64,4 @@ def test_one_degree_of_freedom_is_linear_whatever_the_system():
 
 def test_a_decay_that_is_none_is_refused():
     with pytest.raises(ModelError, match="decay"):
-        zw.Lyapunov(lambda q, v, t, p: q @ q, -1.0)
+        zw.servo.Lyapunov(lambda q, v, t, p: q @ q, -1.0)

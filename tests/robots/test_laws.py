@@ -89,7 +89,7 @@ def test_computed_torque_gives_the_error_dynamics_that_it_says(arm):
     np.testing.assert_allclose(found.acceleration, expected, rtol=1e-11)
     target = jnp.array([0.8, 0.1])
     there = lambda q, t, p: arm.tree.point(q, "lower", [0.5, 0, 0], p)[::2] - target
-    law = zw.law("computed torque", arm.model, np.eye(2), task=zw.Holonomic(there), gains=5.0)
+    law = zw.servo.law("computed torque", arm.model, np.eye(2), task=zw.Holonomic(there), gains=5.0)
     J = jacobian(Q)[::2]
     turned = zw.control(arm.model, law, Q, V).acceleration
     h = 1e-20  # J̇ v by a complex step would need the closed form in complex numbers; it takes them

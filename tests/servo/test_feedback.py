@@ -27,7 +27,7 @@ def weight(q, v, t, p):
 def test_forces_are_those_of_least_norm_that_hinges_leave():
     """The rod holds one direction of the bob: of three forces on it and the cart two are needed."""
     B = np.eye(4)[:, [0, 2, 3]]
-    model = zw.Model(cart_pole, [RAIL, ROD], servo=zw.Feedback(weight, B, forces=True))
+    model = zw.Model(cart_pole, [RAIL, ROD], servo=zw.servo.Feedback(weight, B, forces=True))
     found = zw.control(model, q=AT, v=REST)
     # tangents of the linkage: the cart with the bob, and the bob about the cart
     T = np.array([[1.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.4, 0.3]])
@@ -38,27 +38,29 @@ def test_forces_are_those_of_least_norm_that_hinges_leave():
 
 
 def test_forces_that_no_actuator_gives_are_named():
-    law = zw.Feedback(weight, np.eye(4)[:, :1], forces=True, name="weight")
+    law = zw.servo.Feedback(weight, np.eye(4)[:, :1], forces=True, name="weight")
     with pytest.raises(ModelError, match="'weight' misses"):
         zw.control(zw.Model(cart_pole, [RAIL, ROD], servo=law), q=AT, v=REST)
 
 
 def test_limits_hold_and_are_told():
-    law = zw.Feedback(
-        lambda q, v, t, p: -50.0 * v[:1], np.eye(4)[:, :1], limits=zw.Limits(-0.1, 0.1)
+    law = zw.servo.Feedback(
+        lambda q, v, t, p: -50.0 * v[:1], np.eye(4)[:, :1], limits=zw.servo.Limits(-0.1, 0.1)
     )
     model = zw.Model(cart_pole, [RAIL, ROD], servo=law)
     run = zw.simulate(model, AT, REST, duration=1.0, samples=11)
     assert np.abs(run.dataset.control).max() == 0.1 and "at its limits" in " ".join(run.warnings)
     with pytest.raises(ModelError, match=r"returns shape \(2,\), expected \(1,\)"):
-        zw.Model(cart_pole, servo=zw.Feedback(lambda q, v, t, p: v[:2], np.eye(4)[:, :1]))
+        zw.Model(cart_pole, servo=zw.servo.Feedback(lambda q, v, t, p: v[:2], np.eye(4)[:, :1]))
 
 
 def mass() -> zw.Model:
     """A mass on a line, pushed by a regulator."""
     system = zw.System(1, lambda q, t, p: jnp.stack([p["m"]]), lambda q, v, t, p: jnp.zeros(1))
     bare = zw.Model(system, params={"m": 2.0}, name="mass")
-    regulator = zw.lqr(zw.linearize(bare, [0.0], inputs=[[1.0]]), Q=[4.0, 1.0], R=0.5)
+    regulator = zw.analysis.lqr(
+        zw.analysis.linearize(bare, [0.0], inputs=[[1.0]]), Q=[4.0, 1.0], R=0.5
+    )
     assert regulator.K_q.shape == (1, 1)
     return zw.Model(system, params={"m": 2.0}, servo=regulator.feedback(), name="mass")
 

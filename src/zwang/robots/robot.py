@@ -137,7 +137,7 @@ class Robot:
         ranges: least and greatest coordinate [rad, m] by joint, as the file has them; the model has
             no limits but `with_contacts`.
         efforts: largest force or torque [N, N·m] by joint, as the file has them, for
-            `zw.Limits`; the model has none.
+            `zw.servo.Limits`; the model has none.
         keyframes: names of the file's configurations, for `state`.
         warnings: loops that are most probably locked by the round-off of their file, a sentence
             each.
@@ -264,14 +264,14 @@ class Robot:
         offset: Sequence[float] = (0.0, 0.0, 0.0),
         **numbers,
     ) -> AbstractControlLaw:
-        """A control law by its name, as `zw.law` has them, for `driven(servo=...)`.
+        """A control law by its name, as `zw.servo.law` has them, for `driven(servo=...)`.
 
         Args:
             name: "gravity compensation", "impedance" or "computed torque".
             target: joint → where it is to be, a number or a function of time; or, of a `body`, the
                 place [m] of its point at `offset` [m] in its own frame, shape (3,), or a function
                 of time.
-            numbers: the rest of what `zw.law` takes: stiffness, damping, gains, limits ...
+            numbers: the rest of what `zw.servo.law` takes: stiffness, damping, gains, limits ...
         """
         task: dict[str, Any] = {"target": target}
         if body is not None:

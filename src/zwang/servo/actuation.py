@@ -45,7 +45,7 @@ class AbstractActuated(AbstractControlLaw):
         self.actuator_units = (
             None if actuator_units is None else texts(actuator_units, f"{what}: actuator_units")
         )
-        expected = "zw.Limits(lower=..., upper=..., rate=...)"
+        expected = "zw.servo.Limits(lower=..., upper=..., rate=...)"
         self.limits = optional(limits, Limits, f"{what}: limits", expected)
 
     def actuation_matrix(self, q, t, p):

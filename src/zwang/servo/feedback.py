@@ -46,12 +46,12 @@ class Feedback(AbstractActuated):
         function: `(q, v, t, p)` → u, shape (nu,), or Q, shape (nv,).
         actuation, actuators, actuator_units: as in `zw.Servo`.
         forces: whether the function gives Q.
-        limits: `zw.Limits` of the actuators, within which u comes as near as it can.
+        limits: `zw.servo.Limits` of the actuators, within which u comes as near as it can.
         null_space: the choice among controls, of forces; see `zwang.servo.null_space`.
         name: what it is called where forces are missed.
 
     Example:
-        >>> damper = zw.Feedback(lambda q, v, t, p: -2.0 * v[:1], [[1.0], [0.0]])
+        >>> damper = zw.servo.Feedback(lambda q, v, t, p: -2.0 * v[:1], [[1.0], [0.0]])
         >>> model = zw.Model(system, servo=damper)
     """
 
@@ -82,7 +82,7 @@ class Feedback(AbstractActuated):
         what = "Q, shape (nv,)" if self.forces else "u, shape (nu,)"
         self.function = function(function_, "Feedback: function", f"(q, v, t, p) → {what}")
         self._take_actuators(actuation, actuators, actuator_units, limits)
-        strategy(null_space, AbstractNullSpace, "Feedback: null_space", "zw.LeastNorm() ...")
+        strategy(null_space, AbstractNullSpace, "Feedback: null_space", "zw.servo.LeastNorm() ...")
         self.null_space = LeastNorm() if null_space is None else null_space
         self.name = label(name, "Feedback: name")
 
@@ -102,7 +102,7 @@ class Feedback(AbstractActuated):
             )
         if self.forces and self.name in passive.constraints.names:
             raise ModelError(
-                f"{self.name!r} is the name of a constraint and of a zw.Feedback; give it another "
+                f"{self.name!r} is the name of a constraint and of a feedback; give it another "
                 "name=."
             )
         return nu

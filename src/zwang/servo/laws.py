@@ -1,4 +1,5 @@
-"""Control laws of robotics by name: each is a `zw.Servo` or a `zw.Feedback` of a task φ(q, t) = 0.
+"""Control laws of robotics by name: each is a `zw.Servo` or a `zw.servo.Feedback` of a task
+φ(q, t) = 0.
 
 | law | asks for |
 |---|---|
@@ -64,13 +65,13 @@ def law(
         options: `actuators`, `actuator_units`, `limits` and `null_space` of the law.
 
     Returns:
-        A `zw.Servo` for computed torque, else a `zw.Feedback`.
+        A `zw.Servo` for computed torque, else a `zw.servo.Feedback`.
 
     Raises:
         ModelError: for an unknown name, or for numbers that the law lacks or has no use for.
 
     Example:
-        >>> hold = zw.law("gravity compensation", arm, np.eye(2))
+        >>> hold = zw.servo.law("gravity compensation", arm, np.eye(2))
         >>> run = zw.simulate(zw.Model(arm.system, params=arm.params, servo=hold), q0, v0, ...)
     """
     instance(model, Model, "law: model", "a zw.Model")

@@ -39,7 +39,7 @@ class Lyapunov(AbstractConstraint):
 
     Example:
         >>> V = lambda q, v, t, p: 0.5 * (4 * q @ q + 2 * q @ v + v @ v)
-        >>> servo = zw.Servo([zw.Lyapunov(V, 2.0)], np.eye(2))
+        >>> servo = zw.Servo([zw.servo.Lyapunov(V, 2.0)], np.eye(2))
     """
 
     V: Callable

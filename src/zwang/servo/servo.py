@@ -45,7 +45,7 @@ class Servo(AbstractActuated):
             a real part that is not negative is refused.
         null_space: the choice among all controls that work, `LeastNorm()` by default; see
             `zwang.servo.null_space`.
-        limits: `zw.Limits` of the actuators; none by default. Where they are reached, servo
+        limits: `zw.servo.Limits` of the actuators; none by default. Where they are reached, servo
             constraints are met as well as they allow, passive ones exactly as ever.
         degrees: by constraint name, how often its residual is differentiated until u appears, if
             that is more than 2 at position level or 1 at velocity level: what `relative_degree`
@@ -106,8 +106,13 @@ class Servo(AbstractActuated):
         require_float64()
         self.constraints = constraints
         self._take_actuators(actuation, actuators, actuator_units, limits)
-        strategy(null_space, AbstractNullSpace, "Servo: null_space", "zw.LeastNorm() ...")
-        strategy(pseudoinverse, AbstractPseudoinverse, "Servo: pseudoinverse", "zw.Proximal() ...")
+        strategy(null_space, AbstractNullSpace, "Servo: null_space", "zw.servo.LeastNorm() ...")
+        strategy(
+            pseudoinverse,
+            AbstractPseudoinverse,
+            "Servo: pseudoinverse",
+            "zw.methods.Proximal() ...",
+        )
         self.null_space = LeastNorm() if null_space is None else null_space
         self.pseudoinverse = (
             Proximal(sweeps=5, rank_threshold=AUTHORITY_THRESHOLD)

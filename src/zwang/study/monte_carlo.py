@@ -10,7 +10,7 @@ from zwang.arguments import count, instance, labels, mapping
 from zwang.call import misfits_named
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
-from zwang.servo import Loop
+from zwang.servo.loop import Loop
 from zwang.study.result import Sweep
 from zwang.study.sampling import draws
 from zwang.study.sweep import sweep
