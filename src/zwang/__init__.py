@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from zwang.simulation.trajectory import trajectory as trajectory
     from zwang.study.long_run import long_run as long_run
     from zwang.study.long_run import resume as resume
+    from zwang.study.monte_carlo import monte_carlo as monte_carlo
     from zwang.study.sweep import sweep as sweep
     from zwang.symbolic import derive as derive
 

@@ -20,7 +20,7 @@ TEXTS = {".py", ".pyi", ".md", ".toml", ".txt", ".cff", ".c", ".h", ".in", ".js"
 FOLDERS = ("src", "tests", "benchmarks", "docs", "examples", ".ci")
 KEPT = {*FOLDERS, "paper", "verification", ".editorconfig", ".gitignore", "Makefile", "LICENSE"}
 KEPT |= {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CITATION.cff"}
-KEPT |= {"pyproject.toml", "constraints.txt"}
+KEPT |= {"pyproject.toml", "constraints.txt", ".githooks"}
 """What lies in the root of the repository: nothing that a download or a run left there."""
 BUILT = {"_build", "jupyter_execute", "mathjax", "__pycache__"}
 WIDE = {

@@ -10,6 +10,7 @@ import zwang as zw
 from tests.algebra.pseudoinverse.matrices import QUICK
 from zwang.bodies import BodyTree, Branch, ball, prismatic, revolute
 from zwang.bodies.screws.twist import motion
+from zwang.bodies.tree import equations
 
 RANDOM = np.random.default_rng(11)
 
@@ -171,10 +172,61 @@ def test_inverse_dynamics_and_its_derivatives_are_those_of_the_equations(tree, s
 
     @jax.jit
     def expected(q, v, a):
-        force = lambda q, v: tree.mass_matrix(q, p) @ a + tree.bias(q, v, p)
+        force = lambda q, v: differentiated_by_jax(tree, q, v, a, p)
         along = lambda x: force(tree.system.move(q, x, 0.0, p), v)
         by_q = jax.jacfwd(along)(jnp.zeros(len(v)))
         return force(q, v), by_q, jax.jacfwd(lambda v: force(q, v))(v)
 
     for ours, theirs in zip(found(q, v, a), expected(q, v, a), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12 * np.max(np.abs(theirs)))
+
+
+def differentiated_by_jax(tree, q, v, a, p):
+    """`M v̇ + h` by the matrix and Newton-Euler, without a rule for derivatives."""
+    at = equations.moving(tree.branching, q, p)
+    bias = equations.inverse_dynamics(tree.branching, at, v, None, p["gravity"])
+    return equations.mass_matrix(tree.branching, at) @ a + p["armature"] * a + bias
+
+
+@pytest.mark.parametrize(
+    ("derivative", "twice"),
+    [
+        (jax.jacfwd, False),
+        pytest.param(jax.jacfwd, True, marks=pytest.mark.slow),
+        pytest.param(jax.jacrev, True, marks=pytest.mark.slow),
+    ],
+    ids=["once", "twice", "backward"],
+)
+def test_functions_of_a_tree_are_differentiated_in_closed_form(tree, state, derivative, twice):
+    """By coordinates as they are (quaternions, whose length counts for nothing), velocities,
+    accelerations and parameters; the bias, inverse dynamics and `M a`.
+    """
+    q, v = state
+    p, a = tree.params, RANDOM.standard_normal(len(v))
+    bias = lambda x: tree.system.force(x["q"], x["v"], 0.0, x["p"])
+    whole = lambda x: tree.inverse_dynamics(x["q"], x["v"], x["a"], x["p"])
+    inertia = lambda x: tree.system.mass_matrix.times(x["q"], 0.0, x["p"], x["a"])
+    still, calm = {"v": jnp.zeros(len(v))}, {"a": jnp.zeros(len(v))}
+    plain = lambda x: differentiated_by_jax(tree, x["q"], x["v"], x["a"], x["p"])
+    floating = lambda x: {**x, "p": {**x["p"], "gravity": jnp.zeros(3)}}
+    pairs = (
+        (bias, lambda x: -plain({**x, **calm})),
+        (whole, plain),
+        (inertia, lambda x: plain({**floating(x), **still})),
+    )
+    given = {"q": q, "v": v, "a": a, "p": {k: jnp.asarray(x) for k, x in p.items()}}
+
+    # a longer twist is none of a joint, for which alone a motion is the exponential of its twist
+    along = {**given, "p": {**given["p"], "twist": jnp.zeros_like(p["twist"])}}
+
+    def slopes(f):
+        if not twice:
+            return derivative(f)(given)
+        by_q = lambda x: derivative(lambda q: f({**x, "q": q}))(x["q"])
+        return jax.jvp(by_q, (given,), (along,))[1]
+
+    for ours, theirs in pairs if twice else pairs[:1]:
+        both = jax.jit(lambda f=ours, g=theirs: (slopes(f), slopes(g)), compiler_options=QUICK)
+        found, expected = both()
+        for x, y in zip(*map(jax.tree_util.tree_leaves, (found, expected)), strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12 * max(np.max(np.abs(y)), 1.0))

@@ -39,6 +39,7 @@ def envs(plant):
 
 def test_gymnasium_finds_nothing_wrong(env):
     check_env(env, skip_render_check=True)
+    assert (env.action_space.low, env.action_space.high) == (-1.0, 1.0)
 
 
 def test_the_same_seed_gives_the_same_episode(env):
@@ -74,7 +75,9 @@ def test_a_regulator_keeps_the_pole_up(env):
     )
     observation, _ = env.reset(seed=1)
     for _ in range(100):
-        observation, reward, over, cut, _ = env.step(regulator(observation[:4], observation[4:]))
+        observation, reward, over, cut, _ = env.step(
+            env.task.action(regulator(observation[:4], observation[4:]))
+        )
         assert not over
     assert cut and reward > 0.95 * LENGTH
 
@@ -101,7 +104,7 @@ def test_a_state_that_is_not_finite_ends_the_episode(plant):
     named = zw.Plant(cart_pole(), ["push"], q0=UPRIGHT, step=0.02)
     env = zw.environment(named, lambda q, v, u, t, p: q[3], limits=1e300)
     env.reset(seed=0)
-    observation, reward, over, _, info = env.step([1e300])
+    observation, reward, over, _, info = env.step([1.0])
     assert over and info == {"failed": True}
     assert np.all(np.isfinite(observation)) and np.isfinite(reward)
 
@@ -148,5 +151,24 @@ def test_limits_may_come_from_the_servo():
         [path], np.array([[1.0], [0], [0], [0]]), gains=3.0, limits=zw.servo.Limits(-2.0, 3.0)
     )
     env = zw.environment(zw.Plant(cart_pole(servo), q0=UPRIGHT), height)
-    assert (env.action_space.low[0], env.action_space.high[0]) == (-2.0, 3.0)
+    assert [float(env.task.input(a)[0]) for a in (-2.0, -1.0, 0.0, 1.0)] == [-2.0, -2.0, 0.5, 3.0]
+    assert float(env.task.action(env.task.input(0.3))[0]) == pytest.approx(0.3, abs=1e-15)
     assert jnp.asarray(env.action_space.sample()).shape == (1,)
+
+
+def test_an_episode_is_drawn():
+    """The gallery's pendulum has a scene; the picture follows the state, and its axes stay."""
+    model = zw.gallery.load("pendulum").model
+    settings = {"limits": 1.0, "render_mode": "rgb_array", "spread_q": 0.0, "spread_v": 0.0}
+    plant = zw.Plant(model, ["x"], q0=[0.6, -0.8], step=0.1)
+    env = zw.environment(plant, lambda q, v, u, t, p: -q[1], **settings)
+    env.reset(seed=0)
+    first = env.render()
+    assert first.shape == (480, 640, 3) and first.dtype == np.uint8 and first.min() < 100
+    np.testing.assert_array_equal(env.render(), first)
+    env.step([1.0])
+    moved = np.any(env.render() != first, axis=2)
+    assert 0.0 < moved.mean() < 0.05
+    assert zw.environment(plant, height, limits=1.0).render() is None
+    with pytest.raises(zw.ModelError, match="give scene="):
+        zw.environment(zw.Plant(cart_pole(), ["cart.x"], q0=UPRIGHT), height, **settings)

@@ -291,8 +291,8 @@ def test_conditions_of_success_are_counted_by_the_study_and_shown_in_its_page(fr
     ask = {"over": {"a": "0:1:5"}, "start": lambda x: (np.array([x["a"], 0.0]), np.zeros(2))}
     given = {"inputs": ["a"], "duration": 0.1, "samples": 2, "outputs": ["q0.final"]}
     found = zw.sweep(free, **ask, **given, success=["q0.final > 0.2", "a<=0.8"])
-    assert (rate := found.success(found.conditions)).successes == 3 and rate.cases == 5
-    assert found.success("a < 0").successes == 0 and found.success().successes == 5
+    assert (rate := found.success()).successes == 3 and rate.cases == 5
+    assert found.success("a < 0").successes == 0 and found.success([]).successes == 5
     assert "q0.final > 0.2 and a <= 0.8    3 of 5" in str(found)
     text = found.report(tmp_path / "study.html").read_text()
     assert "q0.final &gt; 0.2 and a &lt;= 0.8:</strong> 3 of 5" in text

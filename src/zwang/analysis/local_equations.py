@@ -120,7 +120,7 @@ def force(dynamics: Dynamics, s: State) -> Float[Array, " nv"]:
 def dynamic_residual(dynamics: Dynamics, s: State, w, multipliers) -> Float[Array, " nv"]:
     """`M w − F − Aᵀλ`."""
     system, p = dynamics.system, dynamics.p
-    residual = mass(system, s.q, s.t, p) @ w - force(dynamics, s)
+    residual = functions.inertial_force(system, s.q, s.t, p, w) - force(dynamics, s)
     if not dynamics.constraints.m:
         return residual
     return residual - constraint_force(dynamics, s, multipliers)

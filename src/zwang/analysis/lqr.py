@@ -22,7 +22,9 @@ from zwang.arguments import instance, real_array
 from zwang.call import misfits_named
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
-from zwang.record import replace
+from zwang.record import Record, replace
+from zwang.servo.feedback import Feedback
+from zwang.servo.limits import Limits
 from zwang.text import counted
 
 if TYPE_CHECKING:
@@ -58,15 +60,14 @@ class Regulator(AbstractResult):
     axes: MovingAxes | None
     weights: tuple[np.ndarray, np.ndarray] = dataclasses.field(repr=False)
 
-    def __call__(self, q, v, t=0.0) -> Array:
-        """u at a state; part of any program. t matters about a steady motion only."""
+    def __call__(self, q, v, t=0.0, p=None) -> Array:
+        """u at a state; part of any program. t matters about a steady motion only, p never."""
         at = self.linearization
         if self.axes is not None:
             xi, dv = self.axes.deviation(q, v, t)
             away = self.K @ at.project @ jnp.concatenate([xi, dv])
             return jnp.asarray(at.nominal_inputs) - away
-        away = self.K_q @ (q - at.q) + self.K_v @ (v - at.v)
-        return jnp.asarray(at.nominal_inputs) - away
+        return LinearFeedback.of(self)(q, v, t, p)
 
     def gains(self, params: PyTree, v: ArrayLike | None = None) -> Gains:
         """K_q and K_v as functions of parameters, the equilibrium or the steady motion moving
@@ -83,6 +84,24 @@ class Regulator(AbstractResult):
         from zwang.analysis.lqr_sensitivity import gains
 
         return gains(self, params, v)
+
+    def feedback(self, limits: Limits | None = None) -> Feedback:
+        """The same as a control law, for `zw.Model(..., servo=...)` and `zw.Loop`.
+
+        Args:
+            limits: of the inputs.
+
+        Raises:
+            ModelError: if an input is a parameter, which no actuator is.
+        """
+        at = self.linearization
+        if at.acting.parameters:
+            raise ModelError(
+                f"{at.model.name}: input {at.inputs[0]!r} is a parameter, but a control law acts "
+                "by forces: give zw.analysis.linearize velocities or a matrix as inputs."
+            )
+        function = self if self.axes is not None else LinearFeedback.of(self)
+        return Feedback(function, at.acting.actuation, actuators=at.inputs, limits=limits)
 
     @property
     def model(self) -> Model:
@@ -234,6 +253,24 @@ def _refuse_unstabilizable(at: LinearSystem) -> None:
             f"lqr: the inputs do not reach {', '.join(map(repr, reach.missing))}, which does not "
             "decay by itself; add an input that does."
         )
+
+
+class LinearFeedback(Record):
+    """A regulator about an equilibrium as arrays alone, so that other gains compile nothing."""
+
+    u: Array
+    K_q: Array
+    K_v: Array
+    q: Array
+    v: Array
+
+    @classmethod
+    def of(cls, r: Regulator) -> LinearFeedback:
+        at = r.linearization
+        return cls(*map(jnp.asarray, (at.nominal_inputs, r.K_q, r.K_v, at.q, at.v)))
+
+    def __call__(self, q, v, t, p):
+        return self.u - self.K_q @ (q - self.q) - self.K_v @ (v - self.v)
 
 
 def closed_loop(regulator: Regulator) -> Model:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
@@ -69,6 +69,15 @@ class Control(Record):
         return present("notebook_of_control", self)
 
 
+class ChosenControl(Choice, Protocol):
+    """What a control law chose."""
+
+    @property
+    def u(self) -> Float[Array, " nu"]:
+        """The control."""
+        raise NotImplementedError
+
+
 class AbstractControlLaw(Record):
     """A control u(q, v, t) and its actuators: `M v̇ = F + Q_c + B u`.
 
@@ -93,17 +102,31 @@ class AbstractControlLaw(Record):
         """Units of their controls, empty where not given."""
 
     @abc.abstractmethod
-    def choose(self, passive: Dynamics, eq: Equation) -> Choice:
+    def actuation_matrix(self, q, t, p) -> Float[Array, "nv nu"]:
+        """B."""
+
+    @abc.abstractmethod
+    def choose(
+        self,
+        passive: Dynamics,
+        eq: Equation,
+        before: Float[Array, " nu"] | None = None,
+        elapsed: Float[Array, ""] | float = 0.0,
+    ) -> ChosenControl:
         """The control at a state: its `actuator_force` is what the equation of motion adds to F.
 
         Args:
             passive: the system with its passive constraints, without control.
             eq: what the passive system says at the state.
+            before, elapsed: the control applied `elapsed` seconds before, for limits of the rate;
+                None if it is not known.
         """
 
     @abc.abstractmethod
-    def diagnose(self, passive: Dynamics, choice: Any) -> Control:
-        """The control with its diagnosis, of what `choose` found."""
+    def diagnose(self, passive: Dynamics, choice: Any, u: Any = None) -> Control:
+        """The control with its diagnosis, of what `choose` found; or what a control u does in its
+        place that something else has chosen.
+        """
 
     def control(
         self, passive: Dynamics, s: State, stabilization: Float[Array, " m"] | float = 0.0

@@ -10,10 +10,11 @@ from typing import Any
 import jax.numpy as jnp
 
 from zwang.algebra.cholesky import Cholesky
+from zwang.algebra.mass_matrix import dense_mass
 from zwang.compile.hints import shared_code
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
-from zwang.equations.system import System
+from zwang.equations.system import AbstractMassMatrix, System
 
 
 @shared_code
@@ -52,6 +53,13 @@ def matrix(structure: Any, constraints: Constraints, s: State, p):
 def mass_matrix(system: System, q, t, p):
     """M in the form in which it is given."""
     return system.mass_as_given(q, t, p)
+
+
+def inertial_force(system: System, q, t, p, w):
+    """`M w`."""
+    if isinstance(system.mass_matrix, AbstractMassMatrix):
+        return system.mass_matrix.times(q, t, p, w)
+    return dense_mass(mass_matrix(system, q, t, p)) @ w
 
 
 def velocity_map(system: System, q, t, p):

@@ -67,6 +67,20 @@ class AbstractVelocityMap(ABC):
         """`N dv`."""
 
 
+class AbstractMassMatrix(ABC):
+    """M of a system that knows `M w`, and its derivatives, by a shorter way than by M; for the
+    library's own systems.
+    """
+
+    @abstractmethod
+    def __call__(self, q, t, p) -> Float[Array, "nv nv"]:
+        """M."""
+
+    @abstractmethod
+    def times(self, q, t, p, w) -> Float[Array, " nv"]:
+        """`M w`."""
+
+
 class System(Record):
     """A system without its constraints, written down as plain functions.
 

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.arguments import count
+from zwang.arguments import choice, count, optional
 from zwang.arrays import vector
 from zwang.call import misfits_named
 from zwang.compile import Many, program
@@ -20,7 +20,9 @@ from zwang.errors import ModelError
 from zwang.extras import require
 from zwang.learning.plant import Plant
 from zwang.learning.task import Task, task
+from zwang.scene import Scene
 from zwang.simulation.batch import FEWEST_MEMBERS
+from zwang.simulation.results.presentation import presentation_of_model
 
 try:
     import gymnasium
@@ -29,6 +31,9 @@ except ImportError:
     raise
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
+
+RENDER_MODES = ["rgb_array"]
+"""How an environment may be drawn."""
 
 
 @misfits_named
@@ -43,6 +48,8 @@ def environment(
     spread_v=0.05,
     horizon: int = 500,
     members: int | None = None,
+    render_mode: str | None = None,
+    scene: Scene | None = None,
 ) -> Environment | Environments:
     """A model as an environment of gymnasium.
 
@@ -50,8 +57,9 @@ def environment(
         plant: a `zw.Plant`: the model, its inputs and the time between two of them.
         reward: (q, v, u, t, p) → a number, at the end of each step; JAX's functions.
         limits: of the inputs: a number for ±, or (low, high), each a number or shape (nu,); those
-            of the servo whose actuators are the inputs by default. Actions beyond them are
-            clipped.
+            of the servo whose actuators are the inputs by default. An action of −1 to 1 is an
+            input from the low to the high one, and clipped beyond; `env.task.input(action)` and
+            `env.task.action(u)` are the one by the other.
         observe: (q, v, t, p) → observation; q and v together by default.
         terminated: (q, v, t, p) → whether the episode ends; never by default.
         spread_q, spread_v: standard deviation of starts about the plant's own, a number or shape
@@ -59,6 +67,10 @@ def environment(
         horizon: steps after which an episode is truncated.
         members: number of environments that are stepped together, as a `gymnasium.vector.VectorEnv`
             that starts an ended one anew with its next step; one `gymnasium.Env` by default.
+        render_mode: "rgb_array", by which `env.render()` draws where the episode is; None by
+            default.
+        scene: what is drawn; that of the model by default, which robots, mechanisms and the gallery
+            have.
 
     Returns:
         An `Environment`, or `Environments` with a leading axis of members.
@@ -83,15 +95,31 @@ def environment(
         spread_v=spread_v,
         horizon=horizon,
     )
+    shown = optional(scene, Scene, "environment: scene", "a zw.Scene(points=..., seen=...)")
+    if render_mode is not None:
+        choice(render_mode, "environment: render_mode", RENDER_MODES)
+        shown = shown or presentation_of_model(plant.source).scene
+        if shown is None:
+            raise ModelError(
+                f"{plant.model.name}: nothing is known of what the model looks like; give scene=, "
+                "a zw.Scene."
+            )
     if members is None:
-        return Environment(chosen)
-    return Environments(chosen, count(members, "environment: members", least=1))
+        return Environment(chosen, render_mode, shown)
+    number = count(members, "environment: members", least=1)
+    return Environments(chosen, number, render_mode, shown)
 
 
 def _spaces(chosen: Task):
     size = chosen.observation_size
     seen = gymnasium.spaces.Box(-np.inf, np.inf, (size,), np.float64)
-    return seen, gymnasium.spaces.Box(chosen.low, chosen.high, dtype=np.float64)
+    return seen, gymnasium.spaces.Box(-1.0, 1.0, chosen.low.shape, np.float64)
+
+
+def _drawn(chosen: Task, scene: Scene, q, t) -> np.ndarray:
+    """A picture of a state, shape (height, width, 3)."""
+    start = np.asarray(chosen.plant.start.q)
+    return present("frame", scene, start, np.asarray(q), float(t))
 
 
 class Environment(gymnasium.Env):
@@ -101,9 +129,11 @@ class Environment(gymnasium.Env):
         task: what is learned; state: where the episode is, a `State`.
     """
 
-    metadata = {"render_modes": []}
+    metadata = {"render_modes": RENDER_MODES}
 
-    def __init__(self, chosen: Task):
+    def __init__(self, chosen: Task, render_mode: str | None = None, scene: Scene | None = None):
+        self.render_mode, self.scene = render_mode, scene
+        self.metadata = {**self.metadata, "render_fps": 1.0 / chosen.plant.length}
         self.task, self.state, self._steps = chosen, chosen.plant.start, 0
         self.observation_space, self.action_space = _spaces(chosen)
         self._advance = program(self._advanced)
@@ -131,12 +161,13 @@ class Environment(gymnasium.Env):
         return np.asarray(self._see(self.state)), {}
 
     def step(self, action):
-        """Apply an input for one step.
+        """Apply an input for one step, by an action of −1 to 1.
 
         Returns:
             observation, reward, terminated, truncated, info; `info["failed"]` says that the step
             has no end (it is not finite, or constraints contradict each other), which ends the
-            episode where it was: `env.task.plant.reason(env.state, action)` says why.
+            episode where it was: `env.task.plant.reason(env.state, env.task.input(action))` says
+            why.
         """
         plant = self.task.plant
         u = vector(action, plant.nu, "step: action", plant.input_names, on_host=True)
@@ -145,6 +176,12 @@ class Environment(gymnasium.Env):
         info = {} if finite else {"failed": True}
         cut = self._steps >= self.task.horizon
         return np.asarray(seen), float(reward), bool(over), cut, info
+
+    def render(self):
+        """A picture of where the episode is, shape (480, 640, 3), if `render_mode` asks for one."""
+        if self.render_mode is None or self.scene is None:
+            return None
+        return _drawn(self.task, self.scene, self.state.q, self.state.t)
 
     def _advanced(self, state: State, u):
         """One step, with the observation after it."""
@@ -159,9 +196,16 @@ class Environments(VectorEnv):
         task: what is learned; state: where the episodes are, a `State` with a leading axis.
     """
 
-    metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
+    metadata = {"render_modes": RENDER_MODES, "autoreset_mode": AutoresetMode.NEXT_STEP}
 
-    def __init__(self, chosen: Task, members: int):
+    def __init__(
+        self,
+        chosen: Task,
+        members: int,
+        render_mode: str | None = None,
+        scene: Scene | None = None,
+    ):
+        self.render_mode, self.scene = render_mode, scene
         self.task, self.num_envs = chosen, members
         self.single_observation_space, self.single_action_space = _spaces(chosen)
         self.observation_space = batch_space(self.single_observation_space, members)
@@ -200,8 +244,15 @@ class Environments(VectorEnv):
         seen = self.task.seen(after)
         return after, seen, jnp.where(over, 0.0, reward), ended & ~over, finite | over
 
+    def render(self):
+        """A picture of each, if `render_mode` asks for them."""
+        if self.render_mode is None or self.scene is None or self.state is None:
+            return None
+        states = zip(np.asarray(self.state.q), np.asarray(self.state.t), strict=True)
+        return tuple(_drawn(self.task, self.scene, q, t) for q, t in states)
+
     def step(self, actions):
-        """Apply an input to each, shape (members, nu); where an episode had ended, start anew."""
+        """Apply an action to each, shape (members, nu); where an episode had ended, start anew."""
         u = np.asarray(actions, float)
         if u.shape != (self.num_envs, self.task.plant.nu):
             raise ModelError(

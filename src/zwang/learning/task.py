@@ -50,6 +50,14 @@ class Task:
     spread_v: np.ndarray
     horizon: int
 
+    def input(self, action):
+        """The input [N, N·m …] of an action, whose entries go from −1 to 1, the limits."""
+        return self.low + 0.5 * (jnp.clip(action, -1.0, 1.0) + 1.0) * (self.high - self.low)
+
+    def action(self, u):
+        """The action that gives an input."""
+        return 2.0 * (u - self.low) / (self.high - self.low) - 1.0
+
     @property
     def observation_size(self) -> int:
         """Numbers in an observation."""
@@ -67,12 +75,12 @@ class Task:
         q = system.move(at.q, moved, at.t, self.plant.parameters())
         return self.plant.place(State(q, at.v + self.spread_v * noise[1], at.t))
 
-    def advanced(self, s: State, u) -> tuple[State, Any, Any, Any]:
+    def advanced(self, s: State, action) -> tuple[State, Any, Any, Any]:
         """The next state, its reward, whether the episode ends there, and whether it is finite.
 
         A step that is not finite ends the episode where it began.
         """
-        u = jnp.clip(u, self.low, self.high)
+        u = self.input(action)
         after = self.plant.step(s, u)
         # a learner that meets one NaN never recovers, so that none may leave
         finite = jnp.all(jnp.isfinite(after.q)) & jnp.all(jnp.isfinite(after.v))
@@ -136,8 +144,10 @@ def _limits(plant: Plant, given) -> tuple[np.ndarray, np.ndarray]:
     pair = given if isinstance(given, (tuple, list)) and len(given) == 2 else (None, given)
     high = _broadcast(pair[1], "limits", plant.nu)
     low = -high if pair[0] is None else _broadcast(pair[0], "limits", plant.nu)
-    if not np.all(low < high):
-        raise ModelError(f"environment: limits are {low} and {high}, expected low below high.")
+    if not np.all((low < high) & np.isfinite(high - low)):
+        raise ModelError(
+            f"environment: limits are {low} and {high}, expected finite numbers, low below high."
+        )
     return low, high
 
 

@@ -12,7 +12,7 @@ import importlib.util
 import logging
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -75,6 +75,25 @@ def write_film(run: Run, scene: Scene, path: Path) -> None:
     write_bytes(path, content)
 
 
+def frame(scene: Scene, start: np.ndarray, q: np.ndarray, t: float) -> np.ndarray:
+    """One picture of a scene as numbers from 0 to 255, shape (height, width, 3), in axes with room
+    for motions about `start`, which grow where that is not enough.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    seen = scene.at(np.stack([q, start]))
+    dimensions = scene.dimensions(start)
+    places = seen.places[1, :, :dimensions]
+    reach = float(np.max(np.ptp(places, axis=0)))
+    figure, draw = _canvas(
+        scene, seen, dimensions, np.array([t, 0.0]), [places - 0.5 * reach, places + 0.5 * reach]
+    )
+    canvas = FigureCanvasAgg(figure)
+    draw(0)
+    canvas.draw()
+    return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+
+
 @contextlib.contextmanager
 def _silent(name: str) -> Iterator[None]:
     """Nothing of a logger reaches the terminal."""
@@ -100,8 +119,16 @@ def _ffmpeg() -> str:
     return imageio_ffmpeg.get_ffmpeg_exe()
 
 
-def _canvas(scene: Scene, seen: Everything, dimensions: int, times: np.ndarray):
-    """An empty figure, and the function that draws one frame into it."""
+def _canvas(
+    scene: Scene,
+    seen: Everything,
+    dimensions: int,
+    times: np.ndarray,
+    around: Sequence[np.ndarray] = (),
+):
+    """An empty figure with room for all that is seen and for places `around` it, and the function
+    that draws one frame into it.
+    """
     from matplotlib.figure import Figure
 
     space = dimensions == 3
@@ -115,7 +142,7 @@ def _canvas(scene: Scene, seen: Everything, dimensions: int, times: np.ndarray):
         for i, (name, lines) in enumerate(shapes.items())
         if len(lines)
     }
-    _scaled(axes, [places, *wires.values()], scene)
+    _scaled(axes, [places, *wires.values(), *around], scene)
     bodies = list(dict.fromkeys([*(x.body for x in (*scene.bars, *scene.plates)), *wires]))
     color = {body: COLORS[i % len(COLORS)] for i, body in enumerate(bodies)}
     empty = ([],) * dimensions

@@ -32,6 +32,7 @@ from zwang.output.described import (
     text_of_values,  # noqa: F401
     text_of_variables,  # noqa: F401
 )
+from zwang.output.film import frame as frame
 from zwang.output.film import write_film
 from zwang.output.named_tables import (
     NamedTable,

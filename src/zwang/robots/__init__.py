@@ -15,10 +15,12 @@
 | `sdf_inertia.py`, `sdf_pictures.py` | mass of its links, and what they look like |
 | `sdf_specification.py` | every element and attribute of SDF, and what becomes of it |
 | `exact_loops.py` | loops of several rods, whose axes and places are made exact |
+| `loop_constraints.py` | loops and couplings as constraints |
 | `loop_forces.py` | springs and dampers of joints that close loops, bodies without weight |
 | `text.py` | XML as all of them take it |
 | `robot.py` | `Robot`: a description as a `zw.Model` |
 | `configuration.py` | its configurations: joints held, loops closed |
+| `motors.py` | motors of a file that names no actuators; tasks of points |
 | `judgement.py` | warnings of joints without mass and of strong dampers |
 | `scene.py` | what the viewer draws of it |
 

@@ -115,10 +115,3 @@ def _scaled(value: Callable, scale: float) -> Callable:
 def joint_springs(q, t, p):
     """Energy of the springs of joints that carry bodies."""
     return 0.5 * jnp.sum(p["stiffness"] * (q - p["rest"]) ** 2)
-
-
-def coupled(q, t, p):
-    """x − polynomial(y) of all couplings."""
-    c = p["couplings"]
-    x, y = c["first"] @ q - c["rest"][:, 0], c["second"] @ q - c["rest"][:, 1]
-    return x - jnp.polyval(c["polynomial"].T[::-1], y)

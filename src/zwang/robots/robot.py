@@ -8,8 +8,8 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -20,21 +20,23 @@ from zwang.bodies import BodyTree
 from zwang.bodies.body import entry
 from zwang.call import misfits_named
 from zwang.display import present
+from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint, Holonomic
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.files.reading import file_name, shown_path
-from zwang.mechanism.loop_rows import PARALLEL, decided, projected_rows, projectors
-from zwang.mechanism.registry import JOINT_KINDS
-from zwang.mechanism.relative_pose import RelativePose
+from zwang.mechanism.loop_rows import PARALLEL, decided
 from zwang.robots.configuration import configured
 from zwang.robots.contacts import left_out, loose_constraints
 from zwang.robots.description import Description, LettingGo
 from zwang.robots.exact_loops import chain_of, exact_loops
 from zwang.robots.judgement import notes
-from zwang.robots.loop_forces import LoopForces, coupled, joint_springs
+from zwang.robots.loop_constraints import closing, coupled, coupling_numbers, loop_numbers
+from zwang.robots.loop_forces import LoopForces, joint_springs
+from zwang.robots.motors import PointTask, free_motors
 from zwang.robots.text import parsed
+from zwang.servo.laws import law
 from zwang.simulation.results.presentation import keep_presentation
 from zwang.tracing import returned
 
@@ -108,6 +110,10 @@ def _described(path: Path, floating: bool | None) -> Description:
     return read_mjcf(path, root, floating=floating)
 
 
+def _motors(q, t, p):
+    return p["actuation"]
+
+
 class Robot:
     """A robot as a `zw.Model`, in joint coordinates.
 
@@ -124,6 +130,8 @@ class Robot:
         tree: the `BodyTree`: frames, Jacobians, mass matrix and bias.
         params: its parameters.
         actuators: names of the file's actuators.
+        motors: what `driven` and `law` act on: the actuators, or, of a file without any, a motor at
+            every joint with one coordinate that carries a body and follows no other joint.
         unsupported: what the file has and this model has not, a sentence each.
         notes: what is in the model and may be wrong in the file, or hard to run, a sentence each.
         ranges: least and greatest coordinate [rad, m] by joint, as the file has them; the model has
@@ -146,6 +154,7 @@ class Robot:
         self.efforts = dict(description.efforts)
         self.shapes = {body: tuple(shapes) for body, shapes in description.shapes.items()}
         self.actuators = tuple(description.actuators)
+        self.motors = self.actuators or free_motors(description)
         self._given = description
         bare = BodyTree(description.branches, gravity=list(description.gravity))
         exact = exact_loops(description, bare)
@@ -167,8 +176,8 @@ class Robot:
             ),
             "rest": self.filled(description.rest, "coordinate", np.zeros(self.tree.system.nq)),
             "actuation": self._columns(),
-            "loops": self._loop_numbers(),
-            "couplings": self._coupling_numbers(),
+            "loops": loop_numbers(description.loops, self._rows),
+            "couplings": coupling_numbers(self.filled, description.couplings, self.tree.system.nq),
             **({"forces": self._others.params} if self._others.params else {}),
         }
         followers = {n for x in description.couplings.values() for n in x.first}
@@ -191,6 +200,8 @@ class Robot:
         return values
 
     def _columns(self) -> np.ndarray:
+        if not self.actuators:
+            return self.actuation(self.motors)
         B = np.zeros((self.tree.system.nv, len(self.actuators)))
         for i, name in enumerate(self.actuators):
             for joint, gear in self.description.actuators[name].items():
@@ -210,11 +221,11 @@ class Robot:
             assert control is not None
             u = returned(control(q, v, t, p), "control(q, v, t, p)", integers=True, lists=True)
             u = jnp.atleast_1d(jnp.asarray(u, jnp.float64))
-            if u.shape != (len(self.actuators),):
-                names = ", ".join(self.actuators) or "none: give servo= with actuation"
+            if u.shape != (len(self.motors),):
+                what = "actuator" if self.actuators else "joint"
                 raise ModelError(
                     f"{self.name}: control(q, v, t, p) returns shape {u.shape}, expected "
-                    f"({len(self.actuators)},), a number for each actuator ({names})."
+                    f"({len(self.motors)},), a number for each {what} ({', '.join(self.motors)})."
                 )
             return u
 
@@ -234,9 +245,7 @@ class Robot:
 
     @property
     def actuation_matrix(self) -> np.ndarray:
-        """B of the file's actuators: generalized force per unit of each actuator's force, shape
-        (nv, nu).
-        """
+        """B of the motors: generalized force per unit of each one's force, shape (nv, nu)."""
         return self.params["actuation"]
 
     def actuation(self, joints: Sequence[str]) -> np.ndarray:
@@ -246,46 +255,32 @@ class Robot:
             B = np.hstack([B, np.eye(len(B))[:, self.tree.velocity(name)]])
         return B
 
-    # --- constraints
+    def law(
+        self,
+        name: str,
+        target: Mapping[str, Any] | Callable | Sequence[float] | None = None,
+        *,
+        body: str | None = None,
+        offset: Sequence[float] = (0.0, 0.0, 0.0),
+        **numbers,
+    ) -> AbstractControlLaw:
+        """A control law by its name, as `zw.servo.law` has them, for `driven(servo=...)`.
 
-    def _loop_numbers(self) -> dict:
-        """Frames of both ends of all loops of a kind, on their bodies, shapes (n, 4, 4), the
-        numbers of kinds that have some, (n, numbers), and what is kept of their rows, (n, rows,
-        rows), where it is not everything.
+        Args:
+            name: "gravity compensation", "impedance" or "computed torque".
+            target: joint → where it is to be, a number or a function of time; or, of a `body`, the
+                place [m] of its point at `offset` [m] in its own frame, shape (3,), or a function
+                of time.
+            numbers: the rest of what `zw.servo.law` takes: stiffness, damping, gains, limits ...
         """
-        numbers: dict = {}
-        loops = self.description.loops
-        for loop in loops.values():
-            for side, (_, frame) in (("first", loop.first), ("second", loop.second)):
-                numbers.setdefault(loop.kind, {}).setdefault(side, []).append(frame)
-            if loop.numbers:
-                numbers[loop.kind].setdefault("numbers", []).append(loop.numbers)
-        for kind, sides in numbers.items():
-            names = [name for name, loop in loops.items() if loop.kind == kind]
-            if any(name in self._rows.found for name in names):
-                sides["keep"] = projectors(names, self._rows.keep)
-        return {k: {side: np.array(x) for side, x in sides.items()} for k, sides in numbers.items()}
+        task: dict[str, Any] = {"target": target}
+        if body is not None:
+            function = PointTask(self.tree, int(entry(self.tree._index, body)), offset, target)
+            task = {"task": Holonomic(function, name=body, unit="m")}
+        options = {"actuators": self.motors, **numbers}
+        return law(name, self.model, _motors, **task, **options)
 
-    def _coupling_numbers(self) -> dict:
-        couplings = list(self.description.couplings.values())
-        most = max((len(c.polynomial) for c in couplings), default=0)
-        weights = {
-            side: np.array(
-                [
-                    self.filled(getattr(c, side), "coordinate", np.zeros(self.tree.system.nq))
-                    for c in couplings
-                ]
-            )
-            for side in ("first", "second")
-        }
-        powers = np.array(
-            [[*c.polynomial, *(0.0,) * (most - len(c.polynomial))] for c in couplings]
-        )
-        return (
-            {**weights, "polynomial": powers, "rest": np.array([c.rest for c in couplings])}
-            if couplings
-            else {}
-        )
+    # --- constraints
 
     @cached_property
     def constraints(self) -> tuple[AbstractConstraint, ...]:
@@ -300,7 +295,9 @@ class Robot:
                 for side in ("first", "second")
             )
             made.append(
-                Holonomic(self._closing(kind, first, second), name=f"loops {kind}", parts=names)
+                Holonomic(
+                    closing(self.tree, kind, first, second), name=f"loops {kind}", parts=names
+                )
             )
         if self.description.couplings:
             made.append(
@@ -310,30 +307,6 @@ class Robot:
 
     def _body(self, name: str | None) -> int:
         return len(self.tree.branches) if name is None else int(entry(self.tree._index, name))
-
-    def _closing(self, kind: str, first: np.ndarray, second: np.ndarray) -> Callable:
-        options, equations = JOINT_KINDS[kind], JOINT_KINDS[kind].space
-        assert equations is not None and equations.position is not None
-        rows = equations.position
-
-        def phi(q, t, p):
-            bodies = jnp.concatenate([self.tree.poses(q, p), jnp.eye(4)[None]])
-            a, b = (
-                bodies[first] @ p["loops"][kind]["first"],
-                bodies[second] @ p["loops"][kind]["second"],
-            )
-            # in the axes of the first end, in which the rows of the joint are written
-            back = jnp.swapaxes(a[:, :3, :3], 1, 2)
-            gap = jnp.einsum("nij,nj->ni", back, b[:, :3, 3] - a[:, :3, 3])
-            own = p["loops"][kind].get("numbers", np.zeros((len(first), 0)))
-            found = jax.vmap(
-                lambda gap, turn, own: rows(RelativePose(gap, turn), options.named(own))
-            )(gap, back @ b[:, :3, :3], own)
-            if "keep" in p["loops"][kind]:
-                found = projected_rows(p["loops"][kind]["keep"], found)
-            return found.ravel()
-
-        return phi
 
     # --- the model
 
@@ -353,11 +326,11 @@ class Robot:
         """The robot under a control of its actuators, with more constraints or parameters.
 
         Args:
-            control: `(q, v, t, p)` → u, shape (nu,), forces of the file's actuators [N, N·m]; none
-                by default.
+            control: `(q, v, t, p)` → u, shape (nu,), forces of the `motors` [N, N·m]; none by
+                default.
             constraints: in addition to its own.
             params: more parameters, by name.
-            servo: as in `zw.Model`.
+            servo: as in `zw.Model`; `law` makes one.
         """
         system = self._tree(control).system
         asked = self.description.letting_go

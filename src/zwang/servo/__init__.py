@@ -4,7 +4,11 @@ systems.
 | file | what |
 |---|---|
 | `servo.py` | `Servo`: constraints, actuators, gains, choice among controls |
+| `feedback.py` | `Feedback`: controls, or forces, as a function of the state |
+| `laws.py` | `law`: gravity compensation, impedance, computed torque by name |
+| `actuation.py` | the actuators that both have |
 | `gains.py` | how fast an error decays |
+| `lyapunov.py` | `Lyapunov`: a function that is to fall, as a row |
 | `null_space.py` | which control where many work |
 | `controller.py` | the equations: u, reacting passive force, residual, rank, authority |
 | `control.py` | `control`: all that at one state |
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
     from zwang.servo.control import control as control
     from zwang.servo.dynamic_extension import dynamic_extension as dynamic_extension
     from zwang.servo.dynamic_extension import with_found_degrees as with_found_degrees
+    from zwang.servo.feedback import Feedback as Feedback
     from zwang.servo.gains import FirstOrder as FirstOrder
     from zwang.servo.gains import Poles as Poles
     from zwang.servo.gains import Rate as Rate
@@ -33,8 +38,10 @@ if TYPE_CHECKING:
     from zwang.servo.gains import SecondOrder as SecondOrder
     from zwang.servo.gains.butterworth import Butterworth as Butterworth
     from zwang.servo.inverse_dynamics import inverse_dynamics as inverse_dynamics
+    from zwang.servo.laws import law as law
     from zwang.servo.limits import Limits as Limits
     from zwang.servo.loop import Loop as Loop
+    from zwang.servo.lyapunov import Lyapunov as Lyapunov
     from zwang.servo.null_space import LeastNorm as LeastNorm
     from zwang.servo.null_space import PaperLeastNorm as PaperLeastNorm
     from zwang.servo.null_space import Preferred as Preferred

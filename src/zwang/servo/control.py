@@ -12,7 +12,8 @@ from zwang.arguments import flag, instance, shown
 from zwang.arrays import is_concrete
 from zwang.call import misfits_named
 from zwang.compile import model_program
-from zwang.dynamics.control_law import Control
+from zwang.dynamics.control_law import AbstractControlLaw, Control
+from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.labels import labels_of
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
@@ -34,9 +35,25 @@ def controller(
     Raises:
         ModelError: if there is none, or if it does not fit the model.
     """
-    instance(model, Model, "control: model", "a zw.Model")
-    given = model.servo if servo is None else servo
+    dynamics, given = _acting(model, servo, params, pseudoinverse)
     if not isinstance(given, Servo):
+        raise ModelError(
+            f"{model.name}: expected a zw.Servo, whose constraints are looked at, got "
+            f"{shown(given)}."
+        )
+    return Controller(dynamics, given)
+
+
+def _acting(
+    model: Model,
+    law: AbstractControlLaw | None,
+    params: PyTree,
+    pseudoinverse: AbstractPseudoinverse | None,
+) -> tuple[Dynamics, AbstractControlLaw]:
+    """The model without its control, and the law that is to act on it, checked."""
+    instance(model, Model, "control: model", "a zw.Model")
+    given = model.servo if law is None else law
+    if not isinstance(given, AbstractControlLaw):
         found = "it has none" if given is None else f"got {shown(given)}"
         raise ModelError(
             f"{model.name}: expected a zw.Servo, {found}; "
@@ -50,13 +67,13 @@ def controller(
             "pseudoinverse= out."
         )
     given.checked(passive)
-    return Controller(passive, given)
+    return passive, given
 
 
 @misfits_named
 def control(
     model: Model,
-    servo: Servo | None = None,
+    servo: AbstractControlLaw | None = None,
     q=None,
     v=None,
     t=0.0,
@@ -71,9 +88,9 @@ def control(
 
     Args:
         model: the model; its passive constraints react to the control.
-        servo: servo constraints, actuators, gains and the choice among controls; the model's own
-            by default: `zw.control(model, q=q, v=v)`. One that is given takes the place of the
-            model's own.
+        servo: servo constraints, actuators, gains and the choice among controls, or another
+            control law (`zw.Feedback`); the model's own by default: `zw.control(model, q=q, v=v)`.
+            One that is given takes the place of the model's own.
         q: coordinates, shape (nq,).
         v: velocities, shape (nv,).
         t: time [s].
@@ -93,14 +110,14 @@ def control(
 
     Reference: servo paper, eq. (35).
     """
-    bound = controller(model, servo, params, pseudoinverse)
+    passive, law = _acting(model, servo, params, pseudoinverse)
     refuse_no_state("control", q, v)
-    answer = control_of(bound, model.state(q, v, t))
+    answer = control_of(passive, law, model.state(q, v, t))
     if flag(throw, "throw") and is_concrete(answer):
         raise_on_failure(answer, model)
     nu = answer.u.shape[-1]
     labels = labels_of(model.name, model.system)._replace(
-        actuators=bound.servo.names(nu), actuator_units=bound.servo.units(nu)
+        actuators=law.names(nu), actuator_units=law.units(nu)
     )
     return dataclasses.replace(answer, labels=labels)
 
@@ -114,9 +131,9 @@ def refuse_no_state(name: str, q, v) -> None:
 
 
 @model_program
-def control_of(controller: Controller, state: State) -> Control:
-    """`control` for a `Controller`, without checks."""
-    return controller(state)
+def control_of(passive: Dynamics, law: AbstractControlLaw, state: State) -> Control:
+    """`control` without checks."""
+    return law.control(passive, state)
 
 
 def raise_on_failure(answer: Control, model: Model) -> None:

@@ -12,6 +12,7 @@ Reference: servo paper, eq. (16)-(35); the projection P is what its eq. (24) lea
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import jax
@@ -20,7 +21,7 @@ from jaxtyping import Array, Float, Int
 
 from zwang.algebra.judgement import UNCERTAIN, relative_residual
 from zwang.algebra.mass_matrix import row_lengths
-from zwang.dynamics.control_law import Control
+from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
@@ -197,7 +198,7 @@ class Controller(Record):
         actuator_force = c.B @ c.u
         # from the equation of motion, so that nonideal and ideal parts are both in it
         passive_force = c.eq.mass.apply(c.acceleration) - c.eq.force - actuator_force
-        passive_residual = _passive_residual(c.eq, c.acceleration)
+        passive_residual = constraint_residual(c.eq, c.acceleration)
         code = self._code(c, best.u, per, passive_residual)
         phi, psi = self._errors(c.eq.state)
         return Control(
@@ -285,12 +286,14 @@ class ServoSolution(Record):
         return self.B @ self.u
 
 
-def blank(servo: Servo, passive: Dynamics) -> Control:
-    """A `Control` of zeros of the shapes that `Controller.diagnosis` returns."""
+def blank(law: AbstractControlLaw, names: Iterable[str], passive: Dynamics) -> Control:
+    """A `Control` of zeros of the shapes that a law's diagnosis has, of what it asks for by
+    name.
+    """
     system, zero, code = passive.system, jnp.zeros(()), jnp.zeros((), int)
     q, t = (jax.ShapeDtypeStruct(shape, float) for shape in ((system.nq,), ()))
-    nu = jax.eval_shape(servo.actuation_matrix, q, t, passive.p).shape[1]
-    force, each = jnp.zeros(system.nv), {c.name: zero for c in servo.constraints}
+    nu = jax.eval_shape(law.actuation_matrix, q, t, passive.p).shape[1]
+    force, each = jnp.zeros(system.nv), dict.fromkeys(names, zero)
     return Control(
         u=jnp.zeros(nu),
         actuator_force=force,
@@ -307,7 +310,7 @@ def blank(servo: Servo, passive: Dynamics) -> Control:
     )
 
 
-def _passive_residual(eq: Equation, acceleration) -> Float[Array, ""]:
+def constraint_residual(eq: Equation, acceleration) -> Float[Array, ""]:
     """Residual of the passive constraints beside the terms that it is made of."""
     A, b = eq.gauss.A, eq.b
     terms = jnp.abs(b) + abs(A) @ (jnp.abs(acceleration) + jnp.abs(eq.free_acceleration))

@@ -90,7 +90,7 @@ def inverse_dynamics(
         null_space=null_space,
     )
     bound, state = controller(model, servo, params), model.state(q, v, t)
-    answer = control_of(bound, state)
+    answer = control_of(bound.dynamics, servo, state)
     if flag(throw, "throw") and is_concrete(answer):
         _refuse_inconsistent(model, bound.dynamics, state, a)
         raise_on_failure(answer, model)

@@ -26,8 +26,6 @@ from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.record import AbstractVar, Record, field
-from zwang.servo.controller import Controller, blank
-from zwang.servo.servo import Servo
 
 ON_THE_WAY = 32
 """Controls that may be on the way from the controller to the actuators; a delay may be up to this
@@ -48,8 +46,8 @@ class Loop(AbstractLoop):
 
     Args:
         model: the model that the controller believes, with the same coordinates; its own
-            constraints (friction left out, say), functions and parameters. The servo is that of the
-            simulated model.
+            constraints (friction left out, say), functions and parameters. The control law is that
+            of the simulated model.
         params: parameters that the controller believes, where they differ from those of what it
             believes otherwise.
         sample_time: T [s]; the controller computes at t₀, t₀ + T … and holds its control.
@@ -126,10 +124,7 @@ class Loop(AbstractLoop):
         return f"Loop({', '.join(given)})"
 
     def bound(self, model, plant, t0):
-        servo = model.servo
-        if not isinstance(servo, Servo):
-            raise ModelError(f"{model.name}: a loop runs a zw.Servo, got {type(servo).__name__}.")
-        nv = model.system.nv
+        law, nv = model.servo, model.system.nv
         for name in ("noise_q", "noise_v"):
             if getattr(self, name).shape not in ((), (nv,)):
                 raise ModelError(
@@ -139,12 +134,13 @@ class Loop(AbstractLoop):
         # the plant keeps its own numbers; only the controller computes with these
         believed = self._believed(model, plant)
         if self.sample_time is None:
-            servo.refuse_continuous()
-            return dataclasses.replace(plant, law=Believing(servo, believed)), None
-        nu = servo.checked(plant.passive)
+            law.refuse_continuous()
+            return dataclasses.replace(plant, law=Believing(law, believed)), None
+        nu = law.checked(plant.passive)
         noise = [_array(np.broadcast_to(x, nv)) for x in (self.noise_q, self.noise_v)]
         sampler = Sampler(
-            controller=Controller(believed, servo),
+            law=law,
+            believed=believed,
             nu=nu,
             t0=_array(float(t0)),
             sample_time=_array(float(self.sample_time)),
@@ -173,63 +169,66 @@ class Loop(AbstractLoop):
         return self.model.passive.dynamics(self.params, plant.pseudoinverse)
 
 
-class AbstractServoLaw(AbstractControlLaw):
-    """A control law with the actuators of a servo, whose u comes from elsewhere."""
+class AbstractForeign(AbstractControlLaw):
+    """A control law with the actuators of another one, whose u comes from elsewhere."""
 
-    servo: AbstractVar[Servo]
+    law: AbstractVar[AbstractControlLaw]
 
     def checked(self, passive):
-        return self.servo.checked(passive)
+        return self.law.checked(passive)
 
     def names(self, nu):
-        return self.servo.names(nu)
+        return self.law.names(nu)
 
     def units(self, nu):
-        return self.servo.units(nu)
+        return self.law.units(nu)
+
+    def actuation_matrix(self, q, t, p):
+        return self.law.actuation_matrix(q, t, p)
 
     @abc.abstractmethod
     def input_at(self, s: State) -> Float[Array, " nu"]:
         """u at a state of the plant."""
 
-    def choose(self, passive: Dynamics, eq: Equation) -> Applied:
+    def choose(self, passive, eq, before=None, elapsed=0.0) -> Applied:
         u, s = self.input_at(eq.state), eq.state
-        return Applied(eq, u, self.servo.actuation_matrix(s.q, s.t, passive.p) @ u)
+        return Applied(eq, u, self.actuation_matrix(s.q, s.t, passive.p) @ u)
 
-    def diagnose(self, passive: Dynamics, choice: Applied) -> Control:
-        # what the servo itself would have chosen here says what could be met
-        controller = Controller(passive, self.servo)
-        return controller.diagnosis(controller.choose(choice.eq), choice.u)
+    def diagnose(self, passive, choice, u=None) -> Control:
+        # what the law itself would have chosen here says what could be met
+        own = self.law.choose(passive, choice.eq)
+        return self.law.diagnose(passive, own, choice.u if u is None else u)
 
     def blank(self, passive: Dynamics) -> Control:
-        return blank(self.servo, passive)
+        return self.law.blank(passive)
 
 
 class Applied(Record):
-    """A control whose servo did not choose it, at a state of the passive system."""
+    """A control, whatever has chosen it, at a state of the passive system."""
 
     eq: Equation
     u: Float[Array, " nu"]
     actuator_force: Float[Array, " nv"]
 
 
-class Held(AbstractServoLaw):
+class Held(AbstractForeign):
     """u whatever the state."""
 
-    servo: Servo
+    law: AbstractControlLaw
     u: Float[Array, " nu"]
 
     def input_at(self, s):
         return self.u
 
 
-class Believing(AbstractServoLaw):
+class Believing(AbstractForeign):
     """u for a system that the controller believes, which need not be the plant."""
 
-    servo: Servo
+    law: AbstractControlLaw
     believed: Dynamics
 
     def input_at(self, s):
-        return Controller(self.believed, self.servo).choose(self.believed.equation_at(s)).u
+        return self.law.choose(self.believed, self.believed.equation_at(s)).u
 
 
 class ControllerState(Record):
@@ -252,7 +251,8 @@ class ControllerState(Record):
 class Sampler(AbstractSampler):
     """A controller at instants; see `Loop` for its settings."""
 
-    controller: Controller
+    law: AbstractControlLaw
+    believed: Dynamics
     nu: int = field(static=True)
     t0: Float[Array, ""]
     sample_time: Float[Array, ""]
@@ -275,7 +275,7 @@ class Sampler(AbstractSampler):
         return controller_state.held_input
 
     def with_input(self, u):
-        return Held(self.controller.servo, u)
+        return Held(self.law, u)
 
     def _sample(self, controller_state: ControllerState):
         """Time of the next sample."""
@@ -305,16 +305,15 @@ class Sampler(AbstractSampler):
 
     def _sampled(self, s: State, m: ControllerState) -> ControllerState:
         """The controller state after a measurement and the computation of a control."""
-        believed = self.controller.dynamics
+        believed = self.believed
         # the key is folded with the index of the sample, so that the noise does not depend on the
         # steps of the integrator
         noise = jax.random.normal(jax.random.fold_in(jax.random.key(self.seed), m.k), (2, len(s.v)))
         # noise is moved along velocities, so that a quaternion stays of unit length
         q = believed.system.move(s.q, self.noise_q * noise[0], s.t, believed.p)
         measured = State(q, s.v + self.noise_v * noise[1], s.t)
-        command = self.controller.choose(
-            believed.equation_at(measured), m.command, self.sample_time
-        ).u
+        seen = believed.equation_at(measured)
+        command = self.law.choose(believed, seen, m.command, self.sample_time).u
         slot = m.k % (ON_THE_WAY + 1)
         arrivals, queue = m.arrivals.at[slot].set(s.t + self.delay), m.queue.at[slot].set(command)
         return ControllerState(m.k + 1, command, arrivals, queue, m.held_input)

@@ -5,40 +5,28 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
-from zwang.arguments import (
-    count,
-    function,
-    instance,
-    items,
-    labels,
-    mapping,
-    real_array,
-    strategy,
-    texts,
-)
-from zwang.arrays import is_concrete, require_float64
+from zwang.arguments import count, items, mapping, strategy
+from zwang.arrays import require_float64
 from zwang.call import misfits_named
 from zwang.display import present
-from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.errors import ModelError
-from zwang.record import Record, field, replace
+from zwang.record import field, replace
+from zwang.servo.actuation import AbstractActuated
 from zwang.servo.controller import Controller, blank
 from zwang.servo.gains import AbstractGain, as_gain, fit_rows, require_decay
 from zwang.servo.limits import Limits
 from zwang.servo.null_space import AUTHORITY_THRESHOLD, AbstractNullSpace, LeastNorm
 from zwang.servo.start_error import kept_errors
 from zwang.suggestions import did_you_mean
-from zwang.tracing import outcome, returned
 
 
-class Servo(AbstractControlLaw):
+class Servo(AbstractActuated):
     """Servo constraints, the actuators that enforce them, and how.
 
         M v̇ = F + Q_c + B u,    A_s v̇ = b_s − (gain) (residuals)
@@ -117,21 +105,7 @@ class Servo(AbstractControlLaw):
                 )
         require_float64()
         self.constraints = constraints
-        # by name of velocity, which only the hierarchy that assembles the servo can resolve
-        if isinstance(actuation, Mapping):
-            actuators = tuple(actuation) if actuators is None else actuators
-            self.actuation = lambda q, t, p: actuation
-        else:
-            self.actuation = actuation if callable(actuation) else Constant(actuation)
-        function(self.actuation, "Servo: actuation", "(q, t, p) → B of shape (nv, nu), or a matrix")
-        self.actuators = None if actuators is None else labels(actuators, "Servo: actuators")
-        if self.actuators and len(set(self.actuators)) < len(self.actuators):
-            raise ModelError(
-                f"Servo: actuator names repeat: {', '.join(self.actuators)}; give each its own."
-            )
-        self.actuator_units = (
-            None if actuator_units is None else texts(actuator_units, "Servo: actuator_units")
-        )
+        self._take_actuators(actuation, actuators, actuator_units, limits)
         strategy(null_space, AbstractNullSpace, "Servo: null_space", "zw.servo.LeastNorm() ...")
         strategy(
             pseudoinverse,
@@ -140,11 +114,6 @@ class Servo(AbstractControlLaw):
             "zw.methods.Proximal() ...",
         )
         self.null_space = LeastNorm() if null_space is None else null_space
-        if limits is not None:
-            instance(
-                limits, Limits, "Servo: limits", "zw.servo.Limits(lower=..., upper=..., rate=...)"
-            )
-        self.limits = limits
         self.pseudoinverse = (
             Proximal(sweeps=5, rank_threshold=AUTHORITY_THRESHOLD)
             if pseudoinverse is None
@@ -191,17 +160,6 @@ class Servo(AbstractControlLaw):
             require_decay(name, gain, self.degrees[name])
         return checked
 
-    def actuation_matrix(self, q, t, p) -> jax.Array:
-        """B, shape (nv, nu)."""
-        B = self.actuation(q, t, p)
-        if isinstance(B, Mapping):
-            raise ModelError(
-                "actuation is given by name of velocity, which is for zw.Hierarchy(..., "
-                "servo=servo)."
-            )
-        B = returned(B, "actuation(q, t, p)", integers=True, lists=True)
-        return jnp.asarray(B, jnp.float64)
-
     def by_name(self, names, constraint):
         def actuation(q, t, p):
             B = self.actuation(names.coordinates(q), t, names.parameters(p))
@@ -224,14 +182,6 @@ class Servo(AbstractControlLaw):
         constraints = tuple(map(constraint, self.constraints))
         return replace(self, constraints=constraints, actuation=actuation, null_space=null_space)
 
-    def names(self, nu: int) -> tuple[str, ...]:
-        """Names of the actuators."""
-        return tuple(f"u{i}" for i in range(nu)) if self.actuators is None else self.actuators
-
-    def units(self, nu: int) -> tuple[str, ...]:
-        """Units of the controls."""
-        return ("",) * nu if self.actuator_units is None else self.actuator_units
-
     def checked(self, passive: Dynamics) -> int:
         """Number of actuators, after a check of B against a model's shapes; compiles nothing.
 
@@ -239,26 +189,7 @@ class Servo(AbstractControlLaw):
             ModelError: if `actuation` fails or has a wrong shape, or names clash with passive
                 constraints.
         """
-        nq, nv = passive.system.nq, passive.system.nv
-        q, t = (jax.ShapeDtypeStruct(s, jnp.float64) for s in ((nq,), ()))
-        shape = outcome(self.actuation_matrix, "actuation(q, t, p)", q, t, passive.p).shape
-        if (
-            len(shape) != 2
-            or shape[0] != nv
-            or (self.actuators is not None and shape[1] != len(self.actuators))
-        ):
-            expected = f"({nv}, {'actuators' if self.actuators is None else len(self.actuators)})"
-            raise ModelError(
-                f"actuation(q, t, p) returns shape {shape}, expected {expected}: B u is the "
-                "force on the velocities."
-            )
-        if self.actuator_units is not None and len(self.actuator_units) != shape[1]:
-            raise ModelError(
-                f"Servo: {len(self.actuator_units)} actuator_units for {shape[1]} actuators; "
-                "give one for each."
-            )
-        if self.limits is not None:
-            self.limits.check(shape[1])
+        nu = super().checked(passive)
         # reports and datasets name both kinds side by side
         both = set(passive.constraints.names) & {c.name for c in self.constraints}
         if both:
@@ -270,7 +201,7 @@ class Servo(AbstractControlLaw):
         rows = Constraints(self.constraints, passive.system, passive.p).row_slices
         for name, gain in self.gains.items():
             fit_rows(name, gain, self.degrees[name], rows[name].stop - rows[name].start)
-        return shape[1]
+        return nu
 
     def residual_units(self):
         return {c.name: c.residual_units for c in self.constraints}
@@ -282,37 +213,11 @@ class Servo(AbstractControlLaw):
     def kept_errors(self, passive, s, reach, speed):
         return kept_errors(self, passive, s, reach, speed)
 
-    def saturated(self, u):
-        return np.zeros(np.shape(u), bool) if self.limits is None else self.limits.reached(u)
+    def choose(self, passive, eq, before=None, elapsed=0.0):
+        return Controller(passive, self).choose(eq, before, elapsed)
 
-    def refuse_continuous(self) -> None:
-        """Raise if the rate is limited, which takes a controller with a memory."""
-        if self.limits is not None and self.limits.rate is not None:
-            raise ModelError(
-                "Limits: a limit of the rate needs a controller that remembers its last control: "
-                "zw.simulate(..., loop=zw.Loop(sample_time=...))."
-            )
-
-    def choose(self, passive, eq):
-        return Controller(passive, self).choose(eq)
-
-    def diagnose(self, passive, choice):
-        return choice.controller.diagnosis(choice)
+    def diagnose(self, passive, choice, u=None):
+        return choice.controller.diagnosis(choice, u)
 
     def blank(self, passive):
-        return blank(self, passive)
-
-
-class Constant(Record):
-    """A matrix given as a function."""
-
-    B: jax.Array
-
-    def __init__(self, B):
-        B = real_array(B, "Servo: actuation", "numbers, shape (nv, nu), or a function (q, t, p)")
-        if is_concrete(B) and not np.all(np.isfinite(B)):
-            raise ModelError("Servo: actuation holds NaN or infinity, expected finite numbers.")
-        self.B = jnp.asarray(B, jnp.float64)
-
-    def __call__(self, q, t, p):
-        return self.B
+        return blank(self, (c.name for c in self.constraints), passive)

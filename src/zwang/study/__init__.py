@@ -9,6 +9,7 @@
 | `folder.py` | parts on the disk: one Parquet file each, and what they belong to |
 | `engine.py` | parts side by side in this process, or on workers of dask.distributed |
 | `sweep.py` | `sweep`: the study from its arguments to its result |
+| `monte_carlo.py` | `monte_carlo`: a study of a closed loop with random numbers |
 | `success.py` | conditions of success, and rates with their confidence |
 | `result.py` | `Sweep`: the table, failures, indices, worst cases |
 | `report.py` | the page of a study |

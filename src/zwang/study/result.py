@@ -115,13 +115,14 @@ class Sweep:
         Args:
             holds: conditions such as "x.max < 1.2", all of which have to hold; or the table →
                 whether each case does. A case that failed never does. By default reaching the end
-                is enough.
+                is enough, or what the study was asked for (`conditions`).
         """
+        holds = self.conditions if holds is None else holds
         good = self.table["result"].isin(["SUCCESS", "STOPPED"]).to_numpy()
         if callable(holds):
             good = good & np.asarray(holds(self.table), bool)
         else:
-            for one in conditions(holds or (), (*self.quantities, *self.outputs)):
+            for one in conditions(holds, (*self.quantities, *self.outputs)):
                 good = good & one.holds(self.table[one.name].to_numpy(float))
         return rate(int(good.sum()), len(good))
 
@@ -242,10 +243,10 @@ class Sweep:
     def __str__(self) -> str:
         """A few lines: cases, what failed, each output."""
         lines = [f"{self.plan.model.name}: {len(self)} cases over {', '.join(self.quantities)}"]
-        lines.append(f"  reached the end    {self.success()}")
+        lines.append(f"  reached the end    {self.success([])}")
         if self.conditions:
             asked = " and ".join(map(str, self.conditions))
-            lines.append(f"  {asked}    {self.success(self.conditions)}")
+            lines.append(f"  {asked}    {self.success()}")
         for sentence, count in self.failures["sentence"].value_counts().head(5).items():
             lines.append(f"  {count} cases: {sentence}")
         for name, row in self.summary().iterrows():

@@ -1,4 +1,5 @@
-"""Derivatives of a tree's inverse dynamics in closed form, by one recursion.
+"""Derivatives of a tree's inverse dynamics in closed form, by one recursion, and `joint_forces`,
+inverse dynamics that JAX differentiates by them.
 
     ψ_j = V_p × S_j,   ξ_j = A_p × S_j + V_p × ψ_j,   χ_j = V_j × S_j + ψ_j     p the joint before j
     B X = X ×* I V + V ×* I X − I (V × X) = (2 y × p, G y),   y the angular part of X
@@ -18,22 +19,28 @@ Reference: Carpentier and Mansard (2018), Analytical derivatives of rigid body d
 
 from __future__ import annotations
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.arithmetic import xp
+from zwang.bodies.rotation import rate_map
 from zwang.bodies.screws.twist import bracket, hat
 from zwang.bodies.tree.branching import Branching
 from zwang.bodies.tree.equations import (
     FULL,
     Moving,
     applied,
+    inverse_dynamics,
     momentum,
+    moving,
     rates,
     times,
     upward,
     wrench_rate,
 )
+from zwang.compile.hints import CustomDerivative
 
 
 def derivatives(
@@ -83,3 +90,46 @@ def _gyration(inertia: Float[Array, "n 10"], V: Float[Array, "n 6"]) -> Float[Ar
     first, J = inertia[:, 1:4], inertia[:, 4:][:, FULL]
     second = 0.5 * xp.trace(J, axis1=1, axis2=2)[:, None, None] * xp.eye(3) - J
     return -2 * (times(hat(first), hat(V[:, :3])) + times(hat(V[:, 3:]), second))
+
+
+@CustomDerivative
+def joint_forces(tree: Branching, q, v, acceleration, p):
+    """`M v̇ + h` without armature, differentiated in closed form by q, v and v̇, and by JAX by the
+    parameters.
+    """
+    return inverse_dynamics(tree, moving(tree, q, p), v, acceleration, p["gravity"])
+
+
+@joint_forces.def_jvp
+def _(primals, tangents):
+    tree, q, v, acceleration, p = primals
+    _, dq, dv, da, dp = tangents
+    found = joint_forces(*primals)
+    change = jnp.zeros_like(found)
+    if dq is not None or dv is not None:
+        by_q, by_v = derivatives(tree, moving(tree, q, p), v, acceleration, p["gravity"])
+        change = change if dq is None else change + by_q @ along_velocities(tree, q, dq)
+        change = change if dv is None else change + by_v @ dv
+    if da is not None:
+        nothing = {**p, "gravity": jnp.zeros(3)}
+        change = change + joint_forces(tree, q, jnp.zeros_like(found), da, nothing)
+    moved = {name: dx for name, dx in dp.items() if dx is not None}
+    if moved:
+
+        def of_parameters(x):
+            p_ = {**p, **x}
+            return inverse_dynamics(tree, moving(tree, q, p_), v, acceleration, p_["gravity"])
+
+        change = change + jax.jvp(of_parameters, ({n: p[n] for n in moved},), (moved,))[1]
+    return found, change
+
+
+def along_velocities(tree: Branching, q: Float[Array, " nq"], dq: Float[Array, " nq"]):
+    """The velocities of a change of coordinates, shape (nv,); that of the length of a quaternion,
+    on which nothing depends, has none.
+    """
+    made = []
+    for at, is_ball in zip(tree.places(1, 4), tree.balls, strict=True):
+        x, dx = q[at], dq[at]
+        made.append(4 * (rate_map(x).T @ dx) / (x @ x) if is_ball else dx)
+    return jnp.concatenate(made)

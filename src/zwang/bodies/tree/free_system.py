@@ -6,16 +6,41 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import cached_property
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from zwang.arithmetic import xp
+from zwang.arrays import is_concrete
 from zwang.bodies.rotation import moved, rate_map
 from zwang.bodies.tree import equations
 from zwang.bodies.tree.branching import Branching
-from zwang.bodies.tree.derivatives import derivatives
+from zwang.bodies.tree.derivatives import derivatives, joint_forces
+from zwang.equations.system import AbstractMassMatrix
+
+OF_BODIES = ("twist", "mass", "center", "inertia", "gravity")
+"""Parameters of joints and bodies."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TreeMass(AbstractMassMatrix):
+    """M of a tree, and its product by recursion.
+
+    Attributes:
+        tree: which joint carries which body.
+    """
+
+    tree: Branching
+
+    def __call__(self, q, t, p):
+        made = equations.mass_matrix(self.tree, equations.moving(self.tree, q, p))
+        return made + jnp.diag(p["armature"])
+
+    def times(self, q, t, p, w):
+        own = {**{name: p[name] for name in OF_BODIES}, "gravity": jnp.zeros(3)}
+        return joint_forces(self.tree, q, jnp.zeros_like(w), w, own) + p["armature"] * w
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -46,9 +71,10 @@ class TreeEquations:
 
     # --- M, h and F
 
-    def mass_matrix(self, q, t, p):
-        made = equations.mass_matrix(self.tree, equations.moving(self.tree, q, p))
-        return made + jnp.diag(p["armature"])
+    @cached_property
+    def mass_matrix(self) -> TreeMass:
+        """M, with its product."""
+        return TreeMass(self.tree)
 
     def bias(self, q, v, p):
         return self._inverse_dynamics(q, v, None, p)
@@ -59,7 +85,12 @@ class TreeEquations:
         return found + p["armature"] * acceleration
 
     def _inverse_dynamics(self, q, v, acceleration, p):
-        at = equations.moving(self.tree, q, p)
+        own = {name: p[name] for name in OF_BODIES}
+        if not is_concrete((q, v, acceleration, own)):
+            # derivatives are for programs; on the host numbers of NumPy stay numbers of NumPy
+            still = jnp.zeros(self.tree.nv) if acceleration is None else acceleration
+            return joint_forces(self.tree, q, v, still, own)
+        at = equations.moving(self.tree, q, own)
         return equations.inverse_dynamics(self.tree, at, v, acceleration, p["gravity"])
 
     def derivatives(self, q, v, acceleration, p):

@@ -87,12 +87,17 @@ def presentation_of(run: Run, changes: Mapping[str, Any], needed: str = "") -> P
 
 
 def _found(run: Run) -> Presentation:
-    """What the source of the model brings along."""
+    """What was saved with a run, or what its model brings along."""
     restore = vars(run).get("_restore", {}).get("presentation")
     if restore is not None:
         return restore()
-    source = source_of(run.model)
+    return presentation_of_model(run.model)
+
+
+def presentation_of_model(model: Any) -> Presentation:
+    """What the source of a model brings along."""
+    source = source_of(model)
     if source is None or source.kind in ("script", "import"):
-        make = _PRESENTATIONS.get(run.model)
+        make = _PRESENTATIONS.get(model)
         return Presentation() if make is None else make()
     return importlib.import_module("zwang.archive.sources").rebuilt(source).presentation

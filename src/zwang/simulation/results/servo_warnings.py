@@ -69,7 +69,7 @@ class ServoSamples(NamedTuple):
     def along(cls, law: AbstractControlLaw, dynamics: Dynamics, t, q, v) -> ServoSamples:
         """Evaluated at states, shapes (samples, ·)."""
         found = mapped(_control, (law, dynamics), q, v, t)
-        by_name = lambda x: np.stack([np.asarray(e) for e in x.values()], axis=1)
+        by_name = lambda x: np.reshape([np.asarray(e) for e in x.values()], (-1, len(t))).T
         names, nu = tuple(found.missed), found.u.shape[1]
         errors = found.violation, found.velocity_violation, found.missed
         place, rate, missed = (by_name(x) for x in errors)
@@ -119,7 +119,8 @@ def of_motion(model: Model, params: PyTree, t, q, v) -> tuple[str, ...]:
 def unmet(at: ServoSamples) -> str:
     """Which servo constraint could not be met, when and why; empty if all could."""
     bad = np.isin(at.code, UNMET)
-    if not bad.any():
+    # a feedback that gives u itself asks for nothing that could be missed
+    if not bad.any() or not at.names:
         return ""
     missed = np.where(bad[:, None], at.missed, 0.0)
     when, worst = np.unravel_index(int(np.argmax(missed)), missed.shape)
