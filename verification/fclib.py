@@ -79,8 +79,11 @@ def solved(problem: Problem) -> np.ndarray | None:
 
 
 def natural_residual(problem: Problem, r: np.ndarray) -> float:
-    """‖r − P(r − (u + μ |u_t| n))‖ / ‖q‖, P onto the cones of Coulomb."""
-    mu, u = problem.mu, (problem.W @ r + problem.q).reshape(-1, 3)
+    """‖r − P(r − (u + μ |u_t| n))‖ / ‖q‖, P onto the cones of Coulomb; in extended precision, as r
+    may be so much larger than u that the difference rounds off more than a solution leaves.
+    """
+    mu, W, q, r = (np.asarray(x, np.longdouble) for x in (problem.mu, problem.W, problem.q, r))
+    u = (W @ r + q).reshape(-1, 3)
     y = r.reshape(-1, 3) - u
     y[:, 0] -= mu * np.linalg.norm(u[:, 1:], axis=1)
     rubs = np.linalg.norm(y[:, 1:], axis=1)
@@ -89,7 +92,7 @@ def natural_residual(problem: Problem, r: np.ndarray) -> float:
     push = (y[rim, 0] + mu[rim] * rubs[rim]) / (1 + mu[rim] ** 2)
     onto[rim, 0] = push
     onto[rim, 1:] = y[rim, 1:] * (mu[rim] * push / rubs[rim])[:, None]
-    return float(np.linalg.norm(r - onto.ravel()) / np.linalg.norm(problem.q))
+    return float(np.linalg.norm(r - onto.ravel()) / np.linalg.norm(q))
 
 
 def read(path: Path) -> Problem | None:

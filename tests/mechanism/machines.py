@@ -20,6 +20,17 @@ from zwang.mechanism import (
 )
 from zwang.mechanism.relative_pose import ANGLE
 
+PINNED_WHEEL = """
+[bodies.wheel]
+mass = 2.0
+inertia = 0.1
+angular_velocity = 1.0
+[joints]
+pin.kind = "revolute"
+pin.between = ["ground", "wheel"]
+"""
+"""A wheel on a pin, as a file has it."""
+
 WORLDS = ("plane", "space")
 ROWS = {
     world: {
