@@ -89,8 +89,8 @@ def control(
     Args:
         model: the model; its passive constraints react to the control.
         servo: servo constraints, actuators, gains and the choice among controls, or another
-            control law (`zw.Feedback`); the model's own by default: `zw.control(model, q=q, v=v)`.
-            One that is given takes the place of the model's own.
+            control law (`zw.servo.Feedback`); the model's own by default: `zw.control(model, q=q,
+            v=v)`. One that is given takes the place of the model's own.
         q: coordinates, shape (nq,).
         v: velocities, shape (nv,).
         t: time [s].
