@@ -8,7 +8,7 @@ a zero of the structure are others, so that these vanish as ever.
 
 Operands that do not lie side by side are read by an array of constant indices. Each element of the
 result is a value that has been read from its place (`Builder.origins`), so that what follows finds
-it there. In machine code for one member `SIDE_BY_SIDE` elements are computed at once, in vector registers;
+it there. In machine code for one member several elements are computed at once, in vector registers;
 the last of them may be computed twice. The same elements are in loops whatever the number of lanes,
 so that results are the same to the bit.
 """
@@ -358,8 +358,8 @@ def accumulated(
     neutral: Any,
     operands: Sequence[Sequence[Value]],
 ) -> Any:
-    """A function of what has been found so far and of each of many elements: of every `SIDE_BY_SIDE`th one
-    side by side, of these results, and of the elements that are left.
+    """A function of what has been found so far and of each of many elements: `SIDE_BY_SIDE` results
+    of every eighth element, what they are together, and with the elements that are left.
 
     Args:
         combine: `(found, *operands) → found`.
