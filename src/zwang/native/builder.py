@@ -327,10 +327,25 @@ class Builder(Arithmetic):
             self.origins[value] = buffer, index, buffer.version, turns
         return self.remember(key, value)
 
+    def elements(self, type_: str, buffer: Buffer, count: int) -> list[Value]:
+        """The first elements of a buffer that nothing writes to any more."""
+        if type_ == "i1":
+            return [self.load(type_, buffer, k) for k in range(count)]
+        stored = f"[{self.lanes} x {type_}]" if buffer.interleaved else type_
+        found = []
+        for k in range(count):
+            place = self._new("ptr", f"getelementptr {stored}", (buffer.base, k), False)
+            x = self._new(type_, "load", (place,), buffer.interleaved)
+            self.origins[x] = buffer, k, 0, 0
+            found.append(x)
+        return found
+
     def origin(self, x: Value) -> tuple[Buffer, int] | None:
         """Where a value has been read from and still lies: the buffer and its place there."""
-        buffer, index, version, turns = self.origins.get(x) or (None, 0, 0, 0)
-        if buffer is None or (buffer.mutable and (buffer.version, self._turns) != (version, turns)):
+        if (known := self.origins.get(x)) is None:
+            return None
+        buffer, index, version, turns = known
+        if buffer.mutable and (buffer.version, self._turns) != (version, turns):
             return None
         return buffer, index
 

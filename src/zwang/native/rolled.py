@@ -25,7 +25,7 @@ from zwang.native.arithmetic import ordered
 from zwang.native.builder import Buffer, Builder, Value, is_wide
 from zwang.native.instructions import Block
 
-LEAST_ALIKE = 32
+LEAST_ALIKE = 64
 """Elements that are computed alike by a loop; fewer are written out."""
 SIDE_BY_SIDE = 8
 """Elements that a loop computes at once: a vector register of 512 bits."""
@@ -53,28 +53,31 @@ def alike(
         commutes: whether its two operands may be exchanged.
     """
     rows = list(zip(*operands, strict=True))
-    if commutes:  # equal elements are computed once
-        rows = [ordered(*row) for row in rows]
-    if len(rows) < LEAST_ALIKE or not {type_, *types} <= SIZES.keys():
+    varying = [k for k, row in enumerate(rows) if Value in map(type, row)]
+    if len(varying) < LEAST_ALIKE or not {type_, *types} <= SIZES.keys():
         return [function(*row) for row in rows]
+    if commutes:  # equal elements are computed once
+        for k in varying:
+            rows[k] = ordered(*rows[k])
     groups: dict[tuple, dict[tuple, tuple]] = {}
-    keys = [tuple(map(_identity, row)) for row in rows]
-    for key, row in dict(zip(keys, rows, strict=True)).items():
+    keys: list[Any] = list(rows)
+    for k in varying:
+        row = rows[k]
+        keys[k] = tuple([x if type(x) is Value else repr(x) for x in row])
+    each_once = {keys[k]: rows[k] for k in varying}
+    for key, row in each_once.items():
         groups.setdefault(_pattern(row), {})[key] = row
     found: dict[tuple, Any] = {}
     for pattern, each in groups.items():
         results = None
-        if len(each) >= LEAST_ALIKE and any(type(x) is int for x in pattern):
+        if len(each) >= LEAST_ALIKE:
             columns = list(zip(*each.values(), strict=True))
             results = _in_loop(b, function, types, columns, pattern, type_)
         if results is None:
             results = [function(*row) for row in each.values()]
         found |= zip(each, results, strict=True)
-    return [found[key] for key in keys]
-
-
-def _identity(x: Any) -> Any:
-    return x if type(x) is Value else repr(x)
+    of = set(varying)
+    return [found[keys[k]] if k in of else function(*row) for k, row in enumerate(rows)]
 
 
 def _pattern(row: tuple) -> tuple:
@@ -111,11 +114,13 @@ def _in_loop(
             read.append(read[p] if of is None else of(i))
         return function(*read)
 
-    buffer = looped(b, type_, count, step, value)
-    return [b.load(type_, buffer, k) for k in range(count)]
+    return b.elements(type_, looped(b, type_, count, step, value), count)
 
 
-def _is_trivial(b: Builder, function: Callable, types: Sequence, columns: list, pattern: tuple):
+def _is_trivial(
+    b: Builder, function: Callable, types: Sequence[str], columns: list, pattern: tuple
+) -> bool:
+    """Whether a function of such operands is one of them or a constant."""
     if len(pattern) > 1 and pattern == tuple(range(len(pattern))):
         return False
     given: list = []
@@ -217,9 +222,10 @@ def source(b: Builder, type_: str, values: Sequence[Any], step: int) -> Read:
         return lambda i: first
     if type(first) is not Value:
         return _reader(b, type_, b.literal(type_, values), 0, step)
-    if missing := [x for x in values if origin(b, x) is None]:
-        store(b, type_, missing)
     places = _places(b, values)
+    if len(places) < len(values):
+        store(b, type_, [x for x in values if origin(b, x) is None])
+        places = _places(b, values)
     buffers = dict.fromkeys(buffer for buffer, _ in places)
     if len(buffers) > 1:
         begins = [_begin(b, buffer, type_) for buffer in buffers]
@@ -249,16 +255,23 @@ def _places(b: Builder, values: Sequence[Value]) -> list[tuple[Buffer, int]]:
 
 def store(b: Builder, type_: str, values: Sequence[Value]) -> None:
     """Write values side by side into memory, which becomes their origin."""
-    values, wide = list(dict.fromkeys(values)), any(map(is_wide, values))
+    values = list(dict.fromkeys(values))
     if b.name:
-        given = [b.widened(x) for x in values] if wide else values
-        buffer = Buffer(b.pack(type_, given, wide), False, wide, b.mask)
-    else:
-        buffer = b.allocate(type_, len(values), "common")
-        for k, x in enumerate(values):
-            b.store(type_, buffer, k, x)
-        buffer.mutable = False
+        stored(b, type_, values, any(map(is_wide, values)))
+        return
+    buffer = b.allocate(type_, len(values), "common")
+    for k, x in enumerate(values):
+        b.store(type_, buffer, k, x)
+    buffer.mutable = False
     _place(b, values, buffer)
+
+
+def stored(b: Builder, type_: str, values: Sequence[Value], wide: bool) -> Buffer:
+    """Memory that values are written to as soon as they are known, which becomes their origin."""
+    given = [b.widened(x) for x in values] if wide else values
+    buffer = Buffer(b.pack(type_, given, wide), False, wide, b.mask)
+    _place(b, values, buffer)
+    return buffer
 
 
 def merge(b: Builder, type_: str, values: Sequence[Value]) -> None:
@@ -328,8 +341,8 @@ def copied(b: Builder, type_: str, buffer: Buffer, start: Any, count: int) -> li
     """Elements that lie side by side in memory that may change, as they are now."""
     step, differ = step_of(b, count), buffer.interleaved or buffer.base.wide
     target = b.allocate(type_, count, "interleaved" if differ else "common")
-    place = looped(b, type_, count, step, _reader(b, type_, buffer, start, step), target)
-    return [b.load(type_, place, k) for k in range(count)]
+    read = _reader(b, type_, buffer, start, step)
+    return b.elements(type_, looped(b, type_, count, step, read, target), count)
 
 
 def written(b: Builder, type_: str, target: Buffer, start: Any, values: Sequence[Value]) -> bool:

@@ -24,7 +24,7 @@ from jax.extend.core import ClosedJaxpr
 from zwang.native.arrays import Memory, fill, new_memory
 from zwang.native.builder import Buffer, Builder, Value, is_wide
 from zwang.native.module import Function
-from zwang.native.rolled import origin, side_by_side
+from zwang.native.rolled import origin, side_by_side, stored
 from zwang.native.text import function_text, used
 from zwang.native.types import FLOATS, register_type, stored_type
 from zwang.native.walk import Call, emit_jaxpr, operations
@@ -186,7 +186,7 @@ class Operands:
             return group.pointer
         if (place := side_by_side(b, values)) is not None and place[0].interleaved == group.wide:
             return b.address(stored_type(group.type), *place)
-        return b.pack(group.type, values, group.wide)
+        return stored(b, group.type, values, group.wide).base
 
 
 def _constant(x: Any) -> Any:
