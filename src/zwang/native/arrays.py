@@ -214,9 +214,11 @@ def fill(b: Builder, target: Memory, source: Scalars | Memory) -> None:
             for index in others:
                 assign(b, target, index, source[index])
             return
-        if len(others) == source.size and _is_long(target) and not is_wide(target.offset):
-            if written(b, target.type, target.buffer, target.offset, source.reshape(-1).tolist()):
-                return
+        if _is_long(target) and not is_wide(target.offset):
+            places, flat = [*np.ndindex(*target.shape)], source.reshape(-1).tolist()
+            for k in written(b, target.type, target.buffer, target.offset, flat):
+                assign(b, target, places[k], flat[k])
+            return
     values = scalars(b, source)  # all are read before the first is written
     for index in np.ndindex(*target.shape):
         assign(b, target, index, values[index])

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, groupby
+from typing import Any, NamedTuple
 
 from zwang.native.arithmetic import ordered
 from zwang.native.builder import Buffer, Builder, Value, is_wide
@@ -34,6 +34,17 @@ FOLDED = (0.0, 1.0, -1.0)
 SIZES = {"double": 8, "float": 4, "i1": 1}
 Read = Callable[[Any], Any]
 """What gives the operand of an element, or of several, by the number of the first of them."""
+
+
+class Source(NamedTuple):
+    """Where elements are read from.
+
+    Attributes:
+        steady: whether nothing writes there.
+    """
+
+    read: Read
+    steady: bool = True
 
 
 def alike(
@@ -111,10 +122,11 @@ def _in_loop(
     def value(i: Any) -> Any:
         read: list = []
         for p, of in zip(pattern, sources, strict=True):
-            read.append(read[p] if of is None else of(i))
+            read.append(read[p] if of is None else of.read(i))
         return function(*read)
 
-    return b.elements(type_, looped(b, type_, count, step, value), count)
+    steady = all(of is None or of.steady for of in sources)
+    return b.elements(type_, looped(b, type_, count, step, value, steady=steady), count)
 
 
 def _is_trivial(
@@ -148,6 +160,7 @@ def looped(
     value: Read,
     target: Buffer | None = None,
     start: Any = 0,
+    steady: bool = False,
 ) -> Buffer:
     """Memory for the results of a loop over elements.
 
@@ -155,6 +168,7 @@ def looped(
         value: the result of the elements from a number on, `step` of them.
         target, start: where they are written to, from which place on; by default memory that
             nothing else writes to.
+        steady: whether an equal loop later would read the same.
     """
     begun, before, turn, last = len(b.blocks), b.block, b.new_block(), count - step
     with b.scope(), b.spanned(step):
@@ -163,7 +177,7 @@ def looped(
         found = value(i)
         found = b.widened(found) if step > 1 else found
         alone, key = b.block is turn, None
-        if alone and target is None:
+        if alone and steady:
             key = count, step, type_, b.mask, *_content(turn, found)
         known = None if key is None else b.remembered(key)
         if known is None:
@@ -215,32 +229,34 @@ def _write(b: Builder, type_: str, target: Buffer, i: Any, value: Any, step: int
     b.changed(target)
 
 
-def source(b: Builder, type_: str, values: Sequence[Any], step: int) -> Read:
+def source(b: Builder, type_: str, values: Sequence[Any], step: int) -> Source:
     """The operand of elements: one number for all, or their own ones where these lie."""
     first = values[0]
     if all(x is first for x in values):
-        return lambda i: first
+        return Source(lambda i: first)
     if type(first) is not Value:
-        return _reader(b, type_, b.literal(type_, values), 0, step)
+        return Source(_reader(b, type_, b.literal(type_, values), 0, step))
     places = _places(b, values)
     if len(places) < len(values):
         store(b, type_, [x for x in values if origin(b, x) is None])
         places = _places(b, values)
     buffers = dict.fromkeys(buffer for buffer, _ in places)
+    steady = not any(x.mutable for x in buffers)
     if len(buffers) > 1:
         begins = [_begin(b, buffer, type_) for buffer in buffers]
         if step > 1 and None not in begins:
             begin = dict(zip(buffers, begins, strict=True))
             index = [(begin[buffer] or 0) + k for buffer, k in places]
             work = Buffer(b.pointers[2], False)
-            return _picker(b, type_, work, index, step, [x.base for x in buffers])
+            read = _picker(b, type_, work, index, step, [x.base for x in buffers])
+            return Source(read, steady)
         merge(b, type_, values)
         places = _places(b, values)
     buffer, start = places[0]
     index = [k for _, k in places]
     if index == list(range(start, start + len(index))):
-        return _reader(b, type_, buffer, start, step)
-    return _picker(b, type_, buffer, index, step)
+        return Source(_reader(b, type_, buffer, start, step), steady)
+    return Source(_picker(b, type_, buffer, index, step), steady)
 
 
 def origin(b: Builder, x: Value) -> tuple[Buffer, int] | None:
@@ -287,7 +303,7 @@ def merge(b: Builder, type_: str, values: Sequence[Value]) -> None:
                 b.store(type_, target, start + k, x)
         else:
             step = step_of(b, len(own))
-            looped(b, type_, len(own), step, source(b, type_, list(own), step), target, start)
+            looped(b, type_, len(own), step, source(b, type_, list(own), step).read, target, start)
         start += len(own)
     _place(b, chain(*by_buffer.values()), Buffer(target.base, False, target.interleaved, b.mask))
 
@@ -345,13 +361,26 @@ def copied(b: Builder, type_: str, buffer: Buffer, start: Any, count: int) -> li
     return b.elements(type_, looped(b, type_, count, step, read, target), count)
 
 
-def written(b: Builder, type_: str, target: Buffer, start: Any, values: Sequence[Value]) -> bool:
-    """Write values side by side, from where they lie; False where some are nowhere yet."""
-    if any(origin(b, x) is None for x in values):
-        return False
-    step = step_of(b, len(values))
-    looped(b, type_, len(values), step, source(b, type_, values, step), target, start)
-    return True
+def written(
+    b: Builder, type_: str, target: Buffer, start: Any, values: Sequence[Any]
+) -> Iterator[int]:
+    """Write values side by side from where they lie, many of them by loops, and give the numbers of
+    those that are left to be written.
+    """
+    places = [origin(b, x) if type(x) is Value else None for x in values]
+    # of what lies in the target itself, all is to be read before the first is written
+    by_loop = [at is not None and at[0].base is not target.base for at in places]
+    first = 0
+    for is_placed, run in groupby(by_loop):
+        last = first + len(list(run))
+        if is_placed and last - first >= LEAST_ALIKE:
+            step = step_of(b, last - first)
+            read = source(b, type_, values[first:last], step).read
+            at = b.integer("add", "i64", start, first, operator.add)
+            looped(b, type_, last - first, step, read, target, at)
+        else:
+            yield from range(first, last)
+        first = last
 
 
 def side_by_side(b: Builder, values: Sequence[Any]) -> tuple[Buffer, int] | None:
@@ -391,7 +420,7 @@ def accumulated(
         i = b.phi("i64")
         found = [b.phi(type_, wide or differ) for _ in range(1 if wide else SIDE_BY_SIDE)]
         at = lambda k: b.integer("add", "i64", i, k, operator.add)
-        parts = [combine(x, *(of(at(k)) for of in sources)) for k, x in enumerate(found)]
+        parts = [combine(x, *(of.read(at(k)) for of in sources)) for k, x in enumerate(found)]
         following = b.shared("i64", "add", i, SIDE_BY_SIDE)
         going = b.shared("i1", "icmp slt", following, count, of="i64")
         for x, y in zip(found, parts, strict=True):
