@@ -65,7 +65,8 @@ def alike(
     """
     rows = list(zip(*operands, strict=True))
     varying = [k for k, row in enumerate(rows) if Value in map(type, row)]
-    if len(varying) < LEAST_ALIKE or not {type_, *types} <= SIZES.keys():
+    # C and pages are as long written out, where a loop's operands are to be stored first
+    if not b.name or len(varying) < LEAST_ALIKE or not {type_, *types} <= SIZES.keys():
         return [function(*row) for row in rows]
     if commutes:  # equal elements are computed once
         for k in varying:
@@ -272,14 +273,7 @@ def _places(b: Builder, values: Sequence[Value]) -> list[tuple[Buffer, int]]:
 def store(b: Builder, type_: str, values: Sequence[Value]) -> None:
     """Write values side by side into memory, which becomes their origin."""
     values = list(dict.fromkeys(values))
-    if b.name:
-        stored(b, type_, values, any(map(is_wide, values)))
-        return
-    buffer = b.allocate(type_, len(values), "common")
-    for k, x in enumerate(values):
-        b.store(type_, buffer, k, x)
-    buffer.mutable = False
-    _place(b, values, buffer)
+    stored(b, type_, values, any(map(is_wide, values)))
 
 
 def stored(b: Builder, type_: str, values: Sequence[Value], wide: bool) -> Buffer:
@@ -410,6 +404,12 @@ def accumulated(
         operands: for each of them the numbers, which are as many.
     """
     count, wide = len(operands[0]) // SIDE_BY_SIDE * SIDE_BY_SIDE, b.spans
+    if not b.name:
+        parts = [neutral] * SIDE_BY_SIDE
+        for k, row in enumerate(zip(*operands, strict=True)):
+            if k < count:
+                parts[k % SIDE_BY_SIDE] = combine(parts[k % SIDE_BY_SIDE], *row)
+        return _joined(combine, join, parts, operands, count)
     step = SIDE_BY_SIDE if wide else 1
     sources = [source(b, type_, x[:count], step) for x in operands]
     differ = any(is_wide(x) for column in operands for x in column)
@@ -430,6 +430,11 @@ def accumulated(
     b.begin(after)
     if wide:
         parts = [b.lane(parts[0], k) for k in range(SIDE_BY_SIDE)]
+    return _joined(combine, join, parts, operands, count)
+
+
+def _joined(combine: Callable, join: Callable, parts: list, operands: Sequence, count: int) -> Any:
+    """What parts are together, with the elements from `count` on."""
     result = functools.reduce(join, parts)
     for row in zip(*(x[count:] for x in operands), strict=True):
         result = combine(result, *row)
