@@ -272,8 +272,7 @@ def _places(b: Builder, values: Sequence[Value]) -> list[tuple[Buffer, int]]:
 
 def store(b: Builder, type_: str, values: Sequence[Value]) -> None:
     """Write values side by side into memory, which becomes their origin."""
-    values = list(dict.fromkeys(values))
-    stored(b, type_, values, any(map(is_wide, values)))
+    stored(b, type_, list(dict.fromkeys(values)), any(map(is_wide, values)))
 
 
 def stored(b: Builder, type_: str, values: Sequence[Value], wide: bool) -> Buffer:
