@@ -340,6 +340,56 @@ CALLED = {
         np.array([0.0, 1.5, 200.7, 2.0**31, 3e9]),
     ),
 }
+PLACES = RANDOM.integers(0, 70, (2, 150))
+FEW = RANDOM.random((70, 70)) < 0.05
+MANY = RANDOM.normal(size=70), RANDOM.normal(size=70)
+
+
+def of_bodies(x, y):
+    """Positions, distances and a matrix of a chain of bodies."""
+    r = jnp.stack([jnp.cos(x), jnp.sin(x) + y], axis=1)
+    apart = jnp.linalg.norm(jnp.diff(r, axis=0), axis=1)
+    return apart, jax.jacfwd(lambda q: jnp.sum(jnp.diff(q) ** 2) + q[::-1] * q)(x)
+
+
+ALIKE = {
+    "elements, shifted and reversed": (
+        lambda x, y: jnp.where(x > y, x[::-1], jnp.roll(y, 3)) * jnp.sin(x) - 2.0 * x,
+        *MANY,
+    ),
+    "elements of several arrays": (
+        lambda x, y: jnp.concatenate([x * x, y / x])[PLACES[0] + 20] - (x + y)[PLACES[1]],
+        *MANY,
+    ),
+    "few entries": (
+        lambda x, y: (
+            jnp.where(FEW, x[:, None] * y, 0.0) @ (x + y),
+            jnp.where(FEW, x[:, None] * y, 0.0).T @ y,
+            jnp.sum(jnp.where(FEW, x[:, None], 0.0) ** 2, axis=1),
+        ),
+        *MANY,
+    ),
+    "added to places": (
+        lambda x, y: jnp.zeros((70, 70)).at[*PLACES].add(x[PLACES[0]] * y[PLACES[1]]) @ x,
+        *MANY,
+    ),
+    "together": (
+        lambda x, y: (x @ y, jnp.sum(x), jnp.max(x * y), jnp.min(x), jnp.all(x > y), jnp.prod(x)),
+        *MANY,
+    ),
+    "carried": (
+        lambda x, y: lax.fori_loop(0, 5, lambda k, c: (jnp.cos(c[1]) + c[0], c[0] * y), (x, y)),
+        *MANY,
+    ),
+    "written to and read again": (
+        lambda x, y: lax.fori_loop(
+            0, 3, lambda k, z: z.at[k].set(jnp.sum(jnp.sin(z))) * z + jnp.sin(z[::-1]), x * y
+        ),
+        *MANY,
+    ),
+    "of bodies": (of_bodies, *MANY),
+}
+"""Functions of arrays whose elements native code computes in loops."""
 CASES = {
     f"{kind}: {name}": case
     for kind, cases in {
@@ -348,6 +398,7 @@ CASES = {
         "reduced": REDUCED,
         "factored": FACTORED,
         "called": CALLED,
+        "alike": ALIKE,
     }.items()
     for name, case in cases.items()
 }

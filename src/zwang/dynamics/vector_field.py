@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, Int
 from zwang.algebra.gauss import row_scale
 from zwang.algebra.lapack import LU
 from zwang.arrays import is_concrete
+from zwang.compile.engine import is_native
 from zwang.compile.hints import shared_code
 from zwang.dynamics.control_law import AbstractSampler
 from zwang.dynamics.drift import AbstractDrift
@@ -157,13 +158,17 @@ class ConstrainedVectorField(Record):
 
         def stage(i, carry):
             rates, first = carry
-            rate, residual = self.rate_and_residual(t + c[i] * h, y + h * (rates @ a[i]))
-            return rates.at[:, i].set(rate), jnp.where(i == 0, residual, first)
+            slope = a[i] @ rates if is_native() else rates @ a[i]
+            rate, residual = self.rate_and_residual(t + c[i] * h, y + h * slope)
+            kept = rates.at[i].set(rate) if is_native() else rates.at[:, i].set(rate)
+            return kept, jnp.where(i == 0, residual, first)
 
         # stages last: of many motions side by side the sum over stages is then one product, without
-        # moving anything
-        start = (jnp.zeros((len(y), method.stages)), jnp.zeros(()))
-        return jax.lax.fori_loop(0, method.stages, stage, start)
+        # moving anything; native code has members in lanes, and a stage side by side
+        shape = (method.stages, len(y)) if is_native() else (len(y), method.stages)
+        start = (jnp.zeros(shape), jnp.zeros(()))
+        rates, first = jax.lax.fori_loop(0, method.stages, stage, start)
+        return (rates.T if is_native() else rates), first
 
     def project_step(self, t, y, error) -> Landing:
         return _landing(self.drift, self.dynamics, t, y, error, self.target)

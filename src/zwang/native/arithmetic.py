@@ -47,7 +47,7 @@ class Arithmetic:
                 return self.multiply_add(t, a.operands[0], a.operands[1], b)
         if not cb and b.operation == "fneg":
             return self.shared(t, "fsub", a, b.operands[0])
-        return self.shared(t, "fadd", *_ordered(a, b))
+        return self.shared(t, "fadd", *ordered(a, b))
 
     def subtract(self, t: str, a: Any, b: Any) -> Any:
         ca, cb = type(a) is not Value, type(b) is not Value
@@ -82,7 +82,7 @@ class Arithmetic:
                 return self.negative(t, a)
         if a.operation == "fneg" and not cb and b.operation == "fneg":
             return self.multiply(t, a.operands[0], b.operands[0])
-        return self.shared(t, "fmul", *_ordered(a, b))
+        return self.shared(t, "fmul", *ordered(a, b))
 
     def multiply_add(self, t: str, a: Any, b: Any, c: Any) -> Any:
         """`a b + c`, rounded once where the processor can."""
@@ -93,7 +93,7 @@ class Arithmetic:
             if plain or (type(c) is not Value and c == 0):
                 return self.add(t, product, c) if not self.fused or plain else product
             a, b = product.operands
-        return self.intrinsic(t, "fma.f64" if t == "double" else "fma.f32", *_ordered(a, b), c)
+        return self.intrinsic(t, "fma.f64" if t == "double" else "fma.f32", *ordered(a, b), c)
 
     def divide(self, t: str, a: Any, b: Any) -> Any:
         ca, cb = type(a) is not Value, type(b) is not Value
@@ -201,7 +201,7 @@ def _both_products(a: Any, b: Any) -> bool:
     return all(type(x) is Value and x.operation == "fmul" for x in (a, b))
 
 
-def _ordered(a: Any, b: Any) -> tuple[Any, Any]:
+def ordered(a: Any, b: Any) -> tuple[Any, Any]:
     """Operands that may be exchanged, in one order, so that equal expressions are found equal."""
     if type(a) is not Value:
         return b, a

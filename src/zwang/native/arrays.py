@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from zwang.native.builder import Buffer, Builder, Value, is_wide
+from zwang.native.rolled import LEAST_ALIKE, alike, copied, side_by_side, written
 from zwang.native.types import register_type
 
 MOST_UNROLLED = 256
@@ -103,14 +104,34 @@ def known(x: Scalars, dtype: Any) -> np.ndarray:
     return np.array(x.reshape(-1).tolist(), dtype).reshape(x.shape)
 
 
-def each(function: Callable, *arrays: Scalars) -> Scalars:
-    """A function of scalars applied element by element, without axes for an array of none."""
+def each(
+    b: Builder,
+    function: Callable,
+    arrays: Sequence[Scalars],
+    types: Sequence[str],
+    type_: str,
+    commutes: bool = False,
+) -> Scalars:
+    """A function of scalars applied element by element, without axes for an array of none; alike
+    ones of many in a loop.
+
+    Args:
+        types: of the arrays.
+        type_: of the result.
+        commutes: whether two arrays may be exchanged.
+    """
     if all(x.ndim == 0 for x in arrays):
         return scalar(function(*(x.item() for x in arrays)))
+    shape = np.broadcast_shapes(*(x.shape for x in arrays))
     if not all(x.size for x in arrays):
-        return np.empty(np.broadcast_shapes(*(x.shape for x in arrays)), object)
+        return np.empty(shape, object)
     with np.errstate(all="ignore"):  # of constants, which are folded as the processor would
-        return np.frompyfunc(function, len(arrays), 1)(*arrays)
+        if math.prod(shape) < LEAST_ALIKE:
+            return np.frompyfunc(function, len(arrays), 1)(*arrays)
+        operands = [np.broadcast_to(x, shape).reshape(-1).tolist() for x in arrays]
+        found = np.empty(shape, object)
+        found.reshape(-1)[:] = alike(b, function, types, operands, type_, commutes)
+        return found
 
 
 def new_memory(b: Builder, dtype: Any, shape: Sequence[int], layout: str = "interleaved") -> Memory:
@@ -145,9 +166,17 @@ def scalars(b: Builder, x: Scalars | Memory) -> Scalars:
     if isinstance(x, np.ndarray):
         return x
     found = np.empty(x.shape, object)
+    if _is_long(x) and type(x.offset) is Value and not x.offset.wide:
+        found.reshape(-1)[:] = copied(b, x.type, x.buffer, x.offset, x.size)
+        return found
     for index in np.ndindex(*x.shape):
         found[index] = element(b, x, index)
     return found
+
+
+def _is_long(x: Memory) -> bool:
+    """Whether elements of an array are copied by a loop over registers that hold several."""
+    return x.size >= LEAST_ALIKE and x.type == "double" and x.is_contiguous
 
 
 def memory(b: Builder, x: Scalars | Memory, dtype: Any) -> Memory:
@@ -159,6 +188,10 @@ def memory(b: Builder, x: Scalars | Memory, dtype: Any) -> Memory:
         return Memory(buffer, np.dtype(dtype), x.shape, row_major(x.shape))
     if (known_here := b.remembered(("spilled", id(x)))) is not None:
         return known_here[0]
+    if x.size >= LEAST_ALIKE and (place := side_by_side(b, x.reshape(-1).tolist())) is not None:
+        # what others may write to, or a caller holds, is copied
+        if not place[0].mutable and place[0].base.operation != "named":
+            return Memory(place[0], np.dtype(dtype), x.shape, row_major(x.shape), place[1])
     differ = any(map(is_wide, x.reshape(-1)))
     found = new_memory(b, dtype, x.shape, "interleaved" if differ else "common")
     fill(b, found, x)
@@ -180,6 +213,11 @@ def fill(b: Builder, target: Memory, source: Scalars | Memory) -> None:
             loop(b, target.shape, lambda i: assign(b, target, i, frequent))
             for index in others:
                 assign(b, target, index, source[index])
+            return
+        if _is_long(target) and not is_wide(target.offset):
+            places, flat = [*np.ndindex(*target.shape)], source.reshape(-1).tolist()
+            for k in written(b, target.type, target.buffer, target.offset, flat):
+                assign(b, target, places[k], flat[k])
             return
     values = scalars(b, source)  # all are read before the first is written
     for index in np.ndindex(*target.shape):

@@ -44,8 +44,10 @@ class Builder(Arithmetic):
         workspace: bytes that the function needs beside its arguments and results.
         constants: name, stored type and elements of each array of constants.
         functions: subroutines that are called, by name.
-        origins: where values have been read from that nothing changes: a buffer and a place in it.
+        origins: where values have been read from: a buffer and a place in it, its version and the
+            turn of a loop.
         buffers: stored type and number of elements of each array of the workspace, by its pointer.
+        spans: whether a register may hold elements side by side instead of members.
     """
 
     def __init__(self, fused: bool = True, lanes: int = 1, name: str = ""):
@@ -56,7 +58,8 @@ class Builder(Arithmetic):
         self.constants: list[tuple[str, str, Sequence[Any]]] = []
         self.buffers: dict[Value, tuple[str, int]] = {}
         self.functions: dict[str, Any] = {}
-        self.origins: dict[Value, tuple[Buffer, int]] = {}
+        self.origins: dict[Value, tuple[Buffer, int, int, int]] = {}
+        self.spans = lanes == 1 and bool(name)
         self.workspace = 0
         self.blocks: list[Block] = []
         self.count = 0
@@ -118,6 +121,26 @@ class Builder(Arithmetic):
             yield
         finally:
             self._scopes.pop()
+
+    @contextmanager
+    def spanned(self, count: int) -> Iterator[None]:
+        """A region in which a wide register holds `count` elements side by side, if that is
+        more than one.
+        """
+        before, self.lanes = self.lanes, count if count > 1 else self.lanes
+        try:
+            yield
+        finally:
+            self.lanes = before
+
+    @contextmanager
+    def apart(self, block: Block) -> Iterator[None]:
+        """A region whose instructions do not become a part of the function."""
+        before, count, self.block = self.block, len(self.blocks), block
+        with self.scope():
+            yield
+        self.block = before
+        del self.blocks[count:]
 
     def remembered(self, key: Any) -> Any:
         """What is known under a key here, or None."""
@@ -203,7 +226,7 @@ class Builder(Arithmetic):
             self.emit("", f"do {name}", *pointers)
             return
         for lane in range(self.lanes):
-            of_lane = lambda x, k=lane: self._new(x.type, f"lane {k}", (x,), wide=False)
+            of_lane = lambda x, k=lane: self.lane(x, k)
             here, onward = self.new_block(), self.new_block()
             self.jump(here) if self.mask is None else self.branch(of_lane(self.mask), here, onward)
             self.begin(here)
@@ -300,9 +323,31 @@ class Builder(Arithmetic):
         value = self._new(stored, operation, (place,), wide)
         if type_ == "i1":
             value = self.cast("trunc", "i8", "i1", value)
-        if not buffer.mutable and type(index) is int:
-            self.origins[value] = buffer, index
+        if type(index) is int:
+            self.origins[value] = buffer, index, buffer.version, turns
         return self.remember(key, value)
+
+    def elements(self, type_: str, buffer: Buffer, count: int) -> list[Value]:
+        """The first elements of a buffer that nothing writes to any more."""
+        if type_ == "i1":
+            return [self.load(type_, buffer, k) for k in range(count)]
+        stored = f"[{self.lanes} x {type_}]" if buffer.interleaved else type_
+        found = []
+        for k in range(count):
+            place = self._new("ptr", f"getelementptr {stored}", (buffer.base, k), False)
+            x = self._new(type_, "load", (place,), buffer.interleaved)
+            self.origins[x] = buffer, k, 0, 0
+            found.append(x)
+        return found
+
+    def origin(self, x: Value) -> tuple[Buffer, int] | None:
+        """Where a value has been read from and still lies: the buffer and its place there."""
+        if (known := self.origins.get(x)) is None:
+            return None
+        buffer, index, version, turns = known
+        if buffer.mutable and (buffer.version, self._turns) != (version, turns):
+            return None
+        return buffer, index
 
     def store(self, type_: str, buffer: Buffer, index: Any, value: Any) -> None:
         stored = stored_type(type_)
@@ -317,6 +362,36 @@ class Builder(Arithmetic):
         operands = self.widened(value) if wide else value, place, *([self.mask] if masked else [])
         self._new(stored, operation, operands, wide)
         self.changed(buffer)
+
+    def load_span(self, type_: str, buffer: Buffer, index: Any) -> Value:
+        """Elements side by side, in a wide register."""
+        stored = stored_type(type_)
+        return self._read("load", type_, (self.address(stored, buffer, index),))
+
+    def gather(self, type_: str, buffer: Buffer, index: Value, of: Sequence[Value] = ()) -> Value:
+        """Elements at the places that a wide register holds.
+
+        Args:
+            of: pointers to the arrays that they are elements of, if the buffer is the workspace.
+        """
+        pointer = self.address(stored_type(type_), buffer, index)
+        return self._read("gather", type_, (pointer, *of))
+
+    def _read(self, operation: str, type_: str, operands: tuple) -> Value:
+        value = self._new(stored_type(type_), operation, operands, wide=True)
+        return self.cast("trunc", "i8", "i1", value) if type_ == "i1" else value
+
+    def store_span(self, type_: str, buffer: Buffer, index: Any, value: Any) -> None:
+        """Write the elements of a wide register side by side."""
+        stored = stored_type(type_)
+        if type_ == "i1":
+            value = self.cast("zext", "i1", "i8", value) if type(value) is Value else int(value)
+        pointer = self.address(stored, buffer, index)
+        self._new(stored, f"store {stored}", (value, pointer), wide=True)
+
+    def lane(self, x: Value, k: int) -> Value:
+        """One of the numbers of a wide register."""
+        return self._new(x.type, f"lane {k}", (x,), wide=False)
 
     def changed(self, buffer: Buffer) -> None:
         """Something has been written to a buffer: loads before it say nothing any more."""

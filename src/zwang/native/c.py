@@ -2,8 +2,8 @@
 
 A value is a constant of C, or part of the line that uses it where it is used once; a block is a
 label. What the processor rounds once is `FMA`, which is `fma` where that is an instruction
-(`FP_FAST_FMA`): there the bits are those of native code. Arrays of the workspace are local ones,
-nothing is allocated, and nothing but constants is static.
+(`FP_FAST_FMA`): there the bits are those of native code, but of elements that it has in loops.
+Arrays of the workspace are local ones, nothing is allocated, and nothing but constants is static.
 """
 
 from __future__ import annotations

@@ -36,12 +36,15 @@ class Block:
 
     Attributes:
         left_from: label of its last part, where its text is cut into several.
+        removable: whether it is a loop by itself, which is left out where nothing reads what it
+            writes.
     """
 
     label: str
     instructions: list[Value] = dataclasses.field(default_factory=list)
     end: tuple[str, tuple] | None = None
     left_from: str = ""
+    removable: bool = False
 
 
 @dataclasses.dataclass(eq=False)

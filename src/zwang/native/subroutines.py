@@ -16,19 +16,18 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Jaxpr
+from jax.extend.core import ClosedJaxpr
 
-from zwang.by_identity import ByIdentity
 from zwang.native.arrays import Memory, fill, new_memory
 from zwang.native.builder import Buffer, Builder, Value, is_wide
 from zwang.native.module import Function
+from zwang.native.rolled import origin, side_by_side, stored
 from zwang.native.text import function_text, used
 from zwang.native.types import FLOATS, register_type, stored_type
-from zwang.native.walk import Call, emit_jaxpr
+from zwang.native.walk import Call, emit_jaxpr, operations
 from zwang.recent import Recent
 
 SHARED = "zwang."
@@ -185,11 +184,9 @@ class Operands:
         b, values = self._b, group.values
         if group.pointer is not None:
             return group.pointer
-        buffer, first = b.origins.get(values[0], (None, 0))
-        if buffer is not None and buffer.interleaved == group.wide:
-            if all(b.origins.get(x) == (buffer, first + k) for k, x in enumerate(values)):
-                return b.address(stored_type(group.type), buffer, first)
-        return b.pack(group.type, values, group.wide)
+        if (place := side_by_side(b, values)) is not None and place[0].interleaved == group.wide:
+            return b.address(stored_type(group.type), *place)
+        return stored(b, group.type, values, group.wide).base
 
 
 def _constant(x: Any) -> Any:
@@ -211,7 +208,7 @@ def results_of(call: Call, program: ClosedJaxpr) -> list | None:
     b = call.builder
     if not b.name or not call.params["name"].startswith(SHARED) or _moves_apart(call):
         return None
-    if _operations(program.jaxpr) < LEAST:
+    if operations(program.jaxpr) < LEAST:
         return None
     operands = Operands(call)
     made_from = program if program.consts else program.jaxpr
@@ -242,7 +239,6 @@ def _covers(these: list[bool], needed: list[bool]) -> bool:
 
 
 _known: Recent[_Known] = Recent(MOST_KNOWN)
-_counted: ByIdentity[float] = ByIdentity()
 _numbers = itertools.count(1)
 
 
@@ -261,7 +257,7 @@ def _emitted(call: Call, program: ClosedJaxpr, operands: Operands) -> Subroutine
     found = emit_jaxpr(b, program.jaxpr, program.consts, given)
     blocks, results = _left(b, call, found, [local[x] for x in operands.values])
     # results that lie in the callee's own memory are read by its caller
-    own = {x.place for x in results if isinstance(x, View)}
+    own = {x.place for x in (*blocks, *results) if isinstance(x, (Block, View))}
     kept = used(b, [x for x in b.buffers if x.operands[1] in own])
     if sum(x.type in FLOATS and x.operation.startswith(ARITHMETIC) for x in kept) < LEAST:
         return None
@@ -325,6 +321,7 @@ def _left(b: Builder, call: Call, found: list, given: list[Value]) -> tuple[list
             results.append(_view(b, x))
         else:
             flat, type_ = x.reshape(-1).tolist(), register_type(like.dtype)
+            _note_own(b, type_, flat, blocks, places)
             for wide in (False, True):
                 of_all = (_unsigned(y)[0] for y in flat if type(y) is Value)
                 new = dict.fromkeys(y for y in of_all if y.wide == wide and y not in places)
@@ -337,6 +334,24 @@ def _left(b: Builder, call: Call, found: list, given: list[Value]) -> tuple[list
                 [y if type(y) is not Value else _placed(places, *_unsigned(y)) for y in flat]
             )
     return blocks, results
+
+
+def _note_own(b: Builder, type_: str, flat: list, blocks: list[Block], places: dict) -> None:
+    """Note which elements lie in the callee's own memory already."""
+    numbers: dict[Buffer, int] = {}
+    for x in flat:
+        value = _unsigned(x)[0] if type(x) is Value else None
+        if value is None or value in places or (at := origin(b, value)) is None:
+            continue
+        (buffer, k), base = at, at[0].base
+        if buffer.mutable or base.operation != "getelementptr i8":
+            continue
+        if base.operands[0] is not b.pointers[2] or type(base.operands[1]) is not int:
+            continue
+        if buffer not in numbers:
+            numbers[buffer] = len(blocks)
+            blocks.append(Block(type_, base.operands[1], buffer.interleaved))
+        places[value] = numbers[buffer], k
 
 
 def _placed(places: dict, x: Value, negative: bool) -> Element:
@@ -408,33 +423,3 @@ def _seen(b: Builder, x: View, frame: Value, buffers: dict, operands: Operands) 
     copy = new_memory(b, x.dtype, x.shape)
     fill(b, copy, Memory(part, x.dtype, x.shape, x.strides, x.offset))
     return copy
-
-
-def _programs(eqn: Any) -> Iterator[Jaxpr]:
-    """The inner programs of an operation that are emitted."""
-    for x in eqn.params.values():
-        for each in x if isinstance(x, (tuple, list)) else (x,):
-            if isinstance(each, (ClosedJaxpr, Jaxpr)):
-                yield each.jaxpr if isinstance(each, ClosedJaxpr) else each
-
-
-def _operations(jaxpr: Jaxpr) -> float:
-    """An upper bound of a program's operations with numbers, each turn of a loop the same ones."""
-    if (known := _counted.get(jaxpr)) is not None:
-        return known
-    count = 0.0
-    shape: Any = lambda x: x.aval.shape
-    for eqn in jaxpr.eqns:
-        inner = [_operations(x) for x in _programs(eqn)]
-        sizes = [math.prod(shape(x)) for x in (*eqn.invars, *eqn.outvars)]
-        if inner:
-            count += sum(inner)
-        elif (name := eqn.primitive.name) in PRODUCTS:  # of matrices of n × n: n³
-            count += max(math.sqrt(math.prod(sizes)), max(sizes) ** 1.5)
-        else:
-            count += max(sizes, default=0) * (OF_A_SINE if name in LONG else 1)
-    return _counted.keep(jaxpr, count)
-
-
-PRODUCTS = ("dot_general", "cholesky", "triangular_solve", "lu")
-LONG, OF_A_SINE = ("sin", "cos", "tan"), 40

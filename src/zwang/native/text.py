@@ -8,7 +8,8 @@ from typing import Any
 
 from zwang.native.builder import Block, Builder, Value
 from zwang.native.module import Function
-from zwang.native.types import constant_text
+from zwang.native.rolled import SIDE_BY_SIDE
+from zwang.native.types import BITS, constant_text
 
 STORES = ("store ", "scatter ")
 EFFECTS = (*STORES, "do ", "leave ")
@@ -22,16 +23,18 @@ def used(b: Builder, read: Sequence[Value] = ()) -> set[Value]:
     waiting: list[Any] = [*read]
     written: dict[Value, list[Value]] = {}
     for block in b.blocks:
+        going = [block.end[1][0]] if block.end is not None else []
         for x in block.instructions:
             if not x.operation.startswith(EFFECTS):
                 continue
+            with_it = [x, *going] if block.removable else [x]
             stores = x.operation.startswith(STORES)
             if stores and (array := _array(b, x.operands[1])) is not None:
-                written.setdefault(array, []).append(x)
+                written.setdefault(array, []).extend(with_it)
             else:
-                waiting.append(x)
-        if block.end is not None and type(block.end[1][0]) is Value:
-            waiting.append(block.end[1][0])
+                waiting += with_it
+        if not block.removable:
+            waiting += going
     found: set[Value] = set()
     while waiting:
         value = waiting.pop()
@@ -43,6 +46,9 @@ def used(b: Builder, read: Sequence[Value] = ()) -> set[Value]:
             waiting += [x for x, _ in value.operands]
         elif value.operation != "named":
             waiting += value.operands
+    for block in b.blocks:
+        if block.removable and block.end is not None and block.end[1][0] not in found:
+            block.end = "br", block.end[1][-1:]
     return found
 
 
@@ -86,10 +92,11 @@ class Writer:
 
     Args:
         lanes: numbers of a wide register.
+        aligned: whether they lie in memory as registers do, and not wherever an element may.
     """
 
-    def __init__(self, lanes: int = 1):
-        self.lanes = lanes
+    def __init__(self, lanes: int, aligned: bool):
+        self.lanes, self.aligned = lanes, aligned
         self.stored: dict[Value, set[Value]] = {}
         self._ways: dict[str, tuple[str, str, Any]] = {}
 
@@ -126,7 +133,7 @@ class Writer:
         stored, _, masked = rest.partition(" ")
         value = f"{self.type(stored, x.wide)} {self.operand(stored, given[0], x.wide)}"
         if not masked:
-            return f"store {value}, ptr {given[1].name}"
+            return f"store {value}, ptr {given[1].name}{self._alignment(x, stored)}"
         suffix = f"{self._suffix(stored)}.p0"
         return (
             f"call void @llvm.masked.store.{suffix}({value}, ptr align 1 {given[1].name}, "
@@ -157,7 +164,11 @@ class Writer:
         return f'call void @"{rest}"({pointers})'
 
     def _load(self, x: Value, rest: str, given: Any) -> str:
-        return f"{x.name} = load {self.type(x.type, x.wide)}, ptr {given[0].name}"
+        place = f"ptr {given[0].name}{self._alignment(x, x.type)}"
+        return f"{x.name} = load {self.type(x.type, x.wide)}, {place}"
+
+    def _alignment(self, x: Value, stored: str) -> str:
+        return f", align {BITS[stored] // 8}" if x.wide and not self.aligned else ""
 
     def _getelementptr(self, x: Value, rest: str, given: Any) -> str:
         base, indices = given[0], given[1:]
@@ -277,7 +288,7 @@ def function_text(b: Builder, head: str, end: str, needed: set[Value]) -> Functi
         end: the last line.
         needed: values to be computed (`used`).
     """
-    lines, count, write = [], 0, Writer(b.lanes)
+    lines, count, write = [], 0, Writer(SIDE_BY_SIDE if b.spans else b.lanes, not b.spans)
     kept = {block: [x for x in block.instructions if x in needed] for block in b.blocks}
     for block in b.blocks:  # a block is left from its last part
         parts = max(len(kept[block]) - 1, 0) // LONGEST

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -205,3 +205,35 @@ def retained(call: Call) -> None:
     for x, end in zip(call.inputs, call.last, strict=True):
         if end and isinstance(x, Memory):
             x.buffer.live += 1
+
+
+def _programs(eqn: Any) -> Iterator[Jaxpr]:
+    """The inner programs of an operation that are emitted."""
+    for x in eqn.params.values():
+        for each in x if isinstance(x, (tuple, list)) else (x,):
+            if isinstance(each, (ClosedJaxpr, Jaxpr)):
+                yield each.jaxpr if isinstance(each, ClosedJaxpr) else each
+
+
+def operations(jaxpr: Jaxpr) -> float:
+    """An upper bound of a program's operations with numbers, each turn of a loop the same ones."""
+    if (known := _counts.get(jaxpr)) is not None:
+        return known
+    count = 0.0
+    shape: Any = lambda x: x.aval.shape
+    for eqn in jaxpr.eqns:
+        inner = [operations(x) for x in _programs(eqn)]
+        sizes = [math.prod(shape(x)) for x in (*eqn.invars, *eqn.outvars)]
+        if inner:
+            count += sum(inner)
+        elif (name := eqn.primitive.name) in PRODUCTS:  # of matrices of n × n: n³
+            count += max(math.sqrt(math.prod(sizes)), max(sizes) ** 1.5)
+        else:
+            count += max(sizes, default=0) * (OF_A_SINE if name in LONG else 1)
+    return _counts.keep(jaxpr, count)
+
+
+PRODUCTS = ("dot_general", "cholesky", "triangular_solve", "lu")
+LONG, OF_A_SINE = ("sin", "cos", "tan"), 40
+
+_counts: ByIdentity[float] = ByIdentity()

@@ -196,7 +196,8 @@ def _of_those_that_go_on(b: Builder, going: Scalars, new: Any, old: Any, dtype: 
     t, dtype = register_type(dtype), np.dtype(dtype)
     if isinstance(new, np.ndarray) and isinstance(old, np.ndarray):
         wide = going.reshape(going.shape + (1,) * (new.ndim - going.ndim))
-        return each(lambda which, x, y: b.select(t, which, x, y), wide, new, old)
+        choice = lambda which, x, y: b.select(t, which, x, y)
+        return each(b, choice, [wide, new, old], ["i1", t, t], t)
     new, old = memory(b, new, dtype), memory(b, old, dtype)
     target = new_memory(b, dtype, new.shape)
     for where in np.ndindex(*going.shape):
@@ -306,7 +307,8 @@ ANY = {"f": 0.0, "b": False, "i": 0, "u": 0}
 
 
 def _chosen(b: Builder, dtype: Any, which: Value, yes: Scalars, no: Scalars) -> Scalars:
-    return each(lambda x, y: b.select(register_type(dtype), which, x, y), yes, no)
+    t = register_type(dtype)
+    return each(b, lambda x, y: b.select(t, which, x, y), [yes, no], [t, t], t)
 
 
 def _met(b: Builder, t: str, i: int, place: Scalars, ends: list, wide: bool = False) -> Scalars:

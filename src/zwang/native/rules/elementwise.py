@@ -30,15 +30,14 @@ from zwang.native.types import BITS, FLOATS, is_signed, register_type, wrapped
 from zwang.native.walk import Call, rule
 
 
-def elementwise(call: Call, function: Callable[..., Any]) -> Any:
-    """A function of scalars on every element; in loops where operands lie in memory."""
+def elementwise(call: Call, function: Callable[..., Any], commutes: bool = False) -> Any:
+    """A function of scalars on every element, `commutes` if it does; memory is read in loops."""
     b, out = call.builder, call.outputs[0]
     in_loops = any(isinstance(x, Memory) and x.size > 1 for x in call.inputs)
     if not in_loops or (out.size <= MOST_LOADED and any(map(is_written_out, call.inputs))):
-        arrays = [scalars(b, x) for x in call.inputs]
-        if any(x.shape != out.shape for x in arrays):
-            arrays = [np.broadcast_to(x, out.shape) for x in arrays]
-        return each(function, *arrays)
+        arrays = [np.broadcast_to(scalars(b, x), out.shape) for x in call.inputs]
+        types = list(map(register_type, (*call.dtypes, out.dtype)))
+        return each(b, function, arrays, types[:-1], types[-1], commutes)
     target = new_memory(b, out.dtype, out.shape)
     operands = [
         x if isinstance(x, Memory) or x.ndim == 0 else _stored(call, i)
@@ -76,7 +75,7 @@ def arithmetic(on_floats: str, instruction: str, fold: Callable) -> Callable[[Ca
         t, dtype, b = _type(call), call.dtypes[0], call.builder
         if t in FLOATS:
             method = getattr(b, on_floats)
-            return elementwise(call, lambda x, y: method(t, x, y))
+            return elementwise(call, lambda x, y: method(t, x, y), on_floats != "subtract")
         if (found := call.folded(fold)) is not None:
             return found
         whole = lambda x, y: wrapped(dtype, fold(x, y))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Sequence
@@ -27,6 +28,7 @@ from zwang.native.arrays import (
 from zwang.native.builder import Builder, Value
 from zwang.native.errors import NotNativeError
 from zwang.native.functions import converted
+from zwang.native.rolled import alike
 from zwang.native.rules.elementwise import extreme
 from zwang.native.rules.movement import copied
 from zwang.native.types import FLOATS, is_signed, register_type, wrapped
@@ -241,6 +243,7 @@ def scatter(call: Call) -> Any:
         )
     values = scalars(b, updates)
     t = register_type(call.dtypes[0])
+    terms: dict[tuple, list] = {}
     for where, (corner, inside) in corners.items():
         if inside is False:
             continue
@@ -254,6 +257,9 @@ def scatter(call: Call) -> Any:
             for axis, i in zip(d.update_window_dims, offset, strict=True):
                 at[axis] = i
             new = values[tuple(at)]
+            if combine is not None and inside is True and not isinstance(place, Memory):
+                terms.setdefault(tuple(index), [place[tuple(index)]]).append(new)
+                continue
             old = (
                 None
                 if combine is None and inside is True
@@ -266,7 +272,18 @@ def scatter(call: Call) -> Any:
                 assign(b, place, index, new)
             else:
                 place[tuple(index)] = new
+    _combined(b, t, combine, terms, place)
     return place
+
+
+def _combined(b: Builder, t: str, combine: Any, terms: dict[tuple, list], place: Any) -> None:
+    """Write what the terms of each element are together, of many by loops."""
+    whole = lambda *x: functools.reduce(combine, x)
+    for length in {len(x) for x in terms.values()}:
+        found = {at: x for at, x in terms.items() if len(x) == length}
+        columns = list(zip(*found.values(), strict=True))
+        for at, x in zip(found, alike(b, whole, [t] * length, columns, t), strict=True):
+            place[at] = x
 
 
 def _written_window(call: Call, place: Memory, corner, inside, kept, d, updates) -> Memory:

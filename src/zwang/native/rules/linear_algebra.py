@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,9 @@ from zwang.native.arithmetic import LONG_SUM
 from zwang.native.arrays import constants
 from zwang.native.builder import Builder, Value
 from zwang.native.errors import NotNativeError
+from zwang.native.rolled import alike
 from zwang.native.rules.calls import NAMED
+from zwang.native.rules.reductions import combined
 from zwang.native.types import FLOATS, register_type
 from zwang.native.walk import Call, rule
 
@@ -82,8 +86,7 @@ def ordered_factor(call: Call) -> list | None:
     # rows of L D and of L, and how many pivots each pivot waits for
     heights: list[int] = []
     rows: list[tuple[dict[int, Any], dict[int, Any]]] = []
-    reciprocals = np.empty(n, object)
-    positive: Any = True
+    reciprocals, pivots = np.empty(n, object), []
     for i in range(n):
         row, scaled = {}, {}
         for j in range(i):
@@ -93,13 +96,17 @@ def ordered_factor(call: Call) -> list | None:
                 scaled[j] = L[i, j] = b.multiply(t, rest, reciprocals[j])
         pivot = _less(b, t, M[i, i], row, scaled, heights)
         L[i, i] = 1.0
-        positive = b.logic("and", positive, b.compare("ogt", t, pivot, 0.0, lambda x, y: x > y))
+        pivots.append(pivot)
         reciprocals[i] = b.divide(t, 1.0, pivot)
         rows.append((row, scaled))
         heights.append(1 + max((heights[j] for j in row), default=-1))
     # at the end, as a choice at each pivot would keep the next one waiting
-    flat = [b.select(t, positive, x, math.nan) for x in reciprocals]
-    reciprocals[:] = flat
+    above = lambda x: b.compare("ogt", t, x, 0.0, operator.gt)
+    both = lambda x, y: b.logic("and", x, y)
+    every = lambda *x: functools.reduce(both, x, True)
+    (positive,) = combined(b, "i1", every, both, True, [alike(b, above, [t], [pivots], "i1")])
+    known = lambda x: b.select(t, positive, x, math.nan)
+    reciprocals[:] = alike(b, known, [t], [reciprocals.tolist()], t)
     return [L, reciprocals, constants(np.array(order, np.int64))]
 
 

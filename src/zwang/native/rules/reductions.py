@@ -20,12 +20,15 @@ from zwang.native.arrays import (
     loop,
     memory,
     new_memory,
+    place,
     scalar,
     scalars,
 )
 from zwang.native.builder import Builder, Value
 from zwang.native.errors import NotNativeError
+from zwang.native.rolled import LEAST_ALIKE, SIZES, accumulated, alike, looped, step_of
 from zwang.native.rules.elementwise import extreme
+from zwang.native.rules.varying import varies
 from zwang.native.types import FLOATS, is_signed, register_type, wrapped
 from zwang.native.walk import Call, rule
 
@@ -80,14 +83,51 @@ def reduce(call: Call) -> Any:
         math.prod(x.shape[a] for a in kept), math.prod(x.shape[a] for a in axes)
     )
     found = np.empty(len(rows), object)
-    summed = call.name == "reduce_sum" and register_type(call.dtypes[0]) in FLOATS
     t = register_type(call.dtypes[0])
-    for i, row in enumerate(rows):
-        if summed:
-            found[i] = b.total(t, list(row))
-        else:
-            found[i] = functools.reduce(combine, row) if len(row) else neutral
+    if call.name == "reduce_sum" and t in FLOATS:
+        # zeros of the structure are no terms
+        terms = [[y for y in row if type(y) is Value or y != 0] for row in rows.tolist()]
+        found[:] = combined(b, t, lambda *x: b.total(t, x), combine, neutral, terms)
+    else:
+        whole = lambda *x: functools.reduce(combine, x) if x else neutral
+        found[:] = combined(b, t, whole, combine, neutral, rows.tolist())
     return found.reshape([x.shape[a] for a in kept])
+
+
+def combined(
+    b: Builder,
+    t: str,
+    whole: Callable[..., Any],
+    combine: Callable[[Any, Any], Any],
+    neutral: Any,
+    rows: list[list],
+) -> list:
+    """What the elements of each row are together, in loops over rows that are alike, and over the
+    elements of a long row.
+
+    Args:
+        whole: of all elements of a row.
+        combine: of two results, or of one and an element.
+        neutral: a result that changes nothing.
+    """
+    found: list = [None] * len(rows)
+    by_length: dict[int, list[int]] = {}
+    for i, row in enumerate(rows):
+        values = [x for x in row if type(x) is Value]
+        if len(values) < LEAST_ALIKE or t not in SIZES:
+            by_length.setdefault(len(row), []).append(i)
+            continue
+        so_far = accumulated(b, t, combine, combine, neutral, [values])
+        found[i] = functools.reduce(combine, (x for x in row if type(x) is not Value), so_far)
+    for length, places in by_length.items():
+        columns = list(zip(*(rows[i] for i in places), strict=True))
+        if length:
+            results = alike(b, whole, [t] * length, columns, t)
+        else:
+            results = [whole() for _ in places]
+        for i, x in zip(places, results, strict=True):
+            found[i] = x
+    return found
 
 
 def _reduced_in_loops(call: Call, x: Memory, kept: list, combine: Callable, neutral: Any) -> Any:
@@ -194,11 +234,30 @@ def _multiply(b: Builder, dtype: Any, left, right, found) -> None:
         return
     sparse = lambda row: {k: x for k, x in enumerate(row) if type(x) is Value or x != 0}
     rows, columns = [sparse(row) for row in left], [sparse(row) for row in right]
+    by_length: dict[int, list[tuple]] = {}
     for i, row in enumerate(rows):
         for j, column in enumerate(columns):
             short, long = (row, column) if len(row) <= len(column) else (column, row)
             both = [k for k in short if k in long]
-            found[i, j] = b.dot(t, [row[k] for k in both], [column[k] for k in both])
+            pairs = [row[k] for k in both], [column[k] for k in both]
+            if (
+                len(both) >= LEAST_ALIKE
+                and t in SIZES
+                and all(type(x) is Value for x in sum(pairs, []))
+            ):
+                add = lambda so_far, x, y: b.multiply_add(t, x, y, so_far)
+                found[i, j] = accumulated(b, t, add, lambda x, y: b.add(t, x, y), 0.0, pairs)
+            else:
+                by_length.setdefault(len(both), []).append(((i, j), *pairs))
+    for length, products in by_length.items():
+        operands = list(zip(*(x + y for _, x, y in products), strict=True))
+        if length:
+            dot = lambda *x, n=length: b.dot(t, x[:n], x[n:])
+            results = alike(b, dot, [t] * 2 * length, operands, t)
+        else:
+            results = [0.0] * len(products)
+        for (where, *_), x in zip(products, results, strict=True):
+            found[where] = x
 
 
 def _product_in_loops(call: Call, fa: list, fb: list) -> Any:
@@ -210,28 +269,73 @@ def _product_in_loops(call: Call, fa: list, fb: list) -> Any:
     x, y = (memory(b, call.inputs[i], call.dtypes[i]) for i in (0, 1))
     target = new_memory(b, out.dtype, out.shape)
     sizes = [call.shapes[0][i] for i in ca]
+    wide = varies(x) or varies(y)
+    # along the last axis of the result elements lie side by side in one of the operands
+    own = [(x, fa), (y, fb)][bool(fb)] if fa or fb else None
+    side_by_side = own is not None and own[0].strides[own[1][-1]] == 1 and t in SIZES
+    step = step_of(b, out.shape[-1]) if side_by_side else 1
 
-    def at(index: tuple) -> None:
-        assign(b, target, index, 0.0)
+    def product(index: tuple) -> Any:
         batch, rest = index[: len(ba)], index[len(ba) :]
         first, second = rest[: len(fa)], rest[len(fa) :]
 
-        def add(inner: tuple) -> None:
-            i: list = [0] * len(x.shape)
-            j: list = [0] * len(y.shape)
-            for axes, values in ((ba, batch), (fa, first), (ca, inner)):
-                for axis, k in zip(axes, values, strict=True):
-                    i[axis] = k
-            for axes, values in ((bb, batch), (fb, second), (cb, inner)):
-                for axis, k in zip(axes, values, strict=True):
-                    j[axis] = k
-            term = b.multiply_add(t, element(b, x, i), element(b, y, j), element(b, target, index))
-            assign(b, target, index, term)
+        def add(so_far: Any, inner: tuple) -> Any:
+            read = []
+            for z, parts in (
+                (x, ((ba, batch), (fa, first), (ca, inner))),
+                (y, ((bb, batch), (fb, second), (cb, inner))),
+            ):
+                i: list = [0] * len(z.shape)
+                for axes, values in parts:
+                    for axis, k in zip(axes, values, strict=True):
+                        i[axis] = k
+                spans = step > 1 and own is not None and z is own[0]
+                at = place(b, z, i)
+                read.append(b.load_span(t, z.buffer, at) if spans else b.load(t, z.buffer, at))
+            return b.multiply_add(t, read[0], read[1], so_far)
 
-        loop(b, sizes, add)
+        return _added(b, t, sizes, (), 0.0, add, wide or step > 1)
 
-    loop(b, out.shape, at)
+    def row(outer: tuple) -> None:
+        start = place(b, target, (*outer, 0))
+        whole = lambda i: product((*outer, i))
+        looped(b, t, out.shape[-1], step, whole, target.buffer, start)
+
+    if out.shape:
+        loop(b, out.shape[:-1], row)
+    else:
+        assign(b, target, (), product(()))
     return scalars(b, target) if target.size <= MOST_UNROLLED else target
+
+
+MOST_ADDED = 16
+"""Terms of a sum that are added one by one; more are in a loop."""
+
+
+def _added(
+    b: Builder, t: str, sizes: list, index: tuple, start: Any, add: Callable, wide: bool
+) -> Any:
+    """A sum over nested indices: `add(so_far, index)` for each in order."""
+    if not sizes:
+        return add(start, index)
+    first, *rest = sizes
+    if math.prod(sizes) <= MOST_ADDED:
+        for k in range(first):
+            start = _added(b, t, rest, (*index, k), start, add, wide)
+        return start
+    before, turn, after = b.block, b.new_block(), b.new_block()
+    b.jump(turn)
+    b.begin(turn)
+    with b.scope(repeated=True):
+        i, so_far = b.phi("i64"), b.phi(t, wide)
+        found = _added(b, t, rest, (*index, i), so_far, add, wide)
+        following = b.shared("i64", "add", i, 1)
+        going = b.shared("i1", "icmp slt", following, first, of="i64")
+        b.incoming(i, (0, before), (following, b.block))
+        b.incoming(so_far, (start, before), (found, b.block))
+        b.branch(going, turn, after)
+    b.begin(after)
+    return found
 
 
 MOST_SORTED = 64

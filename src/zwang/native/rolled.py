@@ -1,0 +1,440 @@
+"""Loops over elements that are computed alike.
+
+Of a model with many bodies most operations are the same one for each of them. Written out they are
+hundreds of thousands of instructions, which take LLVM minutes and the processor longer to fetch
+than to execute. Elements of an array that are computed alike (the same operands are constants, and
+the same ones are equal) are therefore computed by one loop, from memory to memory; elements beside
+a zero of the structure are others, so that these vanish as ever.
+
+Operands that do not lie side by side are read by an array of constant indices. Each element of the
+result is a value that has been read from its place (`Builder.origins`), so that what follows finds
+it there. In machine code for one member several elements are computed at once, in vector registers;
+the last of them may be computed twice. The same elements are in loops whatever the number of lanes,
+so that results are the same to the bit.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, groupby
+from typing import Any, NamedTuple
+
+from zwang.native.arithmetic import ordered
+from zwang.native.builder import Buffer, Builder, Value, is_wide
+from zwang.native.instructions import Block
+
+LEAST_ALIKE = 64
+"""Elements that are computed alike by a loop; fewer are written out."""
+SIDE_BY_SIDE = 8
+"""Elements that a loop computes at once: a vector register of 512 bits."""
+FOLDED = (0.0, 1.0, -1.0)
+"""Constants beside which an operation may be another one."""
+SIZES = {"double": 8, "float": 4, "i1": 1}
+Read = Callable[[Any], Any]
+"""What gives the operand of an element, or of several, by the number of the first of them."""
+
+
+class Source(NamedTuple):
+    """Where elements are read from.
+
+    Attributes:
+        steady: whether nothing writes there.
+    """
+
+    read: Read
+    steady: bool = True
+
+
+def alike(
+    b: Builder,
+    function: Callable[..., Any],
+    types: Sequence[str],
+    operands: Sequence[Sequence[Any]],
+    type_: str,
+    commutes: bool = False,
+) -> list:
+    """A function of numbers for each element of a result.
+
+    Args:
+        types: of the operands.
+        operands: for each of them the numbers, which are as many.
+        type_: of the results.
+        commutes: whether its two operands may be exchanged.
+    """
+    rows = list(zip(*operands, strict=True))
+    varying = [k for k, row in enumerate(rows) if Value in map(type, row)]
+    # C and pages are as long written out, where a loop's operands are to be stored first
+    if not b.name or len(varying) < LEAST_ALIKE or not {type_, *types} <= SIZES.keys():
+        return [function(*row) for row in rows]
+    if commutes:  # equal elements are computed once
+        for k in varying:
+            rows[k] = ordered(*rows[k])
+    groups: dict[tuple, dict[tuple, tuple]] = {}
+    keys: list[Any] = list(rows)
+    for k in varying:
+        row = rows[k]
+        keys[k] = tuple([x if type(x) is Value else repr(x) for x in row])
+    each_once = {keys[k]: rows[k] for k in varying}
+    for key, row in each_once.items():
+        groups.setdefault(_pattern(row), {})[key] = row
+    found: dict[tuple, Any] = {}
+    for pattern, each in groups.items():
+        results = None
+        if len(each) >= LEAST_ALIKE:
+            columns = list(zip(*each.values(), strict=True))
+            results = _in_loop(b, function, types, columns, pattern, type_)
+        if results is None:
+            results = [function(*row) for row in each.values()]
+        found |= zip(each, results, strict=True)
+    of = set(varying)
+    return [found[keys[k]] if k in of else function(*row) for k, row in enumerate(rows)]
+
+
+def _pattern(row: tuple) -> tuple:
+    """What elements of one loop have in common: which operands are values, and equal ones of them;
+    constants that may fold, by their texts.
+    """
+    found: list = []
+    for j, x in enumerate(row):
+        if type(x) is Value:
+            found.append(next((i for i in range(j) if row[i] is x), j))
+        else:
+            found.append(repr(x) if x in FOLDED or not -1e300 < x < 1e300 else None)
+    return tuple(found)
+
+
+def _in_loop(
+    b: Builder, function: Callable, types: Sequence[str], columns: list, pattern: tuple, type_: str
+) -> list | None:
+    """Results of elements that are alike, or None where the function of each is one of its
+    operands or a constant, which needs no loop.
+    """
+    if _is_trivial(b, function, types, columns, pattern):
+        return None
+    count = len(columns[0])
+    step = step_of(b, count)
+    sources = [
+        source(b, t, column, step) if p == j or type(p) is not int else None
+        for j, (t, p, column) in enumerate(zip(types, pattern, columns, strict=True))
+    ]
+
+    def value(i: Any) -> Any:
+        read: list = []
+        for p, of in zip(pattern, sources, strict=True):
+            read.append(read[p] if of is None else of.read(i))
+        return function(*read)
+
+    steady = all(of is None or of.steady for of in sources)
+    return b.elements(type_, looped(b, type_, count, step, value, steady=steady), count)
+
+
+def _is_trivial(
+    b: Builder, function: Callable, types: Sequence[str], columns: list, pattern: tuple
+) -> bool:
+    """Whether a function of such operands is one of them or a constant."""
+    if len(pattern) > 1 and pattern == tuple(range(len(pattern))):
+        return False
+    given: list = []
+    for j, (t, p) in enumerate(zip(types, pattern, strict=True)):
+        if type(p) is not int:
+            given.append(columns[j][0])
+        else:
+            wide = is_wide(columns[j][0])
+            given.append(given[p] if p < j else Value(0, t, "named", (f"%operand{j}",), wide))
+    with b.apart(Block("")):
+        found = function(*given)
+    return type(found) is not Value or any(found is x for x in given)
+
+
+def step_of(b: Builder, count: int) -> int:
+    """How many elements a loop over `count` of them computes at once."""
+    return SIDE_BY_SIDE if b.spans and count >= SIDE_BY_SIDE else 1
+
+
+def looped(
+    b: Builder,
+    type_: str,
+    count: int,
+    step: int,
+    value: Read,
+    target: Buffer | None = None,
+    start: Any = 0,
+    steady: bool = False,
+) -> Buffer:
+    """Memory for the results of a loop over elements.
+
+    Args:
+        value: the result of the elements from a number on, `step` of them.
+        target, start: where they are written to, from which place on; by default memory that
+            nothing else writes to.
+        steady: whether an equal loop later would read the same.
+    """
+    begun, before, turn, last = len(b.blocks), b.block, b.new_block(), count - step
+    with b.scope(), b.spanned(step):
+        b.block = turn
+        i: Any = b.phi("i64") if last else 0
+        found = value(i)
+        found = b.widened(found) if step > 1 else found
+        alone, key = b.block is turn, None
+        if alone and steady:
+            key = count, step, type_, b.mask, *_content(turn, found)
+        known = None if key is None else b.remembered(key)
+        if known is None:
+            b.blocks.insert(begun, turn)
+            before.end = ("br", (turn,))
+            if target is None:
+                wide = is_wide(found) and step == 1
+                target = b.allocate(type_, count, "interleaved" if wide else "common")
+            _write(b, type_, target, b.integer("add", "i64", i, start, operator.add), found, step)
+            after = b.new_block()
+            if last:
+                _go_on(b, i, step, last, before, turn, after)
+                b.block.removable = alone
+            else:
+                b.jump(after)
+    if known is not None:
+        b.block = before
+        return known
+    b.begin(after)
+    assert target is not None
+    place = Buffer(target.base, False, target.interleaved, b.mask)
+    return place if key is None else b.remember(key, place)
+
+
+def _go_on(b: Builder, i: Value, step: int, last: int, before: Block, turn: Block, after: Block):
+    """The next turn of a loop, the last of which is full, too."""
+    going = b.shared("i1", "icmp slt", i, last, of="i64")
+    following: Any = b.shared("i64", "add", i, step)
+    if last % step:
+        beyond = b.shared("i1", "icmp sgt", following, last, of="i64")
+        following = b.select("i64", beyond, last, following)
+    b.incoming(i, (0, before), (following, b.block))
+    b.branch(going, turn, after)
+
+
+def _content(block: Block, found: Any) -> tuple:
+    """What a block computes, whatever the numbers of its values."""
+    numbers = {x: k for k, x in enumerate(block.instructions)}
+    name = lambda x: numbers.get(x, x) if type(x) is Value else repr(x)
+    lines = [(x.operation, x.type, *map(name, x.operands)) for x in block.instructions]
+    return (*lines, name(found))
+
+
+def _write(b: Builder, type_: str, target: Buffer, i: Any, value: Any, step: int) -> None:
+    if step == 1:
+        b.store(type_, target, i, value)
+        return
+    b.store_span(type_, target, i, value)
+    b.changed(target)
+
+
+def source(b: Builder, type_: str, values: Sequence[Any], step: int) -> Source:
+    """The operand of elements: one number for all, or their own ones where these lie."""
+    first = values[0]
+    if all(x is first for x in values):
+        return Source(lambda i: first)
+    if type(first) is not Value:
+        return Source(_reader(b, type_, b.literal(type_, values), 0, step))
+    places = _places(b, values)
+    if len(places) < len(values):
+        store(b, type_, [x for x in values if origin(b, x) is None])
+        places = _places(b, values)
+    buffers = dict.fromkeys(buffer for buffer, _ in places)
+    steady = not any(x.mutable for x in buffers)
+    if len(buffers) > 1:
+        begins = [_begin(b, buffer, type_) for buffer in buffers]
+        if step > 1 and None not in begins:
+            begin = dict(zip(buffers, begins, strict=True))
+            index = [(begin[buffer] or 0) + k for buffer, k in places]
+            work = Buffer(b.pointers[2], False)
+            read = _picker(b, type_, work, index, step, [x.base for x in buffers])
+            return Source(read, steady)
+        merge(b, type_, values)
+        places = _places(b, values)
+    buffer, start = places[0]
+    index = [k for _, k in places]
+    if index == list(range(start, start + len(index))):
+        return Source(_reader(b, type_, buffer, start, step), steady)
+    return Source(_picker(b, type_, buffer, index, step), steady)
+
+
+def origin(b: Builder, x: Value) -> tuple[Buffer, int] | None:
+    """Where a value lies in memory now: the buffer and its place there."""
+    return b.remembered(("origin", x)) or b.origin(x)
+
+
+def _places(b: Builder, values: Sequence[Value]) -> list[tuple[Buffer, int]]:
+    """Where values lie that lie somewhere."""
+    return [at for x in values if (at := origin(b, x)) is not None]
+
+
+def store(b: Builder, type_: str, values: Sequence[Value]) -> None:
+    """Write values side by side into memory, which becomes their origin."""
+    stored(b, type_, list(dict.fromkeys(values)), any(map(is_wide, values)))
+
+
+def stored(b: Builder, type_: str, values: Sequence[Value], wide: bool) -> Buffer:
+    """Memory that values are written to as soon as they are known, which becomes their origin."""
+    given = [b.widened(x) for x in values] if wide else values
+    buffer = Buffer(b.pack(type_, given, wide), False, wide, b.mask)
+    _place(b, values, buffer)
+    return buffer
+
+
+def merge(b: Builder, type_: str, values: Sequence[Value]) -> None:
+    """Copy values from where they lie to one place, which becomes their origin."""
+    by_buffer: dict[Buffer, dict[Value, None]] = {}
+    for x, (buffer, _) in zip(values, _places(b, values), strict=True):
+        by_buffer.setdefault(buffer, {})[x] = None
+    count, wide = sum(map(len, by_buffer.values())), any(map(is_wide, values))
+    target, start = b.allocate(type_, count, "interleaved" if wide else "common"), 0
+    for own in by_buffer.values():
+        if len(own) < SIDE_BY_SIDE:
+            for k, x in enumerate(own):
+                b.store(type_, target, start + k, x)
+        else:
+            step = step_of(b, len(own))
+            looped(b, type_, len(own), step, source(b, type_, list(own), step).read, target, start)
+        start += len(own)
+    _place(b, chain(*by_buffer.values()), Buffer(target.base, False, target.interleaved, b.mask))
+
+
+def _place(b: Builder, values: Iterable[Value], buffer: Buffer) -> None:
+    """Note that values lie in a buffer, from its beginning on."""
+    for k, x in enumerate(values):
+        b.remember(("origin", x), (buffer, k))
+
+
+def _begin(b: Builder, buffer: Buffer, type_: str) -> int | None:
+    """Where a buffer begins in the workspace [elements], or None if it is elsewhere."""
+    base, place = buffer.base, 0
+    while base is not b.pointers[2]:
+        if base.operation == "getelementptr i8" and type(base.operands[1]) is int:
+            place += base.operands[1]
+        elif not base.operation.startswith(("pack ", "enter ")):
+            return None
+        base = base.operands[0]
+    return place // SIZES[type_] if place % SIZES[type_] == 0 else None
+
+
+def _reader(b: Builder, type_: str, buffer: Buffer, start: Any, step: int) -> Read:
+    """Elements that lie side by side."""
+
+    def read(i: Any) -> Any:
+        place = b.integer("add", "i64", i, start, operator.add)
+        return b.load(type_, buffer, place) if step == 1 else b.load_span(type_, buffer, place)
+
+    return read
+
+
+def _picker(
+    b: Builder, type_: str, buffer: Buffer, index: list[int], step: int, of: Sequence[Value] = ()
+) -> Read:
+    """Elements whose places are listed.
+
+    Args:
+        of: pointers that they are reached by, where the buffer is all of the workspace.
+    """
+    places = _reader(b, "i64", b.literal("i64", index), 0, step)
+
+    def read(i: Any) -> Any:
+        place = places(i)
+        return b.load(type_, buffer, place) if step == 1 else b.gather(type_, buffer, place, of)
+
+    return read
+
+
+def copied(b: Builder, type_: str, buffer: Buffer, start: Any, count: int) -> list:
+    """Elements that lie side by side in memory that may change, as they are now."""
+    step, differ = step_of(b, count), buffer.interleaved or buffer.base.wide
+    target = b.allocate(type_, count, "interleaved" if differ else "common")
+    read = _reader(b, type_, buffer, start, step)
+    return b.elements(type_, looped(b, type_, count, step, read, target), count)
+
+
+def written(
+    b: Builder, type_: str, target: Buffer, start: Any, values: Sequence[Any]
+) -> Iterator[int]:
+    """Write values side by side from where they lie, many of them by loops, and give the numbers of
+    those that are left to be written.
+    """
+    places = [origin(b, x) if type(x) is Value else None for x in values]
+    # of what lies in the target itself, all is to be read before the first is written
+    by_loop = [at is not None and at[0].base is not target.base for at in places]
+    first = 0
+    for is_placed, run in groupby(by_loop):
+        last = first + len(list(run))
+        if is_placed and last - first >= LEAST_ALIKE:
+            step = step_of(b, last - first)
+            read = source(b, type_, values[first:last], step).read
+            at = b.integer("add", "i64", start, first, operator.add)
+            looped(b, type_, last - first, step, read, target, at)
+        else:
+            yield from range(first, last)
+        first = last
+
+
+def side_by_side(b: Builder, values: Sequence[Any]) -> tuple[Buffer, int] | None:
+    """Where values lie one behind the other, or None."""
+    places = [origin(b, x) if type(x) is Value else None for x in values]
+    if places[0] is None:
+        return None
+    buffer, start = places[0]
+    return places[0] if places == [(buffer, start + k) for k in range(len(places))] else None
+
+
+def accumulated(
+    b: Builder,
+    type_: str,
+    combine: Callable[..., Any],
+    join: Callable[[Any, Any], Any],
+    neutral: Any,
+    operands: Sequence[Sequence[Value]],
+) -> Any:
+    """A function of what has been found so far and of each of many elements: `SIDE_BY_SIDE` results
+    of every eighth element, what they are together, and with the elements that are left.
+
+    Args:
+        combine: `(found, *operands) → found`.
+        join: of two results.
+        neutral: what is found before the first element.
+        operands: for each of them the numbers, which are as many.
+    """
+    count, wide = len(operands[0]) // SIDE_BY_SIDE * SIDE_BY_SIDE, b.spans
+    if not b.name:
+        parts = [neutral] * SIDE_BY_SIDE
+        for k, row in enumerate(zip(*operands, strict=True)):
+            if k < count:
+                parts[k % SIDE_BY_SIDE] = combine(parts[k % SIDE_BY_SIDE], *row)
+        return _joined(combine, join, parts, operands, count)
+    step = SIDE_BY_SIDE if wide else 1
+    sources = [source(b, type_, x[:count], step) for x in operands]
+    differ = any(is_wide(x) for column in operands for x in column)
+    before, turn, after = b.block, b.new_block(), b.new_block()
+    b.jump(turn)
+    b.begin(turn)
+    with b.scope(), b.spanned(step):
+        i = b.phi("i64")
+        found = [b.phi(type_, wide or differ) for _ in range(1 if wide else SIDE_BY_SIDE)]
+        at = lambda k: b.integer("add", "i64", i, k, operator.add)
+        parts = [combine(x, *(of.read(at(k)) for of in sources)) for k, x in enumerate(found)]
+        following = b.shared("i64", "add", i, SIDE_BY_SIDE)
+        going = b.shared("i1", "icmp slt", following, count, of="i64")
+        for x, y in zip(found, parts, strict=True):
+            b.incoming(x, (neutral, before), (y, b.block))
+        b.incoming(i, (0, before), (following, b.block))
+        b.branch(going, turn, after)
+    b.begin(after)
+    if wide:
+        parts = [b.lane(parts[0], k) for k in range(SIDE_BY_SIDE)]
+    return _joined(combine, join, parts, operands, count)
+
+
+def _joined(combine: Callable, join: Callable, parts: list, operands: Sequence, count: int) -> Any:
+    """What parts are together, with the elements from `count` on."""
+    result = functools.reduce(join, parts)
+    for row in zip(*(x[count:] for x in operands), strict=True):
+        result = combine(result, *row)
+    return result

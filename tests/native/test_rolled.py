@@ -1,0 +1,63 @@
+"""Elements that are alike are computed in loops, of one member and of several to the same bit."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from tests.native.beside import assert_equal
+from tests.native.cases import ALIKE
+from tests.native.lanes import assert_lanes_agree
+from zwang.native import function
+
+CLOSE = 1e-12
+"""Sums of 70 terms are added in another order than XLA's, their terms cancel in part."""
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_loops_give_what_xla_gives(name):
+    f, *arrays = ALIKE[name]
+    assert_equal(f, *arrays, close=CLOSE)
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_loops_give_the_same_bits_at_both_levels_and_in_lanes(name):
+    f, *arrays = ALIKE[name]
+    quick, fast = (
+        [x.tobytes() for x in jax.tree_util.tree_leaves(function(f, *arrays, level=level)(*arrays))]
+        for level in (0, 1)
+    )
+    assert quick == fast
+    assert_lanes_agree(f, *arrays)
+
+
+@pytest.mark.parametrize("count", [64, 65, 71, 72, 100])
+def test_the_last_register_is_full(count):
+    x = np.random.default_rng(3).normal(size=count)
+    assert_equal(lambda x: (x * x, jnp.sum(x), x[1:] - x[:-1] * x[0]), x, close=CLOSE)
+
+
+def chain(x):
+    """Forces between neighbors, and the matrix of their derivatives applied."""
+    force = lambda q: jnp.diff(jnp.sin(jnp.diff(q, prepend=0.0, append=0.0)))
+    return force(x), jax.jacfwd(force)(x) @ x
+
+
+def test_code_does_not_grow_with_the_number_of_elements():
+    few, many = (function(chain, np.ones(n)).code.instructions for n in (100, 300))
+    assert many == few
+
+
+def test_zeros_of_the_structure_are_not_multiplied():
+    x = np.random.default_rng(5).normal(size=(2, 300))
+    diagonal = function(lambda x, y: jnp.diag(x) @ jnp.diag(y) @ x, *x).code
+    # two products of each element, in loops of which each has some ten instructions
+    assert diagonal.instructions < 200
+    (found,) = diagonal(*x)
+    np.testing.assert_allclose(found, x[0] * x[1] * x[0], rtol=1e-15)
+
+
+def test_what_nothing_reads_is_left_out():
+    x = np.ones(100)
+    with_it = lambda x: (x + 1.0) * 0.0 + jnp.sum(jnp.exp(x)[:0])
+    assert function(with_it, x).code.instructions < 60
