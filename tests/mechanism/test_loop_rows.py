@@ -272,7 +272,7 @@ def test_kept_rows_follow_parameters_that_tilt_axes(coordinates):
         np.testing.assert_allclose(keep["spherical"], own["spherical"], atol=1e-12)
 
 
-@pytest.mark.parametrize("coordinates", ["maximal", "joint"])
+@pytest.mark.parametrize("coordinates", some(["maximal", "joint"], 2))
 def test_a_traced_parameter_that_tilts_axes_is_no_motion(coordinates):
     made = tilted(0.0, coordinates)
     start = made.start_state

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from tests.crossed import some
 
 G = 9.81
 URDF = """
@@ -37,7 +38,7 @@ def read(tmp_path, text, ending):
     return zw.robot(path)
 
 
-@pytest.mark.parametrize("ending", ["urdf", "sdf", "xml"])
+@pytest.mark.parametrize("ending", some(["urdf", "sdf", "xml"], 3))
 def test_a_slide_rubs_rebounds_and_stays(tmp_path, ending):
     """2 kg under 4 N of friction: v² falls by 4 m²/s² a metre; it rebounds from x = 1 with half of
     its speed and stops after v²/(2·2).
