@@ -384,7 +384,7 @@ def _jacobian(f, v: Float[Array, " nv"], entries: Entries) -> tuple:
 
 
 def _along(f, v: Float[Array, " nv"], columns: Float[Array, "groups nv"]) -> tuple:
-    """y, `∂y/∂v` along columns, and more, which JAX traces in a third of the time of `linearize`."""
+    """y, `∂y/∂v` along columns, and more; JAX traces it in a third of the time of `linearize`."""
 
     def moved(w):
         y, along, more = jax.jvp(f, (v,), (w,), has_aux=True)
