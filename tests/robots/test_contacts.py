@@ -64,9 +64,8 @@ def test_what_is_no_simple_shape_stays_listed(tmp_path):
     assert any("no sphere, capsule or box: cart" in x for x in robot.unsupported)
 
 
-@pytest.mark.parametrize(
-    "grip, rolls", [(0.5, True), pytest.param(0.05, False, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("grip, rolls", [(0.5, True), (0.05, False)])
 def test_a_sphere_of_a_file_rolls_down_to_five_sevenths(tmp_path, grip, rolls):
     """It falls by 0.1 m with a speed of 2 m/s: it grips where μ m (v_n) ≥ 2/7 m v, and rolls with
     5/7 of it; else it loses μ v_n and slides on, by μ g, to the same.
