@@ -36,9 +36,9 @@ def _measured() -> dict:
     for what, options in (
         ("least norm", {}),
         ("with gains", {"gains": 5.0}),
-        ("as in the paper", {"null_space": zw.PaperLeastNorm()}),
-        ("limits, not reached", {"limits": zw.Limits(-50.0, 50.0)}),
-        ("limits, reached", {"limits": zw.Limits(-7.0, 7.0)}),
+        ("as in the paper", {"null_space": zw.servo.PaperLeastNorm()}),
+        ("limits, not reached", {"limits": zw.servo.Limits(-50.0, 50.0)}),
+        ("limits, reached", {"limits": zw.servo.Limits(-7.0, 7.0)}),
     ):
         servo = zw.Servo(lift.constraints, lift.actuation, **options)
 

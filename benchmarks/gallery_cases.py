@@ -33,7 +33,7 @@ times of crossings and switches.
 
 
 def of_run(run, reactions=None) -> Fields:
-    """The compared arrays of a `zw.Run`; `reactions(run)` are the forces of its joints, if any."""
+    """The compared arrays of a `Run`; `reactions(run)` are the forces of its joints, if any."""
     data, fields = run.dataset, {"t": run.t, "q": run.q, "v": run.v}
     ranks = [(c.rank_before, c.rank, c.rank_after) for c in run.crossings]
     switched = [f"on {','.join(s.on)} off {','.join(s.off)}" for s in run.switches]
@@ -157,7 +157,7 @@ def by_method(model, q, v) -> dict[str, Callable]:
     equations = "UdwadiaKalaba Campbell CampbellSingular UdwadiaPhohomsiri LagrangeMultipliers"
     chosen = [("pseudoinverse", x) for x in inverses.split()]
     chosen += [("formulation", x) for x in (*equations.split(), "Nullspace")]
-    moves = lambda kind, x: zw.motion(model, q, v, **{kind: getattr(zw, x)()}).acceleration
+    moves = lambda kind, x: zw.motion(model, q, v, **{kind: getattr(zw.methods, x)()}).acceleration
     beside = q + 1e-3 * np.sin(np.arange(len(q)))
     calls = {x: functools.partial(moves, kind, x) for kind, x in chosen}
     return calls | {"placed": lambda: zw.consistent_state(model, beside).state.q}
@@ -172,22 +172,22 @@ def cases() -> dict[str, Callable[[], Fields]]:
     chain = functools.partial(simulated, "rod-chain", settings=large)
     loop = lambda: zw.Loop(sample_time=0.01, delay=0.015)
     return {name: functools.partial(one, name) for name in gallery.NAMES} | {
-        "rod-chain of 60, proximal": lambda: chain(pseudoinverse=zw.Proximal()),
-        "rod-chain of 60, sparse": lambda: chain(pseudoinverse=zw.Sparse()),
+        "rod-chain of 60, proximal": lambda: chain(pseudoinverse=zw.methods.Proximal()),
+        "rod-chain of 60, sparse": lambda: chain(pseudoinverse=zw.methods.Sparse()),
         "double-pendulum, Rattle": lambda: one(
-            "double-pendulum", integrator=zw.Rattle(), step=0.005
+            "double-pendulum", integrator=zw.methods.Rattle(), step=0.005
         ),
-        "five-bar, Kvaerno5": lambda: five(integrator=zw.Kvaerno5(), rtol=1e-6),
-        "five-bar, Tsit5": lambda: five(integrator=zw.Tsit5(), rtol=1e-6),
+        "five-bar, Kvaerno5": lambda: five(integrator=zw.methods.Kvaerno5(), rtol=1e-6),
+        "five-bar, Tsit5": lambda: five(integrator=zw.methods.Tsit5(), rtol=1e-6),
         "five-bar, fixed step": lambda: five(step=0.01),
-        "five-bar, Baumgarte": lambda: five(drift=zw.Baumgarte(20.0, 20.0)),
-        "five-bar, SVD": lambda: five(pseudoinverse=zw.SVD()),
+        "five-bar, Baumgarte": lambda: five(drift=zw.methods.Baumgarte(20.0, 20.0)),
+        "five-bar, SVD": lambda: five(pseudoinverse=zw.methods.SVD()),
         "five-bar, trajectory": pure,
         "five-bar, trajectory of fixed step": lambda: pure(step=0.01),
         "five-bar, derivative": derivative,
         "five-bar, batch": lambda: pure(angles=tuple(range(38, 54, 2))),
         "five-bar, methods": lambda: evaluated("five-bar", by_method),
-        "pendulum, Nullspace": lambda: one("pendulum", formulation=zw.Nullspace()),
+        "pendulum, Nullspace": lambda: one("pendulum", formulation=zw.methods.Nullspace()),
         "crane, sampled": lambda: one("crane", loop=loop()),
         "slider-crank, joint coordinates": lambda: one("slider-crank", joint=True),
         "bennett, joint coordinates": lambda: one("bennett", joint=True),

@@ -30,7 +30,9 @@ def run() -> dict:
     calls = {
         "impose one row": ready(lambda: zw.impose(solved, held[0])),
         "solve again, zw.motion": ready(lambda: zw.motion(more, q0, v0)),  # sparse, by itself
-        "solve again, dense": ready(lambda: zw.motion(more, q0, v0, pseudoinverse=zw.Proximal())),
+        "solve again, dense": ready(
+            lambda: zw.motion(more, q0, v0, pseudoinverse=zw.methods.Proximal())
+        ),
         "solve again, zw.enforce": ready(
             lambda: zw.enforce(more, q0, v0, levels=[flat.constraints.names, ["one row"]])
         ),

@@ -141,9 +141,9 @@ def long(steps: int = STEPS) -> list[dict]:
         for method, options in {
             "Dopri8 1e-8": {"rtol": 1e-8},
             "Dopri8 1e-12": {"rtol": 1e-12},
-            "Kvaerno5 1e-8": {"integrator": zw.Kvaerno5(), "rtol": 1e-8},
-            "Rattle 2": {"integrator": zw.Rattle(), "step": h},
-            "Rattle 4": {"integrator": zw.Rattle(4), "step": 5 * h},
+            "Kvaerno5 1e-8": {"integrator": zw.methods.Kvaerno5(), "rtol": 1e-8},
+            "Rattle 2": {"integrator": zw.methods.Rattle(), "step": h},
+            "Rattle 4": {"integrator": zw.methods.Rattle(4), "step": 5 * h},
         }.items():
             seen = measured(model, q, v, duration=h * steps, **options)
             seen |= energy_errors(seen.pop("run"))
@@ -167,7 +167,7 @@ def bounded(steps: int = MANY_STEPS) -> dict:
         duration=h * steps,
         samples=20_001,
         max_steps=10**8,
-        integrator=zw.Rattle(),
+        integrator=zw.methods.Rattle(),
         step=h,
     )
     wall, tenths = time.perf_counter() - start, energy_error_by_tenths(run)
@@ -188,11 +188,14 @@ def stiff_run(duration: float = 20.0) -> list[dict]:
     """Error of the end against a run at a tolerance a thousand times finer."""
     model, q, v = stiff()
     exact = zw.simulate(
-        model, q, v, duration=duration, integrator=zw.Kvaerno5(), rtol=1e-10, samples=2
+        model, q, v, duration=duration, integrator=zw.methods.Kvaerno5(), rtol=1e-10, samples=2
     ).q[-1]
     rows = []
     print("integrator        steps    seconds   error (m)")
-    for method, options in {"Dopri8": {}, "Kvaerno5": {"integrator": zw.Kvaerno5()}}.items():
+    for method, options in {
+        "Dopri8": {},
+        "Kvaerno5": {"integrator": zw.methods.Kvaerno5()},
+    }.items():
         seen = measured(model, q, v, duration=duration, rtol=1e-7, **options)
         error = float(np.abs(seen.pop("run").q[-1] - exact).max())
         rows.append({"method": method, **seen, "error": error})
@@ -217,8 +220,8 @@ def stiff_chains(sizes=(100, 200, 400), duration: float = 0.1) -> list[dict]:
                 duration=duration,
                 samples=2,
                 rtol=1e-5,
-                integrator=zw.Kvaerno5(),
-                pseudoinverse=zw.Sparse(),
+                integrator=zw.methods.Kvaerno5(),
+                pseudoinverse=zw.methods.Sparse(),
             )
             spent = time.process_time() - start
         steps = run.attrs["steps_accepted"] + run.attrs["steps_rejected"]

@@ -30,7 +30,7 @@ def run(sizes=SIZES) -> dict:
         state = model.state(q, v)
         flat = {"flat": lambda m=model: m.dynamics()}
         if modules <= DENSE_LIMIT:
-            flat["flat, dense"] = lambda m=model: m.dynamics(pseudoinverse=zw.Proximal())
+            flat["flat, dense"] = lambda m=model: m.dynamics(pseudoinverse=zw.methods.Proximal())
         calls, answers, first = {}, {}, {}
         program = jax.jit(modular.acceleration)
         calls["modules"] = lambda f=program, s=state: jax.block_until_ready(f(s.q, s.v))

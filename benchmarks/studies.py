@@ -29,6 +29,7 @@ import numpy as np  # noqa: E402
 
 import zwang as zw  # noqa: E402
 from zwang.simulation.batch import CHUNK_OF_MEMBERS, prepare  # noqa: E402
+from zwang.study.result import Sweep  # noqa: E402
 
 TIMES = np.linspace(0.0, 1.0, 21)
 OPTIONS = {"rtol": 1e-8}
@@ -56,7 +57,7 @@ def masses(cases: int) -> np.ndarray:
     return np.linspace(0.5, 4.0, cases)
 
 
-def study(cases: int, **given) -> zw.Sweep:
+def study(cases: int, **given) -> Sweep:
     """The study that is measured."""
     example = zw.gallery.load("five-bar")
     start = np.asarray(example.q0), np.asarray(example.v0)

@@ -27,6 +27,11 @@ class JointExample:
     text: str
 
     @property
+    def name(self) -> str:
+        """The kind and the world, as a file is called."""
+        return f"{self.kind.name}-{self.world}"
+
+    @property
     def removes(self) -> int:
         """Degrees of freedom that the joint removes."""
         equations = self.kind.equations(WORLDS[self.world])
@@ -76,8 +81,10 @@ def _coupling(kind: JointKind, world: str) -> str:
         for coupled in kind.couples or ()
     ]
     place = {"first": (0.0, 0.0, 0.0)[:d], "second": (1.0, 0.0, 0.0)[:d]}
+    # a point off the axis, so that turning is seen
+    tip = f"points = {{ tip = {_value((0.3, 0.1, 0.2)[:d])} }}"
     bodies = "".join(
-        f"{name} = {{ mass = 1.0, inertia = {inertia}, at = {_value(at)} }}\n"
+        f"{name} = {{ mass = 1.0, inertia = {inertia}, at = {_value(at)}, {tip} }}\n"
         for name, at in place.items()
     )
     joints = "".join(

@@ -2,10 +2,12 @@
 build executes, or else a short program, which a test executes.
 """
 
+import operator
 import re
 from pathlib import Path
 
 import zwang as zw
+from zwang.call import public_names
 
 HERE = Path(__file__).parent
 HEAD = """\
@@ -72,25 +74,34 @@ FORMULATIONS = (
     "UdwadiaPhohomsiri",
 )
 EXAMPLES = {
-    **{name: _one_instant(f"pseudoinverse=zw.{name}()") for name in SOLVERS},
-    **{name: _one_instant(f"formulation=zw.{name}()") for name in FORMULATIONS},
-    **{name: _one_run(f"integrator=zw.{name}()") for name in ("Dopri8", "Kvaerno5", "Tsit5")},
-    "Bosh3": _one_run("integrator=zw.Bosh3()"),
-    "Rattle": _one_run("integrator=zw.Rattle(4), step=0.01"),
-    "Sparse": _one_run("pseudoinverse=zw.Sparse()"),
-    "Stabilized": _one_run("drift=zw.Stabilized(zw.BaumgarteRates(10.0, 10.0))"),
-    "BaumgarteRates": _one_run("drift=zw.Stabilized(zw.BaumgarteRates(10.0, 10.0))"),
-    "BaumgarteGains": _one_run("drift=zw.Stabilized(zw.BaumgarteGains(20.0, 100.0))"),
+    **{name: _one_instant(f"pseudoinverse=zw.methods.{name}()") for name in SOLVERS},
+    **{name: _one_instant(f"formulation=zw.methods.{name}()") for name in FORMULATIONS},
+    **{
+        name: _one_run(f"integrator=zw.methods.{name}()")
+        for name in ("Dopri8", "Kvaerno5", "Tsit5")
+    },
+    "Bosh3": _one_run("integrator=zw.methods.Bosh3()"),
+    "Rattle": _one_run("integrator=zw.methods.Rattle(4), step=0.01"),
+    "Sparse": _one_run("pseudoinverse=zw.methods.Sparse()"),
+    "Stabilized": _one_run("drift=zw.methods.Stabilized(zw.methods.BaumgarteRates(10.0, 10.0))"),
+    "BaumgarteRates": _one_run(
+        "drift=zw.methods.Stabilized(zw.methods.BaumgarteRates(10.0, 10.0))"
+    ),
+    "BaumgarteGains": _one_run(
+        "drift=zw.methods.Stabilized(zw.methods.BaumgarteGains(20.0, 100.0))"
+    ),
     "Stop": _one_run('stop=[zw.Stop(lambda q, v, t, p: q[0] - 0.9, "at 0.9 m")]'),
     "FirstOrder": SERVO
     + """speed = zw.Nonholonomic(lambda q, v, t, p: v[0] - 1.0, name="speed")
-servo = zw.Servo([speed], np.eye(2), gains=zw.FirstOrder(2.0))
+servo = zw.Servo([speed], np.eye(2), gains=zw.servo.FirstOrder(2.0))
 print(zw.control(zw.Model(cart, name="cart"), servo, [0.0, 0.0], [0.0, 0.0]))
 """,
-    "SecondOrder": _one_control("gains=zw.SecondOrder(3.0, zeta=0.7)"),
-    "Poles": _one_control("gains=zw.Poles(2.0, 3.0)"),
-    "Butterworth": _one_control("gains=zw.Butterworth(3.0)"),
-    "WeightedNorm": _one_control("gains=3.0, null_space=zw.WeightedNorm(np.array([1.0, 4.0]))"),
+    "SecondOrder": _one_control("gains=zw.servo.SecondOrder(3.0, zeta=0.7)"),
+    "Poles": _one_control("gains=zw.servo.Poles(2.0, 3.0)"),
+    "Butterworth": _one_control("gains=zw.servo.Butterworth(3.0)"),
+    "WeightedNorm": _one_control(
+        "gains=3.0, null_space=zw.servo.WeightedNorm(np.array([1.0, 4.0]))"
+    ),
     "Control": _one_control("gains=3.0"),
     "Motion": _one_instant("t=0.0"),
     "compiler_options": PENDULUM
@@ -146,28 +157,28 @@ seen = zw.trajectory(model, q0, v0, times, params={"push": 0.5}).q
 found = zw.fit(model, times, {"x": seen[:, 0], "y": seen[:, 1]}, {"push": 0.1}, q0=q0, v0=v0)
 print(found)
 """,
-    "Equilibrium": PENDULUM + "print(zw.equilibrium(model, [0.1, -1.0]))\n",
+    "Equilibrium": PENDULUM + "print(zw.analysis.equilibrium(model, [0.1, -1.0]))\n",
     "Linearization": PENDULUM
-    + """linear = zw.linearize(model, [0.0, -1.0], inputs=["push"])
+    + """linear = zw.analysis.linearize(model, [0.0, -1.0], inputs=["push"])
 print(linear)
 print(linear.A)
 """,
-    "Modes": PENDULUM + "print(zw.linearize(model, [0.0, -1.0]).modes())\n",
+    "Modes": PENDULUM + "print(zw.analysis.linearize(model, [0.0, -1.0]).modes())\n",
     "TimeVaryingLinearization": PENDULUM
     + """run = zw.simulate(model, q0, v0, duration=1.0, samples=5)
-print(zw.linearize(model, run.q, run.v, t=run.t, inputs=["push"]))
+print(zw.analysis.linearize(model, run.q, run.v, t=run.t, inputs=["push"]))
 """,
     "Regulator": PENDULUM
-    + """linear = zw.linearize(model, [0.0, 1.0], inputs=["push"])
-print(zw.lqr(linear, Q=1.0, R=0.1))
+    + """linear = zw.analysis.linearize(model, [0.0, 1.0], inputs=["push"])
+print(zw.analysis.lqr(linear, Q=1.0, R=0.1))
 """,
     "Continuation": PENDULUM
-    + 'print(zw.continuation(model, [0.0, -1.0], over="push", to=(0.0, 5.0)))\n',
+    + 'print(zw.analysis.continuation(model, [0.0, -1.0], over="push", to=(0.0, 5.0)))\n',
     "Kinematics": FOUR_BAR
-    + 'print(zw.kinematics(linkage, "A", (0.0, 1.0), samples=5, output="D"))\n',
+    + 'print(zw.analysis.kinematics(linkage, "A", (0.0, 1.0), samples=5, output="D"))\n',
     "DrivingTorque": FOUR_BAR
-    + 'print(zw.driving_torque(linkage, "A", (0.0, 1.0), rate=6.0, samples=5))\n',
-    "AssemblyModes": FOUR_BAR + 'print(zw.assembly_modes(linkage, {"A": 1.0}))\n',
+    + 'print(zw.analysis.driving_torque(linkage, "A", (0.0, 1.0), rate=6.0, samples=5))\n',
+    "AssemblyModes": FOUR_BAR + 'print(zw.analysis.assembly_modes(linkage, {"A": 1.0}))\n',
     "AssemblyError": FOUR_BAR
     + """from zwang.mechanism import Joint, Link, Mechanism
 apart = Mechanism(
@@ -180,14 +191,14 @@ apart = Mechanism(
 )
 try:
     apart.start_state
-except zw.AssemblyError as error:
+except zw.mechanism.AssemblyError as error:
     print(error)
 """,
     "mechanism": FOUR_BAR + "print(linkage)\n",
     "Branches": HEAD
     + """loops = zw.gallery.load("n-four-bar", N=1, gravity=0.0)
 line = np.array([0.5, 0, 0, 1.5, 0, 0, 1.5, 0, 0.0])
-found = zw.branches(loops.model, line)
+found = zw.analysis.branches(loops.model, line)
 print(found)
 """,
     "Workspace": HEAD
@@ -200,11 +211,11 @@ def hand(q, t, p):
     a, b = q[0], q[0] + q[1]
     return jnp.stack([jnp.cos(a) + jnp.cos(b), jnp.sin(a) + jnp.sin(b)])
 limits = {"shoulder": (0.0, 1.5), "elbow": (0.1, 2.5)}
-print(zw.workspace(arm, limits, hand, q=[0.5, 1.0], samples=9))
+print(zw.analysis.workspace(arm, limits, hand, q=[0.5, 1.0], samples=9))
 """,
     "Design": FOUR_BAR
     + """from zwang.analysis.design_targets import StraightLine
-print(zw.design(
+print(zw.analysis.design(
     linkage, vary={"rocker": (2.3, 2.7)}, targets=[StraightLine("coupler.end")],
     input="A", over=(0.0, 1.0), trace="coupler.end", samples=7,
 ))
@@ -219,7 +230,8 @@ print(zw.design(
 )
 radii = np.array([0.8, 1.0])
 starts = np.stack([np.zeros(2), radii + 2.0], axis=1)
-print(zw.kinematics_batch(slider, "crank", (0.0, 1.0), q=starts, params={"r": radii}).ended)
+print(zw.analysis.kinematics_batch(slider, "crank", (0.0, 1.0), q=starts, params={"r":
+radii}).ended)
 """,
     "Enforced": HEAD
     + """lift = zw.gallery.load("scissor-lift")
@@ -260,7 +272,7 @@ rotors = lambda q, t, p: jnp.array([[-jnp.sin(q[2]), 0.0], [jnp.cos(q[2]), 0.0],
 path = [zw.Holonomic(lambda q, t, p: q[0] - t, name="x"),
         zw.Holonomic(lambda q, t, p: q[1], name="y")]
 servo = zw.Servo(path, rotors, actuators=["thrust", "torque"], gains=4.0)
-print(zw.dynamic_extension(drone, servo, [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]))
+print(zw.servo.dynamic_extension(drone, servo, [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]))
 """,
     "bodies": HEAD
     + """from zwang.bodies import Body, RigidBodies
@@ -298,8 +310,8 @@ EXAMPLES["sampling"] = (
 
 pendulum = zw.gallery.load("pendulum")
 start = lambda values: (np.array([values["length"], 0.0]), np.zeros(2))
-for sample in (zw.grid(), zw.sobol(4, seed=1), zw.draws(4, seed=1)):
-    over = {"length": "0.5:1:2" if sample == zw.grid() else scipy.stats.uniform(0.5, 0.5)}
+for sample in (zw.study.grid(), zw.study.sobol(4, seed=1), zw.study.draws(4, seed=1)):
+    over = {"length": "0.5:1:2" if sample == zw.study.grid() else scipy.stats.uniform(0.5, 0.5)}
     print(zw.sweep(pendulum.model, over, start, duration=0.1, sample=sample))
 """
 )
@@ -312,10 +324,17 @@ def pages() -> dict[str, list[str]]:
         text = path.read_text(encoding="utf-8")
         cells = "\n".join(re.findall(r"```\{code-cell\}[^\n]*\n(.*?)```", text, re.DOTALL))
         imported = re.findall(r"from zwang[\w.]* import ([^\n]+)", cells)
-        used = {*re.findall(r"\bzw\.(\w+)", cells), *re.findall(r"\w+", " ".join(imported))}
+        dotted = " ".join(re.findall(r"\bzw\.([\w.]+)", cells)).replace(".", " ")
+        used = {*dotted.split(), *re.findall(r"\w+", " ".join(imported))}
         for name in used:
             found.setdefault(name, []).append(path.stem)
     return found
+
+
+def public_object(name: str):
+    """A public class or function by its last name; None for what is not public."""
+    written = public_names().get(name)
+    return written and operator.attrgetter(written.removeprefix("zw."))(zw)
 
 
 def program(name: str) -> str | None:
@@ -326,7 +345,9 @@ def program(name: str) -> str | None:
 def show(app, what, name, obj, options, lines) -> None:
     """Add the example of a public name to its entry."""
     short = name.rpartition(".")[2]
-    if what not in ("class", "function", "exception") or getattr(zw, short, None) is not obj:
+    if what not in ("class", "function", "exception") or not (
+        public_object(short) is obj or short in EXAMPLES
+    ):
         return
     if used := pages().get(short):
         links = ", ".join(f":doc:`{page}`" for page in used[:6])

@@ -77,13 +77,17 @@ def test_what_is_abstract_is_not_made():
     with pytest.raises(TypeError, match="AbstractLarge is abstract, it lacks plural"):
         AbstractLarge()
     with pytest.raises(TypeError, match="AbstractPseudoinverse"):
-        zw.Proximal.__mro__[1]()
+        zw.methods.Proximal.__mro__[1]()
 
 
 def test_records_are_equal_by_class_structure_and_numbers():
     assert Polygon(2.0) == Polygon(2.0) != Polygon(2.0, corners=3)
     assert Polygon(2.0) != Polygon(3.0) and Ring(2.0) == Ring(2.0) != Polygon(1.0)
-    assert hash(zw.Projection()) == hash(zw.Projection()) != hash(zw.Projection(iterations=3))
+    assert (
+        hash(zw.methods.Projection())
+        == hash(zw.methods.Projection())
+        != hash(zw.methods.Projection(iterations=3))
+    )
     ones = Scales(np.ones(2), np.array(3.0), np.array(4.0))
     assert ones == copy.deepcopy(ones) == pickle.loads(pickle.dumps(ones))
     assert ones != replace(ones, row_length=np.ones(3))
@@ -127,8 +131,8 @@ def test_a_copy_has_other_fields_and_leaves_the_record_as_it_is():
 
 
 def test_a_record_is_shown_by_its_constructor():
-    assert repr(zw.Projection()) == "Projection()"
-    assert repr(zw.Projection(iterations=3)) == "Projection(iterations=3)"
+    assert repr(zw.methods.Projection()) == "Projection()"
+    assert repr(zw.methods.Projection(iterations=3)) == "Projection(iterations=3)"
     assert repr(Polygon(np.ones(2))) == "Polygon(side=f64[2])"
 
 

@@ -37,22 +37,24 @@ def _number(suite: str, case: str, what: str, exact: float, found: float, allowe
 
 
 def _balances() -> Iterator[Line]:
-    turning = zw.equilibrium(systems.governor(), [0.0, 0.9], v=[5.0, 0.0])
+    turning = zw.analysis.equilibrium(systems.governor(), [0.0, 0.9], v=[5.0, 0.0])
     exact = float(np.arccos(systems.G / 25.0))
     yield _number("closed form", "governor at 5 rad/s", "angle [rad]", exact, turning.q[1], 1e-10)
-    upright = zw.continuation(systems.driven_governor(), [0.0], over="speed", to=(2.0, 6.0))
+    upright = zw.analysis.continuation(
+        systems.driven_governor(), [0.0], over="speed", to=(2.0, 6.0)
+    )
     found = upright.branch_points[0].value
     exact = float(np.sqrt(systems.G))
     yield _number("closed form", "governor's pitchfork", "speed [rad/s]", exact, found, 1e-8)
-    rest = zw.equilibrium(systems.spring_four_bar(), [0.5, 0.1, 2.0, 0.1])
+    rest = zw.analysis.equilibrium(systems.spring_four_bar(), [0.5, 0.1, 2.0, 0.1])
     angle = float(np.arctan2(rest.q[1], rest.q[0]))
     exact = float(np.arctan2(-2.0 * systems.G, 40.0 * 0.8))
     yield _number("closed form", "four-bar with a spring", "angle [rad]", exact, angle, 1e-10)
-    hanging = zw.equilibrium(systems.double_pendulum(), [0.9, 0.3, 1.2, 0.8])
+    hanging = zw.analysis.equilibrium(systems.double_pendulum(), [0.9, 0.3, 1.2, 0.8])
     left = float(np.max(np.abs(hanging.gradient)))
     what = "force left along the manifold [N]"
     yield _line("closed form", "double pendulum", what, "0", f"{left:.1e}", left, 1e-12)
-    modes = zw.linearize(systems.chain(5), np.zeros(7)).modes()
+    modes = zw.analysis.linearize(systems.chain(5), np.zeros(7)).modes()
     exact_modes = 2 * np.sin(np.arange(1, 6) * np.pi / 12)
     off = np.max(np.abs(modes.frequencies * 2 * np.pi / exact_modes - 1))
     shown = ", ".join(f"{x:.6f}" for x in exact_modes)
@@ -68,7 +70,9 @@ def _steady_wheels() -> Iterator[Line]:
         def squared(speed, inertia=inertia):
             """Square of the frequency of the wobble, negative where it grows."""
             state = systems.rolling_state(speed)
-            return np.poly(zw.linearize(disk, *state, params={"inertia": inertia}).reduced().A)[2]
+            return np.poly(
+                zw.analysis.linearize(disk, *state, params={"inertia": inertia}).reduced().A
+            )[2]
 
         found: float = scipy.optimize.brentq(squared, 0.5, 3.0, xtol=1e-10)  # type: ignore
         exact = float(np.sqrt(factor * systems.G * 0.5))
@@ -83,7 +87,7 @@ def _bicycle() -> Iterator[Line]:
         expected = [complex(x) for x in real]
         if weave:
             expected += [complex(*weave), complex(weave[0], -weave[1])]
-        poles = zw.linearize(model, q, speed * v).reduced().poles
+        poles = zw.analysis.linearize(model, q, speed * v).reduced().poles
         nearest = [poles[np.argmin(np.abs(poles - x))] for x in expected]
         off = max(abs(a - b) for a, b in zip(nearest, expected, strict=True))
         published, ours = (", ".join(f"{x:.8g}" for x in y) for y in (expected, nearest))
@@ -105,7 +109,7 @@ def _linkages() -> Iterator[Line]:
         lengths, sign = random.uniform(0.5, 3.0, 4), int(random.choice([-1, 1]))
         if (q := models.closed_form(lengths, 0.3, sign)) is not None:
             members.append((lengths, sign, q))
-    found = zw.kinematics_batch(
+    found = zw.analysis.kinematics_batch(
         models.four_bar(),
         "crank",
         (0.3, 0.3 + 2 * np.pi),
@@ -124,14 +128,14 @@ def _linkages() -> Iterator[Line]:
 
 
 def _platforms() -> Iterator[Line]:
-    modes = zw.assembly_modes(
+    modes = zw.analysis.assembly_modes(
         models.four_bar(), {"crank": 1.1}, q=models.closed_form(models.LENGTHS, 0.3, 1)
     )
     exact = [models.closed_form(models.LENGTHS, 1.1, s) for s in (1, -1)]
     off = max(min(models.apart(x, y) for x in modes.q) for y in exact)
     what = "assembly modes, and their distance from the closed form [rad]"
     yield _line("closed form", "four-bar", what, 2, len(modes), off, 1e-10)
-    platform = zw.assembly_modes(
+    platform = zw.analysis.assembly_modes(
         test_assembly_modes.dietmaier(False), q=test_assembly_modes.NEAR, spread=1.5
     )
     ours = f"{len(platform)}; {platform.starts} paths, {platform.failed} failed"

@@ -28,6 +28,7 @@ from zwang.mechanism import (
     applied_forces,
     reactions,
 )
+from zwang.simulation.results import Run
 
 ALLOWED = 1e-3
 """Agreement: the largest difference of any quantity beside its largest value. ADAMS ran with its
@@ -233,7 +234,7 @@ def _whose(case: Case, times, ours, theirs) -> str:
     return f"largest differences from two equations by hand, {'; '.join(parts)}"
 
 
-def motion(run: zw.Run) -> dict[str, np.ndarray]:
+def motion(run: Run) -> dict[str, np.ndarray]:
     """Place, attitude, velocity and acceleration of the body, in the axes of the world."""
     q, v = run.q, run.v
     a = np.asarray(run.observation.motion.acceleration)
@@ -248,7 +249,7 @@ def motion(run: zw.Run) -> dict[str, np.ndarray]:
     }
 
 
-def transmitted(case: Case, run: zw.Run) -> dict[str, np.ndarray]:
+def transmitted(case: Case, run: Run) -> dict[str, np.ndarray]:
     """Reactions as the suite gives them: on the ground, at its point, in the axes of the world."""
     mechanism, zero = case.mechanism, np.zeros((len(run.t), 3))
     efforts = applied_forces(mechanism, run)

@@ -23,6 +23,7 @@ import zwang as zw
 from verification.line import Line, judged
 from zwang.mechanism import joint_motion
 from zwang.mechanism.toml import parsed
+from zwang.simulation.results import Run
 from zwang.stepping.base import AbstractIntegrator
 
 SUITE = "IFToMM benchmarks"
@@ -168,7 +169,7 @@ class Followed:
     model: zw.Model
     q: np.ndarray
     v: np.ndarray
-    seen: Callable[[zw.Run], np.ndarray]
+    seen: Callable[[Run], np.ndarray]
     integrator: AbstractIntegrator | None = None
 
 
@@ -229,7 +230,7 @@ def governor() -> Followed:
     mechanism = parsed(GOVERNOR, Path("governor.toml"), {})
     start = mechanism.start_state
     height = lambda run: np.asarray(joint_motion(mechanism, run)["slide"].values)[None]
-    return Followed(mechanism.model, start.q, start.v, height, zw.Kvaerno5())
+    return Followed(mechanism.model, start.q, start.v, height, zw.methods.Kvaerno5())
 
 
 BENCHMARKS = (

@@ -12,6 +12,7 @@ import numpy as np
 import zwang as zw
 from verification.line import FAILED, Line, judged
 from zwang.mechanism import Backlash, Force, Friction, Joint, JointStop, Link, Mechanism, Slip
+from zwang.simulation.results import Run
 
 PENETRATION = 1e-10
 """Largest depth of a gap [m or rad], at samples and at steps."""
@@ -58,7 +59,7 @@ def random_mechanism(seed: int) -> Mechanism:
     return Mechanism(bodies, joints, forces=forces, frictions=frictions, name=f"random {seed}")
 
 
-def deepest(run: zw.Run) -> float:
+def deepest(run: Run) -> float:
     """Largest depth of any gap at the ends of all steps."""
     system, p = run.model.system, run.model.parameters()
     gaps = [c for c in run.model.constraints.members if isinstance(c, zw.Inequality)]

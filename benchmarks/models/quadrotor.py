@@ -42,7 +42,7 @@ servo = zw.Servo(
     gains=3.0,
 )
 hovering = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]), np.zeros(6)
-found = zw.dynamic_extension(
+found = zw.servo.dynamic_extension(
     zw.Model(body.system, [], body.params, name="quadrotor"), servo, *hovering
 )
 model, q0, v0 = found.model, found.q, found.v

@@ -216,9 +216,9 @@ MANY = """## Choosing the path for many bodies
 
 A model is still a plain function of q. From `zwang.dynamics.sparse_structure.NATIVE_SPARSE_ROWS`
 constraint rows on, if A has more than `FEW_ENTRIES` entries, zwang looks for sparsity and takes the
-sparse path where its factor is small; `pseudoinverse=zw.Sparse()` or `zw.Proximal()` choose by
-name. The page on architecture says how it works. What it costs before the first step: finding the
-structure, and compiling a longer program than the dense one.
+sparse path where its factor is small; `pseudoinverse=zw.methods.Sparse()` or
+`zw.methods.Proximal()` choose by name. The page on architecture says how it works. What it costs
+before the first step: finding the structure, and compiling a longer program than the dense one.
 
 ```python
 import zwang as zw

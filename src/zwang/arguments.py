@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from zwang.call import refuse_call
+from zwang.call import refuse_call, written
 from zwang.errors import ModelError
 from zwang.suggestions import did_you_mean
 from zwang.text import checked_name
@@ -156,7 +156,7 @@ def instance(value: Any, kind: type[T] | tuple[type, ...], name: str, example: s
     if isinstance(value, type) and issubclass(value, kind):
         raise ModelError(
             f"{name} is the class {value.__name__}, expected an object of it: "
-            f"zw.{value.__name__}(...)."
+            f"{written(value.__name__)}(...)."
         )
     refuse(name, value, example)
 
@@ -381,8 +381,8 @@ def host_only(remedy: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
                 jax.errors.UnexpectedTracerError,
             ) as error:
                 raise ModelError(
-                    f"zw.{run.__name__} runs on the host and cannot be part of jit, vmap or grad: "
-                    f"{remedy}."
+                    f"{written(run.__name__)} runs on the host and cannot be part of jit, vmap or "
+                    f"grad: {remedy}."
                 ) from error
             except TypeError:
                 refuse_call(run, args, kwargs)

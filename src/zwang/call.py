@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
@@ -70,7 +71,22 @@ def refuse_call(
             name = function.__qualname__.split(".")[-2]
             signature = signature.replace(parameters=list(signature.parameters.values())[1:])
             args = args[1:]
-        raise ModelError(_misfit(f"zw.{name}", signature, args, kwargs)) from None
+        raise ModelError(_misfit(written(name), signature, args, kwargs)) from None
+
+
+def public_names() -> dict[str, str]:
+    """Names that users call, and how they are written, such as "zw.analysis.linearize"."""
+    top: Any = importlib.import_module("zwang")
+    written = {name: f"zw.{name}" for name in dir(top) if name not in top._modules}
+    for space in top._namespaces:
+        for name in dir(getattr(top, space)):
+            written.setdefault(name, f"zw.{space}.{name}")
+    return {name: text for name, text in written.items() if name not in top._namespaces}
+
+
+def written(name: str) -> str:
+    """A class or a function as users write it, whether it is public or not."""
+    return public_names().get(name, f"zw.{name}")
 
 
 def _misfit(name: str, signature: inspect.Signature, args: tuple, kwargs: Mapping) -> str:

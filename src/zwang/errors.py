@@ -6,6 +6,19 @@ from __future__ import annotations
 
 import enum
 import re
+from typing import Any
+
+from zwang.remedy import (
+    LONGER_STEP,
+    LOOSER,
+    MOVED,
+    SHORTER,
+    STEPS,
+    STIFF,
+    TOLERATED,
+    Remedy,
+    advice,
+)
 
 LONGEST_WORD = 120
 """Characters of a word that a sentence repeats in full; of a longer one its ends are shown."""
@@ -46,7 +59,7 @@ class SimulationError(RuntimeError):
 
     Attributes:
         result: the `Result` that stopped it.
-        run: the part of the trajectory that was reached (`zwang.Run`), never thrown away.
+        run: the part of the trajectory that was reached (`Run`), never thrown away.
     """
 
     def __init__(self, message: str, result: Result, run=None):
@@ -96,109 +109,121 @@ class Result(enum.IntEnum):
 
     @property
     def sentence(self) -> str:
-        return _SENTENCES[self]
+        return _sentence(*_ENDS[self])
 
     def said_of(self, integrator: str) -> str:
         """The sentence for a motion whose steps the integrator of that name took: it advises
         nothing that has been done already.
         """
-        return _SAID_OF.get(integrator, {}).get(self, self.sentence)
+        return _sentence(*_ENDS_OF.get(integrator, {}).get(self, _ENDS[self]))
 
     @property
     def is_failure(self) -> bool:
         return self not in (Result.SUCCESS, Result.STOPPED)
 
 
-_SENTENCES = {
-    Result.SUCCESS: "reached the end",
+def _sentence(fact: str, *remedies: Remedy) -> str:
+    return f"{fact}: {advice(*remedies)}" if remedies else fact
+
+
+_SMALL = "the step fell below the smallest one that time can resolve: the motion is"
+_MANY = "the step limit was reached, or would be long before the end"
+_ENDS: dict[Result, tuple[Any, ...]] = {
+    Result.SUCCESS: ("reached the end",),
     Result.NON_FINITE: (
-        "the motion became NaN or infinite: check mass_matrix, force and the constraint functions "
-        "at this state"
+        "the motion became NaN or infinite",
+        Remedy("check mass_matrix, force and the constraint functions at this state"),
     ),
     Result.SINGULAR_MASS: (
         "the mass matrix is not positive definite, or a direction without mass is held by no "
-        "constraint: give mass to every direction, or constrain it (inside jit a model that is "
-        "massless there needs zw.Model(..., singular_mass=True))"
+        "constraint",
+        Remedy(
+            "give mass to every direction, or constrain it (inside jit a model that is massless "
+            "there needs zw.Model(..., singular_mass=True))",
+            (("", "give mass to every direction, or constrain it"),),
+        ),
     ),
     Result.INCONSISTENT: (
-        "the constraints contradict each other: no acceleration satisfies all of them at this state"
+        "the constraints contradict each other: no acceleration satisfies all of them at this "
+        "state",
     ),
     Result.NOT_CONVERGED: (
         "the projection onto the constraints did not converge, whatever the step: the motion may "
-        "have reached a point where the constraints cannot be met"
+        "have reached a point where the constraints cannot be met",
     ),
     Result.STEP_TOO_SMALL: (
-        "the step fell below the smallest one that time can resolve: the motion is too stiff for "
-        "this integrator or singular at this point; try a larger rtol, or zw.Kvaerno5() in place "
-        "of an explicit one"
+        f"{_SMALL} too stiff for this integrator or singular at this point",
+        LOOSER,
+        STIFF,
     ),
-    Result.TOO_MANY_STEPS: (
-        "the step limit was reached, or would be long before the end: raise max_steps, loosen "
-        "rtol, or use zw.Kvaerno5() for a stiff system"
-    ),
-    Result.STOPPED: "a stop condition was met",
-    Result.INTERRUPTED: "interrupted by the user",
+    Result.TOO_MANY_STEPS: (_MANY, STEPS, LOOSER, STIFF),
+    Result.STOPPED: ("a stop condition was met",),
+    Result.INTERRUPTED: ("interrupted by the user",),
     Result.NO_AUTHORITY: (
-        "no actuator accelerates what the servo constraint needs at this state (where one moves it "
-        "through other motions, zw.with_found_degrees finds the degree, or integrators)"
+        "no actuator accelerates what the servo constraint needs at this state",
+        Remedy(
+            "find its degree, or integrators, by zw.servo.with_found_degrees",
+            (("", "find its degree, or integrators, by with_found_degrees in a .py file"),),
+        ),
     ),
     Result.TOO_FEW_ACTUATORS: (
-        "the actuators cannot meet all servo constraints together at this state"
+        "the actuators cannot meet all servo constraints together at this state",
     ),
     Result.OFF_CONSTRAINTS: (
-        "the start is off its constraints by more than start_tolerance: move it with "
-        "zw.consistent_state"
+        "the start is off its constraints by more than start_tolerance",
+        MOVED,
+        TOLERATED,
     ),
     Result.AT_LIMIT: (
-        "the servo constraints ask for more than the limits of the actuators allow at this state"
+        "the servo constraints ask for more than the limits of the actuators allow at this state",
     ),
-    Result.NOT_MET: "a constraint was to be switched on where it is not met",
+    Result.NOT_MET: ("a constraint was to be switched on where it is not met",),
     Result.CHATTERING: (
-        "the switches chatter (Zeno behavior): events accumulate and no step can pass them"
+        "the switches chatter (Zeno behavior): events accumulate and no step can pass them",
     ),
     Result.OUTSIDE_STRUCTURE: (
         "a constraint depends on a velocity that it did not depend on where its sparsity was "
-        "looked for (a condition in its function?): give pseudoinverse=zw.Proximal()"
+        "looked for (a condition in its function?)",
+        Remedy("give pseudoinverse=zw.methods.Proximal()"),
     ),
     Result.OUT_OF_RANGE: (
-        "masses or gradients of constraints are too large or too small to compute with: choose "
-        "other units, or multiply the constraints by a factor"
+        "masses or gradients of constraints are too large or too small to compute with",
+        Remedy("choose other units"),
+        Remedy("multiply the constraints by a factor"),
     ),
     Result.BETWEEN_BRANCHES: (
         "the start is at rest where branches of motion meet, and its acceleration is along none of "
-        "them: start beside it on the branch meant, as listed by the analysis of branches, or run "
-        "it on the host, where one is chosen"
+        "them",
+        Remedy("start beside it on the branch meant, as listed by the analysis of branches"),
+        Remedy("run it on the host, where one is chosen", options=()),
     ),
     Result.PARADOX: (
         "friction leaves no or two constraint forces at this state, the paradox of Painlevé: rigid "
-        "bodies have no answer there, so lower the friction, or give the contact a stiffness"
+        "bodies have no answer there",
+        Remedy("lower the friction"),
+        Remedy("give the contact a stiffness"),
     ),
     Result.NEARLY_PARALLEL: (
         "rows of the constraints are so nearly parallel that the default method no longer holds "
-        "them: give pseudoinverse=zw.CompleteOrthogonal()"
+        "them",
+        Remedy("give pseudoinverse=zw.methods.CompleteOrthogonal()"),
     ),
     Result.VANISHING: (
         "the gradient of a constraint vanishes while it asks for something, so that no finite "
-        "force can hold it: state the relation itself instead of its square, or end the motion "
-        "before with a zw.Stop"
+        "force can hold it",
+        Remedy("state the relation itself instead of its square"),
+        SHORTER,
     ),
 }
-_SAID_OF = {
+"""How each ends: the fact, and what can be done about it."""
+_ENDS_OF = {
     "Kvaerno5": {
         Result.STEP_TOO_SMALL: (
-            "the step fell below the smallest one that time can resolve: the motion is singular at "
-            "this point, or its forces jump; try a larger rtol, or end the motion before with a "
-            "zw.Stop"
+            f"{_SMALL} singular at this point, or its forces jump",
+            LOOSER,
+            SHORTER,
         ),
-        Result.TOO_MANY_STEPS: (
-            "the step limit was reached, or would be long before the end: raise max_steps or "
-            "loosen rtol"
-        ),
+        Result.TOO_MANY_STEPS: (_MANY, STEPS, LOOSER),
     },
-    "Rattle": {
-        Result.TOO_MANY_STEPS: (
-            "the step limit was reached, or would be long before the end: raise max_steps, or give "
-            "a longer step"
-        ),
-    },
+    "Rattle": {Result.TOO_MANY_STEPS: (_MANY, STEPS, LONGER_STEP)},
 }

@@ -1,7 +1,7 @@
 """How far a long computation is: said where it is known, shown by whoever listens.
 
 with listening(lambda what, fraction: print(what, fraction)):
-    zw.workspace(...)
+    zw.analysis.workspace(...)
 """
 
 from __future__ import annotations

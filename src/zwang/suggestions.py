@@ -17,9 +17,13 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
         "; did you mean 'length'?"
     """
     known = [str(x) for x in known]
-    close = difflib.get_close_matches(str(name)[:100], known, n=2, cutoff=0.55)
-    if close:
+    if close := close_to(name, known):
         return f"; did you mean {' or '.join(map(repr, close))}?"
     more = len(known) - MOST_SHOWN
     listed = ", ".join(known[:MOST_SHOWN]) + (f" and {more} more" if more > 0 else "")
     return f"; there are: {listed}." if known else "; there is none."
+
+
+def close_to(name: object, known: Iterable[str]) -> list[str]:
+    """At most two names that are close to one that does not exist."""
+    return difflib.get_close_matches(str(name)[:100], list(known), n=2, cutoff=0.55)

@@ -91,7 +91,16 @@ LARGE = zw.Model(
 
 @pytest.mark.parametrize(
     "method",
-    some([zw.Proximal(), zw.SVD(), zw.CompleteOrthogonal(), zw.Householder(), zw.Varga()], 5),
+    some(
+        [
+            zw.methods.Proximal(),
+            zw.methods.SVD(),
+            zw.methods.CompleteOrthogonal(),
+            zw.methods.Householder(),
+            zw.methods.Varga(),
+        ],
+        5,
+    ),
 )
 def test_a_compiled_batch_of_motions_calls_lapack_for_one_matrix_at_a_time(method):
     """jaxlib 0.10 never returns from several calls for many matrices at once."""

@@ -15,7 +15,7 @@ def test_the_sparse_home_corrects_as_the_dense_one_does():
     example = gallery.load("n-four-bar")
     s = example.model.state(example.q0, example.v0)
     found = []
-    for method in (Proximal(), zw.Sparse()):
+    for method in (Proximal(), zw.methods.Sparse()):
         dynamics = example.model.dynamics(pseudoinverse=method)
 
         @jax.jit

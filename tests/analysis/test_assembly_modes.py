@@ -9,6 +9,7 @@ import pytest
 import zwang as zw
 from tests.analysis.models import LENGTHS, apart, closed_form, four_bar
 from zwang.algebra.pseudoinverse.proximal import Proximal
+from zwang.analysis.assembly_modes import AssemblyModes
 from zwang.analysis.distinct import attitudes, distinct, telling
 from zwang.bodies import Body, RigidBodies
 from zwang.bodies.rotation import rotation_matrix
@@ -18,7 +19,7 @@ from zwang.mechanism import read
 
 def test_a_four_bar_has_its_two_modes():
     q = closed_form(LENGTHS, 0.3, 1)
-    found = zw.assembly_modes(four_bar(), {"crank": 1.1}, q=q, starts=256)
+    found = zw.analysis.assembly_modes(four_bar(), {"crank": 1.1}, q=q, starts=256)
     assert len(found) == 2 and found.unseen == 0
     for sign in (1, -1):
         assert min(apart(x, closed_form(LENGTHS, 1.1, sign)) for x in found.q) < 1e-10
@@ -29,7 +30,9 @@ def test_a_four_bar_has_its_two_modes():
 def test_an_input_out_of_reach_is_said():
     lengths, q = np.array([2.0, 1.5, 2.0, 3.0]), closed_form([2.0, 1.5, 2.0, 3.0], 0.3, 1)
     with pytest.raises(zw.ModelError, match="no configuration was found"):
-        zw.assembly_modes(four_bar(), {"crank": 3.0}, q=q, params={"lengths": lengths}, starts=256)
+        zw.analysis.assembly_modes(
+            four_bar(), {"crank": 3.0}, q=q, params={"lengths": lengths}, starts=256
+        )
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +79,7 @@ def test_a_planar_platform_has_as_many_modes_as_its_polynomial_has_real_roots(pl
 
     value = np.array([left(x) for x in turn])
     roots = int(np.sum(value[1:] * value[:-1] < 0))
-    found = zw.assembly_modes(platform, q=[5.0, 12.0, 0.5], starts=512, spread=20.0)
+    found = zw.analysis.assembly_modes(platform, q=[5.0, 12.0, 0.5], starts=512, spread=20.0)
     assert len(found) == roots >= 2
 
 
@@ -101,7 +104,7 @@ def test_an_attitude_is_counted_once_and_mirrored_places_twice():
 @pytest.mark.slow
 def test_a_bennett_linkage_has_one_mode_at_each_input():
     """Its crank fixes the other angles (Bennett 1903); three bodies have eight choices of signs."""
-    found = zw.assembly_modes(read(FOLDER / "bennett.toml"), {"A": 2.0})
+    found = zw.analysis.assembly_modes(read(FOLDER / "bennett.toml"), {"A": 2.0})
     assert found.method == "starts" and found.unseen_bound() < 0.05
     assert len(found) == 1
 
@@ -114,12 +117,12 @@ def test_what_random_starts_did_not_see_has_a_bound_that_holds_with_its_confiden
         first, second = random.choice(5, (2, 40), p=shares)
         seen = np.unique(first)
         unseen = 1 - np.sum(shares[np.union1d(seen, second)])
-        found = zw.AssemblyModes(
+        found = AssemblyModes(
             None, seen, seen, 80, seen, tried=40, surprises=int(np.sum(~np.isin(second, seen)))
         )
         held += unseen <= found.unseen_bound(0.9)
     assert held >= 0.9 * 400
-    none = zw.AssemblyModes(None, seen, seen, 80, seen, tried=40)
+    none = AssemblyModes(None, seen, seen, 80, seen, tried=40)
     assert abs(none.unseen_bound() - (1 - 0.05 ** (1 / 40))) < 1e-12
 
 
@@ -149,13 +152,13 @@ NEAR = np.array([0.5, 0.5, 0.5, 1, 0, 0, 0])
 
 @pytest.mark.slow
 def test_dietmaiers_platform_has_forty_postures_and_no_other():
-    found = zw.assembly_modes(dietmaier(False), q=NEAR, spread=1.5)
+    found = zw.analysis.assembly_modes(dietmaier(False), q=NEAR, spread=1.5)
     assert found.complete and found.solutions == len(found) == 40 and found.starts == 128
-    rooted = zw.assembly_modes(dietmaier(True), q=NEAR, spread=1.5, method="homotopy")
+    rooted = zw.analysis.assembly_modes(dietmaier(True), q=NEAR, spread=1.5, method="homotopy")
     assert rooted.complete and len(rooted) == 40
     for other in (
         rooted,
-        zw.assembly_modes(dietmaier(False), q=NEAR, starts=4096, method="starts"),
+        zw.analysis.assembly_modes(dietmaier(False), q=NEAR, starts=4096, method="starts"),
     ):
         assert len(other) == 40 and other.unseen_bound() < 5e-3
         for q in other.q:
@@ -171,10 +174,10 @@ def test_too_few_inputs_are_refused_before_anything_is_searched():
     with pytest.raises(
         zw.ModelError, match="of rank 2 for 3 velocities, so that inputs for 1 more"
     ):
-        zw.assembly_modes(four_bar(), q=closed_form(LENGTHS, 0.3, 1))
+        zw.analysis.assembly_modes(four_bar(), q=closed_form(LENGTHS, 0.3, 1))
     particle = zw.Model(zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: 0 * q))
     with pytest.raises(zw.ModelError, match="has no loop or other constraint"):
-        zw.assembly_modes(particle, q=[0.0, 0.0])
+        zw.analysis.assembly_modes(particle, q=[0.0, 0.0])
 
 
 def test_modes_that_differ_late_are_printed_apart():

@@ -59,7 +59,7 @@ def benchmark_bicycle(folder: Path):
 @pytest.mark.parametrize("speed", PUBLISHED)
 def test_the_bicycle_has_its_published_eigenvalues(bicycle, speed):
     model, q, v = bicycle
-    linear = zw.linearize(model, q, speed * v)
+    linear = zw.analysis.linearize(model, q, speed * v)
     assert linear.kind == ("steady motion" if speed else "equilibrium")
     assert linear.defect < 1e-12
     real, weave = PUBLISHED[speed]
@@ -80,12 +80,15 @@ def test_the_bicycle_has_its_published_eigenvalues(bicycle, speed):
 def test_the_weave_of_the_bicycle_ends_with_the_slope_of_its_growth(bicycle):
     """The weave speed is that of table 2; the slope is that of eigenvalues nearby."""
     model, q, v = bicycle
-    branch = zw.continuation(model, q, v=4.0 * v, over="rear_frame.vx", to=(4.0, 5.0), step=0.5)
+    branch = zw.analysis.continuation(
+        model, q, v=4.0 * v, over="rear_frame.vx", to=(4.0, 5.0), step=0.5
+    )
     (point,) = branch.hopf_points
     assert abs(point.value - 4.29238253634111) < 1e-8
     assert point.slope is not None
     ends = [
-        zw.linearize(model, q, x * v).eigenvalues for x in point.value + np.array([-1e-3, 1e-3])
+        zw.analysis.linearize(model, q, x * v).eigenvalues
+        for x in point.value + np.array([-1e-3, 1e-3])
     ]
     low, high = (x[np.argmin(np.abs(x - point.eigenvalue))] for x in ends)
     assert abs(point.slope - (high - low) / 2e-3) < 1e-5

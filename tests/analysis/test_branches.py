@@ -11,6 +11,7 @@ import scipy.integrate
 
 import zwang as zw
 from tests.analysis.models import four_bar
+from zwang.analysis.branches import Branches
 from zwang.dynamics.tangent_cone import zeros_of
 from zwang.equations.constraint.level import POSITION, VELOCITY
 from zwang.simulation.results.branch_taken import with_branches
@@ -19,9 +20,11 @@ from zwang.simulation.results.warnings import _branch_changed, _branch_unnamed
 
 
 @pytest.fixture(scope="module")
-def parallelogram() -> zw.Branches:
+def parallelogram() -> Branches:
     """The parallelogram with all bars in line, where it may become an antiparallelogram."""
-    return zw.branches(four_bar(), np.zeros(3), params={"lengths": np.array([1.0, 2.0, 1.0, 2.0])})
+    return zw.analysis.branches(
+        four_bar(), np.zeros(3), params={"lengths": np.array([1.0, 2.0, 1.0, 2.0])}
+    )
 
 
 def test_a_parallelogram_in_line_has_two_branches_in_closed_form(parallelogram):
@@ -46,7 +49,7 @@ def test_a_velocity_finds_its_branch_and_a_branch_its_start(parallelogram):
 
 
 def test_a_regular_configuration_has_one_branch():
-    found = zw.branches(four_bar(), np.array([0.7, 0.3, 1.9]))
+    found = zw.analysis.branches(four_bar(), np.array([0.7, 0.3, 1.9]))
     assert len(found) == 1 and found.freedom == 1 and found[0].verified
 
 
@@ -55,7 +58,7 @@ def test_a_point_without_motion_is_said_so():
     circles = lambda q, t, p: jnp.stack([q @ q - 1, (q[0] - 3) ** 2 + q[1] ** 2 - 4])
     system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.zeros(2))
     model = zw.Model(system, [zw.Holonomic(circles, name="circles")])
-    found = zw.branches(model, np.array([1.0, 0.0]))
+    found = zw.analysis.branches(model, np.array([1.0, 0.0]))
     assert found.freedom == 1 and len(found) == 0
 
 
@@ -253,7 +256,7 @@ def _renamed(model):
 def test_two_loops_in_line_have_three_branches_each_followed_by_a_run():
     example = zw.gallery.load("n-four-bar", N=2, gravity=0.0)
     line = np.array([0.5, 0, 0, 1.5, 0, 0, 2.5, 0, 0, 1.5, 0, 0, 2.5, 0, 0.0])
-    found = zw.branches(example.model, line)
+    found = zw.analysis.branches(example.model, line)
     assert found.rank == 12 and found.isolated and len(found) == 3
     cranks = [b.tangent[[2, 5, 8]] / np.max(np.abs(b.tangent[[2, 5, 8]])) for b in found.branches]
     known = np.array([[1.0, 1, 1], [0, 1, 1], [0, 0, 1]])  # by the law of each rhombus
@@ -270,7 +273,7 @@ def test_two_loops_in_line_have_three_branches_each_followed_by_a_run():
 def test_a_run_through_singular_configurations_keeps_its_branch():
     example = zw.gallery.load("n-four-bar", N=1)
     run = zw.simulate(example.model, example.q0, example.v0, duration=1.5, rtol=1e-9)
-    found = zw.passages(run)
+    found = zw.analysis.passages(run)
     assert found and not any(x.changed for x in found)
     # the run says the same by itself
     reported = [(c.branches, c.before, c.after) for c in run.crossings]

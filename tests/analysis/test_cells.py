@@ -20,9 +20,9 @@ rod = zw.Holonomic(lambda q, t, p: q @ q - 1.0, name="rod")
 model = zw.Model(system, [rod], {"m": 1.0, "push": 0.0})
 """
 CELLS = {
-    "equilibrium": MODEL + "zw.equilibrium(model, [0.1, -1.0])",
-    "linearize": MODEL + "zw.linearize(model, [0.0, -1.0], inputs=['push']).modes()",
-    "kinematics": "zw.kinematics(read(FILE), 'A', (0.0, 0.2), samples=3, output='D')",
+    "equilibrium": MODEL + "zw.analysis.equilibrium(model, [0.1, -1.0])",
+    "linearize": MODEL + "zw.analysis.linearize(model, [0.0, -1.0], inputs=['push']).modes()",
+    "kinematics": "zw.analysis.kinematics(read(FILE), 'A', (0.0, 0.2), samples=3, output='D')",
 }
 FILE = FOLDER / "four-bar.toml"
 

@@ -8,6 +8,7 @@ import pytest
 
 import zwang as zw
 from tests.analysis.models import LENGTHS, closed_form, four_bar
+from zwang.analysis.design import Design
 from zwang.analysis.design_problem import Problem, variables_of
 from zwang.analysis.design_targets import DrivingEffort, OutputValues, TransmissionAngle
 from zwang.analysis.subject import subject_of
@@ -28,11 +29,11 @@ def designed(targets, **options):
     vary = {"lengths[1]": (2.5, 3.6), "lengths[2]": (2.0, 3.0), "lengths[3]": (3.0, 4.0)}
     start = closed_form(LENGTHS, 0.3, 1)
     ask = {"input": "crank", "over": OVER, "q": start, "samples": 21, **options}
-    return zw.design(four_bar(), vary, targets, **ask)
+    return zw.analysis.design(four_bar(), vary, targets, **ask)
 
 
 @pytest.fixture(scope="module")
-def found(wanted) -> zw.Design:
+def found(wanted) -> Design:
     return designed([OutputValues("rocker", wanted)], output="rocker")
 
 
@@ -74,14 +75,14 @@ def test_a_limit_that_cannot_be_kept_is_reported(wanted):
 
 def test_derivatives_are_those_of_differences():
     model, start = four_bar(), closed_form(LENGTHS, 0.3, 1)
-    motion = zw.kinematics(model, "crank", OVER, q=start, samples=7)
+    motion = zw.analysis.kinematics(model, "crank", OVER, q=start, samples=7)
     subject = subject_of(model, start, None, "design")
     vary = {"lengths[1]": (2.5, 3.6), "lengths[3]": (3.0, 4.0)}
     variables = variables_of(model, subject.model, None, vary)
     limit = TransmissionAngle(("coupler", "rocker"), 0.1)
     problem = Problem(subject, motion, variables, (DrivingEffort(),), (limit,), 2.0)
     here, h = problem.at(variables.start), 1e-5
-    drive = zw.driving_torque(model, "crank", OVER, q=start, samples=7, rate=2.0)
+    drive = zw.analysis.driving_torque(model, "crank", OVER, q=start, samples=7, rate=2.0)
     np.testing.assert_allclose(here.costs, [np.mean(drive.torque**2)], rtol=1e-10)
     for i in range(2):
         step = h * np.eye(2)[i]
@@ -113,9 +114,9 @@ def test_wrong_input_is_one_sentence():
     with pytest.raises(zw.ModelError, match="no cost"):
         designed([TransmissionAngle(("coupler", "rocker"), 0.5)])
     with pytest.raises(zw.ModelError, match="expected its lowest"):
-        zw.design(four_bar(), {"lengths[1]": (3, 2)}, [lambda m: jnp.sum(m.q)], **asked)
+        zw.analysis.design(four_bar(), {"lengths[1]": (3, 2)}, [lambda m: jnp.sum(m.q)], **asked)
     with pytest.raises(zw.ModelError, match="neither a parameter"):
-        zw.design(four_bar(), {"length[1]": (2, 3)}, [lambda m: jnp.sum(m.q)], **asked)
+        zw.analysis.design(four_bar(), {"length[1]": (2, 3)}, [lambda m: jnp.sum(m.q)], **asked)
 
 
 @pytest.mark.slow
@@ -123,7 +124,7 @@ def test_a_quick_return_gets_its_time_ratio():
     from zwang.analysis.design_targets import Stroke, TimeRatio
 
     mechanism = read(FOLDER / "quick-return.toml")
-    found = zw.design(
+    found = zw.analysis.design(
         mechanism,
         {"crank": (0.05, 0.3)},
         [TimeRatio("guide", 2.0), Stroke("guide", 0.2)],

@@ -9,12 +9,13 @@ import pytest
 
 import zwang as zw
 from tests.analysis.models import LENGTHS, closed_form, four_bar
+from zwang.analysis.driving_torque import DrivingTorque
 
 
 @pytest.fixture(scope="module")
-def driven() -> zw.DrivingTorque:
+def driven() -> DrivingTorque:
     q = closed_form(LENGTHS, 0.3, 1)
-    return zw.driving_torque(
+    return zw.analysis.driving_torque(
         four_bar(), "crank", (0.3, 0.3 + 2 * np.pi), q=q, rate=3.0, samples=721
     )
 
@@ -53,7 +54,7 @@ def test_its_derivatives_by_parameters_are_those_of_differences(driven):
         start = closed_form(lengths, 0.3, 1)
         over = (0.3, 0.3 + 2 * np.pi)
         ends.append(
-            zw.driving_torque(
+            zw.analysis.driving_torque(
                 four_bar(), "crank", over, q=start, params={"lengths": lengths}, rate=3.0, samples=9
             ).torque
         )

@@ -18,7 +18,7 @@ def double():
 
 
 def test_a_double_pendulum_comes_to_hang_down(double):
-    rest = zw.equilibrium(double, [0.9, 0.3, 1.2, 0.8])
+    rest = zw.analysis.equilibrium(double, [0.9, 0.3, 1.2, 0.8])
     np.testing.assert_allclose(rest.q, [0.0, -1.0, 0.0, -1.5], atol=1e-12)
     assert rest.stable
     # the tension of the upper rod, 3 g, is 2 λ times its length
@@ -36,18 +36,18 @@ def test_a_double_pendulum_comes_to_hang_down(double):
 def test_unstable_equilibria_of_a_double_pendulum_are_found_and_called_so(
     double, guess, exact, negative
 ):
-    rest = zw.equilibrium(double, guess, find="nearest")
+    rest = zw.analysis.equilibrium(double, guess, find="nearest")
     np.testing.assert_allclose(rest.q, exact, atol=1e-12)
     assert not rest.stable and not rest.guess_balances
     assert int(np.sum(rest.stiffness < 0)) == negative
     # from there a minimum is downhill, which is said
-    lower = zw.equilibrium(double, exact)
+    lower = zw.analysis.equilibrium(double, exact)
     assert lower.stable and lower.guess_balances and 'find="nearest" keeps it' in str(lower)
 
 
 def test_the_gradient_in_the_tangent_space_vanishes(double):
     for guess in ([0.9, 0.3, 1.2, 0.8], [-0.6, 0.8, -0.2, 1.1]):
-        rest = zw.equilibrium(double, guess)
+        rest = zw.analysis.equilibrium(double, guess)
         assert np.max(np.abs(rest.gradient)) <= 1e-12
         x, y = rest.q[:2], rest.q[2:]
         # the same by hand: forces along the two rods' tangents
@@ -57,7 +57,7 @@ def test_the_gradient_in_the_tangent_space_vanishes(double):
 
 def test_the_minimum_is_left_from_no_saddle(double):
     # the guess is an equilibrium itself, a maximum
-    rest = zw.equilibrium(double, [0.0, 1.0, 0.0, 1.5])
+    rest = zw.analysis.equilibrium(double, [0.0, 1.0, 0.0, 1.5])
     np.testing.assert_allclose(rest.q, [0.0, -1.0, 0.0, -1.5], atol=1e-10)
 
 
@@ -65,7 +65,7 @@ def test_a_four_bar_with_a_spring_rests_where_its_closed_form_says():
     crank, mass, stiffness, offset = 0.6, 2.0, 40.0, 0.8
     model = systems.spring_four_bar(crank, 1.5, mass, stiffness, offset)
     start = crank * np.array([np.cos(0.9), np.sin(0.9)])
-    rest = zw.equilibrium(model, [*start, start[0] + 1.5, start[1]])
+    rest = zw.analysis.equilibrium(model, [*start, start[0] + 1.5, start[1]])
     exact = np.arctan2(-mass * G, stiffness * offset)
     np.testing.assert_allclose(np.arctan2(rest.q[1], rest.q[0]), exact, atol=1e-12)
     # V'' = a √((m g)² + (k s)²) over the inertia m a²
@@ -78,7 +78,7 @@ def test_a_four_bar_with_a_spring_rests_where_its_closed_form_says():
 
 @pytest.mark.parametrize("speed", [2.0, 4.0, 5.0])
 def test_the_angle_of_a_governor_follows_its_speed(speed):
-    found = zw.equilibrium(systems.governor(), [0.0, 0.9], v=[speed, 0.0])
+    found = zw.analysis.equilibrium(systems.governor(), [0.0, 0.9], v=[speed, 0.0])
     exact = np.arccos(min(1.0, G / speed**2))
     np.testing.assert_allclose(found.q[1], exact, atol=1e-12)
     np.testing.assert_allclose(found.v, [speed, 0.0], atol=1e-12)
@@ -86,14 +86,14 @@ def test_the_angle_of_a_governor_follows_its_speed(speed):
 
 
 def test_the_speed_of_a_governor_follows_an_angle_that_is_held():
-    found = zw.equilibrium(systems.governor(), [0.0, 0.9], v=[4.0, 0.0], hold=["angle"])
+    found = zw.analysis.equilibrium(systems.governor(), [0.0, 0.9], v=[4.0, 0.0], hold=["angle"])
     np.testing.assert_allclose(found.v[0], np.sqrt(G / np.cos(0.9)), rtol=1e-12)
 
 
 @pytest.mark.slow
 def test_a_tilted_disk_rolls_round_as_its_closed_form_asks():
     example = zw.gallery.load("rolling-disk", wobble=0.0)
-    found = zw.equilibrium(example.model, example.q0, v=example.v0 + 0.01)
+    found = zw.analysis.equilibrium(example.model, example.q0, v=example.v0 + 0.01)
     axis = np.asarray(rotation_matrix(found.q[3:]))[:, 2]
     slant, turning, spin = np.arccos(axis[2]), np.linalg.norm(found.v[3:5]), found.v[5]
     precession = np.copysign(turning / np.sin(slant), example.v0[4])
@@ -108,23 +108,23 @@ def test_an_unknown_parameter_is_found_that_holds_a_pendulum_up():
         1, lambda q, t, p: jnp.ones(1), lambda q, v, t, p: p["torque"] - G * jnp.sin(q)
     )
     model = zw.Model(system, params={"torque": 0.0}, name="pendulum")
-    found = zw.equilibrium(model, [0.4], inputs=["torque"])
+    found = zw.analysis.equilibrium(model, [0.4], inputs=["torque"])
     np.testing.assert_allclose(found.q, [0.4], atol=1e-15)
     np.testing.assert_allclose(found.inputs["torque"], G * np.sin(0.4), rtol=1e-13)
     assert found.params["torque"] == found.inputs["torque"]
 
 
 def test_the_forces_of_redundant_rows_are_called_not_unique():
-    rest = zw.equilibrium(systems.double_pendulum(copies=2), [0.5, -0.8, 0.7, -1.2])
+    rest = zw.analysis.equilibrium(systems.double_pendulum(copies=2), [0.5, -0.8, 0.7, -1.2])
     np.testing.assert_allclose(rest.q, [0.0, -1.0, 0.0, -1.5], atol=1e-12)
     assert not any(rest.unique.values())
-    assert all(zw.equilibrium(systems.double_pendulum(), rest.q).unique.values())
+    assert all(zw.analysis.equilibrium(systems.double_pendulum(), rest.q).unique.values())
 
 
 def test_what_is_found_is_printed_saved_and_drawn(tmp_path, double):
     import xarray as xr
 
-    rest = zw.equilibrium(double, [0.9, 0.3, 1.2, 0.8])
+    rest = zw.analysis.equilibrium(double, [0.9, 0.3, 1.2, 0.8])
     assert "equilibrium, stable" in str(rest) and "unique" in str(rest)
     with xr.open_dataset(rest.save(tmp_path / "rest.nc")) as data:
         np.testing.assert_array_equal(data["q"], rest.q)
@@ -142,26 +142,26 @@ def test_what_is_found_is_printed_saved_and_drawn(tmp_path, double):
 )
 def test_wrong_arguments_are_refused_by_a_sentence(double, arguments, says):
     with pytest.raises(zw.ModelError, match=says):
-        zw.equilibrium(double, [0.6, -0.8, 1.0, -1.1], **arguments)
+        zw.analysis.equilibrium(double, [0.6, -0.8, 1.0, -1.1], **arguments)
 
 
 def test_forces_that_cannot_balance_are_refused():
     falling = zw.Model(zw.System(1, lambda q, t, p: jnp.ones(1), lambda q, v, t, p: -G + 0 * q))
     with pytest.raises(zw.ModelError, match="no balance of forces"):
-        zw.equilibrium(falling, [0.0])
+        zw.analysis.equilibrium(falling, [0.0])
 
 
 def test_constraints_that_cannot_hold_are_refused():
     system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: -q)
     apart = zw.Model(system, [zw.Holonomic(lambda q, t, p: q @ q + 1.0, name="rod")])
     with pytest.raises(zw.ModelError, match="no state on the constraints"):
-        zw.equilibrium(apart, [1.0, 0.0])
+        zw.analysis.equilibrium(apart, [1.0, 0.0])
 
 
 def test_a_model_without_freedom_is_in_equilibrium():
     system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.array([0.0, -G]))
     fixed = zw.Model(system, [zw.Holonomic(lambda q, t, p: q - 1.0, name="fixed")])
-    rest = zw.equilibrium(fixed, [0.0, 0.0])
+    rest = zw.analysis.equilibrium(fixed, [0.0, 0.0])
     np.testing.assert_allclose(rest.q, [1.0, 1.0], atol=1e-14)
     np.testing.assert_allclose(rest.multipliers, [0.0, G], atol=1e-13)
     assert rest.stable and len(rest.linearization.modes()) == 0 and str(rest)
@@ -175,7 +175,7 @@ def test_where_an_equilibrium_moves_with_a_parameter_is_its_closed_form(copies):
         2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.stack([p["side"], -G])
     )
     model = zw.Model(system, [rod(k) for k in range(copies)], {"side": 3.0, "length": 0.8})
-    rest = zw.equilibrium(model, [0.1, -0.8])
+    rest = zw.analysis.equilibrium(model, [0.1, -0.8])
     exact = lambda h, l: l * jnp.stack([h, -G]) / jnp.hypot(h, G)
     for i, name in enumerate(("side", "length")):
         slope = jax.jit(jax.jacfwd(lambda x, name=name: rest.configuration({name: x})))
@@ -192,6 +192,6 @@ def test_a_search_may_start_in_a_singular_configuration(find, up, stiffness):
 
     system = zw.System(3, lambda q, t, p: jnp.ones(3), lambda q, v, t, p: -jnp.cos(q))
     model = zw.Model(system, [zw.Holonomic(loop, name="loop")])
-    rest = zw.equilibrium(model, [np.pi, 0.0, np.pi], find=find)
+    rest = zw.analysis.equilibrium(model, [np.pi, 0.0, np.pi], find=find)
     np.testing.assert_allclose(np.sin(rest.q), [up, 0.0, up], atol=1e-9)
     assert rest.stable is (find == "minimum") and np.sign(rest.stiffness[0]) == np.sign(stiffness)

@@ -39,7 +39,9 @@ def test_solutions_at_infinity_are_counted_apart():
 def test_a_four_bar_has_its_two_modes_by_both_methods():
     start = closed_form(LENGTHS, 0.3, 1)
     for method in ("homotopy", "starts"):
-        found = zw.assembly_modes(four_bar(), {"crank": 1.1}, q=start, starts=256, method=method)
+        found = zw.analysis.assembly_modes(
+            four_bar(), {"crank": 1.1}, q=start, starts=256, method=method
+        )
         assert len(found) == 2 and found.complete == (method == "homotopy")
         for sign in (1, -1):
             assert min(apart(x, closed_form(LENGTHS, 1.1, sign)) for x in found.q) < 1e-10
@@ -55,9 +57,9 @@ def test_random_four_bars_have_their_two_modes_or_none():
         if exact[0] is None:
             none += 1
             with pytest.raises(zw.ModelError, match="none of 2 solutions is a real one"):
-                zw.assembly_modes(four_bar(), asked, q=np.zeros(3), params=given)
+                zw.analysis.assembly_modes(four_bar(), asked, q=np.zeros(3), params=given)
             continue
-        found = zw.assembly_modes(four_bar(), asked, q=np.zeros(3), params=given)
+        found = zw.analysis.assembly_modes(four_bar(), asked, q=np.zeros(3), params=given)
         assert len(found) == 2 and found.complete
         assert all(min(apart(x, y) for x in found.q) < 1e-9 for y in exact)
     assert 0 < none < 12
@@ -96,7 +98,7 @@ def five_bar() -> Mechanism:
 @pytest.mark.slow
 def test_a_five_bar_has_its_two_modes_where_two_circles_meet(five_bar):
     a, b = 1.2, 1.9
-    found = zw.assembly_modes(five_bar, {"left.angle": a, "right.angle": b})
+    found = zw.analysis.assembly_modes(five_bar, {"left.angle": a, "right.angle": b})
     assert found.complete and len(found) == 2
     left, right = np.array([np.cos(a), np.sin(a)]), np.array([1.5 + np.cos(b), np.sin(b)])
     middle, across = (left + right) / 2, (right - left)[::-1] * [-1, 1]
@@ -157,7 +159,7 @@ def test_a_planar_platform_has_as_many_modes_as_its_resultant_has_real_roots(pla
         exact = resultant_roots(legs)
         if not exact:
             continue
-        found = zw.assembly_modes(
+        found = zw.analysis.assembly_modes(
             platform, q=[5.0, 12.0, 0.5], params={"leg": legs}, spread=20.0, method="homotopy"
         )
         assert found.complete and found.solutions == 6 and len(found) == exact
@@ -183,9 +185,9 @@ def test_a_3rrr_mechanism_has_the_modes_of_the_platform_on_its_elbows():
         joints[f"elbow {i}"] = hinge(f"crank {i}.end", f"bar {i}.start")
         joints[f"tip {i}"] = hinge(f"bar {i}.end", f"plate.c{i}")
     made = Mechanism(bodies=bodies, joints=joints, ground=ground, name="3RRR")
-    found = zw.assembly_modes(made, angles, spread=20.0)
+    found = zw.analysis.assembly_modes(made, angles, spread=20.0)
     assert found.complete and found.solutions == 6 and len(found) in (2, 4, 6)
-    by_starts = zw.assembly_modes(made, angles, spread=20.0, starts=512, method="starts")
+    by_starts = zw.analysis.assembly_modes(made, angles, spread=20.0, starts=512, method="starts")
     assert len(by_starts) == len(found)
     for q in by_starts.q:
         assert min(apart(q[:3], x[:3]) for x in found.q) < 1e-6

@@ -16,6 +16,7 @@ from tests.crossed import some
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.curve import Curve, affine_chart, chart
 from zwang.analysis.interval import Interval, enclosure
+from zwang.analysis.kinematics_result import Kinematics
 from zwang.analysis.path import follow_branch
 from zwang.analysis.subject import Entry, Quantity, subject_of, with_inputs
 from zwang.bodies import Body, RigidBodies
@@ -26,10 +27,10 @@ TURN = np.linspace(0.3, 0.3 + 2 * np.pi, 25)
 
 
 @pytest.fixture(scope="module")
-def turn() -> zw.Kinematics:
+def turn() -> Kinematics:
     """A whole turn of a crank-rocker at 3 rad/s."""
     q = closed_form(LENGTHS, 0.3, 1)
-    return zw.kinematics(four_bar(), "crank", TURN, q=q, rate=3.0, output="rocker")
+    return zw.analysis.kinematics(four_bar(), "crank", TURN, q=q, rate=3.0, output="rocker")
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +85,7 @@ def test_rotations_in_space_are_certified_by_themselves(hinged):
         return 2 * jnp.arctan2(q[6], q[3])
 
     start = [0.5 * np.cos(0.2), 0.5 * np.sin(0.2), 0.0, np.cos(0.1), 0.0, 0.0, np.sin(0.1)]
-    found = zw.kinematics(hinged, angle, (0.2, 1.7), samples=4, q=start)
+    found = zw.analysis.kinematics(hinged, angle, (0.2, 1.7), samples=4, q=start)
     assert found.certified and found.ended == "range"
     for q, x in zip(found.q, found.input, strict=True):
         exact = [0.5 * np.cos(x), 0.5 * np.sin(x), 0, np.cos(x / 2), 0, 0, np.sin(x / 2)]
@@ -103,7 +104,7 @@ def test_rows_that_see_the_length_of_a_quaternion_are_bounded_on_the_manifold(hi
 @pytest.mark.slow
 def test_a_bennett_linkage_is_certified_over_a_whole_turn():
     linkage = read(FOLDER / "bennett.toml")
-    turn = zw.kinematics(linkage, "A", (2.0072, 2.0072 + 2 * np.pi), samples=37)
+    turn = zw.analysis.kinematics(linkage, "A", (2.0072, 2.0072 + 2 * np.pi), samples=37)
     assert turn.certified and turn.ended == "range" and len(turn.q) == 37
     subject = subject_of(linkage, None, None, "test")
     angle = subject.quantity("B", "test").value
@@ -142,7 +143,7 @@ def test_random_linkages_in_one_batch_never_leave_their_branch_unseen(count):
         if (q := closed_form(lengths, 0.3, sign)) is not None:
             members.append((lengths, sign, q))
     lengths, start = np.array([x[0] for x in members]), np.array([x[2] for x in members])
-    found = zw.kinematics_batch(
+    found = zw.analysis.kinematics_batch(
         four_bar(), "crank", (0.3, 0.3 + 2 * np.pi), q=start, params={"lengths": lengths}
     )
     # a linkage that comes so close to a change point that no step is certified is named, not lost
@@ -163,11 +164,13 @@ def test_random_linkages_in_one_batch_never_leave_their_branch_unseen(count):
 def test_starts_off_their_branch_and_redundant_rows_are_refused_in_a_batch():
     q, lengths = np.zeros((2, 3)), np.ones((2, 4))
     with pytest.raises(zw.ModelError, match="off its constraints"):
-        zw.kinematics_batch(
+        zw.analysis.kinematics_batch(
             four_bar(), "crank", (0, 1), q=q, params={"lengths": LENGTHS + q[:, :1]}
         )
     with pytest.raises(zw.ModelError, match="leading axis of 2"):
-        zw.kinematics_batch(four_bar(), "crank", (0, 1), q=q, params={"lengths": lengths[:1]})
+        zw.analysis.kinematics_batch(
+            four_bar(), "crank", (0, 1), q=q, params={"lengths": lengths[:1]}
+        )
 
 
 def test_random_linkages_followed_one_by_one_never_leave_their_branch_unseen(held, count=10):
@@ -209,15 +212,17 @@ def test_wrong_input_is_one_sentence(turn):
     with pytest.raises(
         zw.ModelError, match="there is no coordinate 'cranck'; did you mean 'crank'"
     ):
-        zw.kinematics(four_bar(), "cranck", (0, 1), q=q)
+        zw.analysis.kinematics(four_bar(), "cranck", (0, 1), q=q)
     with pytest.raises(zw.ModelError, match="neither increase nor decrease"):
-        zw.kinematics(four_bar(), "crank", (0, 1, 0.5), q=q)
+        zw.analysis.kinematics(four_bar(), "crank", (0, 1, 0.5), q=q)
     with pytest.raises(zw.ModelError, match="rate is 0"):
-        zw.kinematics(four_bar(), "crank", (0, 1), q=q, rate=0)
+        zw.analysis.kinematics(four_bar(), "crank", (0, 1), q=q, rate=0)
     with pytest.raises(zw.ModelError, match="q is missing"):
-        zw.kinematics(four_bar(), "crank", (0, 1))
+        zw.analysis.kinematics(four_bar(), "crank", (0, 1))
     with pytest.raises(zw.ModelError, match="locked"):
-        zw.kinematics(four_bar(), {"crank": lambda t: t, "rocker": float(q[2])}, (0.3, 1), q=q)
+        zw.analysis.kinematics(
+            four_bar(), {"crank": lambda t: t, "rocker": float(q[2])}, (0.3, 1), q=q
+        )
 
 
 @pytest.mark.slow
@@ -237,7 +242,7 @@ def test_an_enclosure_holds_every_value_of_a_function():
 @pytest.mark.parametrize("start", [0.0, np.pi])
 def test_a_parallelogram_that_starts_in_line_is_said_to_be_singular(start):
     with pytest.raises(zw.ModelError, match=r"singular configuration in which branches.*branches"):
-        zw.kinematics(
+        zw.analysis.kinematics(
             four_bar(),
             "crank",
             (start, start + 1.0),
@@ -249,7 +254,7 @@ def test_a_parallelogram_that_starts_in_line_is_said_to_be_singular(start):
 @pytest.mark.parametrize("start", [1e-8, 1e-7])
 def test_a_parallelogram_is_followed_from_just_beside_its_singular_configuration(start):
     lengths = jnp.array([1.0, 2.0, 1.0, 2.0])
-    found = zw.kinematics(
+    found = zw.analysis.kinematics(
         four_bar(),
         "crank",
         (start, 1.0),
@@ -264,7 +269,7 @@ def test_a_parallelogram_is_followed_from_just_beside_its_singular_configuration
 def test_time_as_the_input_of_a_model_without_constraints_is_refused():
     system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.zeros(2))
     with pytest.raises(zw.ModelError, match="2 degrees of freedom are left"):
-        zw.kinematics(zw.Model(system, name="free"), "time", (0.5, 3.0), q=[0.0, 0.0])
+        zw.analysis.kinematics(zw.Model(system, name="free"), "time", (0.5, 3.0), q=[0.0, 0.0])
 
 
 @pytest.mark.parametrize("name", some(["four-bar", "slider-crank", "quick-return"], 3))
@@ -272,7 +277,7 @@ def test_mechanisms_are_followed_from_half_a_radian(name):
     """From an angle that is not that of the file's guess: the crank's angle is the input."""
     mechanism = read(FOLDER / f"{name}.toml")
     shaft = "A" if name == "four-bar" else "shaft"
-    found = zw.kinematics(mechanism, shaft, (0.5, 1.5), samples=5)
+    found = zw.analysis.kinematics(mechanism, shaft, (0.5, 1.5), samples=5)
     assert found.ended == "range" and found.certified
     turned = found.q[:, mechanism.model.system.coordinates.index("crank.angle")]
     np.testing.assert_allclose(np.diff(turned), 0.25, atol=1e-12)
@@ -283,5 +288,5 @@ def test_a_pendulum_without_constraints_is_followed_from_half_a_radian(guess):
     system = zw.System(
         1, lambda q, t, p: jnp.ones(1), lambda q, v, t, p: -jnp.sin(q), coordinates=("angle",)
     )
-    found = zw.kinematics(zw.Model(system), "angle", (0.5, 3.0), q=[guess], samples=6)
+    found = zw.analysis.kinematics(zw.Model(system), "angle", (0.5, 3.0), q=[guess], samples=6)
     np.testing.assert_allclose(found.q[:, 0], np.linspace(0.5, 3.0, 6), atol=1e-12)

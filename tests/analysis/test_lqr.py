@@ -12,12 +12,12 @@ from tests.analysis.systems import G
 
 @pytest.fixture(scope="module")
 def linear():
-    return zw.linearize(systems.cart_pole(), [0.0, 0.0, 0.0, 0.5], inputs=["push"])
+    return zw.analysis.linearize(systems.cart_pole(), [0.0, 0.0, 0.0, 0.5], inputs=["push"])
 
 
 @pytest.fixture(scope="module")
 def regulator(linear):
-    return zw.lqr(linear, R=0.1)
+    return zw.analysis.lqr(linear, R=0.1)
 
 
 def test_a_cart_pole_in_maximal_coordinates_is_stabilized(regulator):
@@ -45,7 +45,7 @@ def test_gains_are_those_of_minimal_coordinates(regulator):
 
 
 def test_the_closed_loop_has_the_poles_that_were_announced(regulator):
-    closed = zw.linearize(regulator.model, [0.0, 0.0, 0.0, 0.5])
+    closed = zw.analysis.linearize(regulator.model, [0.0, 0.0, 0.0, 0.5])
     np.testing.assert_allclose(
         np.sort_complex(closed.poles), np.sort_complex(regulator.poles), rtol=1e-8
     )
@@ -54,18 +54,18 @@ def test_the_closed_loop_has_the_poles_that_were_announced(regulator):
 
 def test_a_state_out_of_reach_is_named():
     # the bob pushed up its rod: nothing moves along the rail
-    linear = zw.linearize(systems.cart_pole(), [0.0, 0.0, 0.0, 0.5], inputs=["bob.y"])
+    linear = zw.analysis.linearize(systems.cart_pole(), [0.0, 0.0, 0.0, 0.5], inputs=["bob.y"])
     with pytest.raises(zw.ModelError, match="do not reach 'cart.x'"):
-        zw.lqr(linear)
+        zw.analysis.lqr(linear)
 
 
 def test_wrong_weights_are_refused(linear):
     with pytest.raises(zw.ModelError, match=r"Q has shape \(3,\), expected a number"):
-        zw.lqr(linear, Q=[1.0, 1.0, 1.0])
+        zw.analysis.lqr(linear, Q=[1.0, 1.0, 1.0])
     with pytest.raises(zw.ModelError, match="R has an eigenvalue that is not positive"):
-        zw.lqr(linear, R=0.0)
+        zw.analysis.lqr(linear, R=0.0)
     with pytest.raises(zw.ModelError, match="has no inputs"):
-        zw.lqr(zw.linearize(systems.cart_pole(), [0.0, 0.0, 0.0, 0.5]))
+        zw.analysis.lqr(zw.analysis.linearize(systems.cart_pole(), [0.0, 0.0, 0.0, 0.5]))
 
 
 def driven_governor(speed):
@@ -85,7 +85,7 @@ def driven_governor(speed):
     model = zw.Model(system, params={"torque": 0.0}, name="governor")
     angle = float(np.arccos(G / speed**2))
     q, v = np.array([0.7, angle]), np.array([speed, 0.0])
-    return zw.lqr(zw.linearize(model, q, v, inputs=["torque"]), R=0.1), q, v
+    return zw.analysis.lqr(zw.analysis.linearize(model, q, v, inputs=["torque"]), R=0.1), q, v
 
 
 @pytest.mark.slow
@@ -102,7 +102,7 @@ def test_a_regulator_about_a_steady_motion_holds_it_and_leaves_its_phase_alone()
 
 
 def test_a_moving_state_is_refused():
-    moving = zw.linearize(systems.cart_pole(), [0.0, 0.0, 0.3, 0.4], inputs=["push"])
+    moving = zw.analysis.linearize(systems.cart_pole(), [0.0, 0.0, 0.3, 0.4], inputs=["push"])
     assert moving.kind == "moving state"
     with pytest.raises(zw.ModelError, match="about a moving state"):
-        zw.lqr(moving)
+        zw.analysis.lqr(moving)

@@ -18,6 +18,7 @@ from tests.analysis.models import (
     four_bar,
 )
 from tests.analysis.systems import G
+from zwang.analysis.equilibrium import Equilibrium
 
 
 def bob(copies: int) -> zw.Model:
@@ -33,8 +34,8 @@ def bob(copies: int) -> zw.Model:
 
 
 @pytest.fixture(scope="module", params=[pytest.param(1, marks=pytest.mark.slow), 2])
-def rest(request) -> zw.Equilibrium:
-    return zw.equilibrium(bob(request.param), [0.1, -0.8])
+def rest(request) -> Equilibrium:
+    return zw.analysis.equilibrium(bob(request.param), [0.1, -0.8])
 
 
 def slopes(function, names=("side", "length", "drag")) -> np.ndarray:
@@ -72,17 +73,17 @@ def test_an_equilibrium_moves_with_soft_springs_beside_stiff_ones():
         2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: stiffness * (p["place"] - q)
     )
     place = jnp.array([0.3, 0.2])
-    found = zw.equilibrium(zw.Model(system, params={"place": place}), place)
+    found = zw.analysis.equilibrium(zw.Model(system, params={"place": place}), place)
     slope = jax.jacfwd(lambda x: found.configuration({"place": x}))(place)
     np.testing.assert_allclose(slope, np.eye(2), atol=1e-12)
 
 
 def test_what_has_no_derivative_is_refused():
     system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: -p["stiffness"] * q)
-    twice = zw.linearize(zw.Model(system, params={"stiffness": 4.0}), [0.0, 0.0]).modes()
+    twice = zw.analysis.linearize(zw.Model(system, params={"stiffness": 4.0}), [0.0, 0.0]).modes()
     with pytest.raises(zw.ModelError, match="is a multiple one"):
         twice.eigenvalues({"stiffness": 4.0})
-    moving = zw.linearize(bob(1), [0.8, 0.0]).modes()
+    moving = zw.analysis.linearize(bob(1), [0.8, 0.0]).modes()
     with pytest.raises(zw.ModelError, match="this is a moving state"):
         moving.eigenvalues({})
 
@@ -96,7 +97,7 @@ def differences(function, at: np.ndarray, h: float = 1e-5) -> np.ndarray:
 @pytest.mark.slow
 def test_assembly_modes_move_as_their_closed_form():
     start = closed_form(LENGTHS, 0.3, 1)
-    modes = zw.assembly_modes(four_bar(), {"crank": 1.1}, q=start)
+    modes = zw.analysis.assembly_modes(four_bar(), {"crank": 1.1}, q=start)
     slope = jax.jacfwd(lambda x: modes.configurations({"lengths": x}))(jnp.asarray(LENGTHS))
     for q, moved in zip(modes.q, slope, strict=True):
         sign = min((1, -1), key=lambda s: apart(q, closed_form(LENGTHS, 1.1, s)))
@@ -107,7 +108,7 @@ def test_assembly_modes_move_as_their_closed_form():
 @pytest.mark.slow
 def test_limit_positions_move_as_their_closed_form():
     lengths = np.array([2.0, 1.5, 2.0, 3.0])
-    found = zw.kinematics(
+    found = zw.analysis.kinematics(
         four_bar(),
         "crank",
         (0.3, 2.0),
@@ -129,7 +130,7 @@ def test_limit_positions_move_as_their_closed_form():
 @pytest.mark.slow
 def test_velocities_over_an_input_move_as_differences_do():
     q, h = closed_form(LENGTHS, 0.3, 1), 1e-4
-    found = zw.kinematics(four_bar(), "crank", (0.3, 0.9), q=q, rate=3.0, samples=3)
+    found = zw.analysis.kinematics(four_bar(), "crank", (0.3, 0.9), q=q, rate=3.0, samples=3)
     moved = found.motion({"lengths": jnp.asarray(LENGTHS)})
     np.testing.assert_allclose(moved.v, found.v, atol=1e-12)
     np.testing.assert_allclose(moved.a, found.a, atol=1e-10)
@@ -159,7 +160,7 @@ def test_a_workspace_moves_as_its_closed_form():
     lengths = np.array([1.0, 0.7])
     arm = zw.Model(system, params={"lengths": lengths}, name="arm")
     ranges = {"shoulder": (-0.5, 0.5), "elbow": (0.4, 1.4)}
-    space = zw.workspace(arm, ranges, tip, q=[0.1, 0.9], samples=4)
+    space = zw.analysis.workspace(arm, ranges, tip, q=[0.1, 0.9], samples=4)
     moved = lambda x: space.moved({"lengths": x})
     np.testing.assert_allclose(moved(lengths).places, space.places.reshape(-1, 2), atol=1e-14)
     np.testing.assert_allclose(moved(lengths).conditioning, space.conditioning.ravel(), rtol=1e-12)
@@ -183,13 +184,13 @@ def test_a_workspace_moves_as_its_closed_form():
 @pytest.mark.slow
 def test_a_governor_in_steady_motion_moves_as_its_closed_form():
     model = governor_on_a_rod()
-    found = zw.equilibrium(model, [0.0, 1.0], v=[5.0, 0.0])
+    found = zw.analysis.equilibrium(model, [0.0, 1.0], v=[5.0, 0.0])
     angle = lambda x: found.configuration({"length": x})[1]
     exact = lambda x: jnp.arccos(G / (x * 25.0))  # the rate of turning stays
     np.testing.assert_allclose(angle(0.7), exact(0.7), rtol=1e-12)
     np.testing.assert_allclose(jax.grad(angle)(0.7), jax.grad(exact)(0.7), rtol=1e-9)
     np.testing.assert_allclose(found.velocities({"length": 0.7}), found.v, atol=1e-12)
-    branch = zw.continuation(model, [0.0, 0.0], v=[2.0, 0.0], over="spin", to=(2.0, 5.0))
+    branch = zw.analysis.continuation(model, [0.0, 0.0], v=[2.0, 0.0], over="spin", to=(2.0, 5.0))
     pitchfork = lambda x: branch.critical_values({"length": x})[0]
     exact = lambda x: jnp.sqrt(G / x)
     np.testing.assert_allclose(pitchfork(0.7), exact(0.7), rtol=1e-10)
@@ -221,7 +222,7 @@ def test_folds_move_as_their_closed_form():
         lambda q, v, t, p: -(p["cubic"] * q**3 - q) - p["load"],
     )
     model = zw.Model(system, params={"load": 0.0, "cubic": 1.3}, name="snap-through")
-    branch = zw.continuation(model, [0.9], over="load", to=(-1.0, 1.0))
+    branch = zw.analysis.continuation(model, [0.9], over="load", to=(-1.0, 1.0))
     exact = lambda c: jnp.array([2.0, -2.0]) / (3 * jnp.sqrt(3 * c))
     values = lambda c: branch.critical_values({"cubic": c})
     np.testing.assert_allclose(values(1.3), exact(1.3), rtol=1e-12)
@@ -233,7 +234,7 @@ def test_a_branch_point_that_others_break_has_no_derivative():
     # x (s − x) + e: where e is not zero the branches part
     system = zw.System(1, lambda q, t, p: jnp.ones(1), lambda q, v, t, p: q * (p["s"] - q) + p["e"])
     model = zw.Model(system, params={"s": -1.0, "e": 0.0}, name="transcritical")
-    branch = zw.continuation(model, [0.0], over="s", to=(-1.0, 1.0))
+    branch = zw.analysis.continuation(model, [0.0], over="s", to=(-1.0, 1.0))
     assert len(branch.branch_points) == 1 and abs(branch.branch_points[0].value) < 1e-10
     with pytest.raises(zw.ModelError, match="not one that other parameters keep"):
         branch.critical_values({"e": 0.0})
@@ -242,7 +243,7 @@ def test_a_branch_point_that_others_break_has_no_derivative():
 @pytest.mark.slow
 def test_dead_points_move_as_their_closed_form():
     q = closed_form(LENGTHS, 0.3, 1)
-    found = zw.kinematics(four_bar(), "crank", (0.3, 6.5), q=q, samples=3, output="rocker")
+    found = zw.analysis.kinematics(four_bar(), "crank", (0.3, 6.5), q=q, samples=3, output="rocker")
 
     def exact(x):
         """The crank where it lies in line with the coupler, folded and stretched."""
@@ -261,7 +262,7 @@ def test_dead_points_move_as_their_closed_form():
 
 @pytest.mark.slow
 def test_the_boundary_of_a_workspace_moves_as_its_closed_form():
-    space = zw.workspace(five_bar_model(), CRANKS, ["left"], q=UPRIGHT, samples=9)
+    space = zw.analysis.workspace(five_bar_model(), CRANKS, ["left"], q=UPRIGHT, samples=9)
     inputs, along = space.boundary[0], space.edges[0].along
 
     def apart(u):  # of the ends of the cranks, twice a bar's length on the boundary
@@ -290,7 +291,7 @@ def test_where_a_direction_is_lost_moves_as_its_closed_form():
     )
     arm = zw.Model(system, params={"bend": 0.13}, name="arm")
     ranges = {"shoulder": (-0.5, 0.5), "elbow": (-1.0, 1.0)}
-    space = zw.workspace(arm, ranges, tip, q=[0.1, 0.5], samples=4)
+    space = zw.analysis.workspace(arm, ranges, tip, q=[0.1, 0.5], samples=4)
     lost = lambda x: space.lost_inputs({"bend": x})
     np.testing.assert_allclose(lost(0.13)[:, 1], -0.13, atol=1e-12)
     slope = jax.jacfwd(lost)(0.13)
@@ -305,8 +306,10 @@ def test_gains_of_a_regulator_move_as_differences_do(copies):
     at = {"side": 3.0, "length": 0.8, "drag": 0.4}
 
     def regulator(params):
-        q = zw.equilibrium(model, [0.1, -0.8], params=params).q
-        return zw.lqr(zw.linearize(model, q, params=params, inputs=["side"]), Q=2.0, R=0.5)
+        q = zw.analysis.equilibrium(model, [0.1, -0.8], params=params).q
+        return zw.analysis.lqr(
+            zw.analysis.linearize(model, q, params=params, inputs=["side"]), Q=2.0, R=0.5
+        )
 
     model = bob(copies)
     found = regulator(at)

@@ -166,7 +166,7 @@ CUBE = one(lambda q, v, t: q**3)
     ],
 )
 def test_a_verdict_is_that_of_its_closed_form(model, guess, stable, says):
-    rest = zw.equilibrium(model, guess, find="nearest")
+    rest = zw.analysis.equilibrium(model, guess, find="nearest")
     assert rest.stable is stable and says in rest.verdict, rest.verdict
 
 
@@ -199,7 +199,7 @@ def turning(position):
     ],
 )
 def test_rest_on_an_axis_of_turning_constraints_is_judged_in_axes_that_turn(position, q, growth):
-    rest = zw.equilibrium(turning(position), q)
+    rest = zw.analysis.equilibrium(turning(position), q)
     np.testing.assert_allclose(rest.linearization.eigenvalues, [growth, -growth], rtol=1e-12)
     assert rest.stable is False
 
@@ -208,7 +208,7 @@ def test_a_bead_on_a_turning_rod_grows_as_a_simulation_does():
     side = lambda q, t, p: jnp.sin(3 * t) * q[0] - jnp.cos(3 * t) * q[1]
     system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: -4 * q)
     model = zw.Model(system, [zw.Holonomic(side, name="rod")])
-    rest = zw.equilibrium(model, [0.0, 0.0])
+    rest = zw.analysis.equilibrium(model, [0.0, 0.0])
     np.testing.assert_allclose(rest.linearization.eigenvalues, [np.sqrt(5), -np.sqrt(5)])
     run = zw.simulate(model, [1e-3, 0.0], [0.0, 3e-3], times=[0.0, 2.0], rtol=1e-10)
     np.testing.assert_allclose(np.linalg.norm(run.q[-1]), 1e-3 * np.cosh(2 * np.sqrt(5)), rtol=1e-6)
@@ -228,23 +228,23 @@ def test_a_bead_on_a_turning_rod_grows_as_a_simulation_does():
 def test_rest_that_constraints_forbid_is_refused(constraint, name):
     system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: -q)
     with pytest.raises(zw.ModelError, match=f"{name!r} moves, so that there is no rest"):
-        zw.equilibrium(zw.Model(system, [constraint]), [0.0, 0.0])
+        zw.analysis.equilibrium(zw.Model(system, [constraint]), [0.0, 0.0])
 
 
 def test_a_ball_on_a_turntable_has_no_rest():
     example = zw.gallery.load("turntable")
     with pytest.raises(zw.ModelError, match=r"'rolling' moves.* is 0\.8 at v = 0"):
-        zw.equilibrium(example.model, example.q0)
+        zw.analysis.equilibrium(example.model, example.q0)
 
 
 def test_coefficients_that_change_with_time_are_left_open():
     swing = one(lambda q, v, t: -(1.0 + 0.5 * jnp.cos(2 * t)) * q)  # Mathieu's: resonance
-    linear = zw.linearize(swing, [0.0])
+    linear = zw.analysis.linearize(swing, [0.0])
     assert linear.kind == "moving state" and linear.stable is None
     assert "transition() over a period" in linear.verdict
     # and the multipliers over a period decide: one beyond the unit circle
     t = np.linspace(0.0, np.pi, 201)
-    along = zw.linearize(swing, np.zeros((201, 1)), np.zeros((201, 1)), t=t)
+    along = zw.analysis.linearize(swing, np.zeros((201, 1)), np.zeros((201, 1)), t=t)
     assert np.max(np.abs(np.linalg.eigvals(along.transition()[-1]))) > 1.2
 
 
@@ -257,7 +257,7 @@ def test_a_cyclic_coordinate_is_found_where_energy_is_written_through_positions(
         return 0.5 * rate @ rate + 0.15 * v[0] ** 2
 
     system = zw.Lagrangian(kinetic, lambda q, t, p: -G * jnp.cos(q[1]), nq=2)
-    found = zw.equilibrium(zw.Model(system), [0.3, 0.9], v=[5.0, 0.0])
+    found = zw.analysis.equilibrium(zw.Model(system), [0.3, 0.9], v=[5.0, 0.0])
     np.testing.assert_allclose(found.q[1], np.arccos(G / 25.0), atol=1e-12)
     assert found.stable
 
@@ -298,7 +298,7 @@ def top():
 
 @pytest.mark.parametrize("spin, stable", [(8.0, False), (8.7, False), (8.8, True), (30.0, True)])
 def test_a_sleeping_top_in_fixed_axes_has_the_eigenvalues_of_its_closed_form(spin, stable):
-    linear = zw.linearize(top(), [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, spin])
+    linear = zw.analysis.linearize(top(), [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, spin])
     half = np.roots([INERTIA, -1j * SPIN_INERTIA * spin, -WEIGHT])  # I λ² − i C Ω λ − m g l = 0
     exact = np.concatenate([half, half.conj()])
     found = linear.eigenvalues[np.abs(linear.eigenvalues) > 1e-2]
@@ -364,8 +364,8 @@ def test_ground_resonance_in_fixed_axes_is_that_in_turning_axes(speed):
     v[2], reach = speed, OFFSET + LENGTH
     q[3:] = reach * np.stack([np.cos(ANGLES), np.sin(ANGLES)], 1).ravel()
     v[3:] = reach * speed * np.stack([-np.sin(ANGLES), np.cos(ANGLES)], 1).ravel()
-    fixed = zw.linearize(hub_of_points(), q, v, params={"speed": speed})
-    turning = zw.linearize(hub_in_turning_axes(speed), np.zeros(5))
+    fixed = zw.analysis.linearize(hub_of_points(), q, v, params={"speed": speed})
+    turning = zw.analysis.linearize(hub_in_turning_axes(speed), np.zeros(5))
     assert fixed.kind == "steady motion"
     for x in turning.eigenvalues:
         assert np.min(np.abs(fixed.eigenvalues - x)) < 1e-7
@@ -384,7 +384,7 @@ def test_a_sleeping_top_near_its_limit_is_judged_right(above):
     for sign, stable in ((-1, True), (1, False)):
         weight = (along * spin) ** 2 / (4 * across) * (1 + sign * above)
         p = {"c": np.array([spin, across, along, weight])}
-        linear = zw.linearize(TOP, [1.0, 0, 0, 0], [0.0, 0.0, spin], params=p)
+        linear = zw.analysis.linearize(TOP, [1.0, 0, 0, 0], [0.0, 0.0, spin], params=p)
         assert linear.stable is stable, (linear.verdict, linear.eigenvalues)
 
 
@@ -402,8 +402,8 @@ def test_where_branches_meet_no_linear_equations_judge(off, find):
     spring = lambda q, v, t, p: jnp.array([0.0, 0.0, -1.0]) * (q - p["rest"])
     system = zw.System(3, lambda q, t, p: jnp.ones(3), spring)
     model = zw.Model(system, [zw.Holonomic(loop, name="loop")], {"rest": 0.0})
-    rest = zw.equilibrium(model, [off, 0.0, off], find=find)
+    rest = zw.analysis.equilibrium(model, [off, 0.0, off], find=find)
     np.testing.assert_allclose(rest.q, 0.0, atol=1e-8)
     assert rest.stable is None and "rows lose rank here" in rest.verdict
-    beside = zw.equilibrium(model, [0.6, 0.0, 0.6], params={"rest": 0.7})
+    beside = zw.analysis.equilibrium(model, [0.6, 0.0, 0.6], params={"rest": 0.7})
     assert beside.stable is True

@@ -21,7 +21,7 @@ def only_oscillation(modes, values):
 
 def test_the_swing_of_a_governor_moves_as_its_closed_form():
     model = governor_on_a_rod()
-    modes = zw.equilibrium(model, [0.0, 1.0], v=[5.0, 0.0]).linearization.modes()
+    modes = zw.analysis.equilibrium(model, [0.0, 1.0], v=[5.0, 0.0]).linearization.modes()
 
     def exact(length, speed):  # the momentum about the axis is kept, cos θ = g/(l ω²)
         cosine = G / (length * speed**2)
@@ -45,7 +45,7 @@ def test_the_wobble_of_a_disk_moves_as_its_closed_form():
     """ω² = (12/5) v²/r² − (4/5) g/r of a thin disk that rolls upright, its rows stated twice."""
     q, v = rolling_state(2.0)
     disk = rolling_disk(2)
-    modes = zw.linearize(disk, q, v).modes()
+    modes = zw.analysis.linearize(disk, q, v).modes()
 
     def wobble(speed, gravity):
         params = {**disk.params, "gravity": jnp.stack([0.0, 0.0, -gravity])}
@@ -85,14 +85,14 @@ def test_gains_about_a_steady_motion_move_as_differences_do():
         cosine = G / (speed**2 * length)
         r, angle = length * np.sqrt(1 - cosine**2), 0.7
         x, y = r * np.cos(angle), r * np.sin(angle)
-        linear = zw.linearize(
+        linear = zw.analysis.linearize(
             model,
             [angle, x, y, -length * cosine],
             [speed, -speed * y, speed * x, 0.0],
             params={"hub": hub, "length": length},
             inputs=["torque"],
         )
-        return zw.lqr(linear, R=0.1)
+        return zw.analysis.lqr(linear, R=0.1)
 
     found = regulator(**at)
     v = jnp.asarray(found.linearization.v)

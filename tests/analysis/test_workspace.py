@@ -8,12 +8,13 @@ import pytest
 
 import zwang as zw
 from tests.analysis.models import CRANKS, UPRIGHT, five_bar_model
+from zwang.analysis.workspace import Workspace
 
 L1, L2 = 1.0, 0.7
 
 
 @pytest.fixture(scope="module")
-def arm() -> zw.Workspace:
+def arm() -> Workspace:
     """A two-link arm over a turn of its elbow and a part of its shoulder."""
     system = zw.System(
         2,
@@ -29,7 +30,7 @@ def arm() -> zw.Workspace:
         return jnp.stack([L1 * jnp.cos(a) + L2 * jnp.cos(b), L1 * jnp.sin(a) + L2 * jnp.sin(b)])
 
     ranges = {"shoulder": (-1.0, 1.0), "elbow": (-2.0, 2.5)}
-    return zw.workspace(fixed, ranges, tip, q=[0.2, 0.7], samples=24)
+    return zw.analysis.workspace(fixed, ranges, tip, q=[0.2, 0.7], samples=24)
 
 
 def test_an_arm_reaches_all_of_its_grid_and_places_are_those_of_its_closed_form(arm):
@@ -56,13 +57,13 @@ def test_conditioning_is_that_of_the_closed_form(arm):
 
 
 @pytest.fixture(scope="module")
-def five_bar() -> zw.Workspace:
+def five_bar() -> Workspace:
     """Two cranks of 1 m, 1.5 m apart, with two bars of 0.9 m that meet above."""
 
     def tip(q, t, p):
         return jnp.stack([jnp.cos(q[0]) + 0.9 * jnp.cos(q[2]), jnp.sin(q[0]) + 0.9 * jnp.sin(q[2])])
 
-    return zw.workspace(five_bar_model(), CRANKS, tip, q=UPRIGHT, samples=22)
+    return zw.analysis.workspace(five_bar_model(), CRANKS, tip, q=UPRIGHT, samples=22)
 
 
 def elbows(u):
@@ -104,8 +105,8 @@ def test_wrong_ranges_are_one_sentence():
     system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.zeros(2))
     model = zw.Model(system, name="two")
     with pytest.raises(zw.ModelError, match="outside of its range"):
-        zw.workspace(model, {"q0": (1, 2), "q1": (0, 1)}, ["q0"], q=[0.0, 0.5], samples=4)
+        zw.analysis.workspace(model, {"q0": (1, 2), "q1": (0, 1)}, ["q0"], q=[0.0, 0.5], samples=4)
     with pytest.raises(zw.ModelError, match="1 degrees of freedom"):
-        zw.workspace(model, {"q0": (0, 1)}, ["q0"], q=[0.5, 0.5], samples=4)
+        zw.analysis.workspace(model, {"q0": (0, 1)}, ["q0"], q=[0.5, 0.5], samples=4)
     with pytest.raises(zw.ModelError, match="first and its last value"):
-        zw.workspace(model, {"q0": (1, 0)}, ["q0"], q=[0.5, 0.5])
+        zw.analysis.workspace(model, {"q0": (1, 0)}, ["q0"], q=[0.5, 0.5])

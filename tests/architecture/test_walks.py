@@ -89,4 +89,6 @@ def test_importing_zwang_imports_only_its_version():
     named = "sorted(x for x in sys.modules if x[:4] in ('jax', 'zwan'))"
     program = f"import sys, zwang; print({named})"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stdout.strip() == "['zwang', 'zwang.version']", done.stdout + done.stderr
+    assert done.stdout.strip() == "['zwang', 'zwang.namespace', 'zwang.version']", (
+        done.stdout + done.stderr
+    )

@@ -4,9 +4,10 @@ import contextlib
 import dataclasses
 import io
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
-from zwang.cli import main
+from zwang.cli import COMMANDS, main, speak_of
 
 PENDULUM = """
     import jax.numpy as jnp
@@ -46,3 +47,13 @@ def write(folder: Path, text: str, name: str = "pendulum.py") -> Path:
     path = folder / name
     path.write_text(textwrap.dedent(text))
     return path
+
+
+@contextlib.contextmanager
+def spoken_to(command: str) -> Iterator[None]:
+    """Sentences as a command says them, by the name of its module."""
+    speak_of(next(name for name, module in COMMANDS.items() if module == command))
+    try:
+        yield
+    finally:
+        speak_of(None)

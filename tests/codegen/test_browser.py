@@ -20,7 +20,8 @@ const fs = require("fs");
 const { program, set, times } = JSON.parse(fs.readFileSync("given"));
 const names = Object.getOwnPropertyNames(Math);
 const math = Object.fromEntries(names.map((name) => [name, Math[name]]));
-const compiled = new WebAssembly.Module(Buffer.from(program.binary, "base64"));
+const binary = require("zlib").gunzipSync(Buffer.from(program.binary, "base64"));
+const compiled = new WebAssembly.Module(binary);
 const { memory, advance, place, see } = new WebAssembly.Instance(compiled, { math }).exports;
 const kinds = { Float64Array, BigInt64Array }, at = {};
 for (const [name, [byte, kind, count]] of Object.entries(program.places))
@@ -112,8 +113,8 @@ def test_a_linkage_through_its_singular_configurations(tmp_path):
     times = np.linspace(0, 10, 101)
     run = zw.simulate(example.model, example.q0, example.v0, times=times, rtol=RTOL)
     found = np.array(in_node(program, tmp_path, times[1:])["y"])
-    # round-off grows by a thousand in ten seconds
-    np.testing.assert_allclose(found[:10], states(run)[:10], atol=1e-11, rtol=0)
+    # round-off grows by a thousand in ten seconds, and velocities are up to 6 m/s
+    np.testing.assert_allclose(found[:10], states(run)[:10], atol=1e-11, rtol=1e-11)
     np.testing.assert_allclose(found, states(run), atol=1e-8, rtol=0)
 
 

@@ -60,5 +60,5 @@ def test_a_wrong_program_is_not_handed_over(monkeypatch):
 
 
 def test_something_else_is_refused():
-    with pytest.raises(ModelError, match="zw.linearize"):
+    with pytest.raises(ModelError, match="zw.analysis.linearize"):
         linear_code(object())

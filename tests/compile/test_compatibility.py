@@ -53,11 +53,13 @@ def checked_import_module(name, package=None):
 builtins.__import__, importlib.import_module = checked_import, checked_import_module
 """
 MAKE_A_MODEL = """
+import operator
 import jax, jax.numpy as jnp
 jax.config.update("jax_enable_x64", True)
 import zwang as zw
-for name in zw.__all__:
-    getattr(zw, name)
+from zwang.call import public_names
+for name in public_names().values():
+    operator.attrgetter(name.removeprefix("zw."))(zw)
 from zwang import gallery
 weight = lambda q, v, t, p: jnp.array([0.0, -p["m"]])
 system = zw.System(2, lambda q, t, p: p["m"] * jnp.eye(2), weight)

@@ -163,8 +163,8 @@ def test_the_same_text_read_twice_has_one_fingerprint(name):
         (jax.jit(closed_over(1)), jax.jit(closed_over(2))),
         (jax.vmap(closed_over(1), in_axes=0), jax.vmap(closed_over(1), in_axes=1)),
         (jnp.float32, jnp.float64),
-        (zw.Proximal, zw.SVD),
-        (zw.Proximal(), zw.Proximal(sweeps=5)),
+        (zw.methods.Proximal, zw.methods.SVD),
+        (zw.methods.Proximal(), zw.methods.Proximal(sweeps=5)),
         ((1, (2, 3)), ((1, 2), 3)),
         (["ab", "c"], ["a", "bc"]),
         (jax.tree_util.tree_structure((1, 2)), jax.tree_util.tree_structure([1, 2])),
@@ -211,7 +211,7 @@ def test_structures_of_other_shape_differ():
         (1, (2,)),
         ((1,), 2),
         (1, None, 2),
-        zw.Proximal(),
+        zw.methods.Proximal(),
     ]
     assert len({of(x) for x in trees}) == len(trees)
 
@@ -271,7 +271,7 @@ def test_a_function_in_the_place_of_zwangs_is_refused(monkeypatch):
         patch.setattr(zwang.algebra.gauss, "row_scale", lambda length: 1 / length)
         modules.digest({"zwang.dynamics.model"})
     with monkeypatch.context() as patch, pytest.raises(NotCacheableError, match="replaced"):
-        patch.setattr(zw.Proximal, "relaxed", lambda self, violation: self)
+        patch.setattr(zw.methods.Proximal, "relaxed", lambda self, violation: self)
         modules.digest({"zwang.dynamics.model"})
 
 

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 import zwang as zw
+from zwang.call import public_names
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "docs"))
 
 from name_examples import EXAMPLES, SAME, pages, program  # noqa: E402 - found beside the pages
 
-NAMES = sorted(name for name in dir(zw) if not name.startswith("_"))
+NAMES = sorted({*public_names(), *zw._modules})
 
 
 def entries() -> set[str]:
@@ -39,7 +40,6 @@ def entries() -> set[str]:
 
 
 def test_every_public_name_has_an_entry():
-    assert len(NAMES) > 130
     others = {"robot": "read"}  # the name at home
     assert not [name for name in NAMES if others.get(name, name) not in entries()]
 
@@ -47,8 +47,8 @@ def test_every_public_name_has_an_entry():
 def test_every_public_name_has_an_example():
     used = pages()
     assert not [name for name in NAMES if name not in used and program(name) is None]
-    # none is left over for a name that is gone
-    assert not [name for name in (*EXAMPLES, *SAME) if name not in (*NAMES, "sampling")]
+    # none is left over for a name that is gone, of what functions return as well
+    assert not {*EXAMPLES, *SAME} - {*NAMES, "sampling"} - entries()
 
 
 @pytest.mark.slow

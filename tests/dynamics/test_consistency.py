@@ -249,10 +249,10 @@ def test_nearly_parallel_rows_hold_what_they_say(angle):
 def test_a_compiled_motion_of_nearly_parallel_rows_ends_and_says_what_helps():
     """With the method that was asked for; by default they are held."""
     given = pair(), [1.0, 0.0, 1.0], [0.0, 0.0, 0.0], [0.0, 1.0, 2.0]
-    found = zw.trajectory(*given, params={"e": 1e-6}, pseudoinverse=zw.Proximal())
+    found = zw.trajectory(*given, params={"e": 1e-6}, pseudoinverse=zw.methods.Proximal())
     said = found.reason(pair(), {"e": 1e-6})
-    assert re.search(r"nearly parallel.*zw.CompleteOrthogonal\(\)", said)
-    found = zw.trajectory(*given, params={"e": 1e-6}, pseudoinverse=zw.CompleteOrthogonal())
+    assert re.search(r"nearly parallel.*zw.methods.CompleteOrthogonal\(\)", said)
+    found = zw.trajectory(*given, params={"e": 1e-6}, pseudoinverse=zw.methods.CompleteOrthogonal())
     assert found.reason(pair(), {"e": 1e-6}) == "reached the end"
     assert np.max(np.abs(found.q[:, 1])) < 1e-12
 

@@ -48,7 +48,13 @@ def test_an_implicit_integrator_carries_lower_derivatives_along():
     )
     model = zw.HigherOrder({"x": 3, "i": 1}, lambda x, t, p: jnp.ones(2), force)
     run = zw.simulate(
-        model, [0.0, 1.0], [0.0, 1.0], duration=2.0, rtol=1e-8, samples=5, integrator=zw.Kvaerno5()
+        model,
+        [0.0, 1.0],
+        [0.0, 1.0],
+        duration=2.0,
+        rtol=1e-8,
+        samples=5,
+        integrator=zw.methods.Kvaerno5(),
     )
     exact = np.stack([np.sin(w * run.t) / w, np.cos(w * run.t)], axis=1)
     assert np.allclose(run.q, exact, rtol=0, atol=1e-7) and np.allclose(

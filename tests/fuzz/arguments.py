@@ -17,7 +17,14 @@ ANYTHING = (
     *([1.0, "a"], [[1.0]], [1.0, 0.0], [1.0, 0.0, 0.0], {"m": 2.0}, {"x": 1.0}, {"m": "a"}),
     *(np.zeros(0), np.zeros((2, 2)), np.array([1, 0]), np.array(["a", "b"]), np.array([1j, 0])),
     *(np.array([NAN, 0.0]), np.array([None, 1]), np.float32(1.0), jnp.zeros(2), jnp.nan),
-    *(zw.Proximal, zw.Proximal(), zw.Dopri8, zw.Projection(), zw.ModelError("x"), [0.0, 0.0]),
+    *(
+        zw.methods.Proximal,
+        zw.methods.Proximal(),
+        zw.methods.Dopri8,
+        zw.methods.Projection(),
+        zw.ModelError("x"),
+        [0.0, 0.0],
+    ),
     *([1.0, 0.5], [0.0, NAN], {"m": [1.0, 2.0]}, {"m": None}, {1: 2}, zw.Stop, [zw.Stop], ...),
 )
 

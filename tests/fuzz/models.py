@@ -44,7 +44,7 @@ def assert_right(case: Case, second: bool) -> None:
     slip = np.abs(facts["speed"]) / (facts["row"] * speed)
     assert slip.max(initial=0.0) < RESIDUAL, f"{who}: rows slip by {slip.max():.1e}"
     if second:
-        _, q2, v2 = motion_of(case, pseudoinverse=zw.CompleteOrthogonal())
+        _, q2, v2 = motion_of(case, pseudoinverse=zw.methods.CompleteOrthogonal())
         unit = case.params["unit"]
         far = np.abs((q[-1] - q2[-1]) / unit).max() / (1 + np.abs(q / unit).max())
         assert far < END, f"{who}: CompleteOrthogonal ends {far:.1e} away"

@@ -17,6 +17,7 @@ import numpy as np
 
 import zwang as zw
 from zwang.servo import SecondOrder, control
+from zwang.simulation.results import Run
 
 from .examples import example
 
@@ -47,7 +48,7 @@ def chosen(name: str, q, v, t, null_space=None, **settings):
     return jax.tree_util.tree_map(lambda *x: np.stack(x), *each)
 
 
-def simulated(model: zw.Model, q0, v0, times, **options) -> zw.Run:
+def simulated(model: zw.Model, q0, v0, times, **options) -> Run:
     """A run sampled at these times, the first of which is 0."""
     return zw.simulate(model, q0, v0, times=times, rtol=1e-11, atol=1e-12, **options)
 

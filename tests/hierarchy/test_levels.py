@@ -154,7 +154,7 @@ def test_a_servo_is_given_by_name_and_closes_the_loop():
     preferred = zw.Servo(
         [path],
         lambda q, t, p: {"a": {"left": 1.0}, "b": {"right.x": p["right.m"] / 3}},
-        null_space=zw.Preferred(lambda q, v, t, p: jnp.stack([-1.0 + q["left.x"], 0.0])),
+        null_space=zw.servo.Preferred(lambda q, v, t, p: jnp.stack([-1.0 + q["left.x"], 0.0])),
     )
     both = carts(preferred)
     assert np.allclose(

@@ -14,6 +14,7 @@ import numpy as np
 import zwang as zw
 from tests.hostile.case import Case
 from tests.hostile.given import Q, V, pendulum
+from zwang.simulation.results import Run
 
 H, N = zw.Holonomic, zw.Nonholonomic
 
@@ -35,7 +36,7 @@ def saved(path):
     return lambda folder: _run().save(path)
 
 
-def _run() -> zw.Run:
+def _run() -> Run:
     return zw.simulate(pendulum(), Q, V, duration=0.01, samples=2)
 
 

@@ -14,14 +14,14 @@ import numpy as np
 import zwang as zw
 from tests.hostile.case import Case
 from tests.hostile.given import Q, V, system
-from zwang.simulation.results import Variables
+from zwang.simulation.results import Run, Variables
 from zwang.simulation.results.saving import save
 
 H, N, A = zw.Holonomic, zw.Nonholonomic, zw.AccelerationConstraint
 ROW = jnp.array([1.0, 0.0])
 
 
-def ended(run: zw.Run) -> str:
+def ended(run: Run) -> str:
     """How a run ended, in words: its result and its warnings."""
     return " ".join([run.result.sentence, *run.warnings])
 

@@ -42,7 +42,7 @@ def pendulum(**options) -> Callable:
 three = jnp.array([1.0, 2.0, 3.0])
 
 
-def choice(value, kind=zw.WeightedNorm) -> Callable:
+def choice(value, kind=zw.servo.WeightedNorm) -> Callable:
     """The control of a mass by one actuator, chosen by what is not one number."""
 
     def do(folder):
@@ -61,7 +61,7 @@ def switch(**conditions) -> Callable:
 
 
 def rattle(**options) -> Callable:
-    return pendulum(integrator=zw.Rattle(), step=0.01, **options)
+    return pendulum(integrator=zw.methods.Rattle(), step=0.01, **options)
 
 
 def stiff(value, **options) -> Callable:
@@ -90,14 +90,14 @@ def fit(names, **options) -> Callable:
 def extension(constraints, actuation, **options) -> Callable:
     def do(folder):
         servo = zw.Servo(constraints, actuation)
-        zw.dynamic_extension(mass(), servo, [0.0, 0.0], [0.0, 0.0], **options)
+        zw.servo.dynamic_extension(mass(), servo, [0.0, 0.0], [0.0, 0.0], **options)
 
     return do
 
 
 def degrees(constraints, actuation) -> Callable:
     servo = zw.Servo(constraints, actuation)
-    return lambda folder: zw.with_found_degrees(mass(), servo, [0.0, 0.0], [0.0, 0.0])
+    return lambda folder: zw.servo.with_found_degrees(mass(), servo, [0.0, 0.0], [0.0, 0.0])
 
 
 def gain_of_rows(folder):
@@ -203,8 +203,8 @@ CASES = (
     Case("three weights", 7, r"WeightedNorm.*shape \(3,\), expected \(1,\)", choice(three)),
     Case("weights by a function", 7, r"\(3,\), expected \(1,\)", choice(lambda *s: three)),
     Case("a weight below zero", 7, "expected numbers above 0", choice(-1.0)),
-    Case("three wishes", 7, r"Preferred.*shape \(3,\)", choice(three, zw.Preferred)),
-    Case("wishes in a row", 7, r"shape \(1, 1\)", choice([[1.0]], zw.Preferred)),
+    Case("three wishes", 7, r"Preferred.*shape \(3,\)", choice(three, zw.servo.Preferred)),
+    Case("wishes in a row", 7, r"shape \(1, 1\)", choice([[1.0]], zw.servo.Preferred)),
     # units
     Case("two units, one row", 8, "2 units for 1 rows", units(zw.Holonomic, PLACE.phi, ("m", "m"))),
     Case("no such unit count", 8, "2 units", units(zw.Nonholonomic, SPEED.psi, ("m/s", "m"))),

@@ -104,12 +104,12 @@ def fitted(observed=None, parameters=("mass",), times=(0.0, 1.0), **options):
 
 def branch(**options):
     """Where the pendulum hangs, for other masses."""
-    return zw.continuation(pendulum(), [0.0, -1.0], over="mass", to=(0.5, 2.0), **options)
+    return zw.analysis.continuation(pendulum(), [0.0, -1.0], over="mass", to=(0.5, 2.0), **options)
 
 
 def seen(outputs):
     """Where the pendulum hangs, seen by a function or by names."""
-    return zw.linearize(pendulum(), [0.0, -1.0], outputs=outputs)
+    return zw.analysis.linearize(pendulum(), [0.0, -1.0], outputs=outputs)
 
 
 def sum_of(motion) -> jax.Array:

@@ -43,8 +43,8 @@ batch = {{
     "plain": jax.vmap(plain),
     "gradient": jax.vmap(jax.grad(lambda q: jnp.sum(plain(q)))),
     "slope of all": jax.grad(lambda q: jnp.sum(jax.vmap(plain)(q))),
-    "svd": jax.vmap(of(zw.SVD())),
-    "qr": jax.vmap(of(zw.CompleteOrthogonal())),
+    "svd": jax.vmap(of(zw.methods.SVD())),
+    "qr": jax.vmap(of(zw.methods.CompleteOrthogonal())),
     "scan": lambda q: jax.lax.scan(lambda x, _: (x + 1e-9 * jax.vmap(plain)(x), None), q, length=3),
 }}["{case}"]
 q = jnp.repeat(jnp.linspace(0, 1, members)[:, None], rows, axis=1)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command_line import zwang
+from tests.cli.command_line import spoken_to, zwang
 from zwang.cli import advice
 from zwang.errors import Result
 from zwang.files import LIMITS
@@ -79,8 +79,9 @@ def test_the_server_answers_404_to_what_is_no_file_of_the_run(path, tmp_path, ca
 
 
 def test_advice_of_the_library_is_put_into_words_of_the_command_line():
-    for result in Result:
-        fitted = advice.fitted(result.sentence, "run")
+    with spoken_to("run"):
+        ends = [result.sentence for result in Result]
+    for fitted in (advice.fitted(x, "run") for x in ends):
         assert "zw." not in fitted and "max_steps," not in fitted.replace("--max-steps", ""), fitted
 
 

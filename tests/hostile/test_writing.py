@@ -44,7 +44,8 @@ while True:
         break
 """
 TOO_SMALL = """
-import resource
+import resource, sys
+sys.dont_write_bytecode = True
 resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
 """
 
@@ -93,13 +94,19 @@ def test_a_full_file_system_costs_a_sentence_and_no_earlier_file(tmp_path):
 
 @contextlib.contextmanager
 def room(size: int):
-    """No file of this process may grow beyond a size [bytes]; the system then says so."""
+    """No file of this process may grow beyond a size [bytes]; the system then says so.
+
+    Modules are imported without writing their bytecode, which Python would keep cut off.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    kept = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        sys.dont_write_bytecode = kept
 
 
 SPRING = """

@@ -31,6 +31,7 @@ from tests.laws.random_models import (
     unit_rows,
 )
 from zwang.dynamics.formulation import ALL_FORMULATIONS
+from zwang.dynamics.motion import Motion
 
 FEW = int(os.environ.get("ZWANG_LAWS", "4"))
 FEWEST = int(os.environ.get("ZWANG_LAWS", "4"))
@@ -38,12 +39,12 @@ FEWEST = int(os.environ.get("ZWANG_LAWS", "4"))
 of_runs = pytest.mark.parametrize("count", [FEWEST, pytest.param(1000, marks=pytest.mark.slow)])
 counts = pytest.mark.parametrize("count", [FEW, pytest.param(1000, marks=pytest.mark.slow)])
 MEMBERS = (
-    zw.CompleteOrthogonal,
-    zw.SVD,
-    zw.Varga,
-    zw.Greville,
-    zw.Householder,
-    zw.GramSchmidt,
+    zw.methods.CompleteOrthogonal,
+    zw.methods.SVD,
+    zw.methods.Varga,
+    zw.methods.Greville,
+    zw.methods.Householder,
+    zw.methods.GramSchmidt,
 )
 
 
@@ -65,7 +66,7 @@ def holds(law, drawn, allowed: float) -> None:
     assert not wrong, f"{len(wrong)} of {seen} (allowed {allowed:g}):\n" + "\n".join(wrong)
 
 
-def motion(case: Case, **methods) -> zw.Motion:
+def motion(case: Case, **methods) -> Motion:
     return zw.motion(case.model, case.q, case.v, params=case.params, **methods)
 
 
@@ -257,7 +258,7 @@ def test_every_pseudoinverse_gives_the_same_motion(member, count):
 @counts
 def test_sparse_and_dense_give_the_same_motion(count):
     def law(case):
-        found = motion(case, pseudoinverse=zw.Sparse())
+        found = motion(case, pseudoinverse=zw.methods.Sparse())
         return apart(case, found.acceleration, solved(case)[0].acceleration)
 
     holds(law, cases(count, "rope"), 1e-8)

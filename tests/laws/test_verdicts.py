@@ -145,7 +145,7 @@ def draw_plane(random) -> Case:
     d = random.uniform(-0.2, 0.5, 2) * (random.random() < 0.5)
     hardening = one(0.5, 0.0, 1.0) * k.all()  # a fourth power lets a push go far before it returns
     c = np.array([*k, one(0.5, -1, 1), one(0.3, -1, 1), one(0.5, -4, 4), *d, hardening])
-    rest = zw.equilibrium(PLANE, [0.0, 0.0], params={"c": c}, find="nearest")
+    rest = zw.analysis.equilibrium(PLANE, [0.0, 0.0], params={"c": c}, find="nearest")
     return Case(rest.stable, c, np.zeros(4), along(0, 1, 2, 3, of=4))
 
 
@@ -173,7 +173,7 @@ def draw_flat(random) -> Case:
     # beside a square it is small, so that what falls does not soon come to rest again
     c = np.array([square, cube if square == 0 else 0.1 * square * np.sign(cube), 0.0])
     c[2] = random.choice([0.0, 0.2])
-    rest = zw.equilibrium(FLAT, [0.0], params={"c": c}, find="nearest")
+    rest = zw.analysis.equilibrium(FLAT, [0.0], params={"c": c}, find="nearest")
     # towards the side that falls, if one does, and far enough to see it in time
     side = 1.0 if square == 0 else np.sign(square)
     return Case(rest.stable, c, np.zeros(2), along(0, of=2, size=side * 0.08))
@@ -216,7 +216,9 @@ def draw_bob(random) -> Case:
     pull = np.array([c[1] * c[2], c[1] * c[3] - c[0]])
     up = random.choice([1.0, -1.0])
     angle = np.arctan2(*(up * pull)[::-1]) + random.uniform(-0.2, 0.2)
-    rest = zw.equilibrium(BOB, [np.cos(angle), np.sin(angle)], params={"c": c}, find="nearest")
+    rest = zw.analysis.equilibrium(
+        BOB, [np.cos(angle), np.sin(angle)], params={"c": c}, find="nearest"
+    )
     at = np.arctan2(rest.q[1], rest.q[0])
     return Case(rest.stable, c, np.array([at, 0.0]), along(0, 1, of=2))
 
@@ -251,7 +253,7 @@ WIRE = zw.Model(
 
 def draw_wire(random) -> Case:
     c = np.array([random.uniform(0.3, 2.5), random.uniform(-0.5, 2.5), random.uniform(-0.3, 1.0)])
-    rest = zw.equilibrium(WIRE, np.zeros(3), params={"c": c}, find="nearest")
+    rest = zw.analysis.equilibrium(WIRE, np.zeros(3), params={"c": c}, find="nearest")
     return Case(rest.stable, c, np.zeros(2), along(0, 1, of=2))
 
 
@@ -278,7 +280,9 @@ def draw_circle(random) -> Case:
     c = np.array([turn * r**2, a, b])
     place = r * np.array([np.cos(at), np.sin(at)])
     q = [*place, a * r**2 + b * r**4]
-    linear = zw.linearize(SURFACE, q, [-turn * place[1], turn * place[0], 0.0], params={"c": c})
+    linear = zw.analysis.linearize(
+        SURFACE, q, [-turn * place[1], turn * place[0], 0.0], params={"c": c}
+    )
     assert linear.kind == "steady motion"
     return Case(linear.stable, c, np.array([r, 0.0]), along(0, 1, of=2))
 
@@ -331,7 +335,7 @@ def draw_top(random) -> Case:
     across = random.uniform(0.5, 1.5)
     c = np.array([random.uniform(0.5, 5), across, across * random.uniform(0.3, 1.7), 0.0])
     c[3] = random.uniform(0.2, 2.0)
-    linear = zw.linearize(TOP, [1.0, 0, 0, 0], [0.0, 0.0, c[0]], params={"c": c})
+    linear = zw.analysis.linearize(TOP, [1.0, 0, 0, 0], [0.0, 0.0, c[0]], params={"c": c})
     assert linear.kind == "steady motion"
     state = np.array([0.0, 0, 1, 0, 0, c[2] * c[0]])
     return Case(linear.stable, c, state, along(0, 1, 3, 4, of=6))  # its spin stays

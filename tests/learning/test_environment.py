@@ -68,8 +68,10 @@ def test_an_episode_ends_where_the_pole_has_fallen(env):
 
 
 def test_a_regulator_keeps_the_pole_up(env):
-    """The policy of `zw.lqr`, laid out in continuous time: no episode ends early."""
-    regulator = zw.lqr(zw.linearize(cart_pole(), q=UPRIGHT, inputs=["cart.x"]), Q=1.0, R=0.1)
+    """The policy of `zw.analysis.lqr`, laid out in continuous time: no episode ends early."""
+    regulator = zw.analysis.lqr(
+        zw.analysis.linearize(cart_pole(), q=UPRIGHT, inputs=["cart.x"]), Q=1.0, R=0.1
+    )
     observation, _ = env.reset(seed=1)
     for _ in range(100):
         observation, reward, over, cut, _ = env.step(regulator(observation[:4], observation[4:]))
@@ -143,7 +145,7 @@ def test_a_wrong_setting_is_named(plant, settings, said):
 def test_limits_may_come_from_the_servo():
     path = zw.Holonomic(lambda q, t, p: q[0], name="path")
     servo = zw.Servo(
-        [path], np.array([[1.0], [0], [0], [0]]), gains=3.0, limits=zw.Limits(-2.0, 3.0)
+        [path], np.array([[1.0], [0], [0], [0]]), gains=3.0, limits=zw.servo.Limits(-2.0, 3.0)
     )
     env = zw.environment(zw.Plant(cart_pole(servo), q0=UPRIGHT), height)
     assert (env.action_space.low[0], env.action_space.high[0]) == (-2.0, 3.0)

@@ -60,7 +60,7 @@ def test_its_derivative_is_the_sampled_linearization(plant):
     """
     import scipy.linalg
 
-    linear = zw.linearize(cart_pole(), q=UPRIGHT, inputs=["cart.x"])
+    linear = zw.analysis.linearize(cart_pole(), q=UPRIGHT, inputs=["cart.x"])
     n = len(linear.A)
     both = scipy.linalg.expm(0.02 * np.block([[linear.A, linear.B], [np.zeros((1, n + 1))]]))
     state = lambda s: jnp.concatenate([s.q, s.v])
@@ -96,7 +96,7 @@ def test_the_actuators_of_a_servo_are_the_inputs():
         (lambda: zw.Plant(cart_pole(), ["pusch"], q0=UPRIGHT), "pusch"),
         (lambda: zw.Plant(cart_pole(), ["cart.x"], q0=UPRIGHT, step=0.0), "step"),
         (
-            lambda: zw.Plant(cart_pole(), ["cart.x"], q0=UPRIGHT, integrator=zw.Rattle()),
+            lambda: zw.Plant(cart_pole(), ["cart.x"], q0=UPRIGHT, integrator=zw.methods.Rattle()),
             "not an explicit",
         ),
     ],

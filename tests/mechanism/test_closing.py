@@ -79,7 +79,7 @@ def test_the_axes_of_one_base_are_parallel_after_it(off, kind):
     made = four_bar(off, "joint", parallel=2e-4)
     joints = {**made.joints, "C": Joint(kind, between=made.joints["C"].between)}
     made = dataclasses.replace(made, joints=joints)
-    found = zw.closed(made)
+    found = zw.mechanism.closed(made)
     assert list(found.turned) == ["base.a", "base.d"]
     np.testing.assert_allclose(list(found.turned.values()), off / 2, rtol=1e-6)
     z = axes_of({k: found.mechanism.bodies["base"].points[k] for k in "ad"})
@@ -97,21 +97,21 @@ def test_a_linkage_of_bodies_at_any_attitude_moves_with_its_one_freedom(six, coo
     off = 3e-6
     made = drawn(off, six=six, coordinates=coordinates)
     assert made.notes
-    with pytest.raises(zw.AssemblyError, match="stays open by"):
+    with pytest.raises(zw.mechanism.AssemblyError, match="stays open by"):
         freedoms(made)
-    found = zw.closed(made)
+    found = zw.mechanism.closed(made)
     for body in found.mechanism.bodies.values():
         z = axes_of(body)
         assert np.linalg.norm(np.cross(z[0], z[1:])) < 1e-15
     assert max(found.turned.values()) < 2 * off and max(found.moved.values()) < 8 * off
     assert not found.mechanism.notes and freedoms(found.mechanism) == 1
-    again = zw.closed(found.mechanism)
+    again = zw.mechanism.closed(found.mechanism)
     assert not again.turned and not again.moved and "unchanged" in str(again)
 
 
 def test_a_least_change_is_the_mean_direction_of_a_body():
     made = drawn(1e-6)
-    found = zw.closed(made)
+    found = zw.mechanism.closed(made)
     for name, body in made.bodies.items():
         before, after = axes_of(body), axes_of(found.mechanism.bodies[name])
         mean = before.sum(axis=0)
@@ -126,30 +126,32 @@ def test_it_moves_as_the_exact_linkage():
         q = made.start_state.q
         return np.asarray(zw.motion(made.model, q, np.zeros(len(made.start_state.v))).acceleration)
 
-    closed = zw.closed(drawn(1e-7)).mechanism
+    closed = zw.mechanism.closed(drawn(1e-7)).mechanism
     np.testing.assert_allclose(acceleration(closed), acceleration(drawn(0.0)), atol=2e-5)
 
 
 def test_a_slide_along_an_axis_needs_no_place():
-    found = zw.closed(drawn(1e-6, kind="cylindrical"))
+    found = zw.mechanism.closed(drawn(1e-6, kind="cylindrical"))
     assert found.turned and not found.moved and freedoms(found.mechanism) == 2 - 1
 
 
 def test_axes_that_are_farther_off_are_named_and_closed_within_an_angle():
     made = drawn(1e-4)
-    with pytest.raises(zw.ModelError, match=r"parallel = .*zw.closed\(mechanism, within="):
-        zw.closed(made)
-    assert freedoms(zw.closed(made, within=1e-3).mechanism) == 1
+    with pytest.raises(
+        zw.ModelError, match=r"parallel = .*zw.mechanism.closed\(mechanism, within="
+    ):
+        zw.mechanism.closed(made)
+    assert freedoms(zw.mechanism.closed(made, within=1e-3).mechanism) == 1
     with pytest.raises(zw.ModelError, match="within"):
-        zw.closed(made, within=0.5)
+        zw.mechanism.closed(made, within=0.5)
 
 
 def test_a_file_is_read_and_what_is_no_mechanism_is_refused(tmp_path):
     wrong: Any = 3.0
     with pytest.raises(zw.ModelError, match="closed: the mechanism"):
-        zw.closed(wrong)
+        zw.mechanism.closed(wrong)
     with pytest.raises(zw.ModelError, match="none.toml"):
-        zw.closed(tmp_path / "none.toml")
+        zw.mechanism.closed(tmp_path / "none.toml")
 
 
 def with_base_axis(axis, **options):
@@ -166,7 +168,7 @@ def test_a_formula_is_not_overwritten():
         (FromFormula(1e-7, Expression("tilt")), 0.0, 1.0), parameters={"tilt": 1e-7}
     )
     with pytest.raises(zw.ModelError, match="base.d is given by formulas"):
-        zw.closed(made)
+        zw.mechanism.closed(made)
 
 
 def moves(made) -> None:
@@ -199,7 +201,7 @@ def test_axes_that_meet_in_a_point_meet_in_it_again():
         },
         world="space",
     )
-    found = zw.closed(made)
+    found = zw.mechanism.closed(made)
     assert 1e-9 < max(*found.turned.values(), *found.moved.values()) < 1e-7
     moves(found.mechanism)
 
@@ -226,7 +228,7 @@ def test_a_chain_with_a_slide_closes():
         },
         world="space",
     )
-    found = zw.closed(made)
+    found = zw.mechanism.closed(made)
     assert 1e-9 < max(found.turned.values()) < 1e-7
     moves(found.mechanism)
 
@@ -261,11 +263,13 @@ def bennett(digits: int, misfit: float = 0.0) -> Mechanism:
 
 def test_bennetts_linkage_of_four_digits_moves_after_the_least_change():
     made = bennett(4)
-    with pytest.raises(zw.AssemblyError, match="stays open by"):
+    with pytest.raises(zw.mechanism.AssemblyError, match="stays open by"):
         _ = made.start_state
-    with pytest.raises(zw.ModelError, match=r"would move with data .* zw.closed\(mechanism, with"):
-        zw.closed(made, within=1e-6)
-    found = zw.closed(made, within=1e-4)
+    with pytest.raises(
+        zw.ModelError, match=r"would move with data .* zw.mechanism.closed\(mechanism, with"
+    ):
+        zw.mechanism.closed(made, within=1e-6)
+    found = zw.mechanism.closed(made, within=1e-4)
     # digits of four leave 5e-5, shared by seven points
     assert 1e-6 < max(*found.turned.values(), *found.moved.values()) < 1e-4
     assert "moved by" in str(found)
@@ -283,14 +287,14 @@ def test_bennetts_linkage_of_four_digits_moves_after_the_least_change():
 
 
 def test_bennetts_linkage_of_exact_data_is_left_as_it_is():
-    found = zw.closed(bennett(17))
+    found = zw.mechanism.closed(bennett(17))
     assert not found.turned and not found.moved
 
 
 @pytest.mark.slow
 def test_a_misfit_that_is_no_round_off_is_left_alone():
     with pytest.raises(zw.ModelError, match="within="):
-        zw.closed(bennett(17, misfit=3e-3), within=1e-4)
+        zw.mechanism.closed(bennett(17, misfit=3e-3), within=1e-4)
 
 
 @pytest.mark.parametrize("off", [1e-9, 1e-6])
@@ -311,6 +315,6 @@ def test_three_parallel_rods_in_the_plane_move_after_it(off):
         },
         name="rods",
     )
-    found = zw.closed(made)
+    found = zw.mechanism.closed(made)
     assert not found.turned and 1e-3 * off < max(found.moved.values()) < off
     moves(found.mechanism)

@@ -234,7 +234,7 @@ def test_a_mechanism_that_cannot_be_put_together_names_the_open_joint(tmp_path):
         )
     )
     with pytest.raises(
-        zw.AssemblyError, match=r"short cannot be put together: '[ABC]' between"
+        zw.mechanism.AssemblyError, match=r"short cannot be put together: '[ABC]' between"
     ) as told:
         _ = read(path).start_state
     assert told.value.joint in "ABC" and np.all(np.isfinite(told.value.q))

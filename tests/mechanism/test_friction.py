@@ -6,6 +6,7 @@ import pytest
 import zwang as zw
 from zwang.mechanism import reactions, read
 from zwang.mechanism.mechanism import Mechanism
+from zwang.simulation.results import Run
 
 G, MU, SLOPE = 9.81, 0.3, 0.4
 
@@ -20,7 +21,7 @@ def made(tmp_path):
     return make
 
 
-def ran(mechanism: Mechanism, duration: float, **options) -> zw.Run:
+def ran(mechanism: Mechanism, duration: float, **options) -> Run:
     start = mechanism.start_state
     return zw.simulate(
         mechanism.model, start.q, start.v, duration=duration, samples=3, rtol=1e-10, **options

@@ -9,6 +9,7 @@ import pytest
 import zwang as zw
 from zwang.families import CONSTRAINTS
 from zwang.mechanism import KINDS, read
+from zwang.simulation.results import Run
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 sys.path.insert(0, str(DOCS))
@@ -64,5 +65,5 @@ def test_every_kind_of_constraint_has_an_example():
 def test_an_example_of_a_constraint_runs_by_itself(name):
     found: dict = {}
     exec(CONSTRAINT_EXAMPLES[name], found)  # the page's own text
-    assert isinstance(found["run"], zw.Run)
+    assert isinstance(found["run"], Run)
     assert not found["run"].result.is_failure

@@ -159,7 +159,7 @@ def test_a_hinge_that_is_pressed_against_its_stop_stays_there(tmp_path):
     assert run.switches[-1].time == pytest.approx((np.sqrt(1 + 2 * rate * 0.3) - 1) / rate)
     assert len(run.steps.t) < 100
     np.testing.assert_allclose([run.q[-1, 2], run.v[-1, 2]], [0.3, 0.0], atol=1e-12)
-    rest = zw.equilibrium(run.model, run.q[-1])
+    rest = zw.analysis.equilibrium(run.model, run.q[-1])
     assert rest.multipliers[-1] == pytest.approx(1.0, rel=1e-9)
 
 

@@ -9,6 +9,7 @@ from scipy.optimize import brentq
 import zwang as zw
 from zwang.codegen.fmu.python_unit import PythonUnit
 from zwang.mechanism import read
+from zwang.simulation.results import Run
 
 G = 9.81
 
@@ -23,7 +24,7 @@ def made(tmp_path):
     return make
 
 
-def ran(mechanism, duration: float) -> zw.Run:
+def ran(mechanism, duration: float) -> Run:
     start = mechanism.start_state
     return zw.simulate(mechanism.model, start.q, start.v, duration=duration, samples=3, rtol=1e-10)
 
@@ -119,8 +120,8 @@ AT_ONE_STATE = {
     "check": lambda m, q, v: zw.check(m, q, v),
     "control": lambda m, q, v: zw.control(m, LIFT, q, v),
     "consistent state": lambda m, q, v: zw.consistent_state(m, q, v),
-    "equilibrium": lambda m, q, v: zw.equilibrium(m, q),
-    "linearization": lambda m, q, v: zw.linearize(m, q, v),
+    "equilibrium": lambda m, q, v: zw.analysis.equilibrium(m, q),
+    "linearization": lambda m, q, v: zw.analysis.linearize(m, q, v),
 }
 LIFT = zw.Servo([zw.Holonomic(lambda q, t, p: q[1] + 0.4 + t)], actuation=np.eye(3)[:, 1:2])
 

@@ -8,6 +8,7 @@ import pytest
 import zwang as zw
 from zwang.mechanism import KINDS, Begin, Joint, Link, Mechanism, Spring, joint_motion
 from zwang.mechanism.relative_pose import ANGLE
+from zwang.simulation.results import Run
 
 HOMES = ("maximal", "joint")
 SPIN, AMPLITUDE = 10.0, 19.0
@@ -44,7 +45,7 @@ def angles():
                 yield pytest.param(name, angle, d, marks=marks, id=f"{name} {angle} {d}D")
 
 
-def turned(name: str, angle: str, d: int, coordinates: str) -> tuple[zw.Run, np.ndarray]:
+def turned(name: str, angle: str, d: int, coordinates: str) -> tuple[Run, np.ndarray]:
     """A body that is spun about an angle, against a torsion spring."""
     kind = KINDS[name]
     example, options = kind.equations(d).example, {**kind.example, **OTHERS.get(name, {})}

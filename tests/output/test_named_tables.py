@@ -96,9 +96,9 @@ NOISE = ("ArrayImpl", "Array(", "array(", "f64[", "object at 0x", "<function", "
 
 
 def test_models_and_results_print_names_and_numbers_but_no_arrays(pendulum):
-    found = zw.equilibrium(pendulum, [0.6, -0.8])
+    found = zw.analysis.equilibrium(pendulum, [0.6, -0.8])
     placed = zw.consistent_state(pendulum, [1.0, 0.01], [0.0, 0.0])
-    limits, gain = zw.Limits(-2.0, 2.0), zw.SecondOrder(3.0)
+    limits, gain = zw.servo.Limits(-2.0, 2.0), zw.servo.SecondOrder(3.0)
     stop = zw.Stop(lambda q, v, t, p: q[0], name="upright")
     plant, module = zw.Plant(pendulum, np.eye(2), [0.0, -1.0]), zw.Module(pendulum, name="left")
     shown = (pendulum, pendulum.system, pendulum.constraints, found, placed, limits, gain, stop)
@@ -122,9 +122,9 @@ def test_a_member_of_the_gallery_prints_what_it_is():
 
 
 def test_parts_and_results_of_analyses_print_no_arrays_and_no_functions(pendulum):
-    linear = zw.linearize(pendulum, [0.0, -1.0])
+    linear = zw.analysis.linearize(pendulum, [0.0, -1.0])
     four_bar = read(FOLDER / "four-bar.toml")
-    path = zw.kinematics(four_bar, "A", (0.0, 1.0), samples=3, output="D")
+    path = zw.analysis.kinematics(four_bar, "A", (0.0, 1.0), samples=3, output="D")
     rope = zw.Switch("rod", on=lambda q, v, t, p: q[0], off=2.0)
     chain = zw.bodies.OpenChain(
         [zw.bodies.Link("arm", [0, 0, 0, 0, 0, 1.0], 1.0, (0.5, 0, 0), (0.0, 0.1, 0.1))]
@@ -156,7 +156,7 @@ def test_a_batch_in_a_notebook_has_units_on_its_axes(pendulum):
 
 
 def test_one_of_a_thing_is_not_called_by_its_plural(pendulum):
-    text = str(zw.linearize(pendulum, [0.0, -1.0], inputs=["x"]))
+    text = str(zw.analysis.linearize(pendulum, [0.0, -1.0], inputs=["x"]))
     assert "2 states, 1 input, 4 outputs" in text
     assert "no constraints" in repr(zw.Model(pendulum.system))
     assert "1 constraint row of rank 1" in str(zw.check(pendulum, [1.0, 0.0]))

@@ -5,6 +5,7 @@ import pytest
 
 import zwang as zw
 from zwang.bodies import Branch, ball, revolute
+from zwang.robots import Robot
 from zwang.robots.description import Coupling, Description, Loop
 
 ROUND = [0.1, 0.1, 0.1]
@@ -16,7 +17,7 @@ def frame(*place):
     return made
 
 
-def four_bar(**more) -> zw.Robot:
+def four_bar(**more) -> Robot:
     """A parallelogram, 1 m high and 2 m wide."""
     hinge = lambda *point: revolute([0, 1, 0], point)
     branches = [

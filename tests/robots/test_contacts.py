@@ -104,5 +104,5 @@ def test_a_box_of_a_file_comes_to_rest_on_its_corners(tmp_path):
     assert run.switches[0].time == pytest.approx(np.sqrt(2 * 0.9 / G), abs=1e-9)
     np.testing.assert_allclose(run.q[-1, 2], 0.1, atol=1e-12)
     np.testing.assert_allclose(run.v[-1], 0.0, atol=1e-12)
-    rest = zw.equilibrium(robot.model, run.q[-1])
+    rest = zw.analysis.equilibrium(robot.model, run.q[-1])
     np.testing.assert_allclose(rest.multipliers, 2.0 * G / 4, rtol=1e-9)

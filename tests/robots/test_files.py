@@ -161,7 +161,7 @@ def test_a_robot_whose_mass_matrix_is_dense_refuses_the_sparse_path(tmp_path):
     with pytest.raises(
         zw.ModelError, match="found no sparsity.*a mass matrix given as its diagonal or in blocks"
     ):
-        zw.simulate(robot.model, q, v, duration=0.1, pseudoinverse=zw.Sparse())
+        zw.simulate(robot.model, q, v, duration=0.1, pseudoinverse=zw.methods.Sparse())
 
 
 def test_mimic_joints_pictures_and_what_is_left_out_of_a_urdf(tmp_path):

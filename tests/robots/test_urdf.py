@@ -343,7 +343,7 @@ def test_a_strong_damper_is_told_with_what_helps(tmp_path):
         straight("j", "base", "a"), straight("k", "a", "b", inside=strong),
     )  # fmt: skip
     (note,) = made.notes
-    assert note.endswith("integrator=zw.Kvaerno5(), or a fixed joint: k (1e+11/s)")
+    assert note.endswith("integrator=zw.methods.Kvaerno5(), or a fixed joint: k (1e+11/s)")
     assert "Kvaerno5" in str(made)
 
 

@@ -41,7 +41,7 @@ def quadrotor(fx=lambda t: 0.5 * jnp.sin(t), fy=lambda t: 0.2 * t, actuation=Non
 
 @pytest.fixture(scope="module")
 def found():
-    return zw.dynamic_extension(*quadrotor(), HOVER, REST)
+    return zw.servo.dynamic_extension(*quadrotor(), HOVER, REST)
 
 
 def test_a_hovering_quadrotor_needs_two_integrators_before_its_thrust(found):
@@ -82,7 +82,7 @@ def test_the_extended_quadrotor_converges_to_its_path(found):
 
 def test_the_search_for_degrees_extends_the_inputs_and_says_so(found):
     """At hover no actuator reaches x, and of x and y one alone can be met."""
-    searched = zw.with_found_degrees(*quadrotor(), HOVER, REST)
+    searched = zw.servo.with_found_degrees(*quadrotor(), HOVER, REST)
     assert searched.sentence == found.sentence
     assert searched.integrators == {"thrust": 2} and searched.servo.degrees == {"x": 4, "y": 4}
     np.testing.assert_allclose(searched.q, [*HOVER, 1.5 * 9.81], rtol=1e-12)
@@ -94,12 +94,12 @@ def test_a_quadrotor_whose_torque_alone_is_driven_is_extended_nowhere():
     """A servo that its actuators reach is given its degrees, and the state stays as it is."""
     model, servo = quadrotor()
     height = zw.Servo(servo.constraints[1:], servo.actuation, actuators=servo.actuators, gains=4.0)
-    found = zw.with_found_degrees(model, height, HOVER, REST, params={"m": 3.0})
+    found = zw.servo.with_found_degrees(model, height, HOVER, REST, params={"m": 3.0})
     assert found.integrators == {} and found.degrees == {"y": 2} and len(found.q) == 3
     assert "no integrators are needed" in found.sentence
     assert float(found.model.params["m"]) == 3.0
     with pytest.raises(zw.ModelError, match="no integrators are needed.*leave inputs= out"):
-        zw.with_found_degrees(model, height, HOVER, REST, inputs={"thrust": 9.0})
+        zw.servo.with_found_degrees(model, height, HOVER, REST, inputs={"thrust": 9.0})
     push = zw.control(found.model, found.servo, HOVER, [0.0, 0.2, 0.0]).u
     np.testing.assert_allclose(push, [3.0 * 9.81, 0.0], atol=1e-9)
 
@@ -107,14 +107,14 @@ def test_a_quadrotor_whose_torque_alone_is_driven_is_extended_nowhere():
 @pytest.mark.slow
 def test_a_quadrotor_without_thrust_is_said_to_be_singular():
     with pytest.raises(zw.ModelError, match=r"in general, but not at this state: .*inputs="):
-        zw.dynamic_extension(*quadrotor(), HOVER, REST, inputs={"thrust": 0.0})
+        zw.servo.dynamic_extension(*quadrotor(), HOVER, REST, inputs={"thrust": 0.0})
 
 
 def test_where_no_integrators_help_it_is_said():
     system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: -q)
     other = zw.Holonomic(lambda q, t, p: q[1], name="other")
     model, servo = zw.Model(system, name="two oscillators"), zw.Servo([other], [[1.0], [0.0]])
-    for search in (zw.dynamic_extension, zw.with_found_degrees):
+    for search in (zw.servo.dynamic_extension, zw.servo.with_found_degrees):
         with pytest.raises(zw.ModelError, match="no actuator reaches 'other'.*does not help"):
             search(model, servo, [0.1, 0.2], [0.3, 0.4])
 
@@ -127,19 +127,21 @@ def test_actuators_that_act_alike_are_to_be_combined():
         return jnp.array([[-s, -s], [c, c], [0.2, -0.2]])
 
     with pytest.raises(zw.ModelError, match="Combine actuators that act alike"):
-        zw.dynamic_extension(*quadrotor(actuation=rotors), HOVER, REST)
+        zw.servo.dynamic_extension(*quadrotor(actuation=rotors), HOVER, REST)
 
 
 def test_a_system_that_needs_no_integrators_gets_none():
     system = zw.System(1, lambda q, t, p: jnp.ones(1), lambda q, v, t, p: -q)
     servo = zw.Servo([zw.Holonomic(lambda q, t, p: q[0], name="place")], [[1.0]], gains=2.0)
-    found = zw.dynamic_extension(zw.Model(system), servo, [0.1], [0.0])
+    found = zw.servo.dynamic_extension(zw.Model(system), servo, [0.1], [0.0])
     assert found.integrators == {} and found.degrees == {"place": 2}
     assert "no integrators are needed" in found.sentence
 
 
 def test_limits_of_an_actuator_that_becomes_a_state_are_refused():
     model, servo = quadrotor()
-    limited = zw.Servo(servo.constraints, servo.actuation, limits=zw.Limits(0.0, 20.0), gains=4.0)
+    limited = zw.Servo(
+        servo.constraints, servo.actuation, limits=zw.servo.Limits(0.0, 20.0), gains=4.0
+    )
     with pytest.raises(zw.ModelError, match="limits= bound the actuators' own controls"):
-        zw.dynamic_extension(model, limited, HOVER, REST)
+        zw.servo.dynamic_extension(model, limited, HOVER, REST)

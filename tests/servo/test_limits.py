@@ -73,7 +73,7 @@ def test_limited_control_leaves_the_least_residual_and_then_changes_least(solve,
 def test_control_inside_its_limits_is_the_unlimited_one(solve):
     q, v, _ = EXACT[1.0]
     free = zw.control(robots(), object_servo(), q, v, 1.0).u
-    wide = zw.control(robots(), object_servo(limits=zw.Limits(-50.0, 50.0)), q, v, 1.0)
+    wide = zw.control(robots(), object_servo(limits=zw.servo.Limits(-50.0, 50.0)), q, v, 1.0)
     np.testing.assert_array_equal(wide.u, free)
     assert wide.result == Result.SUCCESS
 
@@ -81,7 +81,7 @@ def test_control_inside_its_limits_is_the_unlimited_one(solve):
 def test_redundant_actuators_take_over_from_one_at_its_limit():
     q, v, a = EXACT[1.0]
     upper = np.array([5.0, 50, 50, 5.0, 50, 50])  # the free choice takes 5.53 and 7.29
-    c = zw.control(robots(), object_servo(limits=zw.Limits(-50.0, upper)), q, v, 1.0)
+    c = zw.control(robots(), object_servo(limits=zw.servo.Limits(-50.0, upper)), q, v, 1.0)
     assert c.result == Result.SUCCESS and float(c.residual) < 1e-12
     np.testing.assert_allclose(c.acceleration, a, atol=1e-11)
     assert np.all(c.u <= upper) and np.isclose(c.u[3], 5.0)
@@ -89,7 +89,7 @@ def test_redundant_actuators_take_over_from_one_at_its_limit():
 
 @pytest.mark.slow
 def test_passive_constraints_hold_under_limits_and_what_is_missed_is_reported(tmp_path):
-    servo = object_servo(gains=5.0, limits=zw.Limits(-7.0, 7.0))
+    servo = object_servo(gains=5.0, limits=zw.servo.Limits(-7.0, 7.0))
     run = zw.simulate(
         closed(robots(), servo), EXACT[0.0][0], np.zeros(5), duration=1.0, samples=21, rtol=1e-9
     )
@@ -126,7 +126,7 @@ def test_passive_constraints_hold_under_limits_and_what_is_missed_is_reported(tm
 def test_derivative_follows_the_actuators_that_are_free():
     model = two_masses()
     u = lambda gain, limit: zw.control(
-        model, distance_servo(gains=gain, limits=zw.Limits(-limit, limit)), [0, 2.3], [0, 0]
+        model, distance_servo(gains=gain, limits=zw.servo.Limits(-limit, limit)), [0, 2.3], [0, 0]
     ).u[0]
     slope = jax.jit(jax.grad(u, argnums=(0, 1)), compiler_options=QUICK)
     free, held = (slope(5.0, limit) for limit in (100.0, 4.0))  # without limits u = -19.5 + 7.5
@@ -138,7 +138,7 @@ def test_derivative_follows_the_actuators_that_are_free():
 
 def test_other_limits_compile_nothing():
     run = lambda limit: zw.simulate(
-        closed(two_masses(), distance_servo(gains=5.0, limits=zw.Limits(-limit, limit))),
+        closed(two_masses(), distance_servo(gains=5.0, limits=zw.servo.Limits(-limit, limit))),
         [0, 2.3],
         [0, 0],
         times=[0.5],
@@ -153,14 +153,14 @@ def test_other_limits_compile_nothing():
 
 def test_limits_are_checked_in_one_sentence():
     with pytest.raises(ModelError, match=r"lower has shape \(3,\), expected a number or \(1,\)"):
-        closed(two_masses(), distance_servo(limits=zw.Limits(np.zeros(3), 1.0)))
+        closed(two_masses(), distance_servo(limits=zw.servo.Limits(np.zeros(3), 1.0)))
     with pytest.raises(ModelError, match="nothing is left between them"):
-        closed(two_masses(), distance_servo(limits=zw.Limits(2.0, 1.0)))
-    with pytest.raises(ModelError, match="expected zw.Limits"):
+        closed(two_masses(), distance_servo(limits=zw.servo.Limits(2.0, 1.0)))
+    with pytest.raises(ModelError, match="expected zw.servo.Limits"):
         distance_servo(limits=(-1, 1))
     with pytest.raises(ModelError, match="a limit of the rate needs a controller that remembers"):
         zw.simulate(
-            closed(two_masses(), distance_servo(limits=zw.Limits(rate=1.0))),
+            closed(two_masses(), distance_servo(limits=zw.servo.Limits(rate=1.0))),
             [0, 2.3],
             [0, 0],
             duration=1.0,

@@ -38,7 +38,7 @@ def follower(limits: bool = False) -> zw.Model:
     system = zw.System(1, lambda q, t, p: jnp.stack([p["m"]]), lambda q, v, t, p: -p["c"] * v)
     at = zw.Holonomic(lambda q, t, p: q[0] - 1.0, name="at")
     servo = zw.Servo(
-        [at], np.array([[1.0]]), gains=3.0, limits=zw.Limits(rate=60.0) if limits else None
+        [at], np.array([[1.0]]), gains=3.0, limits=zw.servo.Limits(rate=60.0) if limits else None
     )
     return zw.Model(system, params={"m": 2.0, "c": 0.5}, servo=servo, name="follower")
 
@@ -191,11 +191,11 @@ def robust_case(gain):
 
 @pytest.mark.slow
 def test_robust_gain_keeps_its_bound_where_the_nominal_loop_does_not():
-    robust = zw.Robust(4.0, bound=5.0, layer=0.05)
+    robust = zw.servo.Robust(4.0, bound=5.0, layer=0.05)
     limit = float(robust.ultimate_bound(2))
     assert limit == pytest.approx(5 * 0.05 / (4 * 0.05 + 5) / 4)
     settled = lambda run: np.abs(run.dataset.servo_violation.values[run.t > 2.0, 0]).max()
-    held, nominal = settled(robust_case(robust)), settled(robust_case(zw.Rate(4.0)))
+    held, nominal = settled(robust_case(robust)), settled(robust_case(zw.servo.Rate(4.0)))
     assert held <= limit < 0.25 * nominal
     assert (
         held > 0.3 * limit and nominal <= 5 / 4.0**2
@@ -220,7 +220,7 @@ def test_settings_of_a_loop_are_checked_in_one_sentence():
     ):
         zw.simulate(follower(), [0], [0], duration=1.0, loop=zw.Loop(model=two_masses()))
     with pytest.raises(ModelError, match="mismatch is 1.0, expected between 0 and 1"):
-        zw.Robust(1.0, bound=1.0, layer=0.1, mismatch=1.0)
+        zw.servo.Robust(1.0, bound=1.0, layer=0.1, mismatch=1.0)
     with pytest.raises(ModelError, match="it has none; write f"):
         zw.control(two_masses(), q=[0, 2.0], v=[0, 0])
     with pytest.raises(ModelError, match="servo is 3, expected zw.Servo"):
@@ -231,7 +231,7 @@ def test_a_closed_loop_runs_by_an_implicit_method_as_by_an_explicit_one():
     model = closed(two_masses(), distance_servo(gains=3.0))
     implicit, explicit = (
         zw.simulate(model, *START, times=[0.5, 1.0], rtol=1e-8, integrator=method)
-        for method in (zw.Kvaerno5(), zw.Dopri8())
+        for method in (zw.methods.Kvaerno5(), zw.methods.Dopri8())
     )
     assert np.max(np.abs(implicit.q - explicit.q)) < 1e-7
     assert abs(explicit.q[-1, 1] - explicit.q[-1, 0] - 2.0) < abs(2.3 - 2.0), "the servo acts"

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import zwang as zw
 from zwang.errors import ModelError, Result
-from zwang.servo import ALL_NULL_SPACES, Preferred, Servo, WeightedNorm, control
+from zwang.servo import Preferred, Servo, WeightedNorm, control
+from zwang.servo.null_space import ALL_NULL_SPACES
 
 NV, PASSIVE, SERVO, NU = 6, 2, 3, 4
 

@@ -138,7 +138,9 @@ def test_rows_of_one_function_with_different_degrees_are_separated():
     )
     servo = Servo([path], np.eye(3)[:, :2], actuators=["trolley", "winch"], gains=4.0)
     start = [0.0, 4.0, 0.0], [0.0, 0.0, 0.0]
-    with pytest.raises(ModelError, match=r"only rows \[1\] of 2 .* as zw.with_found_degrees does"):
+    with pytest.raises(
+        ModelError, match=r"only rows \[1\] of 2 .* as zw.servo.with_found_degrees does"
+    ):
         relative_degree(crane, servo, *start)
     made = with_found_degrees(crane, servo, *start)
     assert made.degrees == {"path[0]": 4, "path[1]": 2}

@@ -3,6 +3,7 @@
 import pytest
 
 import zwang as zw
+from tests.cli.command_line import spoken_to
 from tests.hostile.given import pendulum
 from zwang.cli.advice import fitted
 from zwang.errors import Result
@@ -14,13 +15,15 @@ def test_nobody_is_sent_to_the_integrator_that_he_uses(result, name):
     said = result.said_of(name)
     assert said.startswith(result.sentence.split(":")[0])
     assert ("Kvaerno5" in said) == (name != "Kvaerno5")
-    for python in ("zw.Kvaerno5", "max_steps", "loosen rtol", "larger rtol"):
-        assert python not in fitted(said, "run")
+    with spoken_to("run"):
+        ended = fitted(result.said_of(name), "run")
+    for python in ("zw.methods.Kvaerno5", "max_steps", "loosen rtol", "larger rtol"):
+        assert python not in ended
 
 
 def test_a_run_speaks_of_its_own_integrator():
     given = {"duration": 1.0, "max_steps": 3, "throw": False}
     run = zw.simulate(pendulum(), [0.6, 0.8], [0.0, 0.0], **given)
-    assert "zw.Kvaerno5() for a stiff system" in str(run)
+    assert "zw.methods.Kvaerno5() for a stiff system" in str(run)
     run.attrs["integrator"] = "Kvaerno5"  # whose loop would have to be compiled
     assert "raise max_steps or loosen rtol" in repr(run) and "Kvaerno5" not in run.sentence

@@ -101,7 +101,7 @@ def test_a_mode_has_linear_equations():
     )
     model = zw.Model(system, [zw.Inequality(lambda q, t, p: q[1], name="floor")])
     mode = zw.contact_mode(model, [0.0, 0.0])
-    linear = zw.linearize(mode, [0.0, 0.0])
+    linear = zw.analysis.linearize(mode, [0.0, 0.0])
     np.testing.assert_allclose(np.sort(np.abs(np.linalg.eigvals(linear.A))), [3.0, 3.0], rtol=1e-12)
     assert zw.contact_mode(mode, [0.0, 0.0]) is mode
 
@@ -122,7 +122,7 @@ def test_the_feet_of_a_table_carry_by_moments_also_from_the_air(load, feet, q):
     )
     gap = lambda q, t, p: q[0] + y * q[1] - x * q[2]
     model = zw.Model(table, [zw.Inequality(gap, name="leg", parts=("a", "b", "c", "d"))])
-    rest = zw.equilibrium(model, q)
+    rest = zw.analysis.equilibrium(model, q)
     np.testing.assert_allclose(rest.q, 0.0, atol=1e-12)
     push = rest.multipliers
     at = LEGS[[("a", "b", "c", "d").index(n) for n in rest.model.constraints.names]]
@@ -145,7 +145,7 @@ def test_a_pendulum_rests_between_its_stops_or_at_one(rest, stop):
     )
     stops = zw.Inequality(lambda q, t, p: 0.4 + jnp.array([-1.0, 1.0]) * q[0], name="stop")
     model = zw.Model(system, [stops], {"rest": rest})
-    found = zw.equilibrium(model, [0.1])
+    found = zw.analysis.equilibrium(model, [0.1])
     assert found.model.constraints.names == stop
     assert found.stable
     if stop:
@@ -159,11 +159,11 @@ def test_a_pendulum_rests_between_its_stops_or_at_one(rest, stop):
 
 
 def test_friction_holds_what_it_can_and_no_more():
-    found = zw.equilibrium(block(), [0.7, 0.0])
+    found = zw.analysis.equilibrium(block(), [0.7, 0.0])
     np.testing.assert_allclose(found.q, [0.7, 0.0], atol=1e-14)
     np.testing.assert_allclose(found.constraint_force["grip"], [-G * np.sin(SLOPE), 0], atol=1e-12)
     with pytest.raises(zw.ModelError, match="'grip' would slide from rest"):
-        zw.equilibrium(block(mu0=0.3), [0.7, 0.0])
+        zw.analysis.equilibrium(block(mu0=0.3), [0.7, 0.0])
 
 
 def test_a_force_from_outside_and_other_parameters_are_seen_by_a_run_in_pieces():
@@ -185,12 +185,12 @@ def test_a_force_from_outside_and_other_parameters_are_seen_by_a_run_in_pieces()
     [
         lambda m: zw.trajectory(m, [0.0, 1.0], [0.0, 0.0], [0.0, 1.0]),
         lambda m: zw.motion(m, [0.0, 1.0], [0.0, 0.0]),
-        lambda m: zw.linearize(m, [0.0, 1.0]),
+        lambda m: zw.analysis.linearize(m, [0.0, 1.0]),
         lambda m: zw.fit(m, [0.0, 1.0], {"q1": [0, 0]}, {"e": 0.5}, q0=[0, 1], v0=[0, 0]),
         lambda m: zw.c_code(m, [0.0, 1.0], [0.0, 0.0]),
         lambda m: zw.stablehlo(m),
         lambda m: zw.fmu(m, [0.0, 1.0], [0.0, 0.0]),
-        lambda m: zw.equilibrium(m, [0.0, 1.0], v=[1.0, 0.0]),
+        lambda m: zw.analysis.equilibrium(m, [0.0, 1.0], v=[1.0, 0.0]),
     ],
     ids=["trajectory", "motion", "linearize", "fit", "c", "stablehlo", "fmu", "steady"],
 )

@@ -63,7 +63,7 @@ def test_inside_a_program_a_code_says_which_method_holds_them(options):
     model = at_an_angle(1e-6)
     found = zw.program(lambda q: zw.trajectory(model, q, POINT, TIMES, **options))(POINT)
     assert found.result == zw.Result.NEARLY_PARALLEL
-    assert "give pseudoinverse=zw.CompleteOrthogonal()" in found.reason(model)
+    assert "give pseudoinverse=zw.methods.CompleteOrthogonal()" in found.reason(model)
 
 
 def test_rows_that_repeat_are_not_nearly_parallel():

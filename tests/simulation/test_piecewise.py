@@ -27,7 +27,9 @@ def crane():
         coordinates=["x", "y"],
     )
     aim = zw.Holonomic(lambda q, t, p: q - jnp.stack([jnp.sin(t), 0.5]), name="aim")
-    servo = zw.Servo([aim], lambda q, t, p: jnp.eye(2), limits=zw.Limits(lower=-12.0, upper=12.0))
+    servo = zw.Servo(
+        [aim], lambda q, t, p: jnp.eye(2), limits=zw.servo.Limits(lower=-12.0, upper=12.0)
+    )
     return zw.Model(system, [], {"mass": 1.0}, servo=servo, name="crane")
 
 

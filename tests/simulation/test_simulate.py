@@ -123,7 +123,7 @@ def test_another_start_tolerance_parameter_or_set_of_samples_compiles_nothing(sw
 
 @pytest.mark.parametrize(
     ("integrator", "coarse", "halvings"),
-    [(zw.Dopri8(), 0.2, 2), (zw.Tsit5(), 0.1, 3), (zw.Kvaerno5(), 0.05, 3)],
+    [(zw.methods.Dopri8(), 0.2, 2), (zw.methods.Tsit5(), 0.1, 3), (zw.methods.Kvaerno5(), 0.05, 3)],
     ids=str,
 )
 def test_integrators_converge_at_their_order(integrator, coarse, halvings):
@@ -143,7 +143,9 @@ def test_integrators_converge_at_their_order(integrator, coarse, halvings):
     assert np.log2(error[0] / error[1]) / halvings > integrator.order - 0.5
 
 
-@pytest.mark.parametrize("integrator", [zw.Dopri8(), zw.Tsit5()], ids=lambda i: type(i).__name__)
+@pytest.mark.parametrize(
+    "integrator", [zw.methods.Dopri8(), zw.methods.Tsit5()], ids=lambda i: type(i).__name__
+)
 def test_tableaus_equal_those_of_an_independent_library(integrator):
     diffrax = pytest.importorskip("diffrax")
     theirs = getattr(diffrax, type(integrator).__name__).tableau
@@ -166,7 +168,12 @@ def test_stiff_spring_needs_few_implicit_steps():
     )
     model = zw.Model(system, [zw.Holonomic(lambda q, t, p: q[:2] @ q[:2] - 1.0, name="rod")])
     implicit = zw.simulate(
-        model, [1.0, 0.0, 1.0], [0.0, 0.0, 0.0], times=[1.0], rtol=1e-6, integrator=zw.Kvaerno5()
+        model,
+        [1.0, 0.0, 1.0],
+        [0.0, 0.0, 0.0],
+        times=[1.0],
+        rtol=1e-6,
+        integrator=zw.methods.Kvaerno5(),
     )
     reference = zw.simulate(model, [1.0, 0.0, 1.0], [0.0, 0.0, 0.0], times=[1.0], rtol=1e-9)
     assert np.allclose(implicit.q[-1], reference.q[-1], atol=1e-4)
@@ -255,7 +262,13 @@ def test_without_stabilization_the_violation_grows_linearly():
     model = zw.Model(free_particle(2, F=[0.3, -1.0]), [line])
     q0, v0 = [0.0, 1.001], [0.5, 1e-4]
     run = zw.simulate(
-        model, q0, v0, duration=2.0, rtol=1e-12, drift=zw.NoStabilization(), start_tolerance=np.inf
+        model,
+        q0,
+        v0,
+        duration=2.0,
+        rtol=1e-12,
+        drift=zw.methods.NoStabilization(),
+        start_tolerance=np.inf,
     )
     assert np.allclose(run.q[:, 0] ** 2 + run.q[:, 1] - 1, 1e-3 + 1e-4 * run.t, atol=1e-10)
 
@@ -266,7 +279,10 @@ def test_both_baumgarte_conventions_pull_the_violation_back_as_their_gains_say()
     """
     line = zw.Holonomic(lambda q, t, p: q[0] ** 2 + q[1] - 1.0, name="curve")
     model = zw.Model(free_particle(2, F=[0.3, -1.0]), [line])
-    for drift in (zw.Baumgarte(3.0, 3.0), zw.Stabilized(zw.BaumgarteGains(6.0, 9.0))):
+    for drift in (
+        zw.methods.Baumgarte(3.0, 3.0),
+        zw.methods.Stabilized(zw.methods.BaumgarteGains(6.0, 9.0)),
+    ):
         run = zw.simulate(
             model,
             [0.0, 1.001],

@@ -15,7 +15,7 @@ from zwang.dynamics.sparse_structure import sparsity_of
 
 from .models import bars
 
-METHODS = (zw.Sparse(), zw.Proximal())
+METHODS = (zw.methods.Sparse(), zw.methods.Proximal())
 SMALL = 1e-10
 """Both factor the same matrix, of condition 1e4 at most, in another order; where rows repeat, μ =
 1e-10 leaves 1e-12.

@@ -20,7 +20,7 @@ RODS, STEP = 30, 1e-2
 def newton_step(chain, method, params, r):
     model, q, v = chain
     flow = ConstrainedVectorField(
-        model.dynamics(params, method, implicit=True), zw.Projection(), jnp.asarray(1e-15)
+        model.dynamics(params, method, implicit=True), zw.methods.Projection(), jnp.asarray(1e-15)
     )
     y = jnp.asarray(
         np.concatenate([q, v]) + 0.1 * np.random.default_rng(2).standard_normal(2 * len(q))
@@ -48,7 +48,8 @@ def test_newton_step_of_sparse_equals_dense(spin, accuracy):
     """
     params = {"stiffness": 1e6, "damping": 1e3, "spin": spin / STEP}
     (sparse, along), (dense, _) = (
-        compiled(method)(params, residual()) for method in (zw.Sparse(), zw.Proximal())
+        compiled(method)(params, residual())
+        for method in (zw.methods.Sparse(), zw.methods.Proximal())
     )
     change = np.abs(dense - residual()).max()
     assert change > 1.0, "the springs must matter"
@@ -69,7 +70,7 @@ def test_newton_step_with_a_mass_matrix_in_blocks(blocks):
         jax.jit(functools.partial(newton_step, chain, method), compiler_options=QUICK)(
             params, residual()
         )
-        for method in (zw.Sparse(), zw.Proximal())
+        for method in (zw.methods.Sparse(), zw.methods.Proximal())
     )
     change = np.abs(dense - residual()).max()
     assert change > 1.0, "the springs must matter"
@@ -81,7 +82,9 @@ def test_an_indefinite_newton_matrix_is_seen_as_not_finite():
     """Springs that push, over a step that is too long for them: the integrator then rejects the
     step.
     """
-    step, _ = compiled(zw.Sparse())({"stiffness": -1e7, "damping": 0.0, "spin": 0.0}, residual())
+    step, _ = compiled(zw.methods.Sparse())(
+        {"stiffness": -1e7, "damping": 0.0, "spin": 0.0}, residual()
+    )
     assert not np.all(np.isfinite(step))
 
 
@@ -92,10 +95,12 @@ def test_nothing_of_a_sparse_newton_step_is_velocities_by_velocities():
         method: str(
             jax.make_jaxpr(functools.partial(newton_step, chain, method, None))(residual(rods))
         )
-        for method in (zw.Sparse(), zw.Proximal())
+        for method in (zw.methods.Sparse(), zw.methods.Proximal())
     }
-    assert f"f64[{3 * rods},{3 * rods}]" in seen[zw.Proximal()], "the dense path is recognized"
-    assert f"[{3 * rods},{3 * rods}]" not in seen[zw.Sparse()]
+    assert f"f64[{3 * rods},{3 * rods}]" in seen[zw.methods.Proximal()], (
+        "the dense path is recognized"
+    )
+    assert f"[{3 * rods},{3 * rods}]" not in seen[zw.methods.Sparse()]
 
 
 def test_forces_between_all_bodies_leave_the_newton_step_dense():
@@ -116,10 +121,10 @@ def test_a_stiff_run_is_the_same_by_sparse_and_dense_newton_steps():
             duration=0.5,
             samples=2,
             rtol=1e-6,
-            integrator=zw.Kvaerno5(),
+            integrator=zw.methods.Kvaerno5(),
             pseudoinverse=method,
         )
-        for method in (zw.Sparse(), zw.Proximal())
+        for method in (zw.methods.Sparse(), zw.methods.Proximal())
     )
     assert abs(sparse.attrs["steps_accepted"] - dense.attrs["steps_accepted"]) <= 3
     assert np.allclose(sparse.q[-1], dense.q[-1], rtol=0, atol=1e-7)

@@ -15,7 +15,7 @@ def test_a_linkage_crosses_its_singular_configurations_alike_on_both_paths():
     example = gallery.load("n-four-bar", N=20)
     runs = [
         example.run(duration=2.5, samples=11, rtol=1e-8, pseudoinverse=method)
-        for method in (zw.Sparse(), zw.Proximal())
+        for method in (zw.methods.Sparse(), zw.methods.Proximal())
     ]
     assert all(
         float(example.error(run)) < 1e-6 and run.steps.violation.max() < 1e-12 for run in runs

@@ -69,8 +69,8 @@ def test_a_chain_takes_few_products_and_few_rounds():
 def test_sparsity_is_used_by_itself_only_where_it_pays():
     assert sparsity_of(bars("chain", 300)[0]).pays()
     assert not sparsity_of(bars("chain", 20)[0]).pays()
-    assert isinstance(bars("chain", 300)[0].dynamics().pseudoinverse, zw.Sparse)
-    assert isinstance(bars("chain", 20)[0].dynamics().pseudoinverse, zw.Proximal)
+    assert isinstance(bars("chain", 300)[0].dynamics().pseudoinverse, zw.methods.Sparse)
+    assert isinstance(bars("chain", 20)[0].dynamics().pseudoinverse, zw.methods.Proximal)
 
 
 def test_native_code_of_few_entries_stays_on_the_dense_path(monkeypatch):
@@ -89,7 +89,7 @@ def test_a_dense_mass_matrix_has_no_structure_and_the_error_says_what_to_do():
     system = zw.System(3, lambda q, t, p: jnp.eye(3), lambda q, v, t, p: jnp.zeros(3))
     model = zw.Model(system, [zw.Holonomic(lambda q, t, p: q[0])])
     with pytest.raises(zw.ModelError, match="given as its diagonal or in blocks"):
-        zw.motion(model, np.zeros(3), np.zeros(3), pseudoinverse=zw.Sparse())
+        zw.motion(model, np.zeros(3), np.zeros(3), pseudoinverse=zw.methods.Sparse())
 
 
 def test_an_entry_that_appears_elsewhere_is_noticed():
@@ -100,7 +100,10 @@ def test_an_entry_that_appears_elsewhere_is_noticed():
     )
     model = zw.Model(system, [hidden])
     with pytest.raises(zw.ModelError, match="did not depend on"):
-        zw.motion(model, [-2.0, 0.0, 0.0, 0.0], np.zeros(4), pseudoinverse=zw.Sparse())
+        zw.motion(model, [-2.0, 0.0, 0.0, 0.0], np.zeros(4), pseudoinverse=zw.methods.Sparse())
     assert (
-        zw.motion(model, [2.0, 0.0, 0.0, 0.0], np.zeros(4), pseudoinverse=zw.Sparse()).result == 0
+        zw.motion(
+            model, [2.0, 0.0, 0.0, 0.0], np.zeros(4), pseudoinverse=zw.methods.Sparse()
+        ).result
+        == 0
     )

@@ -14,7 +14,7 @@ from zwang.thresholds import ROUND_OFF
 
 def test_sweeps_end_at_round_off():
     example = gallery.load("n-four-bar", N=3)
-    dynamics = example.model.dynamics(pseudoinverse=zw.Sparse())
+    dynamics = example.model.dynamics(pseudoinverse=zw.methods.Sparse())
     state = example.model.state(example.q0, example.v0)
 
     def answers(w, settings):

@@ -30,7 +30,7 @@ def sparse(monkeypatch):
 @pytest.mark.usefixtures("sparse")
 def test_a_diagnosis_of_a_model_on_the_sparse_path(name, N, rank):
     example = gallery.load(name, N=N)
-    assert isinstance(example.model.dynamics().pseudoinverse, zw.Sparse)
+    assert isinstance(example.model.dynamics().pseudoinverse, zw.methods.Sparse)
     found = zw.check(example.model, example.q0, example.v0)
     assert found.consistent
     assert found.rank == found.m == rank
@@ -40,7 +40,7 @@ def test_a_diagnosis_of_a_model_on_the_sparse_path(name, N, rank):
 @pytest.mark.usefixtures("sparse")
 def test_the_public_checks_take_a_model_of_the_sparse_path():
     example = gallery.load("rod-chain", N=160)
-    assert isinstance(example.model.dynamics().pseudoinverse, zw.Sparse)
+    assert isinstance(example.model.dynamics().pseudoinverse, zw.methods.Sparse)
     testing.check_model(example.model, example.q0, example.v0)
 
 
@@ -48,7 +48,7 @@ def test_a_sparse_matrix_becomes_an_array_when_asked_and_never_by_a_product():
     model, q, v = bars("chain", 12)
     A, whole = (
         eqx.filter_jit(model.dynamics(pseudoinverse=m).matrix)(model.state(q, v))
-        for m in (zw.Sparse(), zw.Proximal())
+        for m in (zw.methods.Sparse(), zw.methods.Proximal())
     )
     np.testing.assert_allclose(np.asarray(A), whole, atol=1e-14)
     with pytest.raises(TypeError):

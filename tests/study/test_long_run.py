@@ -9,6 +9,7 @@ import random
 import resource
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -263,13 +264,14 @@ def test_memory_holds_what_is_not_committed_however_long_the_run(example, tmp_pa
 
 
 def test_a_disk_that_is_full_costs_a_sentence_and_the_run_goes_on_from_there(
-    example, whole, tmp_path
+    example, whole, tmp_path, monkeypatch
 ):
     """No file may grow beyond a limit, as on a full disk; Linux then says "file too large"."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 
     def fill(fraction):
         if fraction > 0.5:
+            monkeypatch.setattr(sys, "dont_write_bytecode", True)  # Python would keep it cut off
             resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
 
     start = example.model, example.q0, example.v0

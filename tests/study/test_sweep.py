@@ -272,7 +272,7 @@ def test_sobol_indices_of_a_sum_are_shares_of_variance(free):
         inputs=["a", "b"],
         duration=0.1,
         samples=2,
-        sample=zw.sobol(256, indices=True),
+        sample=zw.study.sobol(256, indices=True),
         outputs={"y": lambda t, q, v: 3 * q[-1, 0] + q[-1, 1]},
     )
     indices = found.sobol_indices("y")
@@ -344,7 +344,7 @@ def test_what_goes_along_with_every_part_does_not_grow_with_the_study(free):
     from zwang.study.sweep import _plan
 
     def size(cases):
-        instants, sample = np.array([0.0, 0.1]), zw.grid()
+        instants, sample = np.array([0.0, 0.1]), zw.study.grid()
         over, start = {"m": np.linspace(1.0, 2.0, cases)}, (np.zeros(2), np.zeros(2))
         given = (start, instants, sample, (), None, None, False, {})
         return len(engine.packed(_plan(free, over, *given)))
@@ -361,7 +361,7 @@ def test_a_rate_has_wilsons_interval(free):
         inputs=["a"],
         duration=0.1,
         samples=2,
-        sample=zw.draws(400, seed=3),
+        sample=zw.study.draws(400, seed=3),
         outputs=["q0.final"],
     )
     rate = found.success(lambda table: table["q0.final"] < 0.25)
@@ -376,7 +376,7 @@ def test_a_rate_has_wilsons_interval(free):
 
 
 def test_sobol_points_have_one_point_in_each_stratum():
-    u = zw.sobol(64).cases({"a": axis("a", "0:1"), "b": axis("b", "0:1")})
+    u = zw.study.sobol(64).cases({"a": axis("a", "0:1"), "b": axis("b", "0:1")})
     for x in u.values():
         assert sorted((x * 64).astype(int)) == list(range(64))
 
@@ -387,7 +387,7 @@ def test_ranges_values_and_distributions_say_what_they_take():
     np.testing.assert_array_equal(axis("a", "1,2,4").values, [1, 2, 4])
     normal = axis("a", scipy.stats.norm(2.0, 0.5))
     np.testing.assert_allclose(normal.at(np.array([0.5, 0.8413447460685429])), [2.0, 2.5])
-    assert len(zw.grid().cases({"a": axis("a", "0:1:3"), "b": axis("b", "0:1:4")})["a"]) == 12
+    assert len(zw.study.grid().cases({"a": axis("a", "0:1:3"), "b": axis("b", "0:1:4")})["a"]) == 12
 
 
 @pytest.mark.parametrize(
@@ -423,7 +423,10 @@ def test_a_quantity_that_makes_no_sense_is_refused(model, over, sentence):
         ({"switches": [3]}, "switches holds 3, expected zw.Switch"),
         ({"duration": None, "times": 3.0}, "times has shape (), expected at least two instants"),
         ({"duration": None, "times": []}, "expected at least two instants"),
-        ({"over": {"length": scipy.stats.norm(math.nan)}, "sample": zw.draws(2)}, "finite numbers"),
+        (
+            {"over": {"length": scipy.stats.norm(math.nan)}, "sample": zw.study.draws(2)},
+            "finite numbers",
+        ),
     ],
     ids=["loop", "class", "stop", "switch", "number", "empty", "distribution"],
 )

@@ -19,7 +19,7 @@ SYSTEMS = ["pendulum", "knife-edge", "appell-hamel", "log-spiral"]
 )
 def test_all_principles_agree(name):
     example = zw.gallery.load(name)
-    found = zw.side_by_side(example.model, example.q0, example.v0 + 0.0)
+    found = zw.analysis.side_by_side(example.model, example.q0, example.v0 + 0.0)
     assert len(found.principles) == 8 and not any(x.failure for x in found.principles)
     assert found.difference() < 1e-12
 
@@ -29,7 +29,7 @@ def test_redundant_rows_stop_those_that_need_independent_ones():
     rod = example.model.constraints.members[0]
     twice = zw.Holonomic(lambda q, t, p: 2 * rod.phi(q, t, p), name="again")
     model = zw.Model(example.model.system, [rod, twice], example.model.params)
-    found = zw.side_by_side(model, [0.6, -0.8], [0.8, 0.6])
+    found = zw.analysis.side_by_side(model, [0.6, -0.8], [0.8, 0.6])
     failed = {x.name for x in found.principles if x.failure}
     assert failed == {"Newton-Euler", "Lagrange multipliers", "Gauss", "Maggi"}
     assert found.rank == 1 and found.difference() < 1e-12
@@ -39,4 +39,4 @@ def test_redundant_rows_stop_those_that_need_independent_ones():
 def test_a_servo_is_refused():
     example = zw.gallery.load("two-mass-spring")
     with pytest.raises(zw.ModelError, match="without a servo"):
-        zw.side_by_side(example.model, example.q0, np.zeros(2))
+        zw.analysis.side_by_side(example.model, example.q0, np.zeros(2))

@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 
 import zwang as zw
 from zwang.mechanism import Mechanism, joint_motion
+from zwang.simulation.results import Run
 
 G = 9.80665
 """Acceleration of gravity of the library's world [m/s²]."""
@@ -31,7 +32,7 @@ class Example:
     model: zw.Model
     q: np.ndarray
     v: np.ndarray
-    signals: Callable[[zw.Run], dict[str, np.ndarray]]
+    signals: Callable[[Run], dict[str, np.ndarray]]
     mechanism: Mechanism | None = None
 
 
@@ -57,7 +58,7 @@ class Case:
 class Seen:
     """What can be seen of a mechanism over a run."""
 
-    def __init__(self, mechanism: Mechanism, run: zw.Run):
+    def __init__(self, mechanism: Mechanism, run: Run):
         self.mechanism, self.run = mechanism, run
 
     @cached_property
@@ -151,7 +152,7 @@ def of(mechanism: Mechanism, signals: dict[str, Signal]) -> Example:
     """A mechanism as an example."""
     start = mechanism.start_state
 
-    def read(run: zw.Run) -> dict[str, np.ndarray]:
+    def read(run: Run) -> dict[str, np.ndarray]:
         seen = Seen(mechanism, run)
         return {name: signal(seen) for name, signal in signals.items()}
 

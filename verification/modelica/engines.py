@@ -11,10 +11,10 @@ from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation
 
-import zwang as zw
 from verification.modelica.case import Case, Example, G, of, turning
 from verification.modelica.solids import Solid, box, cylinder, flat, joined, solid
 from zwang.mechanism import Begin, Force, Joint, Link, Mechanism, Point
+from zwang.simulation.results import Run
 
 PLANE = (1, 2)
 """Axes of the library that span the plane."""
@@ -181,7 +181,7 @@ def six(cad: bool) -> Example:
     made = of(engine("V6", joined(crank, INERTIA), cylinders, load=True), turning("load", "crank"))
     read = made.signals
 
-    def signals(run: zw.Run) -> dict[str, np.ndarray]:
+    def signals(run: Run) -> dict[str, np.ndarray]:
         # all steps, because between samples the gas pushes and stops pushing
         t, w = run.steps.t, run.steps.y[:, run.model.system.nq + 2]
         fresh = np.append(True, np.diff(t) > 0)
@@ -191,7 +191,7 @@ def six(cad: bool) -> Example:
     return dataclasses.replace(made, signals=signals)
 
 
-def _torque(made: Example, run: zw.Run) -> float:
+def _torque(made: Example, run: Run) -> float:
     """Torque between crank and load at the start."""
     acceleration = np.asarray(run.observation.motion.acceleration)[0, 2]
     return float(acceleration + LOAD * (run.v[0, 2] / NOMINAL) ** 2)

@@ -22,6 +22,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 import zwang as zw
+from zwang.simulation.results import Run
 
 CLOSED, ABOVE = 1e-9, 1e-12
 """A gap below the first is closed, and one that opens begins at the second, of the model's size."""
@@ -196,7 +197,7 @@ class Motion:
                 v = self.struck(q, v, t)
         return np.array(seen_q), np.array(seen_v)
 
-    def piece(self, q, v, t: float, held: tuple[int, ...]) -> zw.Run:
+    def piece(self, q, v, t: float, held: tuple[int, ...]) -> Run:
         """The motion until a contact opens or closes, or to the end."""
         model, stop = self.models_of(held)
         later = self.times[self.times > t]

@@ -42,3 +42,26 @@
 | `inputs.py` | inputs and outputs by name |
 | `tables.py`, `pictures.py`, `saving.py` | results as text, pictures and files |
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from zwang.namespace import offer
+
+if TYPE_CHECKING:
+    from zwang.analysis.assembly_modes import assembly_modes as assembly_modes
+    from zwang.analysis.branches import branches as branches
+    from zwang.analysis.branches import passages as passages
+    from zwang.analysis.continuation import continuation as continuation
+    from zwang.analysis.design import design as design
+    from zwang.analysis.driving_torque import driving_torque as driving_torque
+    from zwang.analysis.equilibrium import equilibrium as equilibrium
+    from zwang.analysis.kinematics import kinematics as kinematics
+    from zwang.analysis.kinematics_batch import kinematics_batch as kinematics_batch
+    from zwang.analysis.linearize import linearize as linearize
+    from zwang.analysis.lqr import lqr as lqr
+    from zwang.analysis.side_by_side import side_by_side as side_by_side
+    from zwang.analysis.workspace import workspace as workspace
+
+offer(__name__)

@@ -102,7 +102,7 @@ class AssemblyModes:
         meet.
 
         Args:
-            params: as in `zw.assembly_modes`.
+            params: as in `zw.analysis.assembly_modes`.
         """
         dynamics = self.model.dynamics(params, Proximal())
         one = lambda q: closed_at(dynamics, q, jnp.asarray(self.t), 1)

@@ -21,6 +21,7 @@ from zwang.dynamics.model import Model
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import host_state
 from zwang.errors import ModelError
+from zwang.remedy import Remedy, advice
 from zwang.thresholds import AGREEMENT, DERIVED, LAST_DIGIT, ROUND_OFF
 
 CLOSE_TO_GUESS = 0.2
@@ -164,7 +165,10 @@ def balanced_start(model: Model, q, v, t, params, hold, over: str) -> tuple[Prob
         problem, start = started(model, q, v, t, params, hold, acting)
     else:
         if v is None or not np.any(np.asarray(v)):
-            raise ModelError(f"over: {over!r} is a velocity, which needs a steady motion: give v.")
+            needed = advice(Remedy("give v", (("steady", "give --steady"),)))
+            raise ModelError(
+                f"over: {over!r} is a velocity, which needs a steady motion: {needed}."
+            )
         problem, start = started(model, q, v, t, params, hold, Inputs(model))
         i = velocities.index(over)
         problem = dataclasses.replace(problem, driven=i)
@@ -179,9 +183,10 @@ def balanced_start(model: Model, q, v, t, params, hold, over: str) -> tuple[Prob
 def _rates(model: Model, here, found: Symmetries) -> np.ndarray:
     """Rates of the symmetries that come nearest to the velocities of the guess."""
     if found.base is None:
+        out = Remedy("leave v out", (("steady", "leave --steady out"),))
         raise ModelError(
             f"{model.name} depends on time in a way that no symmetry makes up for, so it has no "
-            "steady motion; leave v out for an equilibrium at the given time."
+            f"steady motion; {advice(out)} for an equilibrium at the given time."
         )
     v = np.asarray(here.state.v)
     rates, left = found.rates(here.dynamics, here.state, here.w)
@@ -239,6 +244,16 @@ def left_behind(problem: Problem, start: Point, at: Point) -> bool:
     return bool(balanced and np.linalg.norm(near.q - start.q) < CLOSE_TO_GUESS * way)
 
 
+UNBALANCED = (
+    Remedy("start closer"),
+    Remedy(
+        "let a parameter be found by inputs=", (("input", "let a parameter be found by --input"),)
+    ),
+    Remedy("check whether the forces can balance at all"),
+)
+"""What to do where no balance was found."""
+
+
 def refuse_unbalanced(model: Model, problem: Problem, at: Point) -> None:
     left = float(np.linalg.norm(problem.residual(at)))
     if left < AGREEMENT:
@@ -246,8 +261,7 @@ def refuse_unbalanced(model: Model, problem: Problem, at: Point) -> None:
     worst = model.system.velocities[int(np.argmax(np.abs(at.W @ at.gradient)))]
     raise ModelError(
         f"{model.name}: no balance of forces was found from this guess: a part of {left:.1e} of "
-        f"the forces is left, most of it along {worst!r}; start closer, let a parameter be found "
-        "by inputs=, or check whether the forces can balance at all."
+        f"the forces is left, most of it along {worst!r}; {advice(*UNBALANCED)}."
     )
 
 

@@ -14,6 +14,7 @@ from zwang.analysis.constrained_state import ConstrainedState, solve
 from zwang.analysis.linearize import generator_of_deviations
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError
+from zwang.remedy import Remedy, advice
 from zwang.thresholds import ALL_BUT_ZERO, DERIVED, SOLUTION_ERROR
 
 LARGEST_TURN = 0.3
@@ -139,8 +140,8 @@ class Branch:
         direction = null.T @ (null @ before)
         if np.linalg.norm(direction) < 1e-8:
             raise ModelError(
-                "continuation: the branch does not move with the parameter from this start; give "
-                "tangent=, or start elsewhere."
+                "continuation: the branch does not move with the parameter from this start; "
+                f"{advice(Remedy('give tangent=', options=()), Remedy('start elsewhere'))}."
             )
         return direction / np.linalg.norm(direction)
 

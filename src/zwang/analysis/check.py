@@ -93,7 +93,7 @@ class Diagnosis:
         independent: velocities that may be chosen freely, one choice among several.
         position_violation, velocity_violation, residual: dimensionless; of the state and of `A v̇ =
             b`.
-        accuracy: estimate of the relative error of v̇, as in `zw.Motion`.
+        accuracy: estimate of the relative error of v̇, as in `Motion`.
         mass_condition: condition of M at unit diagonal; infinite if M is singular.
         singular_mass: whether M is singular here.
         consistent: whether state and constraints agree.

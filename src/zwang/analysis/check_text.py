@@ -11,6 +11,7 @@ from zwang.algebra.rank import DEPENDENT_ROWS
 from zwang.dynamics.control_law import Control
 from zwang.errors import Result
 from zwang.hierarchy.describe import level_lines
+from zwang.remedy import MOVED, advice
 from zwang.text import counted
 
 if TYPE_CHECKING:
@@ -149,9 +150,9 @@ def _verdict(d: Diagnosis) -> str:
     if d.consistent:
         return "consistent"
     if d.position_violation >= 1e-6:
-        return "the state is off its constraints: move it with zw.consistent_state"
+        return f"the state is off its constraints: {advice(MOVED)}"
     if d.velocity_violation >= 1e-6:
-        return "the velocity does not obey the constraints: move it with zw.consistent_state"
+        return f"the velocity does not obey the constraints: {advice(MOVED)}"
     if d.unheld:
         return f"no force can hold {', '.join(d.unheld)}: a run refuses it"
     return "the constraints contradict each other at this state"

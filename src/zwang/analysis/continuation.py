@@ -1,5 +1,4 @@
-"""`zw.continuation`: equilibria and steady motions followed in a parameter, through folds and
-branch points.
+"""Equilibria and steady motions followed in a parameter, through folds and branch points.
 
 With unknowns x = (y, γ, s) a branch is a curve r(x) = 0. It is followed by its arc length:
 predicted along the tangent, corrected at right angles to it, so that a fold, where s turns round,
@@ -145,7 +144,7 @@ class Continuation:
         exact at the parameters of this result.
 
         Args:
-            params: as in `zw.continuation`, without `over`.
+            params: as in `zw.analysis.continuation`, without `over`.
 
         Raises:
             ModelError: for a branch point that other parameters need not keep, as where two
@@ -236,7 +235,7 @@ def continuation(
         over: name of a parameter that is a number, or of a velocity that a steady motion has.
         to: the range of the parameter, (lowest, highest): the branch is followed towards the
             farther end first, through folds, until it leaves the range.
-        v, t, params, hold: as in `zw.equilibrium`.
+        v, t, params, hold: as in `zw.analysis.equilibrium`.
         tangent: direction to start in, as of `SpecialPoint.tangents`; without it the parameter
             moves towards the farther end of the range.
         step: length of a step: of a change of coordinates by their own size, or of the parameter
@@ -248,7 +247,7 @@ def continuation(
             one parameter does not follow (`hold` velocities).
 
     Example:
-        >>> branch = zw.continuation(model, q=[0.0], over="speed", to=(1.0, 6.0))
+        >>> branch = zw.analysis.continuation(model, q=[0.0], over="speed", to=(1.0, 6.0))
         >>> print(branch.branch_points[0].value)
     """
     instance(model, Model, "continuation: model", "a zw.Model")

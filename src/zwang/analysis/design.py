@@ -1,4 +1,4 @@
-"""`zw.design`: dimensions of a mechanism that make its motion what it should be, on one branch."""
+"""Dimensions of a mechanism that make its motion what it should be, on one branch."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ LIMIT_KEPT = 1e-6
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Design:
-    """What `zw.design` found; `str()` prints it.
+    """What `zw.analysis.design` found; `str()` prints it.
 
     Attributes:
         values: the design variables, by name.
         start: what they were.
-        params: parameters of the model at the design, as `zw.kinematics` takes them; of a
+        params: parameters of the model at the design, as `zw.analysis.kinematics` takes them; of a
             mechanism file the settings for `zwang.mechanism.read`.
         before, after: motions of the first and of the found design, a `Kinematics` each.
         costs, first_costs: weighted costs by name, of the found and of the first design.
@@ -177,13 +177,14 @@ def design(
         targets: costs and limits of `zwang.analysis.design_targets`, such as
             `StraightLine("coupler.tip")` and `TransmissionAngle(("coupler.angle",
             "rocker.angle"), 0.7)`, or functions of a `Sampled` motion that return a cost.
-        input, over: as in `zw.kinematics`, one input.
-        q, params: a start, as in `zw.kinematics`.
+        input, over: as in `zw.analysis.kinematics`, one input.
+        q, params: a start, as in `zw.analysis.kinematics`.
         rate: rate of the input for torques [unit/s].
         samples: values of the input at which targets are looked at.
         clear: least singular value of the rows at unit length, at all samples.
         steps: most iterations.
-        options: `output`, `trace` and others of `zw.kinematics`, for the motions before and after.
+        options: `output`, `trace` and others of `zw.analysis.kinematics`, for the motions before
+            and after.
 
     Returns:
         A `Design`: `.values`, `.params`, `.before`, `.after`; prints, plots and saves.
@@ -193,7 +194,7 @@ def design(
             the input.
 
     Example:
-        >>> found = zw.design(linkage, {"coupler": (2, 4)}, [StraightLine("coupler.tip")],
+        >>> found = zw.analysis.design(linkage, {"coupler": (2, 4)}, [StraightLine("coupler.tip")],
         ...                   input="A", over=(0.2, 1.4), trace="coupler.tip")
     """
     mapping(vary, "design: vary", '{"coupler": (1.0, 3.0)}')

@@ -62,7 +62,7 @@ class DrivingTorque:
         and `jit`. Value and first derivatives are exact at the parameters of this result.
 
         Args:
-            params: as in `zw.kinematics`.
+            params: as in `zw.analysis.kinematics`.
         """
         k = self.motion
         dynamics = k.model.dynamics(params, Proximal())
@@ -127,16 +127,16 @@ def driving_torque(model, input, over, *, rate: float = 1.0, **options) -> Drivi
     motion that is left.
 
     Args:
-        model, input, over: as in `zw.kinematics`; one input.
+        model, input, over: as in `zw.analysis.kinematics`; one input.
         rate: rate of the input [unit/s], constant; 0 is approached by a small one.
-        options: all others of `zw.kinematics`.
+        options: all others of `zw.analysis.kinematics`.
 
     Returns:
         A `DrivingTorque`: `.torque`, `.power`, `.by_constraint`, `.motion`.
 
     Raises:
-        ModelError: as `zw.kinematics`; for nonideal constraints, whose forces depend on the
-            reactions; and for several inputs.
+        ModelError: as `zw.analysis.kinematics`; for nonideal constraints, whose forces depend on
+            the reactions; and for several inputs.
     """
     motion = kinematics(model, input, over, rate=rate, **options)
     held = motion.model
@@ -147,7 +147,7 @@ def driving_torque(model, input, over, *, rate: float = 1.0, **options) -> Drivi
     if nonideal:
         raise ModelError(
             f"driving_torque: constraint {nonideal[0]!r} is nonideal; its force depends on the "
-            "reactions: use zw.inverse_dynamics."
+            "reactions: use zw.servo.inverse_dynamics."
         )
     dynamics = held.dynamics(motion.params, Proximal())
     slices, torque, inertia, multipliers, matrices = held.constraints.row_slices, [], [], [], []

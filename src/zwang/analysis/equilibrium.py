@@ -1,4 +1,4 @@
-"""`zw.equilibrium`: where forces balance, at rest or in a steady motion."""
+"""`zw.analysis.equilibrium`: where forces balance, at rest or in a steady motion."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ from zwang.analysis.sensitivity import Root
 from zwang.arguments import choice, host_only, instance, labels
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
+from zwang.remedy import Remedy, advice
 from zwang.thresholds import ALL_BUT_ZERO
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ FIND = ("minimum", "nearest")
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Equilibrium:
-    """What `zw.equilibrium` found; `str()` prints it.
+    """What `zw.analysis.equilibrium` found; `str()` prints it.
 
     Attributes:
         model, t: the model and the time [s].
@@ -87,7 +88,8 @@ class Equilibrium:
     @property
     def other(self) -> str:
         """What is said of an equilibrium at the guess that the search has left."""
-        return 'balances, too, or almost, but is no minimum: find="nearest" keeps it'
+        nearest = Remedy('find="nearest"', (("find", "--find nearest"),))
+        return f"balances, too, or almost, but is no minimum: {advice(nearest)} keeps it"
 
     @property
     def steady(self) -> bool:
@@ -96,7 +98,7 @@ class Equilibrium:
 
     @functools.cached_property
     def linearization(self) -> Linearization:
-        """`zw.linearize` at the state, without inputs."""
+        """`zw.analysis.linearize` at the state, without inputs."""
         from zwang.analysis.linearize import linearize
 
         return linearize(self.model, self.q, self.v, t=self.t, params=self.params)
@@ -126,7 +128,7 @@ class Equilibrium:
         place along them; the symmetries are taken to be those at the parameters of this result.
 
         Args:
-            params: as in `zw.equilibrium`.
+            params: as in `zw.analysis.equilibrium`.
         """
         return self._moved(params).state.q
 
@@ -253,7 +255,7 @@ def equilibrium(
             unknown name, Coulomb friction, or a v that no symmetry of the model explains.
 
     Example:
-        >>> rest = zw.equilibrium(model, q=[0.3, -0.2])
+        >>> rest = zw.analysis.equilibrium(model, q=[0.3, -0.2])
         >>> print(rest, rest.stable)
     """
     instance(model, Model, "equilibrium: model", "a zw.Model")

@@ -50,7 +50,7 @@ class Inputs:
 
 
 def chosen_inputs(model: Model, params, inputs: Any) -> Inputs:
-    """Inputs from what a user gives, see `zw.linearize`."""
+    """Inputs from what a user gives, see `zw.analysis.linearize`."""
     nv = model.system.nv
     if inputs is None or (isinstance(inputs, (list, tuple)) and not len(inputs)):
         return Inputs(model)

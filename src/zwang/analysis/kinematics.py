@@ -25,6 +25,7 @@ from zwang.dynamics.number_range import LARGEST_SIZE
 from zwang.dynamics.tangent_cone import may_branch, tangent_cone
 from zwang.equations.state import host_state
 from zwang.errors import ModelError
+from zwang.remedy import Remedy, advice
 
 TIME = "time"
 """The input of a model whose own constraints depend on t."""
@@ -202,7 +203,7 @@ def _followed(
             raise ModelError(
                 f"{name}: the start is a singular configuration in which branches of motion meet, "
                 "so that the input does not say how the mechanism moves on: give a q= beside it, "
-                "on the branch meant (zw.branches lists them)."
+                "on the branch meant (zw.analysis.branches lists them)."
             ) from None
         raise ModelError(_freedom_sentence(name, error, dynamics, bool(inputs))) from None
 
@@ -234,6 +235,12 @@ def _value(quantity: Quantity, dynamics: Dynamics, q, t) -> float:
     return float(quantity_rates(quantity, dynamics, q, still, still, t)[0])
 
 
+OF_ALL_STARTS = Remedy(
+    "give a q that has it (zw.analysis.assembly_modes lists all)",
+    (("set", "`zwang assembly-modes` lists all starts, choose one by --set"),),
+)
+
+
 def _refuse_off(subject: Subject, dynamics: Dynamics, inputs, q, t) -> None:
     """Raise if a start does not have the values that several inputs prescribe for it."""
     for quantity, wanted in inputs:
@@ -243,8 +250,7 @@ def _refuse_off(subject: Subject, dynamics: Dynamics, inputs, q, t) -> None:
         if abs(value - asked) > OFF * (1 + abs(asked)):
             raise ModelError(
                 f"{subject.model.name}: input {quantity.name!r} is {value:.6g} at the start, but "
-                f"{asked:.6g} is prescribed for {t:g}: give a q that has it (zw.assembly_modes "
-                "lists all)."
+                f"{asked:.6g} is prescribed for {t:g}: {advice(OF_ALL_STARTS)}."
             )
 
 
@@ -254,10 +260,14 @@ def _freedom_sentence(name: str, error: FreedomError, dynamics: Dynamics, held: 
     velocities = dynamics.system.velocities
     size = np.linalg.norm(error.free[:, :-1], axis=0)
     free = [velocities[i] for i in np.argsort(-size)[:4] if size[i] > 1e-6]
+    several = Remedy(
+        'give a dictionary, input={"a.angle": lambda t: t, "b.angle": 0.5}',
+        (("", "the command takes one, its function in Python several"),),
+    )
     return (
         f"{name}: {error.freedom - 1} degrees of freedom are left with the input given, in "
         f"{', '.join(map(repr, free))}; a mechanism needs as many inputs as degrees of freedom: "
-        'give a dictionary, input={"a.angle": lambda t: t, "b.angle": 0.5}.'
+        f"{advice(several)}."
     )
 
 

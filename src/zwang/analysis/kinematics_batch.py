@@ -100,10 +100,10 @@ def kinematics_batch(
     Args:
         model: a `zw.Model` whose rows are holonomic and, with the input, as many as its
             velocities, in coordinates without quaternions.
-        input: as in `zw.kinematics`, one coordinate or function.
+        input: as in `zw.analysis.kinematics`, one coordinate or function.
         over: first and last value of the input.
         q: configurations at the first value, on the constraints, shape (n, nq).
-        params: parameters as in `zw.kinematics`, each with a leading axis of n.
+        params: parameters as in `zw.analysis.kinematics`, each with a leading axis of n.
         most_rounds: steps after which a member counts as lost.
 
     Returns:
@@ -111,7 +111,7 @@ def kinematics_batch(
 
     Raises:
         ModelError: for starts that are off the constraints, redundant rows, or rotations in space,
-            which `zw.kinematics` follows one by one.
+            which `zw.analysis.kinematics` follows one by one.
     """
     begin = np.asarray(real_array(q, "kinematics_batch: q"), float)
     first, last = (float(x) for x in np.asarray(real_array(over, "kinematics_batch: over")))
@@ -124,13 +124,13 @@ def kinematics_batch(
     if system.velocity_map is not None or system.retract is not None:
         raise ModelError(
             f"{subject.model.name} has rotations in space as quaternions; follow its members one "
-            "by one with zw.kinematics."
+            "by one with zw.analysis.kinematics."
         )
     held = with_inputs(subject.model, ((subject.quantity(input, "kinematics_batch: input"), None),))
     if held.constraints.m != system.nv:
         raise ModelError(
             f"kinematics_batch: {held.constraints.m} rows with the input for {system.nv} "
-            "velocities, expected as many of both; zw.kinematics follows redundant rows."
+            "velocities, expected as many of both; zw.analysis.kinematics follows redundant rows."
         )
     dynamics, packed = held.dynamics(None, Proximal()), _packed(held, params, len(begin))
     scale = jnp.asarray(scales(dynamics, begin[0], first))

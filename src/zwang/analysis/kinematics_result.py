@@ -1,4 +1,4 @@
-"""What `zw.kinematics` returns: a table over the input that prints, plots and saves."""
+"""What `zw.analysis.kinematics` returns: a table over the input that prints, plots and saves."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ class Kinematics:
         derivatives at the parameters of this result.
 
         Args:
-            params: as in `zw.kinematics`.
+            params: as in `zw.analysis.kinematics`.
         """
         dynamics = self.model.dynamics(params, Proximal())
         one = lambda q, t: closed(dynamics, q, t, 1)
@@ -313,7 +313,7 @@ def _lines(k: Kinematics):
     for x in k.singular:
         yield (
             f"  singular          branches may meet at {k.input_name} = {x.t:.10g}{unit}; the "
-            "path goes straight on (zw.branches shows all)"
+            "path goes straight on (zw.analysis.branches shows all)"
         )
     if k.transmission is not None:
         low, high = np.degrees([k.transmission.min(), k.transmission.max()])

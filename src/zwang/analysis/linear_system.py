@@ -57,7 +57,7 @@ class LinearSystem:
         if nu != ny or not nu:
             raise ModelError(
                 f"zeros: the system has {nu} inputs and {ny} outputs, expected as many of both; "
-                "choose them by inputs= and outputs= of zw.linearize."
+                "choose them by inputs= and outputs= of zw.analysis.linearize."
             )
         pencil = np.block([[self.A, self.B], [self.C, self.D]])
         descriptor = np.asarray(scipy.linalg.block_diag(np.eye(n), np.zeros((ny, nu))))
@@ -92,7 +92,7 @@ class LinearSystem:
         if not self.inputs or not self.outputs:
             raise ModelError(
                 "to_scipy: scipy.signal needs at least one input and one output; give inputs= to "
-                "zw.linearize."
+                "zw.analysis.linearize."
             )
         return scipy.signal.StateSpace(self.A, self.B, self.C, self.D)
 

@@ -1,4 +1,4 @@
-"""`zw.linearize`: minimal linear equations on the tangent space of the constraint manifold.
+"""Minimal linear equations on the tangent space of the constraint manifold.
 
 A state x = (q, v) on the constraints moves by ẋ = f(x). Where the motion is steady, that is, along
 a symmetry Ξ of the model (zero at an equilibrium), small deviations in axes that move with Ξ obey
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Linearization(LinearSystem):
-    """What `zw.linearize` found; `str()` prints it.
+    """What `zw.analysis.linearize` found; `str()` prints it.
 
     Attributes:
         A, B, C, D: `ż = A z + B u`, `δy = C z + D u`.
@@ -269,7 +269,7 @@ def linearize(
             that moves the constraints themselves, or Coulomb friction.
 
     Example:
-        >>> linear = zw.linearize(model, q=[0.0], v=[0.0], inputs=["torque"])
+        >>> linear = zw.analysis.linearize(model, q=[0.0], v=[0.0], inputs=["torque"])
         >>> print(linear.modes())
     """
     instance(model, Model, "linearize: model", "a zw.Model")

@@ -1,4 +1,4 @@
-"""`zw.lqr`: gains of a linear-quadratic regulator that work on the full coordinates."""
+"""`zw.analysis.lqr`: gains of a linear-quadratic regulator that work on the full coordinates."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Regulator:
         of this result.
 
         Args:
-            params: as in `zw.linearize`.
+            params: as in `zw.analysis.linearize`.
             v: velocities of the steady motion, shape (nv,), as in `Modes.eigenvalues`.
 
         Raises:
@@ -155,11 +155,13 @@ def lqr(linearization: Linearization, Q=None, R=None) -> Regulator:
         Aᵀ S + S A − S B R⁻¹ Bᵀ S + Cᵀ Q C = 0
 
     Args:
-        linearization: of an equilibrium or a steady motion, with inputs: `zw.linearize(model, q,
-            inputs=[…])`. About a steady motion the gains act on deviations in axes that move
-            along, and leave alone where along its symmetries the model is.
+        linearization: of an equilibrium or a steady motion, with inputs:
+            `zw.analysis.linearize(model, q, inputs=[…])`. About a steady motion the gains act on
+            deviations in axes that move along, and leave alone where along its symmetries the model
+            is.
         Q: weights of the outputs, a number, shape (ny,), or a matrix (ny, ny); the identity if left
-            out. The outputs are all coordinates and velocities if `zw.linearize` chose none.
+            out. The outputs are all coordinates and velocities if `zw.analysis.linearize` chose
+            none.
         R: weights of the inputs in the same way, positive.
 
     Returns:
@@ -170,14 +172,16 @@ def lqr(linearization: Linearization, Q=None, R=None) -> Regulator:
             another shape, or if the inputs do not reach a state that does not decay, with its name.
 
     Example:
-        >>> regulator = zw.lqr(zw.linearize(model, q, inputs=["force"]), Q=1.0, R=0.1)
-        >>> run = zw.simulate(regulator.model, q0, v0, duration=10.0)
+        >>> regulator = zw.analysis.lqr(zw.analysis.linearize(model, q, inputs=["force"]), Q=1.0,
+        R=0.1) >>> run = zw.simulate(regulator.model, q0, v0, duration=10.0)
 
     Reference: Anderson and Moore (1990), Optimal Control: Linear Quadratic Methods, chapter 3.
     """
-    at = instance(linearization, Linearization, "lqr: linearization", "zw.linearize(...)")
+    at = instance(linearization, Linearization, "lqr: linearization", "zw.analysis.linearize(...)")
     if not at.inputs:
-        raise ModelError("lqr: the linearization has no inputs; give inputs= to zw.linearize.")
+        raise ModelError(
+            "lqr: the linearization has no inputs; give inputs= to zw.analysis.linearize."
+        )
     steady = at.kind == "steady motion"
     if at.kind == "moving state":
         raise ModelError(

@@ -42,7 +42,7 @@ def eigenvalues_at(linear: Linearization, modes: tuple[Mode, ...], params: PyTre
     Args:
         linear: at an equilibrium or a steady motion.
         modes: whose eigenvalues; one that is zero stays.
-        params: as in `zw.linearize`.
+        params: as in `zw.analysis.linearize`.
         v: velocities of the steady motion, shape (nv,), or None for those of its own rates.
 
     Raises:

@@ -98,7 +98,7 @@ class Modes:
         the steady motion moving along; an eigenvalue that is zero stays.
 
         Args:
-            params: as in `zw.linearize`.
+            params: as in `zw.analysis.linearize`.
             v: velocities of the steady motion, shape (nv,), by which the eigenvalues are
                 differentiated, too; if left out its symmetries go on at the same rates, as far as
                 the balance of forces can be met so.

@@ -49,12 +49,12 @@ FREQUENCY_FLOOR = 1e-12
 
 MOVING = (
     "open: eigenvalues at one state of a motion do not decide how deviations grow; those of "
-    "zw.linearize(model, run.q, run.v, t=run.t).transition() over a period do"
+    "zw.analysis.linearize(model, run.q, run.v, t=run.t).transition() over a period do"
 )
 LOADED = "open: forces change with time and balance at this instant only"
 SINGULAR = (
     "open: rows lose rank here, so that branches of motion may meet and no linear equations hold; "
-    "zw.branches lists them"
+    "zw.analysis.branches lists them"
 )
 
 

@@ -115,7 +115,7 @@ class TimeVaryingLinearization:
 def linearize_along(
     model: Model, dynamics: Dynamics, q, v, t, acting: Inputs, outputs: PyTree
 ) -> TimeVaryingLinearization:
-    """`zw.linearize` for samples of a trajectory."""
+    """`zw.analysis.linearize` for samples of a trajectory."""
     system = model.system
     q, v, t = (
         np.asarray(real_array(x, f"linearize: {n}")) for x, n in ((q, "q"), (v, "v"), (t, "t"))

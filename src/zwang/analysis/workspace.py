@@ -1,4 +1,4 @@
-"""`zw.workspace`: where a mechanism can reach on one branch, how well, and where it is singular."""
+"""Where a mechanism can reach on one branch, how well, and where it is singular."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Workspace:
         result.
 
         Args:
-            params: as in `zw.workspace`.
+            params: as in `zw.analysis.workspace`.
         """
         grid = dataclasses.replace(self.grid, dynamics=self._dynamics(params))
         inputs = np.stack(np.meshgrid(*self.axes, indexing="ij"), axis=-1)

@@ -21,6 +21,7 @@ from zwang.compile.hints import over_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.errors import ModelError
 from zwang.mechanism.relative_pose import wrapped
+from zwang.remedy import Remedy, advice
 from zwang.reporting import report
 
 GRID_NEWTON = 10
@@ -174,9 +175,12 @@ def _start(grid: Grid, axes, q: np.ndarray, name: str) -> tuple[np.ndarray, np.n
         if own.unit == "rad" and not axis[0] <= u[i] <= axis[-1]:
             u[i] += turn * np.round((0.5 * (axis[0] + axis[-1]) - u[i]) / turn)
         if not axis[0] - 1e-9 <= u[i] <= axis[-1] + 1e-9:
+            way = advice(
+                Remedy("give a q inside", options=()), Remedy("give a range that holds it")
+            )
             raise ModelError(
                 f"workspace: the start of {name} has {own.name!r} at {u[i]:.6g}, outside of its "
-                f"range {axis[0]:g} to {axis[-1]:g}; give a q inside, or a range that holds it."
+                f"range {axis[0]:g} to {axis[-1]:g}; {way}."
             )
     return u, np.asarray(q, float)
 

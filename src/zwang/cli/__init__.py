@@ -11,6 +11,7 @@ it.
 | `startup.py` | float64 and the compile cache |
 | `progress.py`, `timing.py`, `summary_table.py` | progress, time spent, closing table |
 | `failure.py`, `advice.py` | one sentence and an exit code, with advice that fits a command line |
+| `explain.py`, `messages.md` | what messages mean, also a page of the documentation |
 | `words.py` | words of a command line as values |
 | `terminal.py` | text on the terminal, control codes escaped |
 | `interruption.py` | Ctrl-C, which must not lose a run |
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import gc
 import importlib
 import inspect
@@ -35,11 +37,12 @@ from typing import Annotated, NoReturn
 import typer
 
 import zwang
-from zwang.cli.advice import COMMAND
-from zwang.cli.failure import FAULT, explain, heard
+from zwang.cli.advice import COMMAND, options_of
+from zwang.cli.failure import FAULT, heard, sentence_of
 from zwang.cli.terminal import complain, ready
 from zwang.cli.words import Command, Commands
 from zwang.errors import ModelError
+from zwang.remedy import speak_to
 
 GARBAGE = 1_000_000, 20, 50
 """Thresholds of Python's search for circular garbage while a command starts: with its own ones it
@@ -64,9 +67,10 @@ COMMANDS = {
     "derive": "derive",
     "export": "export",
     "reproduce": "reproduce",
+    "explain": "explain",
 }
 """Commands and their modules, of which only the one that is asked for is imported."""
-OWN_BAR = ("listing", "run", "sweep", "reproduce", "view")
+OWN_BAR = ("explain", "listing", "run", "sweep", "reproduce", "view")
 """Modules of commands that have a bar of their own, are done at once, or serve."""
 COMPLETING = "_ZWANG_COMPLETE"
 """Variable by which a shell asks for completions."""
@@ -105,10 +109,10 @@ def asked_of(words: Sequence[str]) -> str | None:
     return next((word for word in words if word in COMMANDS), None)
 
 
-def runs_command(words: Sequence[str]) -> None:
-    """Let advice be that of the command that a command line names."""
-    if (asked := asked_of(words)) is not None:
-        COMMAND.set(COMMANDS[asked])
+def speak_of(asked: str | None) -> None:
+    """Let advice be that of a command; without one, that of Python."""
+    COMMAND.set(COMMANDS.get(asked or "", "run"))
+    speak_to(functools.partial(options_of, COMMANDS[asked]) if asked else None)
 
 
 def _command(module: str) -> Callable:
@@ -187,8 +191,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in words
     words = [word for word in words if word != "--debug"] or ["--help"]
-    runs_command(words)
     try:
+        speak_of(asked_of(words))
         refuse_null_bytes(words)
         return (
             application(words)(
@@ -208,9 +212,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return FAULT
         if debug:
             raise
-        sentence, code = explain(error)
+        sentence, code = sentence_of(error)
         complain(sentence)
         return code
+    finally:
+        speak_of(None)  # to a program that goes on, Python
 
 
 def _reader_has_left(error: BaseException) -> bool:

@@ -38,8 +38,9 @@ def heard(command: Callable[..., int]) -> Callable[..., int]:
     return hearing
 
 
-def explain(error: BaseException) -> tuple[str, int]:
+def sentence_of(error: BaseException) -> tuple[str, int]:
     """The sentence and the exit code for an error."""
+    from zwang.cli.explain import explained
     from zwang.errors import ModelError, OutputError
 
     if isinstance(error, KeyboardInterrupt):
@@ -47,7 +48,7 @@ def explain(error: BaseException) -> tuple[str, int]:
     if isinstance(error, InterruptedCommandError):
         return one_line(f"{fitted(str(error))}."), INTERRUPTED
     if isinstance(error, (UserError, ModelError)):
-        return one_line(fitted(str(error))), WRONG_INPUT
+        return one_line(explained(fitted(str(error)))), WRONG_INPUT
     if isinstance(error, OutputError):
         return one_line(fitted(str(error))), FAULT
     if isinstance(error, PARSER_ERROR):

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import typer
 
 from zwang.cli.advice import fitted
-from zwang.cli.failure import INTERRUPTED, RUN_FAILED, UserError, explain
+from zwang.cli.explain import explained
+from zwang.cli.failure import INTERRUPTED, RUN_FAILED, UserError, sentence_of
 from zwang.cli.interruption import Interruption
 from zwang.cli.model_options import ModelNameIfAny, Settings
 from zwang.cli.options import drift_treatment, method
@@ -168,7 +169,7 @@ def _finished(
     except KeyboardInterrupt:
         return Unfinished(_left_out("interrupted after the integration", folder), INTERRUPTED)
     except (OSError, MemoryError) as error:
-        sentence, code = explain(error)
+        sentence, code = sentence_of(error)
         return Unfinished(_left_out(sentence.rstrip("."), folder), code)
     return None
 
@@ -212,7 +213,8 @@ def _require_duration(target: Target, options: dict[str, Any]) -> None:
 def _stopped(summary, name: str, folder: Path) -> str:
     """Why a run ended early, and where the part that was computed is."""
     here = f"t = {summary.reached:.6g} s of {summary.asked:.6g} s"
-    return f"{name} stopped at {here}: {fitted(summary.sentence)}; what was reached is in {folder}."
+    why = explained(fitted(summary.sentence)).rstrip(".")
+    return f"{name} stopped at {here}: {why}; what was reached is in {folder}."
 
 
 def _left_out(why: str, folder: Path) -> str:
@@ -359,7 +361,7 @@ def _say(
     summary, wall: WallTime, folder: Path, report: bool, quiet: bool, warnings: list[str]
 ) -> None:
     for warning in filter(None, warnings):
-        warn(warning)
+        warn(explained(warning))
     if quiet:
         return
     from zwang.cli.summary_table import print_closing

@@ -22,7 +22,7 @@ LETTERS = "ABCD"
 
 
 class Linear(Protocol):
-    """What is printed: a `zw.Linearization`, or another `LinearSystem`."""
+    """What is printed: a `Linearization`, or another `LinearSystem`."""
 
     A: np.ndarray
     B: np.ndarray
@@ -62,20 +62,22 @@ def linear_code(system: Linear, name: str = "linear") -> LinearCode:
     `ss(A, B, C, D)`; `NAME.c` has `NAME_rate(x, u, xdot)` and `NAME_output(x, u, y)` in C99.
 
     Args:
-        system: what `zw.linearize` returns, or another linear system with A, B, C, D and names.
+        system: what `zw.analysis.linearize` returns, or another linear system with A, B, C, D and
+            names.
         name: identifier of the files and functions.
 
     Raises:
         ModelError: for another object, or a printed program that does not agree.
 
     Example:
-        >>> zwang.codegen.linear.linear_code(zw.linearize(model, q, inputs=["push"])).write("code")
+        >>> zwang.codegen.linear.linear_code(zw.analysis.linearize(model, q,
+        inputs=["push"])).write("code")
     """
     missing = [x for x in (*LETTERS, "states", "inputs", "outputs") if not hasattr(system, x)]
     if missing:
         raise ModelError(
-            f"linear_code: {type(system).__name__} has no {missing[0]}, expected what zw.linearize "
-            "returns."
+            f"linear_code: {type(system).__name__} has no {missing[0]}, expected what "
+            "zw.analysis.linearize returns."
         )
     name = identifier(name)
     sources = {f"{name}.py": _python(system, name), f"{name}.m": _octave(system, name)}

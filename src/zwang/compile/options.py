@@ -21,8 +21,8 @@ compiler would have it, their hand-over costs more than they do (a step of two f
 def compiler_options() -> dict[str, str | bool]:
     """Options with which zwang's own programs are compiled where XLA compiles them.
 
-    Around a function of your own, `jax.jit(f, compiler_options=zw.compiler_options())` does the
-    same.
+    Around a function of your own, `jax.jit(f, compiler_options=zw.compiler_options())` does
+    the same.
 
     Returns:
         Names and values, if this version of the compiler knows them; empty on an accelerator.

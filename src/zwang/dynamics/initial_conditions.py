@@ -31,6 +31,7 @@ from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError, NotFiniteError, Result
 from zwang.record import replace
+from zwang.remedy import MOVED, TOLERATED, Remedy, advice
 from zwang.thresholds import ALL_BUT_ZERO, ROUND_OFF
 
 START_TOLERANCE = 1e-6
@@ -209,18 +210,19 @@ def checked_start(
     if (off or (stuck and tolerance < np.inf)) and (
         near := lost_in_round_off(model, dynamics, start)
     ):
+        elsewhere = Remedy("start in that configuration itself, or farther from it")
         raise ModelError(
             f"{model.name}: the start is so close to a singular configuration that round-off "
             f"decides whether it meets its constraints ({near}; relative violation "
-            f"{max(before, speed):.1e}, start_tolerance {tolerance:.0e}): start in that "
-            "configuration itself, or farther from it, or raise start_tolerance."
+            f"{max(before, speed):.1e}, start_tolerance {tolerance:.0e}): "
+            f"{advice(elsewhere, TOLERATED)}."
         )
     if off:
         what = "constraints" if before > tolerance else "constraints' velocity level"
         raise ModelError(
             f"{model.name}: the start is off the {what}: {worst_violation(model, state, params)} "
-            f"(relative {max(before, speed):.1e}, start_tolerance {tolerance:.0e}); move it with "
-            "zw.consistent_state(model, q0, v0).state, or raise start_tolerance."
+            f"(relative {max(before, speed):.1e}, start_tolerance {tolerance:.0e}); "
+            f"{advice(MOVED, TOLERATED)}."
         )
     if tolerance < np.inf and stuck:
         raise ModelError(

@@ -189,9 +189,11 @@ class Model(Record):
             pseudoinverse,
             (AbstractPseudoinverse, Sparse),
             "pseudoinverse",
-            "zw.Proximal(), zw.SVD() ...",
+            "zw.methods.Proximal(), zw.methods.SVD() ...",
         )
-        strategy(formulation, AbstractFormulation, "formulation", "zw.Campbell() or another one")
+        strategy(
+            formulation, AbstractFormulation, "formulation", "zw.methods.Campbell() or another one"
+        )
         # in containers of its own: `model.params["m"] = 2.0` must not change what has been bound
         p = jax.tree_util.tree_map(lambda x: x, self.parameters(params))
         method = pseudoinverse
@@ -240,12 +242,12 @@ class Model(Record):
         ):
             if given:
                 raise ModelError(
-                    f"{self.name}: zw.Sparse() cannot be used where {what}; leave "
+                    f"{self.name}: zw.methods.Sparse() cannot be used where {what}; leave "
                     "pseudoinverse= out."
                 )
         if (found := sparsity_of(self).structure) is None:
             raise ModelError(
-                f"{self.name}: zw.Sparse() found no sparsity: it needs constraints, a mass "
+                f"{self.name}: zw.methods.Sparse() found no sparsity: it needs constraints, a mass "
                 "matrix given as its diagonal or in blocks, rows that touch less than "
                 f"{MOST_COLORS} blocks of velocities, and constraints that are finite at random "
                 "states."
@@ -306,8 +308,8 @@ def refuse_letting_go(model: Model) -> None:
     if loose := model.constraints.loose:
         raise ModelError(
             f"{model.name}: constraint {loose[0]!r} may let go, which only zw.simulate, zw.batch, "
-            "zw.sweep, zw.check and zw.equilibrium follow; take the equations that hold at a state "
-            "by zw.contact_mode(model, q, v), or leave it out here."
+            "zw.sweep, zw.check and zw.analysis.equilibrium follow; take the equations that hold "
+            "at a state by zw.contact_mode(model, q, v), or leave it out here."
         )
 
 

@@ -134,7 +134,7 @@ def motion(
         v: velocities, shape (nv,).
         t: time [s].
         params: parameters that differ from the model's.
-        pseudoinverse: method for A⊕; `zw.Proximal()` by default.
+        pseudoinverse: method for A⊕; `zw.methods.Proximal()` by default.
         formulation: equation of motion; the kernel's own, eq. (31), by default.
         throw: raise on failure; otherwise read `Motion.result`. Inside `jit`, `vmap` and `grad`
             nothing is raised.
@@ -223,11 +223,11 @@ def _between_branches(dynamics: Dynamics, state: State, answer: Motion) -> str:
     said = "no motion has this acceleration: branches of motion meet here"
     at_rest = not np.any(np.asarray(state.v))
     if not at_rest or not may_branch(dynamics):
-        return f"{said}, see zw.branches"
+        return f"{said}, see zw.analysis.branches"
     cone = tangent_cone(dynamics, state.q, state.t)
     work = cone.tangents @ cone.mass @ np.asarray(w)
     if not len(work):
-        return f"{said}, see zw.branches"
+        return f"{said}, see zw.analysis.branches"
     i = int(np.argmax(np.abs(work)))
     shown = ", ".join(
         f"{name} {a:+.6g}"

@@ -36,7 +36,7 @@ SPARSE_ROWS = 120
 """Number of rows from which on a model is examined for sparsity. A step of n-four-bar, in processor
 time, is as fast either way at 44 rows, 1.5 times faster sparse at 80 and 2.2 times at 122; but its
 program takes 7 s more to compile at 122 rows, about what a run of 10 s gains there. Fewer rows gain
-only where a model runs often (`pseudoinverse=zw.Sparse()`).
+only where a model runs often (`pseudoinverse=zw.methods.Sparse()`).
 """
 NATIVE_SPARSE_ROWS = 300
 """The same in native code, where zeros of the structure of A cost nothing on the dense path either:

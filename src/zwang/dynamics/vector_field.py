@@ -222,7 +222,7 @@ class ConstrainedVectorField(Record):
             length = mass.row_lengths(A) if typical is None else typical
             scale = row_scale(length, typical)
             K = lambda w: mass.apply(w) - X(w)
-            method: Any = dynamics.pseudoinverse  # that of `zw.Sparse`
+            method: Any = dynamics.pseudoinverse  # that of `zw.methods.Sparse`
             constrained = dynamics.structure.newton_plan.factored(K, A, scale, method.sweeps).solve
         else:
             mobility = dynamics.gauss(mass, A).mobility

@@ -74,14 +74,14 @@ class Plant:
         model: the model. A servo whose actuators are the inputs is left out; with other inputs it
             stays, and does not know of them.
         inputs: what u is: names of parameters and velocities, a matrix B of shape (nv, nu), or a
-            `zw.Servo`, whose actuators they are, as in `zw.linearize`. The actuators of the model's
-            own servo by default.
+            `zw.Servo`, whose actuators they are, as in `zw.analysis.linearize`. The actuators of
+            the model's own servo by default.
         q0, v0: nominal start, shapes (nq,) and (nv,), moved onto the constraints; zeros by
             default.
         step: time between two inputs [s].
         substeps: steps of the integrator in it.
         params: parameters that differ from the model's.
-        integrator: an explicit one; `zw.Tsit5()` by default.
+        integrator: an explicit one; `zw.methods.Tsit5()` by default.
 
     Attributes:
         input_names: name of each input.
@@ -112,12 +112,12 @@ class Plant:
     ):
         instance(model, Model, "Plant: model", "a zw.Model")
         refuse_switches(model, "a plant")
-        strategy(integrator, AbstractIntegrator, "Plant: integrator", "zw.Tsit5() ...")
+        strategy(integrator, AbstractIntegrator, "Plant: integrator", "zw.methods.Tsit5() ...")
         method = Tsit5() if integrator is None else integrator
         if method.implicit or not method.estimates:
             raise ModelError(
                 f"Plant: zw.{type(method).__name__} is not an explicit Runge-Kutta method; "
-                "take zw.Tsit5(), zw.Bosh3() or zw.Dopri8()."
+                "take zw.methods.Tsit5(), zw.methods.Bosh3() or zw.methods.Dopri8()."
             )
         chosen = _inputs(model, params, inputs)
         servo = chosen.model.servo

@@ -108,7 +108,7 @@ def closed(given: Mechanism | Path | str, *, within: float | None = None) -> Clo
             and no change nearby closes, and where data that would have to change are formulas.
 
     Example:
-        >>> found = zw.closed("four-bar.toml")
+        >>> found = zw.mechanism.closed("four-bar.toml")
         >>> print(found)
         >>> model = found.mechanism.model
     """
@@ -120,7 +120,8 @@ def closed(given: Mechanism | Path | str, *, within: float | None = None) -> Clo
     found = dataclasses.replace(made, parallel=within).compiled.loops
     if found.locked:
         raise ModelError(
-            f"{made.name}: {found.locked[0]}, or take zw.closed(mechanism, within=...) with it."
+            f"{made.name}: {found.locked[0]}, or take zw.mechanism.closed(mechanism, within=...) "
+            "with it."
         )
     # loops of other joints, or of axes through a point, are left to the points of all loops
     plane = [x for x, rows in found.inexact.found.items() if not rows.by_places]
@@ -274,7 +275,8 @@ def _written(made: Mechanism, frames: Mapping[int, Frame]) -> Closed:
         points: Any = ground if body == "ground" else bodies[body].points
         if _has_formula(points.get(label)):
             raise ModelError(
-                f"{made.name}: point {name} is given by formulas, which zw.closed cannot move."
+                f"{made.name}: point {name} is given by formulas, which zw.mechanism.closed cannot "
+                "move."
             )
         place, z, x = (tuple(map(float, y)) for y in (at, axis, x))
         point = Point(at=place, axis=z, x=x)

@@ -68,7 +68,7 @@ def moved_points(made: Mechanism, within: float, free: Collection[int]) -> Geome
             raise ModelError(
                 f"{made.name}: loop {', '.join(names)} would move with data changed by up to "
                 f"{found.off:.1e} rad, or of its size, which is more than {within:.0e}; give exact "
-                f"data, or zw.closed(mechanism, within={allowing(found.off)})."
+                f"data, or zw.mechanism.closed(mechanism, within={allowing(found.off)})."
             )
         geometry = moved(found.change)
     return geometry

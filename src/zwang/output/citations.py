@@ -282,7 +282,7 @@ def cite(run: Run) -> str:
         >>> print(zw.cite(run))
     """
     if not isinstance(run, Run):
-        raise ModelError(f"cite: expected a zw.Run, such as zw.simulate returns, got {type(run)}.")
+        raise ModelError(f"cite: expected a Run, such as zw.simulate returns, got {type(run)}.")
     used = {SOFTWARE: ["the library"], EQUATION: ["the equation of motion"]}
     for part in PARTS:
         # a method with settings is recorded as its representation: Baumgarte(alpha=5.0)

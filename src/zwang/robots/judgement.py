@@ -39,7 +39,7 @@ def notes(tree: BodyTree, damping: np.ndarray, followers: set[str]) -> list[str]
     if stiff:
         made.append(
             "dampers beside which inertia is so small that an implicit method is needed, "
-            f"integrator=zw.Kvaerno5(), or a fixed joint: {', '.join(stiff)}"
+            f"integrator=zw.methods.Kvaerno5(), or a fixed joint: {', '.join(stiff)}"
         )
     return made
 

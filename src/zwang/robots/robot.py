@@ -129,7 +129,7 @@ class Robot:
         ranges: least and greatest coordinate [rad, m] by joint, as the file has them; the model has
             no limits but `with_contacts`.
         efforts: largest force or torque [N, N·m] by joint, as the file has them, for
-            `zw.Limits`; the model has none.
+            `zw.servo.Limits`; the model has none.
         keyframes: names of the file's configurations, for `state`.
         warnings: loops that are most probably locked by the round-off of their file, a sentence
             each.

@@ -16,26 +16,31 @@ systems.
 | `inverse_dynamics.py` | the control for a given acceleration of a closed chain |
 """
 
-from zwang.dynamics.control_law import Control as Control
-from zwang.servo.control import control as control
-from zwang.servo.dynamic_extension import DynamicExtension as DynamicExtension
-from zwang.servo.dynamic_extension import dynamic_extension as dynamic_extension
-from zwang.servo.dynamic_extension import with_found_degrees as with_found_degrees
-from zwang.servo.gains import FirstOrder as FirstOrder
-from zwang.servo.gains import Poles as Poles
-from zwang.servo.gains import Rate as Rate
-from zwang.servo.gains import Robust as Robust
-from zwang.servo.gains import SecondOrder as SecondOrder
-from zwang.servo.inverse_dynamics import inverse_dynamics as inverse_dynamics
-from zwang.servo.limits import Limits as Limits
-from zwang.servo.loop import Loop as Loop
-from zwang.servo.null_space import ALL_NULL_SPACES as ALL_NULL_SPACES
-from zwang.servo.null_space import LeastNorm as LeastNorm
-from zwang.servo.null_space import PaperLeastNorm as PaperLeastNorm
-from zwang.servo.null_space import Preferred as Preferred
-from zwang.servo.null_space import WeightedNorm as WeightedNorm
-from zwang.servo.relative_degree import RelativeDegree as RelativeDegree
-from zwang.servo.relative_degree import relative_degree as relative_degree
-from zwang.servo.servo import Servo as Servo
-from zwang.servo.zero_dynamics import ZeroDynamics as ZeroDynamics
-from zwang.servo.zero_dynamics import zero_dynamics as zero_dynamics
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from zwang.namespace import offer
+
+if TYPE_CHECKING:
+    from zwang.servo.control import control as control
+    from zwang.servo.dynamic_extension import dynamic_extension as dynamic_extension
+    from zwang.servo.dynamic_extension import with_found_degrees as with_found_degrees
+    from zwang.servo.gains import FirstOrder as FirstOrder
+    from zwang.servo.gains import Poles as Poles
+    from zwang.servo.gains import Rate as Rate
+    from zwang.servo.gains import Robust as Robust
+    from zwang.servo.gains import SecondOrder as SecondOrder
+    from zwang.servo.gains.butterworth import Butterworth as Butterworth
+    from zwang.servo.inverse_dynamics import inverse_dynamics as inverse_dynamics
+    from zwang.servo.limits import Limits as Limits
+    from zwang.servo.loop import Loop as Loop
+    from zwang.servo.null_space import LeastNorm as LeastNorm
+    from zwang.servo.null_space import PaperLeastNorm as PaperLeastNorm
+    from zwang.servo.null_space import Preferred as Preferred
+    from zwang.servo.null_space import WeightedNorm as WeightedNorm
+    from zwang.servo.relative_degree import relative_degree as relative_degree
+    from zwang.servo.servo import Servo as Servo
+    from zwang.servo.zero_dynamics import zero_dynamics as zero_dynamics
+
+offer(__name__, families=("GAINS", "NULL_SPACES"))

@@ -46,8 +46,8 @@ def controller(
     passive = model.passive.dynamics(params, Proximal() if pseudoinverse is None else pseudoinverse)
     if passive.structure.sparse:
         raise ModelError(
-            f"{model.name}: zw.Sparse() cannot be used where a servo acts; leave pseudoinverse= "
-            "out."
+            f"{model.name}: zw.methods.Sparse() cannot be used where a servo acts; leave "
+            "pseudoinverse= out."
         )
     given.checked(passive)
     return Controller(passive, given)
@@ -78,7 +78,7 @@ def control(
         v: velocities, shape (nv,).
         t: time [s].
         params: parameters that differ from the model's.
-        pseudoinverse: method for A⊕ of the passive constraints; `zw.Proximal()` by default.
+        pseudoinverse: method for A⊕ of the passive constraints; `zw.methods.Proximal()` by default.
         throw: raise on failure; otherwise read `Control.result`. Inside `jit`, `vmap` and `grad`
             nothing is raised.
 
@@ -130,7 +130,7 @@ def raise_on_failure(answer: Control, model: Model) -> None:
         return
     if result in (Result.NO_AUTHORITY, Result.TOO_FEW_ACTUATORS):
         further = (
-            "; zw.with_found_degrees(model, servo, q, v) differentiates it until one does"
+            "; zw.servo.with_found_degrees(model, servo, q, v) differentiates it until one does"
             if result is Result.NO_AUTHORITY
             else ""
         )

@@ -125,7 +125,7 @@ def dynamic_extension(
         ModelError: if no integrators help, or if the extended system is singular at this state.
 
     Example:
-        >>> found = zw.dynamic_extension(drone, servo, [0.0, 0.0, 0.0], [0.0, 0.0, 0.0])
+        >>> found = zw.servo.dynamic_extension(drone, servo, [0.0, 0.0, 0.0], [0.0, 0.0, 0.0])
         >>> found.sentence
         "dynamic extension: 2 integrators before 'thrust'; then relative degree 'x' 4, 'y' 4"
     """

@@ -64,7 +64,7 @@ class Limits(Record):
             loop=zw.Loop(sample_time=...))`; the first control of a run is free.
 
     Example:
-        >>> servo = zw.Servo([path], B, gains=4.0, limits=zw.Limits(lower=-20.0, upper=20.0))
+        >>> servo = zw.Servo([path], B, gains=4.0, limits=zw.servo.Limits(lower=-20.0, upper=20.0))
     """
 
     lower: Float[Array, "..."]

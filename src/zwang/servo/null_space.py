@@ -111,7 +111,7 @@ class WeightedNorm(AbstractNullSpace):
         return easy * Pseudoinverse(reduced.method, reduced.G * easy).solve(reduced.r)
 
     def weights(self, nu, state, p):
-        weight = _value(self.weight, state, p, nu, "WeightedNorm(weight)")
+        weight = _value(self.weight, state, p, nu, "zw.servo.WeightedNorm(weight)")
         return jnp.broadcast_to(weight, nu)
 
 
@@ -129,7 +129,7 @@ class Preferred(AbstractNullSpace):
         self.s = _given(self.s)
 
     def choose(self, reduced, state, p):
-        s = _value(self.s, state, p, reduced.G.shape[1], "Preferred(s)")
+        s = _value(self.s, state, p, reduced.G.shape[1], "zw.servo.Preferred(s)")
         s = jnp.broadcast_to(s, reduced.G.shape[1])
         return s + Pseudoinverse(reduced.method, reduced.G).solve(reduced.r - reduced.G @ s)
 
@@ -161,7 +161,7 @@ def _given(value):
 def _positive(weight):
     if not callable(weight) and is_concrete(weight) and not np.all(np.asarray(weight) > 0):
         raise ModelError(
-            f"zw.WeightedNorm(weight) is {np.asarray(weight)}, expected numbers above 0."
+            f"zw.servo.WeightedNorm(weight) is {np.asarray(weight)}, expected numbers above 0."
         )
     return weight
 
@@ -172,6 +172,6 @@ def _value(given, state: State, p, nu: int, what: str) -> Array:
     value = jnp.asarray(value, jnp.float64)
     if value.shape not in ((), (nu,)):
         raise ModelError(
-            f"zw.{what} has shape {value.shape}, expected ({nu},), a number for each actuator."
+            f"{what} has shape {value.shape}, expected ({nu},), a number for each actuator."
         )
     return value

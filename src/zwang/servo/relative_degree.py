@@ -145,7 +145,8 @@ class RowDegreeError(ModelError):
         super().__init__(
             f"servo constraint {constraint!r}: at degree {degree} only rows "
             f"{np.flatnonzero(reached).tolist()} of {len(reached)} have authority; make its rows "
-            "constraints of their own, each with its own degree, as zw.with_found_degrees does."
+            "constraints of their own, each with its own degree, as zw.servo.with_found_degrees "
+            "does."
         )
 
 

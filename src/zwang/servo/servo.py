@@ -57,7 +57,7 @@ class Servo(AbstractControlLaw):
             a real part that is not negative is refused.
         null_space: the choice among all controls that work, `LeastNorm()` by default; see
             `zwang.servo.null_space`.
-        limits: `zw.Limits` of the actuators; none by default. Where they are reached, servo
+        limits: `zw.servo.Limits` of the actuators; none by default. Where they are reached, servo
             constraints are met as well as they allow, passive ones exactly as ever.
         degrees: by constraint name, how often its residual is differentiated until u appears, if
             that is more than 2 at position level or 1 at velocity level: what `relative_degree`
@@ -132,11 +132,18 @@ class Servo(AbstractControlLaw):
         self.actuator_units = (
             None if actuator_units is None else texts(actuator_units, "Servo: actuator_units")
         )
-        strategy(null_space, AbstractNullSpace, "Servo: null_space", "zw.LeastNorm() ...")
-        strategy(pseudoinverse, AbstractPseudoinverse, "Servo: pseudoinverse", "zw.Proximal() ...")
+        strategy(null_space, AbstractNullSpace, "Servo: null_space", "zw.servo.LeastNorm() ...")
+        strategy(
+            pseudoinverse,
+            AbstractPseudoinverse,
+            "Servo: pseudoinverse",
+            "zw.methods.Proximal() ...",
+        )
         self.null_space = LeastNorm() if null_space is None else null_space
         if limits is not None:
-            instance(limits, Limits, "Servo: limits", "zw.Limits(lower=..., upper=..., rate=...)")
+            instance(
+                limits, Limits, "Servo: limits", "zw.servo.Limits(lower=..., upper=..., rate=...)"
+            )
         self.limits = limits
         self.pseudoinverse = (
             Proximal(sweeps=5, rank_threshold=AUTHORITY_THRESHOLD)

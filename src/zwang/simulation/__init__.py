@@ -12,6 +12,7 @@
 | `contact_modes.py` | what holds, by Gauss's principle with inequalities |
 | `turning.py` | all of that at one instant of a run |
 | `mode.py` | the equations that hold at a state, as a model of their own |
+| `project.py` | a state put onto its constraints, to differentiate |
 | `trajectory.py` | `trajectory`: one motion inside `jit`, `vmap`, `grad` and `jacfwd` |
 | `batch.py` | `batch`: many motions of one model, in chunks; `prepare`: the same, compiled only |
 | `single_precision.py` | a program in 32-bit numbers |

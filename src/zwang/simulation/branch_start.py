@@ -22,6 +22,7 @@ from zwang.dynamics.leaving import ALONG_BRANCH
 from zwang.dynamics.model import Model
 from zwang.dynamics.tangent_cone import TangentCone, may_branch, tangent_cone
 from zwang.equations.state import State
+from zwang.remedy import Remedy, advice
 from zwang.thresholds import AGREEMENT
 
 OWN_TANGENT = 0.1
@@ -69,6 +70,12 @@ def _chosen(cone: TangentCone, work: np.ndarray, v: np.ndarray, speed: float) ->
     return int(np.argmax(np.abs(work)))
 
 
+WITH_SPEED = Remedy(
+    "start with a little speed, zw.analysis.branches(model, q0).start(i, energy=1e-9)",
+    (("", "start with a little speed along it (`zwang branches` lists all)"),),
+)
+
+
 def _sentence(model: Model, cone: TangentCone, i: int, moved_q) -> str:
     tangent, names = cone.tangents[i], model.system.velocities
     order = [j for j in np.argsort(-np.abs(tangent))[:4] if abs(tangent[j]) > 1e-7]
@@ -77,8 +84,7 @@ def _sentence(model: Model, cone: TangentCone, i: int, moved_q) -> str:
     return (
         f"the start is at rest where {len(cone.tangents)} branches of motion meet, and the "
         f"equations of motion hold along each: the run leaves on branch {i} ({shown}), from "
-        f"{by:.1g} along it; to leave on another one start with a little speed, "
-        "zw.branches(model, q0).start(i, energy=1e-9)"
+        f"{by:.1g} along it; to leave on another one {advice(WITH_SPEED)}"
     )
 
 
@@ -93,6 +99,6 @@ def meeting(dynamics: Dynamics, q, t) -> str:
         return ""
     return (
         f"{len(cone.tangents)} branches of motion meet there, and the speed is too small for "
-        "momentum to choose one: start beside it on the branch meant (zw.branches lists them), or "
-        "pass it with more speed"
+        "momentum to choose one: start beside it on the branch meant (zw.analysis.branches lists "
+        "them), or pass it with more speed"
     )

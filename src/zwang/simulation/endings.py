@@ -53,7 +53,7 @@ NEARLY_SHRUNK = 1e-2
 NEARLY_LOCKED = 0.02
 """Determinant of the equations of friction, 1 without it, below which a motion that can take no
 step has come to Painlevé's paradox: forces grow without bound as it goes to 0."""
-BY_RANK = "pseudoinverse=zw.CompleteOrthogonal()"
+BY_RANK = "pseudoinverse=zw.methods.CompleteOrthogonal()"
 
 
 class SingularMass(AbstractMonitor):

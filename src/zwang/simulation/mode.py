@@ -62,8 +62,9 @@ def contact_mode(model: Model, q, v=None, t: float = 0.0, *, params: PyTree = No
     that are closed and friction that sticks are equations, what is open or loaded by it is left
     out, and friction that slides goes on sliding.
 
-    Everything that looks at one state or a short motion takes such a model: `zw.linearize`,
-    `zw.motion`, `zw.trajectory` with its gradients, code. It does not know where its mode ends.
+    Everything that looks at one state or a short motion takes such a model:
+    `zw.analysis.linearize`, `zw.motion`, `zw.trajectory` with its gradients, code. It does not know
+    where its mode ends.
 
     Args:
         model: the model.
@@ -78,7 +79,7 @@ def contact_mode(model: Model, q, v=None, t: float = 0.0, *, params: PyTree = No
 
     Example:
         >>> mode = zw.contact_mode(model, q)
-        >>> print(zw.linearize(mode, q))
+        >>> print(zw.analysis.linearize(mode, q))
     """
     instance(model, Model, "contact_mode: model", "a zw.Model")
     refuse_switches(model, "zw.contact_mode")

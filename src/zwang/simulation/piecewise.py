@@ -108,7 +108,12 @@ class PiecewiseRun:
         longest_step: float = np.inf,
     ):
         instance(model, Model, "PiecewiseRun: model", "a zw.Model")
-        strategy(integrator, AbstractIntegrator, "integrator", "zw.Dopri8(), zw.Tsit5() ...")
+        strategy(
+            integrator,
+            AbstractIntegrator,
+            "integrator",
+            "zw.methods.Dopri8(), zw.methods.Tsit5() ...",
+        )
         nv = model.system.nv
         given: Any = np.zeros(nv) if applied is None else np.array(applied, float)
         force = AppliedForce(model.system.force, given)

@@ -93,12 +93,12 @@ def simulate(
 
     Args:
         samples: number of sample times if only `duration` is given, both ends included.
-        integrator: `zw.Dopri8()`, `zw.Tsit5()`, `zw.Kvaerno5()` for stiff systems, or `zw.Rattle()`
-            for long runs.
+        integrator: `zw.methods.Dopri8()`, `zw.methods.Tsit5()`, `zw.methods.Kvaerno5()` for stiff
+            systems, or `zw.methods.Rattle()` for long runs.
         step: fixed step [s] in place of error control; shortened only to end on samples.
         longest_step: upper limit of the step [s].
-        drift: `zw.Projection()` by default.
-        pseudoinverse: `zw.Proximal()` by default.
+        drift: `zw.methods.Projection()` by default.
+        pseudoinverse: `zw.methods.Proximal()` by default.
         formulation: another equation of motion at the stages; projections keep using A⊕.
         t0: initial time [s].
         start_tolerance: largest violation of the start [dimensionless]. A smaller one is projected
@@ -120,8 +120,15 @@ def simulate(
             `progress` fails; its `.run` holds what was reached.
     """
     instance(model, Model, "simulate: model", "a zw.Model")
-    strategy(integrator, AbstractIntegrator, "integrator", "zw.Dopri8(), zw.Tsit5() ...")
-    strategy(drift, AbstractDrift, "drift", "zw.Projection(), zw.Baumgarte(alpha, beta) ...")
+    strategy(
+        integrator, AbstractIntegrator, "integrator", "zw.methods.Dopri8(), zw.methods.Tsit5() ..."
+    )
+    strategy(
+        drift,
+        AbstractDrift,
+        "drift",
+        "zw.methods.Projection(), zw.methods.Baumgarte(alpha, beta) ...",
+    )
     if loop is not None:
         instance(loop, AbstractLoop, "loop", "zw.Loop(...)")
     optional_function(progress, "progress", "(fraction)")

@@ -229,8 +229,15 @@ def trajectory(
     instance(model, Model, "trajectory: model", "a zw.Model")
     refuse_switches(model, "a compiled program")
     choice(gradient, "gradient", ("forward", "reverse", None))
-    strategy(integrator, AbstractIntegrator, "integrator", "zw.Dopri8(), zw.Tsit5() ...")
-    strategy(drift, AbstractDrift, "drift", "zw.Projection(), zw.Baumgarte(alpha, beta) ...")
+    strategy(
+        integrator, AbstractIntegrator, "integrator", "zw.methods.Dopri8(), zw.methods.Tsit5() ..."
+    )
+    strategy(
+        drift,
+        AbstractDrift,
+        "drift",
+        "zw.methods.Projection(), zw.methods.Baumgarte(alpha, beta) ...",
+    )
     refuse_others("zw.trajectory", others)
     stop = items(stop, Stop, "stop", "zw.Stop(function)")
     start_tolerance = number(start_tolerance, "start_tolerance", least=0, infinite=True)

@@ -11,6 +11,7 @@ from jaxtyping import PyTree
 from zwang.compile import model_program
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.errors import Result
+from zwang.remedy import SHORTER, advice
 from zwang.simulation.contact import geometric_limit
 from zwang.simulation.monitor import RECENT_TURNS, AbstractMonitor, MotionEndError, RunState
 from zwang.simulation.results import Switched
@@ -112,8 +113,7 @@ class Turning(AbstractMonitor):
         limit = accumulation([x.time for x in done[-RECENT_TURNS:] if what and x.what == what])
         if limit <= float(run.instants[-1]):
             detail = (
-                f"{what} at instants that accumulate at about t = {limit:.6g} s: end the run "
-                "before with a zw.Stop"
+                f"{what} at instants that accumulate at about t = {limit:.6g} s: {advice(SHORTER)}"
             )
             raise MotionEndError(Result.CHATTERING, detail)
         return here

@@ -166,7 +166,7 @@ def decisive(dynamics: Dynamics, sigma: float, when: str) -> tuple[Dynamics, str
     """
     sentence = (
         f"rows of the constraints are nearly parallel {when} (singular value {sigma:.1e}): "
-        "zw.CompleteOrthogonal() takes the place of zw.Proximal()"
+        "zw.methods.CompleteOrthogonal() takes the place of zw.methods.Proximal()"
     )
     return by_rank(dynamics), sentence
 

@@ -11,6 +11,7 @@ from zwang.arguments import choice
 from zwang.compile import model_program
 from zwang.errors import ModelError
 from zwang.record import field
+from zwang.remedy import Remedy, advice
 from zwang.stepping.base import AbstractIntegrator, Flow, Step
 
 ITERATIONS = 50
@@ -28,7 +29,8 @@ BLOCK, PROBES = 64, 9
 """Instants looked at in one call for what the method cannot do; and how many before a run, spread
 over its duration, at several velocities.
 """
-UNSUITED = "zw.Rattle keeps the energy of models with a constant mass matrix and forces of position"
+STEP = Remedy("give zw.simulate step=", (("step", "give --step"),))
+UNSUITED = "Rattle keeps the energy of models with a constant mass matrix and forces of position"
 _THIRD = 1 / (4 - 4 ** (1 / 3))
 _SIXTH = (
     0.39216144400731413928,
@@ -56,8 +58,8 @@ class Rattle(AbstractIntegrator):
     h^order for a time that is longer than any run, where that of another method grows. Steps are of
     one length, `simulate(..., step=...)`, which must divide the distance of samples. λ comes from
     repeated `A⊕(q) φ(q₁)` with one factor per step, dense or sparse. A run ends where the step is
-    too long to follow the constraints, which may be at a singular configuration; `zw.Dopri8()`
-    crosses them all.
+    too long to follow the constraints, which may be at a singular configuration;
+    `zw.methods.Dopri8()` crosses them all.
 
     Attributes:
         order: 2; 4 or 6 by composing 5 or 9 steps of order 2, for accuracies below some 1e-6.
@@ -97,7 +99,7 @@ class Rattle(AbstractIntegrator):
         dynamics, system, c = flow.dynamics, model.system, model.constraints
         along = _direction(system.nv)
         for wrong, why in (
-            (step is None, "takes steps of one length: give zw.simulate step= (--step) in seconds"),
+            (step is None, f"takes steps of one length: {advice(STEP)} in seconds"),
             (
                 system.velocity_map is not None or system.offset is not None,
                 "needs velocities that are the rates of coordinates",
@@ -109,30 +111,33 @@ class Rattle(AbstractIntegrator):
             (dynamics.formulation is not None, "takes no formulation="),
             (
                 not flow.drift.projects or flow.drift.stabilization is not None,
-                "needs zw.Projection() without a stabilization",
+                "needs zw.methods.Projection() without a stabilization",
             ),
         ):
             if wrong:
-                raise ModelError(f"{model.name}: zw.Rattle {why}; zw.Dopri8() takes any model.")
+                raise ModelError(
+                    f"{model.name}: zw.methods.Rattle {why}; zw.methods.Dopri8() takes any model."
+                )
         t = np.linspace(float(state.t), instants[-1], PROBES)
         v = np.stack([state.v + size * along for size in np.resize([1.0, 0.0, 100.0], PROBES)])
         y = np.concatenate([np.tile(state.q, (PROBES, 1)), v], axis=1)
         for what in _found_dependence(flow, t, y)[:1]:
-            raise ModelError(f"{model.name}: {UNSUITED}, but {what[1]}; take zw.Dopri8().")
+            raise ModelError(f"{model.name}: {UNSUITED}, but {what[1]}; take zw.methods.Dopri8().")
         apart = np.diff(np.concatenate([[float(state.t)], instants]))
         count = apart / step
         if np.any(np.abs(count - np.round(count)) > DIVIDES):
             raise ModelError(
                 f"{model.name}: step = {step:g} s does not divide the distances of samples, "
-                f"{np.max(apart):g} s, and steps of other lengths would cost zw.Rattle what it "
-                f"is for; take for example step = {np.max(apart) / np.ceil(np.max(count)):g}."
+                f"{np.max(apart):g} s, and steps of other lengths would cost zw.methods.Rattle "
+                f"what it is for; take for example step = "
+                f"{np.max(apart) / np.ceil(np.max(count)):g}."
             )
 
     def watch(self, flow, t, y):
         for instant, what in _found_dependence(flow, t, y)[:1]:
             raise ModelError(
                 f"at t = {instant:.6g} s {what}, which it did not at the start, and {UNSUITED}: "
-                "take zw.Dopri8(), or end the run before."
+                "take zw.methods.Dopri8(), or end the run before."
             )
 
 

@@ -17,8 +17,15 @@
 | `checkpoint.py` | all that its next step depends on |
 """
 
-from zwang.study.result import Sweep as Sweep
-from zwang.study.sampling import draws as draws
-from zwang.study.sampling import grid as grid
-from zwang.study.sampling import sobol as sobol
-from zwang.study.sweep import sweep as sweep
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from zwang.namespace import offer
+
+if TYPE_CHECKING:
+    from zwang.study.sampling import draws as draws
+    from zwang.study.sampling import grid as grid
+    from zwang.study.sampling import sobol as sobol
+
+offer(__name__)

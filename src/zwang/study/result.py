@@ -190,7 +190,7 @@ class Sweep:
         known(output, self.outputs, "the study has no output")
         if not self.sample.indices:
             raise ModelError(
-                "Sobol indices need their own points: sample=zw.sobol(512, indices=True)."
+                "Sobol indices need their own points: sample=zw.study.sobol(512, indices=True)."
             )
         y = self.table[output].to_numpy(float)
         if not np.all(np.isfinite(y)):
@@ -237,7 +237,7 @@ class Sweep:
 
     def __repr__(self) -> str:
         varied = ", ".join(self.quantities)
-        return f"<zwang.Sweep of {self.plan.model.name}: {len(self)} cases over {varied}>"
+        return f"<Sweep of {self.plan.model.name}: {len(self)} cases over {varied}>"
 
     def __str__(self) -> str:
         """A few lines: cases, what failed, each output."""

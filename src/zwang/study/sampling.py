@@ -13,6 +13,7 @@ import numpy as np
 from zwang.arguments import count, flag, real_array, refuse
 from zwang.call import misfits_named
 from zwang.errors import ModelError
+from zwang.remedy import Remedy, advice
 from zwang.tracing import called
 
 EXPECTED = (
@@ -21,6 +22,11 @@ EXPECTED = (
 )
 MOST_CASES = 100_000_000
 """Cases of one study; their numbers alone would fill the memory beyond it."""
+
+DRAWN = Remedy(
+    "zw.study.sobol(count) or zw.study.draws(count)",
+    (("sample", "--sample sobol:COUNT or --sample draws:COUNT"),),
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,7 +122,7 @@ class Sample:
                 if one.distribution is not None:
                     raise ModelError(
                         f"over[{one.name!r}] is a distribution, which has no grid; take "
-                        "sample=zw.sobol(count) or zw.draws(count)."
+                        f"{advice(DRAWN)}."
                     )
             total = int(np.prod([len(one.values) for one in axes.values()], dtype=object))
             if total > MOST_CASES:

@@ -41,7 +41,7 @@ from zwang.study.folder import PartFolder
 from zwang.study.outputs import outputs_of
 from zwang.study.plan import ONE_BY_ONE, Plan
 from zwang.study.result import Sweep
-from zwang.study.sampling import Sample, axis, grid
+from zwang.study.sampling import DRAWN, Sample, axis, grid
 from zwang.study.success import conditions
 
 PART, FEWEST_PARTS = 1024, 64
@@ -103,7 +103,7 @@ def sweep(
         start: (q0, v0) for all cases, or a function of a case's values by name → (q0, v0), or
             (q0, v0, further parameters by name).
         duration, samples, times: as in `zw.simulate`.
-        sample: `zw.grid()`, `zw.sobol(4096)` or `zw.draws(1000)`.
+        sample: `zw.study.grid()`, `zw.study.sobol(4096)` or `zw.study.draws(1000)`.
         outputs: names such as "x.max" or "x.rate.final", with final, max, min, mean, rms or range
             over the samples; or functions `(t, q, v)` → number by name. By default the last
             value of every coordinate.
@@ -142,7 +142,7 @@ def sweep(
     require_float64()
     instance(model, Model, "sweep: model", "a zw.Model")
     sample = grid() if sample is None else sample
-    instance(sample, Sample, "sweep: sample", "zw.grid(), zw.sobol(count) or zw.draws(count)")
+    instance(sample, Sample, "sweep: sample", f"zw.study.grid(), {DRAWN.words}")
     optional_function(progress, "progress", "(fraction)")
     plan = _plan(
         model,

@@ -32,7 +32,7 @@ def from_mechanics(method, params: Mapping | None = None, *, name: str = "model"
         method: one of them; its equations are formed if they are not yet.
         params: value of each parameter, by symbol or by name. A function of time that is neither
             coordinate nor speed (`F = dynamicsymbols("F")`, a force from outside) is one, too: it
-            is an input of `zw.linearize` and `zw.Plant` by its name.
+            is an input of `zw.analysis.linearize` and `zw.Plant` by its name.
         name: name of the model.
 
     Raises:

@@ -200,7 +200,7 @@ def test_energy_that_should_have_stayed_is_missed(run):
         samples=3,
         step=0.5,
         start_tolerance=1e-3,
-        integrator=zw.Tsit5(),
+        integrator=zw.methods.Tsit5(),
     )
     assert coarse.result is zw.Result.SUCCESS
     assert re.match(

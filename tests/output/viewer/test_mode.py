@@ -18,7 +18,7 @@ SCENE = particles_scene(lambda q: q.reshape(2, 2), ("a", "b"))
 
 @pytest.fixture(scope="module")
 def modes():
-    return zw.linearize(systems.double_pendulum(), [0.0, -1.0, 0.0, -1.5]).modes()
+    return zw.analysis.linearize(systems.double_pendulum(), [0.0, -1.0, 0.0, -1.5]).modes()
 
 
 def test_a_mode_is_played_about_the_state_that_it_belongs_to(tmp_path, modes):

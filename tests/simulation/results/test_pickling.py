@@ -11,15 +11,16 @@ import pytest
 import zwang as zw
 from tests.models import pendulum
 from zwang.arithmetic import xp
+from zwang.simulation.results import Run
 
 
 @pytest.fixture(scope="module")
-def run() -> zw.Run:
+def run() -> Run:
     return zw.simulate(pendulum(), [1.0, 0.0], [0.0, 0.0], duration=0.5, samples=11)
 
 
 @pytest.fixture(scope="module")
-def again(run) -> zw.Run:
+def again(run) -> Run:
     return pickle.loads(pickle.dumps(run))
 
 

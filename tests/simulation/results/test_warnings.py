@@ -14,7 +14,7 @@ from zwang.simulation.results import Run
 
 def late(**options):
     """Two masses whose actuator cannot hold their distance at first."""
-    servo = distance_servo(gains=5.0, limits=zw.Limits(-12.0, 12.0))
+    servo = distance_servo(gains=5.0, limits=zw.servo.Limits(-12.0, 12.0))
     return zw.simulate(closed(two_masses(), servo), [0, 2.3], [0, 0], duration=2.0, **options)
 
 

@@ -23,6 +23,7 @@ from zwang.errors import ModelError
 from zwang.files import make_folder, write_bytes, write_text
 from zwang.files.isolation import scratch_folder
 from zwang.native.c import constant
+from zwang.remedy import Remedy, advice
 
 FLAGS = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared")
 VERSIONS = (2, 3)
@@ -128,9 +129,8 @@ def fmu(
     if flag(python, "fmu: python"):
         return _archived(_with_python(model, q0, v0, step, name, options), version)
     if options:
-        raise ModelError(
-            f"fmu: {', '.join(options)} has no place in a unit of C; give python=True, too."
-        )
+        way = advice(Remedy("give python=True, too", (("as", "take --as fmu3-python"),)))
+        raise ModelError(f"fmu: {', '.join(options)} has no place in a unit of C; {way}.")
     return _archived(_without_python(model, q0, v0, step, name), version)
 
 

@@ -47,7 +47,7 @@ def write_free_motion(
         model: the model.
         q: the configuration, shape (nq,).
         direction: velocities, shape (nv,): `zw.check(model, q).free_motions[i].direction` or
-            `zw.branches(model, q)[i].tangent`.
+            `zw.analysis.branches(model, q)[i].tangent`.
         scene: what there is to see, such as `zw.gallery.load(name).scene`.
         path: the HTML file.
         name: of the motion, on the page.

@@ -21,7 +21,7 @@ def as_gain(value, name: str = "the constraint") -> AbstractGain:
     """A gain as it is, a number as `Rate`; `name` is the constraint's."""
     what = f"Servo: gain of {name!r}"
     if isinstance(value, type):
-        instance(value, AbstractGain, what, "a number [1/s], zw.Poles(...) or another gain")
+        instance(value, AbstractGain, what, "a number [1/s], zw.servo.Poles(...) or another gain")
     return value if isinstance(value, AbstractGain) else Rate(numbers(value, what))
 
 
@@ -73,8 +73,8 @@ def require_decay(name: str, gain: AbstractGain, order: int) -> None:
     behavior = "grow without bound" if grows else "oscillate or stay and never decay"
     raise ModelError(
         f"{of} makes an error {behavior}: the poles of the error dynamics are {listed} 1/s, "
-        "expected negative real parts; zw.Rate(k) and zw.Poles(p1, ...) take the decay rates "
-        "as positive numbers."
+        "expected negative real parts; zw.servo.Rate(k) and zw.servo.Poles(p1, ...) take the decay "
+        "rates as positive numbers."
     )
 
 

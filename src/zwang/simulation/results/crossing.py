@@ -68,7 +68,7 @@ class Crossing:
         smallest: the singular value reached [1], rows at unit length.
         branches: how many branches of motion meet there, 0 where that is not known.
         before, after: indices of the one that the run came on and the one that it left on, in the
-            order of `zw.branches`; None where that is not known.
+            order of `zw.analysis.branches`; None where that is not known.
     """
 
     time: float

@@ -103,7 +103,7 @@ class Run:
 
     def __repr__(self) -> str:
         reached = f"{len(self.steps.t) - 1} steps to t = {self.steps.t[-1]:.6g} s"
-        return f"<zwang.Run of {self.name}: {reached}, {self.sentence}>"
+        return f"<Run of {self.name}: {reached}, {self.sentence}>"
 
     def __str__(self) -> str:
         """A few lines: model, result, duration, steps, largest violation and warnings."""

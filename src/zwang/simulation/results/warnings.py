@@ -13,6 +13,7 @@ from zwang.algebra.metric import condition_of_mass
 from zwang.compile.blocks import mapped
 from zwang.dynamics.evaluation import evaluate
 from zwang.equations.state import host_state
+from zwang.remedy import SHORTER, Remedy, advice
 from zwang.simulation.results import servo_warnings
 from zwang.simulation.results.branch_taken import unnamed
 from zwang.simulation.results.energy import energy_of
@@ -59,7 +60,7 @@ def _start_moved(run: Run, data: Variables) -> Iterator[str]:
     if moved:
         yield (
             f"the start was moved onto the constraints ({', '.join(moved)} in an entry, more than "
-            f"rtol = {allowed:g}): give more digits, or take the start from zw.consistent_state."
+            f"rtol = {allowed:g}): {advice(Remedy('give more digits'), TAKEN)}."
         )
 
 
@@ -107,6 +108,17 @@ def _more(found: Sequence) -> str:
     return f", and {len(found) - 1} times more" if len(found) > 1 else ""
 
 
+ON_BRANCH = Remedy(
+    "start on the branch meant (zw.analysis.branches)",
+    (("", "start on the branch meant (`zwang branches`)"),),
+)
+FOLLOWED = Remedy(
+    "take shorter steps (longest_step, rtol), which follow it",
+    (("rtol", "take a smaller --rtol, whose shorter steps follow it"),),
+)
+TAKEN = Remedy("take the start from zw.consistent_state", options=())
+
+
 def _branch_changed(run: Run, data: Variables) -> Iterator[str]:
     """Singular configurations at which the motion left on another branch than it came on."""
     changed = [c for c in run.crossings if c.changed]
@@ -116,7 +128,7 @@ def _branch_changed(run: Run, data: Variables) -> Iterator[str]:
     yield (
         f"the motion changed its branch at t = {c.time:.6g} s, from {c.before} to {c.after} of the "
         f"{c.branches} that meet there{_more(changed)}: forces or errors decided, not momentum; "
-        "see zw.passages, or start on the branch meant (zw.branches)."
+        f"{advice(Remedy('see zw.analysis.passages', options=()), ON_BRANCH)}."
     )
 
 
@@ -138,8 +150,7 @@ def _stepped_across(run: Run, data: Variables) -> Iterator[str]:
     yield (
         f"the run stepped from one branch onto another that it does not meet at t = {c.time:.6g} s "
         f"({', '.join(c.constraints)}, singular value {c.smallest:.1e}){_more(found)}: the motion "
-        "itself turns there, which shorter steps follow (longest_step, rtol); or end it before "
-        "with a zw.Stop."
+        f"itself turns there; {advice(FOLLOWED, SHORTER)}."
     )
 
 
