@@ -65,6 +65,11 @@ def pytest_collection_finish():
     gc.set_threshold(*SELDOM)
 
 
+def pytest_unconfigure():
+    """What is left is not searched for garbage five times, as pytest does at the end."""
+    gc.freeze()
+
+
 SELDOM = 20_000, 10, 20
 """Objects made between two collections, and how often older ones are looked at. Traces make many
 objects that live long, among which the default collects for a tenth of the time of a trace.
