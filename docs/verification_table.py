@@ -27,6 +27,7 @@ TITLES = {
     "ivp": "Test Set for IVP Solvers",
     "robots": "Robot files beside MuJoCo and Pinocchio",
     "exact": "Closed forms",
+    "contact": "Closed forms of contact",
     "random": "Random mechanisms with stops, play and dry friction",
     "analyses": "Analyses",
     "gradients": "Derivatives of whole runs",

@@ -18,6 +18,7 @@ SUITES = {
     "ivp": "ivp",
     "analyses": "analyses",
     "robots": "robots",
+    "contact": "contact",
     "random": "letting_go",
     "gradients": "gradients.suite",
     **dict.fromkeys(PAPERS, "own"),

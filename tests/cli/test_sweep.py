@@ -75,9 +75,9 @@ def test_a_setting_that_is_varied_builds_every_case_with_its_start(tmp_path):
     for row in rows:
         exact = zw.gallery.load("pendulum", angle=float(row["angle"])).exact(np.array([0.3]))
         assert float(row["x.final"]) == pytest.approx(exact["x"][0], abs=1e-6)
-    parts = {x: x.stat().st_mtime_ns for x in out.glob("*.parquet")}
+    parts = {x: x.stat().st_mtime_ns for x in out.glob("cases/*.parquet")}
     assert command_line(*words).code == 0
-    assert {x: x.stat().st_mtime_ns for x in out.glob("*.parquet")} == parts
+    assert {x: x.stat().st_mtime_ns for x in out.glob("cases/*.parquet")} == parts
     assert "y.max" in (out / "report.html").read_text()
 
 

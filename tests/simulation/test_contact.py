@@ -4,15 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from verification.contact import CASES
 
 import zwang as zw
 from tests.crossed import some
-from zwang.dynamics.contact_problem import ContactProblem
-from zwang.dynamics.vector_field import HELD_ON, SLIDES_FORWARD
-from zwang.equations.state import host_state
-from zwang.simulation.contact import Contacts
-from zwang.simulation.contact_modes import held_modes
-from zwang.simulation.monitor import MotionEndError
 
 G = 9.81
 
@@ -55,152 +50,45 @@ def test_a_ball_comes_to_rest_at_the_limit_of_its_bounces(e):
     np.testing.assert_allclose(run.q[-1], [1.5, 0.0], atol=1e-12)
 
 
-def test_a_ladder_leaves_the_wall_at_two_thirds_of_its_height():
-    half, start = 1.0, 1.2
-    system = free([3.0, 3.0, 1.0], lambda q, v, t, p: jnp.array([0.0, -3.0 * G, 0.0]))
-    wall = zw.Inequality(lambda q, t, p: q[0] - half * jnp.cos(q[2]), name="wall")
-    floor = zw.Inequality(lambda q, t, p: q[1] - half * jnp.sin(q[2]), name="floor")
-    q0 = [half * np.cos(start), half * np.sin(start), start]
-    run = zw.simulate(
-        zw.Model(system, [wall, floor]), q0, np.zeros(3), duration=0.7, rtol=1e-11, samples=15
-    )
-    assert [x.what for x in run.switches] == ["wall on, floor on", "wall off"]
-    leaves = run.at(run.switches[1].time)[0][2]
-    assert np.sin(leaves) == pytest.approx(2 / 3 * np.sin(start), abs=1e-10)
-
-
-def test_a_sphere_thrown_sliding_rolls_with_five_sevenths_of_its_speed():
-    r, mu, v0 = 0.1, 0.3, 4.0
-    system = free([2.0, 2.0, 0.4 * 2.0 * r * r], lambda q, v, t, p: jnp.array([0.0, -2 * G, 0.0]))
-    floor = zw.Inequality(lambda q, t, p: q[1] - r, name="floor")
-    grip = zw.DryFriction(
-        lambda q, v, t, p: v[0] + r * v[2], load="floor", static="mu", name="grip"
-    )
-    model = zw.Model(system, [floor, grip], {"mu": mu})
-    run = zw.simulate(model, [0.0, r, 0.0], [v0, 0.0, 0.0], duration=1.0, samples=11)
-    assert run.switches[-1].on == ("grip",)
-    assert run.switches[-1].time == pytest.approx(2 * v0 / (7 * mu * G), abs=1e-10)
-    assert run.v[-1, 0] == pytest.approx(5 * v0 / 7, abs=1e-10)
-
-
-def test_a_spring_with_dry_friction_loses_its_amplitude_and_sticks():
-    k, m, F = 50.0, 2.0, 3.0
-    system = free([m], lambda q, v, t, p: -k * q)
-    # a parameter may have the name of the friction that it loads
-    dry = zw.DryFriction(lambda q, v, t, p: v[0], load="dry", static=1.0, name="dry")
-    model = zw.Model(system, [dry], {"dry": F})
-    run = zw.simulate(model, [1.0], [0.0], duration=6.0, samples=13, rtol=1e-11)
-    turning = [run.at(x.time)[0][0] for x in run.switches]
-    np.testing.assert_allclose(np.abs(turning), 1.0 - 2 * F / k * np.arange(9), atol=1e-10)
-    assert run.switches[-1].time == pytest.approx(8 * np.pi * np.sqrt(m / k), abs=1e-10)
-    assert abs(run.q[-1, 0]) <= F / k and run.v[-1, 0] == 0.0
-
-
-def test_a_mass_on_a_belt_sticks_and_slips_periodically():
-    m, k, static, kinetic, speed = 1.0, 20.0, 0.5, 0.3, 0.2
-    w, a = np.sqrt(k / m), (static - kinetic) * m * G / k
-    system = free([m], lambda q, v, t, p: -k * q)
-    belt = zw.DryFriction(
-        lambda q, v, t, p: v[0] - speed, load=m * G, static=static, kinetic=kinetic, name="belt"
-    )
-    run = zw.simulate(zw.Model(system, [belt]), [0.0], [speed], duration=6.0, samples=13)
-    between = np.diff([x.time for x in run.switches][1:])
-    np.testing.assert_allclose(between[::2], 2 / w * (np.pi - np.arctan(a * w / speed)), atol=1e-10)
-    np.testing.assert_allclose(between[1::2], 2 * a / speed, atol=1e-10)
-
-
-INCLINE = 0.3
-INCLINED = zw.Model(
-    free(
-        [1.0, 1.0],
-        lambda q, v, t, p: jnp.array([G * np.sin(INCLINE), -G * np.cos(INCLINE)]),
-    ),
+@pytest.mark.parametrize(
+    "name",
     [
-        zw.Inequality(lambda q, t, p: q[1], name="plane"),
-        zw.DryFriction(lambda q, v, t, p: v[0], load="plane", static="mu", name="grip"),
+        "bouncing-ball",
+        "falling-ladder",
+        "thrown-sphere",
+        "dry-spring",
+        "belt-oscillator",
+        "rocking-block",
+        "block-on-incline",
+        "painleve-rod",
+        "table-on-four-legs",
     ],
-    {"mu": 0.0},
 )
+def test_a_member_of_the_gallery_has_the_values_of_its_closed_form(name):
+    for x in CASES[name]():
+        assert x.difference <= x.allowed, x
 
 
-@pytest.mark.parametrize("above", [1e-9, -1e-9])
-def test_a_block_sticks_on_an_incline_up_to_its_coefficient(above):
-    angle, mu = INCLINE, np.tan(INCLINE) * (1 + above)
-    run = zw.simulate(INCLINED, [0.0, 0.0], [0.0, 0.0], duration=1.0, params={"mu": mu})
-    slides = 0.0 if above > 0 else G * (np.sin(angle) - mu * np.cos(angle))
-    assert run.v[-1, 0] == pytest.approx(slides, abs=1e-13)
-
-
-def block(b, h, m):
-    """A block that stands on two corners with friction enough."""
-    inertia = m * (b * b + h * h) / 3
-    system = free([m, m, inertia], lambda q, v, t, p: jnp.array([0.0, -m * G, 0.0]))
-
-    def corner(q, x):
-        along = jnp.stack([jnp.cos(q[2]), jnp.sin(q[2])])
-        return q[:2] + x * along - h * jnp.stack([-along[1], along[0]])
-
-    constraints = []
-    for name, x in (("left", -b), ("right", b)):
-        constraints += [
-            zw.Inequality(lambda q, t, p, x=x: corner(q, x)[1], name=name),
-            zw.DryFriction(
-                rate_of(lambda q, x=x: corner(q, x)[0]), load=name, static=5.0, name=f"{name} grip"
-            ),
-        ]
-    return zw.Model(system, constraints)
-
-
-def test_a_block_rocks_with_ever_less_and_comes_to_rest():
-    b, h, tilt = 0.2, 0.5, -0.2
-    q0 = [b - b * np.cos(tilt) - h * np.sin(tilt), h * np.cos(tilt) - b * np.sin(tilt), tilt]
-    run = zw.simulate(block(b, h, 3.0), q0, np.zeros(3), duration=2.6, rtol=1e-10, samples=7)
-    alpha = np.arctan2(b, h)
+def test_a_block_that_rocks_comes_to_rest_and_loses_energy_at_every_impact():
+    run = zw.gallery.load("rocking-block").run()
     hits = [x for x in run.switches if x.hit][:5]
-    for x in hits:
-        before, after = run.at(x.time - 1e-8)[1][2], run.at(x.time + 1e-8)[1][2]
-        assert after / before == pytest.approx(1 - 1.5 * np.sin(alpha) ** 2, abs=1e-6)
     assert all(x.energy_loss > 0 for x in hits)
-    np.testing.assert_allclose(run.q[-1][1:], [h, 0.0], atol=1e-9)
+    np.testing.assert_allclose(run.q[-1][1:], [0.5, 0.0], atol=1e-9)
     np.testing.assert_allclose(run.v[-1], 0.0, atol=1e-8)
 
 
-@pytest.mark.parametrize("above, paradox", [(-1e-10, False), (1e-10, True)])
-def test_painleve_s_rod_has_no_answer_from_its_known_coefficient_on(above, paradox):
-    # tan θ = 2 is where the coefficient is the least, 4/3
-    theta, mu = -np.arctan(2.0), 4 / 3 * (1 + above)
-    system = free([1.0, 1.0, 1 / 3], lambda q, v, t, p: jnp.array([0.0, -G, 0.0]))
-    end = lambda q: q[:2] + jnp.stack([jnp.cos(q[2]), jnp.sin(q[2])])
-    floor = zw.Inequality(lambda q, t, p: end(q)[1], name="floor")
-    grip = zw.DryFriction(rate_of(lambda q: end(q)[0]), load="floor", static=mu, name="grip")
-    model = zw.Model(system, [floor, grip])
-    state = host_state(np.array([0.0, -np.sin(theta), theta]), np.array([1.0, 0.0, 0.0]), 0.0)
-    contacts = Contacts(model, None, 0)
-    problem = ContactProblem.at_state(model.dynamics(lets_go=True), state, contacts.rows)
-    decide = lambda: held_modes(
-        problem, contacts.gaps, contacts.frictions, np.array([True]), np.full(2, 1e-9)
-    )
-    if paradox:
-        with pytest.raises(MotionEndError, match="no forces keep all gaps from closing"):
-            decide()
-        run = lambda: zw.simulate(model, state.q, state.v, duration=0.1)
-        with pytest.raises(zw.SimulationError, match="Painlevé"):
-            run()
-    else:
-        assert decide().tolist() == [HELD_ON, SLIDES_FORWARD]
+def test_steps_between_impacts_have_the_order_of_their_integrator():
+    block = zw.gallery.load("rocking-block")
+    end = lambda **options: block.run(duration=1.0, samples=2, **options).q[-1]
+    exact = end(rtol=1e-13)
+    coarse, fine = (np.max(np.abs(end(step=h) - exact)) for h in (0.2, 0.05))
+    assert np.log(coarse / fine) / np.log(4) > 7.5
 
 
-def test_a_table_on_four_legs_has_one_motion_and_least_forces():
-    m, legs = 4.0, np.array([[1.0, 1], [1, -1], [-1, -1], [-1, 1]])
-    system = free([m, 0.5, 0.5], lambda q, v, t, p: jnp.array([-m * G, 0.3, -0.2]))
-    floor = zw.Inequality(
-        lambda q, t, p: q[0] + legs @ q[1:], name="legs", parts=["a", "b", "c", "d"]
-    )
-    run = zw.simulate(zw.Model(system, [floor]), np.zeros(3), np.zeros(3), duration=1.0, samples=3)
-    rows = np.column_stack([np.ones(4), legs])
-    least = np.linalg.pinv(rows.T) @ [m * G, -0.3, 0.2]
-    np.testing.assert_allclose(run.dataset.multipliers.values[-1], least, atol=1e-10)
-    np.testing.assert_allclose(run.q[-1], 0.0, atol=1e-13)
+def test_no_motion_goes_on_where_painleve_s_rod_has_no_answer():
+    rod = zw.gallery.load("painleve-rod", mu=4 / 3 * (1 + 1e-10))
+    with pytest.raises(zw.SimulationError, match="no forces keep all gaps from closing.*|Painlevé"):
+        rod.run()
 
 
 def test_a_hinge_rubs_by_its_own_reaction():

@@ -4,8 +4,10 @@ import json
 import math
 import re
 import subprocess
+import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.stats
 import xarray as xr
@@ -85,11 +87,11 @@ def test_a_case_that_leaves_its_constraints_is_a_row_with_its_sentence(model):
 def test_a_rerun_computes_nothing_and_one_lost_part_only(study, model):
     out = study.plan and study._folder.path
     assert study.computed == 2
-    times = {x.name: x.stat().st_mtime_ns for x in out.iterdir()}
+    times = {x.name: x.stat().st_mtime_ns for x in out.rglob("*.*")}
     second = again(model, out)
     assert second.computed == 0
-    assert {x.name: x.stat().st_mtime_ns for x in out.iterdir()} == times
-    (out / "part-000001.parquet").unlink()
+    assert {x.name: x.stat().st_mtime_ns for x in out.rglob("*.*")} == times
+    (out / "cases" / "part-000001.parquet").unlink()
     third = again(model, out)
     assert third.computed == 1 and third.table.equals(study.table)
 
@@ -114,7 +116,7 @@ def test_what_is_finished_stays_when_a_study_is_interrupted(study, model, tmp_pa
 
     with pytest.raises(KeyboardInterrupt):
         again(model, tmp_path / "parts", progress=interrupt)
-    assert len(list((tmp_path / "parts").glob("*.parquet"))) == 1
+    assert len(list((tmp_path / "parts").glob("cases/*.parquet"))) == 1
     found = again(model, tmp_path / "parts")
     assert found.computed == 1 and found.table.equals(study.table)
 
@@ -123,7 +125,7 @@ def test_what_is_finished_stays_where_progress_fails(study, model, tmp_path):
     says = "progress raised ZeroDivisionError.*parts keeps what is done, and the same call goes on"
     with pytest.raises(zw.SimulationError, match=says):
         again(model, tmp_path / "parts", progress=lambda done: 1 / 0)
-    assert len(list((tmp_path / "parts").glob("*.parquet"))) == 1
+    assert len(list((tmp_path / "parts").glob("cases/*.parquet"))) == 1
 
 
 @pytest.mark.parametrize(
@@ -182,7 +184,9 @@ def test_a_full_disk_costs_a_sentence_and_the_study_goes_on_from_there(study, mo
         found = again(model, tmp_path / "parts")
         assert found.table.equals(study.table)
         names = {x.name for x in (tmp_path / "parts").iterdir()}
-        assert names == {"sweep.json", "part-000000.parquet", "part-000001.parquet"}
+        assert names == {"sweep.json", "cases"}
+        tables = {x.name for x in (tmp_path / "parts" / "cases").iterdir()}
+        assert tables == {"part-000000.parquet", "part-000001.parquet"}
     finally:
         subprocess.run(["umount", str(tmp_path)], check=True)
 
@@ -440,3 +444,15 @@ def test_what_is_wrong_for_every_case_is_refused_before_anything_runs(model, wro
 def test_an_output_that_names_nothing_is_refused(model, output):
     with pytest.raises(zw.ModelError, match="names no coordinate|expected one of"):
         zw.sweep(model, {"length": [1.0]}, hanging, duration=0.1, outputs=[output])
+
+
+def test_a_package_that_is_missing_is_named_before_anything_is_computed(model, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    never = lambda values: pytest.fail("a case was begun")
+    with pytest.raises(zw.ModelError, match=r"needs pyarrow, .* pip install 'zwang\[sweep\]'"):
+        zw.sweep(model, {"length": [1.0]}, never, duration=0.1)
+
+
+def test_the_folder_of_cases_is_one_table_to_other_programs(study):
+    found = pd.read_parquet(study._folder.path / "cases")
+    np.testing.assert_array_equal(found["lowest"], study.table["lowest"])

@@ -15,6 +15,7 @@ import scipy.signal
 from zwang.algebra.decomposition import Decomposition, pivots
 from zwang.algebra.spectrum import eigenvalues
 from zwang.errors import ModelError
+from zwang.extras import require
 from zwang.thresholds import AGREEMENT
 
 if TYPE_CHECKING:
@@ -103,13 +104,8 @@ class LinearSystem:
         Raises:
             ModelError: if python-control is not installed.
         """
-        try:
-            control = importlib.import_module("control")
-        except ImportError:
-            raise ModelError(
-                "to_control needs python-control, which is not installed: "
-                "pip install 'zwang[control]'."
-            ) from None
+        require("control", "control", "to_control")
+        control = importlib.import_module("control")
         # python-control reads a dot in a name as subsystem.signal
         plain = lambda names: [name.replace(".", "_") for name in names]
         return control.ss(

@@ -15,7 +15,7 @@ from zwang.call import misfits_named
 from zwang.codegen.names import identifier
 from zwang.dynamics.model import Model, refuse_letting_go
 from zwang.dynamics.motion import motion
-from zwang.errors import ModelError
+from zwang.extras import require
 from zwang.files import write_files
 from zwang.simulation.switching import refuse_switches
 
@@ -88,10 +88,6 @@ def stablehlo(
     made = export.export(jax.jit(of), platforms=chosen)(
         shape(model.system.nq), shape(model.system.nv), shape(), p
     )
-    try:
-        data = bytes(made.serialize())
-    except ImportError:
-        raise ModelError(
-            "StableHLO needs flatbuffers, which is not installed: pip install 'zwang[export]'."
-        ) from None
+    require("flatbuffers", "export", "StableHLO")
+    data = bytes(made.serialize())
     return StableHLO(identifier(model.name), made.mlir_module(), data)

@@ -17,6 +17,7 @@ from zwang.compile.hints import shared_code
 from zwang.dynamics.control_law import AbstractSampler
 from zwang.dynamics.drift import AbstractDrift
 from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.equations.constraint.dry_friction import gives_all
 from zwang.equations.constraint.nonideal import length
 from zwang.equations.state import State
 from zwang.record import Record, field, replace
@@ -29,6 +30,9 @@ HELD_OFF, HELD_ON, SLIDES_FORWARD, SLIDES_BACKWARD = 0.0, 1.0, -1.0, -2.0
 or against it. Friction of a contact in space that turns slides forward, whatever the direction of
 s; one that slides straight on has `STRAIGHT` less the angle of its direction."""
 STRAIGHT = -3.0
+SPENT = -10
+"""Friction that gives all it may against a direction, while other rows hold its slip at zero, has
+this less the angle of that."""
 FORCE_BAND = 1e-11
 """A force lets go where it is below the negative of this part of what moves the free system: ten
 thousand times its round-off, and ten times what counts as zero where it is decided what holds."""
@@ -42,6 +46,11 @@ def direction_of(mode: Any) -> Any:
 def straight_angle(mode: Any) -> Any:
     """Angle of the direction in which friction in space slides straight on."""
     return STRAIGHT - mode
+
+
+def is_spent(mode: Any) -> Any:
+    """Whether friction gives all it may while other rows hold its slip at zero."""
+    return mode <= SPENT
 
 
 class ConstrainedVectorField(Record):
@@ -75,17 +84,22 @@ class ConstrainedVectorField(Record):
             # on the host by NumPy: JAX would compile each operation
             xp = np if is_concrete((held, self.switched)) else jnp
             modes = xp.asarray(held)
-            straight = modes <= STRAIGHT
+            spent = is_spent(modes)
+            straight = (modes <= STRAIGHT) & ~spent
             on = (self.switched < 0) | ((modes > HELD_OFF) | straight)[self.switched]
             if not self.dynamics.constraints.frictions:
                 return replace(self, dynamics=self.dynamics.with_rows(on))
-            sliding = xp.where(self.switched < 0, 0.0, direction_of(modes)[self.switched])
+            pull = direction_of(modes) + xp.where(spent, 2 * xp.cos(SPENT - modes), 0.0)
+            sliding = xp.where(self.switched < 0, 0.0, pull[self.switched])
             second = [x.rows.start + 1 for x in self.dynamics.constraints.frictions if x.in_space]
             if second:
                 angle = straight_angle(modes)[self.switched]
                 part = xp.where(np.isin(np.arange(len(on)), second), xp.sin(angle), xp.cos(angle))
                 along = (self.switched >= 0) & straight[self.switched]
                 sliding = xp.where(along, part, sliding)
+                across = np.isin(np.arange(len(on)), second) & spent[self.switched]
+                turned = 2 * xp.sin(SPENT - modes)[self.switched]
+                sliding = xp.where(across & (self.switched >= 0), turned, sliding)
             return replace(self, dynamics=self.dynamics.with_rows(on, sliding=sliding))
         if self.sampler is None:
             return self
@@ -168,6 +182,7 @@ class ConstrainedVectorField(Record):
             if x.in_space:
                 slip, change = _slip_and_rate(x.law, s, rates, self.dynamics.p)
                 turns = (c.sliding[x.rows.start] != 0) & (length(change) > 0)
+                turns = turns & ~gives_all(c.sliding[x.indices])
                 turns = turns if c.on is None else turns & ~c.on[x.rows.start]
                 within = self.towards_rest * length(slip) / jnp.where(turns, length(change), 1.0)
                 longest = jnp.minimum(longest, jnp.where(turns, within, jnp.inf))
@@ -371,6 +386,8 @@ def _loosening(flow, dynamics: Dynamics, eq, multipliers, modes, instant) -> lis
         else:
             slip = x.law.sliding_velocity(s.q, s.v, s.t, dynamics.p)[0]
             arrives = -direction_of(mode) * slip
+        # it gives on until something else lets go
+        arrives = jnp.where(is_spent(mode), -1.0, arrives)
         values.append(jnp.where(mode > HELD_OFF, over, arrives))
     return values
 

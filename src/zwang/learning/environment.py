@@ -17,6 +17,7 @@ from zwang.compile import Many, program
 from zwang.display import present
 from zwang.equations.state import State
 from zwang.errors import ModelError
+from zwang.extras import require
 from zwang.learning.plant import Plant
 from zwang.learning.task import Task, task
 from zwang.simulation.batch import FEWEST_MEMBERS
@@ -24,9 +25,8 @@ from zwang.simulation.batch import FEWEST_MEMBERS
 try:
     import gymnasium
 except ImportError:
-    raise ModelError(
-        "environments need gymnasium, which is not installed: pip install 'zwang[learning]'."
-    ) from None
+    require("gymnasium", "learning", "an environment")
+    raise
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from zwang.bodies import Branch, ball, prismatic, revolute
 from zwang.errors import ModelError
+from zwang.extras import require
 from zwang.files import is_file, read_text
 from zwang.files.isolation import run_isolated, scratch_folder
 from zwang.files.limits import limit
@@ -51,7 +52,6 @@ NUMBERS = (
 LOOPS = by_format("mjcf equality")
 """Kinds of joints that close a loop, by the name of MuJoCo's equality constraint."""
 MISSING = "files that are not there, with their shapes and contacts"
-EXTRA = "reading MJCF takes the package mujoco: pip install 'zwang[robots]'."
 
 
 def read(path: Path, root: Element, *, floating: bool | None = None) -> Description:
@@ -68,10 +68,8 @@ def read(path: Path, root: Element, *, floating: bool | None = None) -> Descript
     """
     # before MuJoCo sees the file, as it would build all copies first
     refuse_many_copies(root, shown_path(path))
-    try:
-        mujoco: Any = importlib.import_module("mujoco")
-    except ImportError:
-        raise ModelError(EXTRA) from None
+    require("mujoco", "robots", "reading MJCF")
+    mujoco: Any = importlib.import_module("mujoco")
     model, lost = _compiled(mujoco, path, bool(floating))
     made = _Reading(mujoco, model, path).description
     made.leave_out(MISSING, lost)

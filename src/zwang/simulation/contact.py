@@ -19,7 +19,12 @@ from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.dynamics.model import Model
 from zwang.dynamics.placement import place
 from zwang.dynamics.scales import size_of
-from zwang.dynamics.vector_field import HELD_OFF, HELD_ON, ConstrainedVectorField
+from zwang.dynamics.vector_field import (
+    HELD_OFF,
+    HELD_ON,
+    ConstrainedVectorField,
+    is_spent,
+)
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError, Result
 from zwang.simulation.contact_modes import held_modes
@@ -141,14 +146,17 @@ class Contacts:
             problem = self._problem(flow, modes, host_state(q, after, t))
         arrived, over = np.zeros(len(before), bool), []
         for k, x in enumerate(self.frictions, start=n):
-            if fired is not None and fired[k] and impact is None and before[k] < HELD_OFF:
+            if fired is None or impact is not None:
+                continue
+            if is_spent(before[k]) or (fired[k] and before[k] == HELD_ON):
+                over.append(k - n)
+            elif fired[k] and before[k] < HELD_OFF:
                 arrived[k] = x.comes_to_rest(problem.psi, before[k])
                 slow[x.rows] = np.inf if arrived[k] else -1.0
-            elif fired is not None and fired[k] and impact is None and before[k] == HELD_ON:
-                over.append(k - n)
         own = held_modes(problem, self.gaps, self.frictions, staying, slow, over)
         held = np.concatenate([modes[: self.first], own])
-        # of one that turns only its direction changes
+        # what gives all it may sticks as well; of one that turns only its direction changes
+        before, own = (np.where(is_spent(x), HELD_ON, x) for x in (before, own))
         on_the_move = (before < HELD_OFF) & (own < HELD_OFF) & self.in_space & ~arrived
         was = np.where(on_the_move, own, before)
         record = self._record(t, was, own, problem.metric, v, impact)

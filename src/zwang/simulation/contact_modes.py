@@ -9,6 +9,7 @@ This is Gauss's principle with inequalities, in the metric of M⁻¹.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,10 +18,58 @@ from zwang.dynamics.vector_field import HELD_OFF, HELD_ON
 from zwang.errors import Result
 from zwang.simulation.frictions import HostFriction
 from zwang.simulation.monitor import MotionEndError
+from zwang.simulation.sharing import shares
 from zwang.thresholds import AGREEMENT, SOLUTION_ERROR
 
 LOAD_TURNS = 100
-"""Most turns in which loads by joints are found."""
+"""Most turns in which loads that depend on the forces are found."""
+
+
+class Instant(NamedTuple):
+    """A state at which it is decided how everything is held.
+
+    Attributes:
+        problem: all rows there.
+        gaps: rows of all gaps; `staying` says which are closed and neither close nor open.
+        frictions: all dry frictions.
+        slides: directions of those that slide; `resting` are those that do not, and `turns` those
+            that do not slide straight on.
+        over: those whose force has risen to its limit, or was there.
+    """
+
+    problem: ContactProblem
+    gaps: np.ndarray
+    staying: np.ndarray
+    frictions: Sequence[HostFriction]
+    slides: Mapping[int, np.ndarray]
+    resting: Sequence[int]
+    turns: Sequence[int]
+    over: Collection[int]
+
+    @property
+    def normal(self) -> np.ndarray:
+        """Rows of the gaps that are closed."""
+        return self.gaps[self.staying]
+
+    def loads(self, forces: np.ndarray, given: np.ndarray) -> np.ndarray:
+        """N of all frictions by forces of all rows."""
+        return np.array(
+            [x.load_of(forces, n, self.gaps) for x, n in zip(self.frictions, given, strict=True)]
+        )
+
+
+class Decided(NamedTuple):
+    """How everything is held while the loads are known, gaps first.
+
+    Attributes:
+        modes: of gaps and frictions.
+        loads: that follow.
+        yielding: frictions that slide, or are at their limit and no other row helps out.
+    """
+
+    modes: np.ndarray
+    loads: np.ndarray
+    yielding: set[int]
 
 
 def held_modes(
@@ -29,7 +78,7 @@ def held_modes(
     frictions: Sequence[HostFriction],
     staying: np.ndarray,
     slow: np.ndarray,
-    over: Sequence[int] = (),
+    over: Collection[int] = (),
 ) -> np.ndarray:
     """How everything is held from a state on, gaps first.
 
@@ -37,8 +86,8 @@ def held_modes(
         gaps: rows of all gaps; `staying` says which are closed and neither close nor open.
         frictions: all dry frictions.
         slow: velocity of each row that counts as zero; less than zero of one that turns.
-        over: frictions whose force has risen to its limit: they slide from there on, also by an
-            acceleration that is still round-off.
+        over: frictions whose force has risen to its limit, or was there: where no other row takes
+            over they slide from there on, also by an acceleration that is still round-off.
 
     Raises:
         MotionEndError: if no forces keep all inequalities.
@@ -52,44 +101,57 @@ def held_modes(
             slides[k] = s / speed
     resting = [k for k in touched if k not in slides]
     turns = [k for k in slides if np.min(slow[frictions[k].rows]) < 0]
-    loads, begun = np.array([x.load for x in frictions]), set()
-    # a load by joints follows from the forces, which depend on it
-    for turn in range(LOAD_TURNS):
-        given = problem, gaps, frictions, staying, slides, resting, turns, over, begun, loads
-        held, acting = _decided(*given)
-        # to slide changes the load, by which alone it would stick again
-        begun |= {k for k in over if held[len(gaps) + k] < HELD_OFF}
-        change = np.abs(acting - loads)
-        loads = acting
-        if np.all(change <= SOLUTION_ERROR * np.max(np.abs(acting), initial=0.0)) or (
-            turn == LOAD_TURNS - 1
-        ):
-            break
-    return held
+    at = Instant(problem, gaps, staying, frictions, slides, resting, turns, over)
+    begun: set[int] = set()
+    loads = _first_loads(at)
+    while True:
+        decided = _balanced(at, begun, loads)
+        # what slides has less to give than what sticks, and another load
+        if not (more := decided.yielding - begun):
+            return decided.modes
+        begun, loads = begun | more, decided.loads
 
 
-def _decided(
-    problem: ContactProblem,
-    gaps: np.ndarray,
-    frictions: Sequence[HostFriction],
-    staying: np.ndarray,
-    slides: Mapping[int, np.ndarray],
-    resting: Sequence[int],
-    turns: Sequence[int],
-    over: Sequence[int],
-    begun: Collection[int],
-    loads: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    """The same while the loads are known, with the loads that follow.
+def _balanced(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
+    """The same with loads that are those of the forces, some frictions beginning to slide.
 
     Args:
-        slides: directions of the frictions that slide; `resting` are those that do not, `turns`
-            those that do not slide straight on.
+        loads: a guess of them.
+
+    Raises:
+        MotionEndError: if there are none.
     """
+    part, missed = 1.0, None
+    for _ in range(LOAD_TURNS):
+        decided = _decided(at, begun, loads)
+        miss = decided.loads - loads
+        if np.all(np.abs(miss) <= SOLUTION_ERROR * np.max(np.abs(decided.loads), initial=0.0)):
+            return decided
+        # a load may depend strongly on itself: Aitken's relaxation, of the line of the last turns
+        if missed is not None and np.any(change := miss - missed):
+            part = -part * (missed @ change) / (change @ change)
+        loads, missed = np.maximum(loads + part * miss, 0.0), miss
+    names = ", ".join(at.frictions[int(k)].law.name for k in np.flatnonzero(miss))
+    raise MotionEndError(Result.PARADOX, f"no loads of {names} are those of the forces")
+
+
+def _first_loads(at: Instant) -> np.ndarray:
+    """Loads while all that is closed or at rest holds, and nothing rubs."""
+    problem = at.problem
+    tangents = [at.frictions[k].rows for k in at.resting]
+    rows = np.concatenate([problem.held, at.normal, *tangents]).astype(int)
+    left = problem.b - problem.A @ problem.metric.solve(problem.F)
+    need = problem.metric.M @ problem.some(rows).correct(left[rows])
+    return at.loads(problem.multipliers(rows, need), np.array([x.load for x in at.frictions]))
+
+
+def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
+    """The same while the loads are known."""
+    problem, frictions, resting = at.problem, at.frictions, at.resting
+    normal, staying, gaps = at.normal, at.staying, at.gaps
     places = {int(k): i for i, k in enumerate(np.flatnonzero(staying))}
-    normal = gaps[staying]
     force, pulls = problem.F.copy(), np.zeros((len(problem.F), len(normal)))
-    for k, direction in slides.items():
+    for k, direction in at.slides.items():
         x = frictions[k]
         pull = x.pull(problem, direction)
         if x.gap < 0:
@@ -97,119 +159,67 @@ def _decided(
         else:
             pulls[:, places[x.gap]] += pull
     left = problem.A @ problem.acceleration(force) - problem.b
-    mu, begins = {k: frictions[k].static for k in resting}, {}
-    while True:
-        rubbing = [frictions[k].rubbing(places, loads[k], mu[k]) for k in resting]
-        found = coulomb(problem, normal, rubbing, left, pulls)
-        if found is None:
-            raise MotionEndError(Result.PARADOX, "no forces keep all gaps from closing further")
-        push, rub = found
-        tangents = rubbing_rows(rubbing)
-        acting = problem.A[normal].T @ push + pulls @ push + problem.A[tangents].T @ rub
-        acceleration = problem.acceleration(force + acting)
-        rate = problem.A @ acceleration - problem.b
-        zero = _zero(problem, (force, acting), push, rubbing)
-        size = {k: np.linalg.norm(rate[frictions[k].rows]) for k in resting}
-        limits = zip(resting, _parts(rub, rubbing), _limits(rubbing, push), strict=True)
-        at_limit = {k for k, f, most in limits if np.linalg.norm(f) >= (1 - AGREEMENT) * most}
-        slips = [
-            k
-            for k in resting
-            if k not in begins
-            and (
-                size[k] > np.max(zero[frictions[k].rows])
-                or (k in over and (k in at_limit or k in begun))
-            )
-        ]
-        # one that slides has its kinetic coefficient, with which another may slide
-        before = dict(mu)
-        for k in slips:
-            begins[k] = rate[frictions[k].rows] / (size[k] or 1.0)
-            mu[k] = frictions[k].kinetic(0.0)
-        if mu == before:
-            break
+    # one that slides has its kinetic coefficient; the loads decide which, once they are right
+    mu = {k: frictions[k].kinetic(0.0) if k in begun else frictions[k].static for k in resting}
+    rubbing = [frictions[k].rubbing(places, loads[k], mu[k]) for k in resting]
+    found = coulomb(problem, normal, rubbing, left, pulls)
+    if found is None:
+        raise MotionEndError(Result.PARADOX, "no forces keep all gaps from closing further")
+    push, rub = found
+    tangents = rubbing_rows(rubbing)
+    acting = problem.A[normal].T @ push + pulls @ push + problem.A[tangents].T @ rub
+    acceleration = problem.acceleration(force + acting)
+    rate = problem.A @ acceleration - problem.b
+    zero = _zero(problem, (force, acting), push, rubbing)
+    limits = zip(resting, _parts(rub, rubbing), _limits(rubbing, push), strict=True)
+    at_limit = {k for k, f, most in limits if np.linalg.norm(f) >= (1 - AGREEMENT) * most}
+    size = {k: np.linalg.norm(rate[frictions[k].rows]) for k in resting}
+    slips = {k for k in resting if size[k] > np.max(zero[frictions[k].rows])}
+    begins = {k: rate[frictions[k].rows] / (size[k] or 1.0) for k in slips | (at_limit & {*begun})}
     force_of = np.zeros(len(problem.A))
     force_of[tangents] = rub
     for k in begins:
         if (f := np.linalg.norm(force_of[frictions[k].rows])) > 0:
             begins[k] = -force_of[frictions[k].rows] / f
-    ways = _ways(frictions, resting, slides, begins, turns, rate, zero)
+    ways = _ways(at, begins, rate, zero)
     closed = np.full(len(gaps), HELD_OFF)
     closed[staying] = np.where(rate[normal] <= zero[normal], HELD_ON, HELD_OFF)
     # what all rows that hold have to give
     slipping = rubbing_rows([x for k, x in zip(resting, rubbing, strict=True) if k in begins])
     need = problem.metric.M @ acceleration - force - pulls @ push
     need -= problem.A[slipping].T @ force_of[slipping]
-    rows = [*problem.held, *gaps[closed > HELD_OFF], *np.setdiff1d(tangents, slipping)]
-    least = problem.multipliers(np.array(rows, int), need)
-    # part of the largest force or acceleration of a problem that counts as zero: the round-off of
-    # its solution, and a tenth of where a force lets go (`zwang.dynamics.vector_field.FORCE_BAND`)
-    if np.any(least[gaps] < -SOLUTION_ERROR * np.max(np.abs(least), initial=0.0)):
-        # of gaps that repeat each other, those push that can do it alone
-        closed[staying] = np.where(push > SOLUTION_ERROR * np.max(push), HELD_ON, HELD_OFF)
+    sticky = np.setdiff1d(tangents, slipping)
+    rows = np.array([*problem.held, *gaps[closed > HELD_OFF], *sticky], int)
     sticking = [k for k in resting if k not in begins]
-    spare, least = _spare(
-        problem, frictions, sticking, np.array(rows, int), need, least, loads, gaps
-    )
-    ways[spare] = HELD_OFF
-    following = [x.load_of(least, before) for x, before in zip(frictions, loads, strict=True)]
-    return np.concatenate([closed, ways]), np.array(following)
+    limits = {k: frictions[k].sticking(loads[k], gaps) for k in sticking}
+    share = lambda limits: shares(problem, rows, need, np.intersect1d(rows, gaps), limits)
+    yielding, shared = at_limit & {*at.over} & {*sticking}, share(limits)
+    if shared is None:
+        forces = problem.multipliers(rows, need)
+    else:
+        forces = shared.forces
+        closed[np.isin(gaps, shared.idle)] = HELD_OFF
+        for k, along in shared.spent.items():
+            ways[k] = frictions[k].spent(along)
+        # what others can help out with a little more does not move yet
+        less = lambda k: {**limits, k: limits[k].scaled(1 - AGREEMENT)}
+        helped = {k for k in yielding & shared.shared if share(less(k)) is not None}
+        yielding = yielding - helped
+    return Decided(np.concatenate([closed, ways]), at.loads(forces, loads), yielding | slips)
 
 
 def _ways(
-    frictions: Sequence[HostFriction],
-    resting: Sequence[int],
-    slides: Mapping[int, np.ndarray],
-    begins: Mapping[int, np.ndarray],
-    turns: Sequence[int],
-    rate: np.ndarray,
-    zero: np.ndarray,
+    at: Instant, begins: Mapping[int, np.ndarray], rate: np.ndarray, zero: np.ndarray
 ) -> np.ndarray:
     """How each friction is held, by the accelerations of all rows."""
-    ways = np.full(len(frictions), HELD_OFF)
-    ways[resting] = HELD_ON
-    for k, direction in {**slides, **begins}.items():
-        own = frictions[k].rows
-        across = np.linalg.norm(rate[own] - direction * (direction @ rate[own]))
-        straight = k in begins or (k not in turns and across <= np.max(zero[own]))
-        ways[k] = frictions[k].way(direction, straight)
+    ways = np.full(len(at.frictions), HELD_OFF)
+    ways[at.resting] = HELD_ON
+    for k, direction in {**at.slides, **begins}.items():
+        x = at.frictions[k]
+        across = np.linalg.norm(rate[x.rows] - direction * (direction @ rate[x.rows]))
+        straight = k in begins or (k not in at.turns and across <= np.max(zero[x.rows]))
+        ways[k] = x.way(direction, straight)
     return ways
-
-
-def _spare(
-    problem: ContactProblem,
-    frictions: Sequence[HostFriction],
-    sticking: Sequence[int],
-    rows: np.ndarray,
-    need: np.ndarray,
-    least: np.ndarray,
-    loads: np.ndarray,
-    gaps: np.ndarray,
-) -> tuple[list[int], np.ndarray]:
-    """Frictions that give nothing, as other rows hold their slip at zero and least norm asks them
-    for more than they can give; and the forces without them.
-
-    Args:
-        sticking: which of them may be.
-        rows: all rows that hold; need: what they have to give.
-        least: their forces of least norm; loads: of the frictions; gaps: rows of all gaps.
-    """
-    spare = []
-    for k in sticking:
-        x = frictions[k]
-        load = least[gaps[x.gap]] if x.gap >= 0 else x.load_of(least, loads[k])
-        if np.linalg.norm(least[x.rows]) <= x.static * load:
-            continue
-        others = np.setdiff1d(rows, x.rows)
-        left = np.abs(problem.A[x.rows] @ problem.metric.rows(problem.A[others]).kernel)
-        if np.any(left > SOLUTION_ERROR * np.max(problem.length[x.rows])):
-            continue
-        without = problem.multipliers(others, need)
-        pushes = without[gaps]
-        if np.all(pushes >= -SOLUTION_ERROR * np.max(np.abs(without), initial=0.0)):
-            spare.append(k)
-            rows, least = others, without
-    return spare, least
 
 
 def _limits(rubbing: Sequence[Rubbing], push: np.ndarray) -> list[float]:

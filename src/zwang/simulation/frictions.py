@@ -12,11 +12,13 @@ from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import (
     SLIDES_BACKWARD,
     SLIDES_FORWARD,
+    SPENT,
     STRAIGHT,
     straight_angle,
 )
 from zwang.equations.constraint.base import number_of
 from zwang.errors import ModelError
+from zwang.simulation.sharing import Sticking
 
 
 class HostFriction(NamedTuple):
@@ -53,12 +55,22 @@ class HostFriction(NamedTuple):
             return Rubbing(self.rows, places[self.gap], mu)
         return Rubbing(self.rows, -1, 0.0, mu * load)
 
+    def sticking(self, load: float, gaps: np.ndarray) -> Sticking:
+        """It up to its static coefficient, beside all rows."""
+        if self.gap >= 0:
+            return Sticking(self.rows, int(gaps[self.gap]), self.static, 0.0)
+        return Sticking(self.rows, -1, 0.0, self.static * load)
+
     def way(self, direction: np.ndarray, straight: bool) -> float:
         """How it is held while it slides along a direction, in space straight on or not."""
         if len(direction) == 2 and straight:
             return STRAIGHT - np.arctan2(direction[1], direction[0]) % (2 * np.pi)
         forward = len(direction) == 2 or direction[0] > 0
         return SLIDES_FORWARD if forward else SLIDES_BACKWARD
+
+    def spent(self, along: np.ndarray) -> float:
+        """How it is held while it gives all it may along a direction, and does not slide."""
+        return SPENT - np.arctan2(-along[1] if len(along) == 2 else 0.0, -along[0]) % (2 * np.pi)
 
     def comes_to_rest(self, psi: np.ndarray, mode: float) -> bool:
         """Whether the event of its sliding is that it comes to rest, and not that it turns."""
@@ -67,9 +79,11 @@ class HostFriction(NamedTuple):
         angle = straight_angle(mode)
         return bool(np.array([np.cos(angle), np.sin(angle)]) @ psi[self.rows] <= 0)
 
-    def load_of(self, multipliers: np.ndarray, given: float) -> float:
-        """N by the forces of joints; the given one of any other load."""
-        if self.loaded is None or self.gap >= 0:
+    def load_of(self, multipliers: np.ndarray, given: float, gaps: np.ndarray) -> float:
+        """N by the forces of joints or of a gap; the given one of any other load."""
+        if self.gap >= 0:
+            return max(float(multipliers[gaps[self.gap]]), 0.0)
+        if self.loaded is None:
             return given
         own = multipliers[self.loaded]
         return float(np.linalg.norm(own[list(self.law.load_rows)] if self.law.load_rows else own))

@@ -12,7 +12,7 @@ from zwang.arguments import instance
 from zwang.call import misfits_named
 from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.dynamics.model import Model
-from zwang.dynamics.vector_field import HELD_OFF, HELD_ON
+from zwang.dynamics.vector_field import HELD_OFF, HELD_ON, is_spent
 from zwang.equations.constraint import (
     AbstractConstraint,
     DryFriction,
@@ -128,7 +128,7 @@ def _in_words(mode: float, is_gap: bool) -> str:
         return "closed" if mode > HELD_OFF else "open"
     if mode == HELD_OFF:
         return "not loaded"
-    return "sticks" if mode == HELD_ON else "slides"
+    return "sticks" if mode == HELD_ON or is_spent(mode) else "slides"
 
 
 def with_equations(

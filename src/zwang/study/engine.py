@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import importlib.util
 import os
 import threading
 from collections.abc import Generator, Sequence
@@ -16,6 +15,7 @@ import jax
 import numpy as np
 
 from zwang.errors import ModelError
+from zwang.extras import require
 from zwang.study.plan import Part, Plan
 
 SETTINGS = (
@@ -87,8 +87,7 @@ def on_cluster(
     """
     if not parts:
         return
-    if importlib.util.find_spec("distributed") is None:
-        raise ModelError("workers need dask.distributed: pip install 'zwang[cluster]'.")
+    require("distributed", "cluster", "a study with workers")
     from distributed import KilledWorker, as_completed
 
     # packed once: every part sends the same bytes, by which a worker knows the study again

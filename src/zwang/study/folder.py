@@ -1,5 +1,7 @@
 """Parts of a study on the disk: one Parquet file each, written beside its place and renamed, so
 that a part that is there is whole.
+
+All tables are alone in the folder `cases`, which programs that read Parquet take as a whole.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from zwang.study.plan import Part, Plan, described_plan
 if TYPE_CHECKING:
     import pyarrow
 
-MANIFEST = "sweep.json"
+MANIFEST, TABLES, MOTIONS = "sweep.json", "cases", "motions"
 
 
 class PartFolder:
@@ -37,7 +39,8 @@ class PartFolder:
 
     def __init__(self, plan: Plan, path: Path | str):
         self.plan, self.path = plan, Path(path)
-        make_folder(self.path)
+        for inner in (TABLES, *([MOTIONS] if plan.trajectories else ())):
+            make_folder(self.path / inner)
         manifest = self.path / MANIFEST
         if is_file(manifest):
             found = json.loads(read_text(manifest, "toml_size"))
@@ -55,7 +58,7 @@ class PartFolder:
 
     def file(self, part: int) -> Path:
         """The file of a part."""
-        return self.path / f"part-{part:06d}.parquet"
+        return self.path / TABLES / f"part-{part:06d}.parquet"
 
     @property
     def missing(self) -> list[int]:
@@ -97,7 +100,7 @@ class PartFolder:
             return dict(content)
 
     def _motions(self, part: int) -> Path:
-        return self.path / f"part-{part:06d}.npz"
+        return self.path / MOTIONS / f"part-{part:06d}.npz"
 
 
 def table_bytes(table: pyarrow.Table) -> bytes:

@@ -29,6 +29,7 @@ from zwang.arrays import require_float64
 from zwang.dynamics.control_law import AbstractLoop
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
+from zwang.extras import require
 from zwang.files.reading import file_name, shown_path
 from zwang.simulation.batch import CHUNK_OF_MEMBERS, OPTIONS
 from zwang.simulation.listener import Listener
@@ -140,6 +141,7 @@ def sweep(
         >>> study.table
     """
     require_float64()
+    require("pyarrow", "sweep", "a study")
     instance(model, Model, "sweep: model", "a zw.Model")
     sample = grid() if sample is None else sample
     instance(sample, Sample, "sweep: sample", f"zw.study.grid(), {DRAWN.words}")

@@ -13,14 +13,13 @@ It needs the extra `symbolic` (SymPy).
 
 from __future__ import annotations
 
-from zwang.errors import ModelError
+from zwang.extras import require
 
 try:
     import sympy as _sympy  # noqa: F401
 except ImportError:
-    raise ModelError(
-        "formulas need SymPy, which is not installed: pip install 'zwang[symbolic]'."
-    ) from None
+    require("sympy", "symbolic", "a closed form")
+    raise
 
 from zwang.symbolic.derivation import Derivation as Derivation
 from zwang.symbolic.derivation import derive as derive

@@ -20,6 +20,7 @@ from zwang.arrays import require_float64
 from zwang.codegen.names import parameter_names
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
+from zwang.extras import require
 from zwang.simulation.piecewise import PiecewiseRun, Snapshot
 from zwang.simulation.switching import declared_switches
 
@@ -86,13 +87,8 @@ class PythonUnit:
         Raises:
             ModelError: without cloudpickle, or if the functions hold something of this process.
         """
-        try:
-            cloudpickle = importlib.import_module("cloudpickle")
-        except ImportError:
-            raise ModelError(
-                "an FMU with Python inside needs cloudpickle, which is not installed: "
-                "pip install 'zwang[pickle]'."
-            ) from None
+        require("cloudpickle", "pickle", "an FMU with Python inside")
+        cloudpickle = importlib.import_module("cloudpickle")
         try:
             return cloudpickle.dumps(self)
         except Exception as error:  # of whatever the user's functions hold

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from zwang.arguments import count, function, label, number, text
 from zwang.call import misfits_named
@@ -133,12 +133,23 @@ class DryFriction(AbstractConstraint):
 
     def sliding_force(self, q, v, t, p, load, direction, straight) -> Float[Array, " nv"]:
         """`−μ N (∂s/∂v)ᵀ s/|s|`; where it slides straight on, along the direction that is given:
-        while its zero is looked for, s may come to the other side.
+        while its zero is looked for, s may come to the other side. `−μ₀ N` along one of length
+        two, where it gives all it may and does not slide.
         """
         s, pull = jax.vjp(lambda v: self.sliding_velocity(q, v, t, p), v)
+        spent = gives_all(direction)
         along = direction if s.shape == (1,) else jnp.where(straight, direction, sliding(s, 0.0))
+        along = jnp.where(spent, direction / 2, along)
         mu = self.kinetic_coefficient(length(s), p)
+        mu = jnp.where(spent, number_of(self.static, p), mu)
         return -mu * load * pull(along)[0]
+
+
+def gives_all(direction: Float[Array, " tangents"]) -> Bool[Array, ""]:
+    """Whether a direction is that of friction which gives all it may without sliding: of length
+    two, where one that slides has one, or √2 if it turns.
+    """
+    return jnp.sum(direction**2) > 3
 
 
 def _given(value: float | str | Callable, name: str, call: str) -> float | str | Callable:

@@ -8,12 +8,11 @@ Source: textbook (stick-slip). Units: m, kg, s.
 
 from __future__ import annotations
 
-import jax.numpy as jnp
 import numpy as np
 
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import DryFriction
-from zwang.equations.system import System
+from zwang.gallery.contact.bodies import mass_on_spring
 from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
@@ -38,14 +37,6 @@ ENTRY = Entry(
 
 def build(*, mass, stiffness, static, kinetic, speed, gravity) -> Example:
     """The model, started with the belt at the relaxed spring."""
-    system = System(
-        1,
-        mass_matrix=lambda q, t, p: p["mass"] * jnp.ones(1),
-        force=lambda q, v, t, p: -p["stiffness"] * q,
-        potential=lambda q, t, p: p["stiffness"] * q[0] ** 2 / 2,
-        coordinates=["x"],
-        units=["m"],
-    )
     belt = DryFriction(
         lambda q, v, t, p: v[0] - p["speed"],
         load=lambda p: p["mass"] * p["gravity"],
@@ -68,7 +59,7 @@ def build(*, mass, stiffness, static, kinetic, speed, gravity) -> Example:
         return {"x": np.where(t < begins, speed * t, np.where(since < slips, slip, sticks))}
 
     return Example(
-        Model(system, [belt], params, name="belt-oscillator"),
+        Model(mass_on_spring(), [belt], params, name="belt-oscillator"),
         q0=np.zeros(1),
         v0=np.array([speed]),
         duration=6.0,

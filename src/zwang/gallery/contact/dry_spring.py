@@ -8,12 +8,11 @@ Source: textbook. Units: m, kg, s.
 
 from __future__ import annotations
 
-import jax.numpy as jnp
 import numpy as np
 
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import DryFriction
-from zwang.equations.system import System
+from zwang.gallery.contact.bodies import mass_on_spring
 from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
 from zwang.gallery.index.entry import Entry, Setting
@@ -36,14 +35,6 @@ ENTRY = Entry(
 
 def build(*, mass, stiffness, friction, start) -> Example:
     """The model, let go at rest."""
-    system = System(
-        1,
-        mass_matrix=lambda q, t, p: p["mass"] * jnp.ones(1),
-        force=lambda q, v, t, p: -p["stiffness"] * q,
-        potential=lambda q, t, p: p["stiffness"] * q[0] ** 2 / 2,
-        coordinates=["x"],
-        units=["m"],
-    )
     rubs = DryFriction(
         lambda q, v, t, p: v[0], load="friction", static=1.0, name="friction", unit="m/s"
     )
@@ -60,7 +51,7 @@ def build(*, mass, stiffness, friction, start) -> Example:
         return {"x": np.where(half < turns, swings, sign * size)}
 
     return Example(
-        Model(system, [rubs], params, name="dry-spring"),
+        Model(mass_on_spring(), [rubs], params, name="dry-spring"),
         q0=np.array([start]),
         v0=np.zeros(1),
         duration=6.0,

@@ -8,12 +8,11 @@ Source: textbook. Units: m, kg, s.
 
 from __future__ import annotations
 
-import jax.numpy as jnp
 import numpy as np
 
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import DryFriction, Inequality
-from zwang.equations.system import System
+from zwang.gallery.contact.bodies import body_in_plane
 from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
@@ -37,14 +36,6 @@ ENTRY = Entry(
 
 def build(*, radius, mass, mu, speed, gravity) -> Example:
     """The model, started without spin."""
-    system = System(
-        3,
-        mass_matrix=lambda q, t, p: p["mass"] * jnp.array([1.0, 1.0, 0.4 * radius**2]),
-        force=lambda q, v, t, p: p["mass"] * p["gravity"] * jnp.array([0.0, -1.0, 0.0]),
-        potential=lambda q, t, p: p["mass"] * p["gravity"] * q[1],
-        coordinates=["x", "y", "angle"],
-        units=["m", "m", "rad"],
-    )
     floor = Inequality(lambda q, t, p: q[1] - radius, name="floor", unit="m")
     grip = DryFriction(
         lambda q, v, t, p: v[0] + radius * v[2],
@@ -66,7 +57,7 @@ def build(*, radius, mass, mu, speed, gravity) -> Example:
         }
 
     return Example(
-        Model(system, [floor, grip], params, name="thrown-sphere"),
+        Model(body_in_plane(np.sqrt(0.4) * radius), [floor, grip], params, name="thrown-sphere"),
         q0=np.array([0.0, radius, 0.0]),
         v0=np.array([speed, 0.0, 0.0]),
         duration=1.0,

@@ -13,10 +13,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
 
-from zwang.errors import ModelError
+from zwang.extras import require
 from zwang.papers.claim import Page
 from zwang.papers.pseudoinverse import counts, drift, misprints, printed, tables, timing
 from zwang.papers.pseudoinverse.linkage import ANGLE, METHODS, WRONG
@@ -30,11 +29,7 @@ def reproduce(progress: Callable[[float, str], None]) -> Page:
     Raises:
         ModelError: if scikit-sundae is missing.
     """
-    if importlib.util.find_spec("sksundae") is None:
-        raise ModelError(
-            "the runs of the pseudoinverse paper need scikit-sundae; install it with: pip "
-            "install 'zwang[papers]'."
-        )
+    require("sksundae", "papers", "a run of the pseudoinverse paper")
     progress(0.0, "Tables 1-6")
     counted, table_6 = counts.claims_and_grid()
     agreeing, times = timing.claims_and_grid()

@@ -7,7 +7,6 @@ the call, and threads of Zarr would go on.
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 import io
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from zwang.errors import ModelError
+from zwang.extras import require
 from zwang.files import read_bytes, write_bytes, write_folder
 from zwang.files.reading import shown_path
 from zwang.simulation.results.variables import Variables, read_group, write_group
@@ -45,11 +45,8 @@ class Format:
 
     def require(self, path: Path) -> None:
         """Raise a sentence if the package of the format is not installed."""
-        if self.needs and importlib.util.find_spec(self.needs[0]) is None:
-            raise ModelError(
-                f"{shown_path(path)}: this format needs the package {self.needs[0]}; install it by "
-                f"pip install 'zwang[{self.needs[1]}]'."
-            )
+        if self.needs:
+            require(*self.needs, f"{shown_path(path)}: this format")
 
 
 def columns(data: Mapping[Any, Any]) -> Iterator[tuple[str, np.ndarray]]:

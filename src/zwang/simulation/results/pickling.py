@@ -11,7 +11,7 @@ from typing import Any
 from zwang.arrays import require_float64
 from zwang.errors import ModelError
 
-INSTALL = 'install cloudpickle, for example by `pip install "zwang[pickle]"`'
+INSTALL = "install cloudpickle by pip install 'zwang[pickle]'"
 
 
 def to_bytes(run) -> bytes:

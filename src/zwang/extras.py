@@ -1,0 +1,28 @@
+"""Packages that only some tasks need, which extras install."""
+
+from __future__ import annotations
+
+import importlib.util
+
+from zwang.errors import ModelError
+
+CALLED = {"control": "python-control", "sksundae": "scikit-sundae", "sympy": "SymPy"}
+"""Names of packages where they differ from what is imported."""
+
+
+def require(package: str, extra: str, what: str) -> None:
+    """Raise one sentence unless a package is installed.
+
+    Args:
+        package: what is imported.
+        extra: the extra of zwang that installs it.
+        what: what needs it, in the singular.
+
+    Raises:
+        ModelError: names the package and how to install it.
+    """
+    if importlib.util.find_spec(package) is None:
+        raise ModelError(
+            f"{what} needs {CALLED.get(package, package)}, which is not installed: pip install "
+            f"'zwang[{extra}]' (in a clone of zwang '.[{extra}]')."
+        )

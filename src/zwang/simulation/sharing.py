@@ -1,0 +1,122 @@
+"""Forces of rows that repeat each other, shared within what each may give.
+
+    minimal ½ ‖λ‖²  with  Aᵀλ = f,   λ_g ≥ 0 of gaps,   |λ_t| ≤ R of frictions that stick
+
+The motion does not depend on how a force is shared, but what lets go next does. Where least norm
+asks one for more than it has, that one gives all it has, a gap nothing, and the others the rest;
+only where they cannot, something moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from zwang.algebra.complementarity import complementary
+from zwang.dynamics.contact_problem import ContactProblem
+from zwang.thresholds import AGREEMENT, ROUND_OFF, SOLUTION_ERROR
+
+CUTS = 50
+"""Most turns in which a disk that is left is cut off along the force that leaves it."""
+
+
+class Sticking(NamedTuple):
+    """A friction that sticks, with a force of at most share · λ + fixed.
+
+    Attributes:
+        rows: its own; owner: that of λ, or −1.
+    """
+
+    rows: np.ndarray
+    owner: int
+    share: float
+    fixed: float
+
+    def scaled(self, part: float) -> Sticking:
+        """It with a part of what it may give."""
+        return self._replace(share=part * self.share, fixed=part * self.fixed)
+
+    def limit(self, forces: np.ndarray) -> float:
+        """The largest force that it may give beside all others [N, N·m …]."""
+        return self.fixed + (self.share * forces[self.owner] if self.owner >= 0 else 0.0)
+
+
+class Shares(NamedTuple):
+    """Forces that are within all limits.
+
+    Attributes:
+        forces: λ of all rows, zero of those that do not hold.
+        idle: rows of the gaps that give nothing.
+        spent: direction of the force of each friction that gives all it may, by its place.
+        shared: places of the frictions whose force others can take over.
+    """
+
+    forces: np.ndarray
+    idle: np.ndarray
+    spent: dict[int, np.ndarray]
+    shared: set[int]
+
+
+def shares(
+    problem: ContactProblem,
+    rows: np.ndarray,
+    need: np.ndarray,
+    gaps: Sequence[int] | np.ndarray,
+    sticking: Mapping[int, Sticking],
+) -> Shares | None:
+    """The forces of least norm, rows at unit length, that are within all limits; None if none are.
+
+    Args:
+        rows: all rows that hold.
+        need: what they give together, shape (nv,).
+        gaps: those of them that are gaps.
+        sticking: frictions by their places.
+    """
+    factored, forces = problem.some(rows), np.zeros(len(problem.A))
+    forces[rows] = factored.multipliers(need)
+    if factored.rank == len(rows):
+        return Shares(forces, np.zeros(0, int), {}, set())
+    free = np.zeros((len(problem.A), len(rows) - factored.rank))
+    free[rows] = factored.dependencies
+    movable = np.linalg.norm(problem.length[:, None] * free, axis=1) > AGREEMENT
+    open_to = {k: x for k, x in sticking.items() if np.any(movable[[*x.rows, x.owner]])}
+    pushing = [i for i in gaps if movable[i]]
+    cuts: list[tuple[int, np.ndarray]] = []
+    least, weights = forces, np.zeros(0)
+    for _ in range(CUTS):
+        C, d = np.zeros((len(pushing) + len(cuts), len(forces))), []
+        for row, i in zip(C, pushing, strict=False):
+            row[i] = problem.length[i]
+            d.append(0.0)
+        for row, (k, along) in zip(C[len(pushing) :], cuts, strict=True):
+            x = sticking[k]
+            length = problem.length[x.rows[0]]
+            row[x.rows] = -length * along
+            if x.owner >= 0:
+                row[x.owner] = length * x.share
+            d.append(length * x.fixed)
+        G, q = C @ free, C @ least + d
+        size = np.max(np.abs(q), initial=0.0)
+        found = complementary(G @ G.T, q / size) if size > 0 else np.zeros(len(q))
+        if found is None:
+            return None
+        weights = size * found
+        forces = least + free @ (G.T @ weights)
+        # as lengths in the metric, as all forces round off what is left of each
+        noise, beyond = ROUND_OFF * np.max(problem.length * np.abs(forces)), []
+        for k, x in open_to.items():
+            own = forces[x.rows]
+            size = np.linalg.norm(own)
+            if problem.length[x.rows[0]] * (size - max(x.limit(forces), 0.0)) > noise:
+                beyond.append((k, own / size))
+        if not beyond:
+            break
+        cuts += beyond
+    else:
+        return None
+    acts = weights > SOLUTION_ERROR * np.max(weights, initial=0.0)
+    spent = {k: along for (k, along), yes in zip(cuts, acts[len(pushing) :], strict=True) if yes}
+    idle = np.array([i for i, yes in zip(pushing, acts, strict=False) if yes], int)
+    return Shares(forces, idle, spent, {*open_to})
