@@ -6,6 +6,7 @@ import ctypes
 import gc
 import os
 import shutil
+import sys
 from pathlib import Path
 
 # The workers share the cores, and threads of OpenBLAS that wait for each other there make a run 40
@@ -30,6 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # Processes that tests begin read bytecode: to compile three hundred files takes each of them a
 # quarter of a second of a processor where it is not written.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False  # six seconds of each worker go to the tests themselves
 os.environ.setdefault("PYTHONPYCACHEPREFIX", str(ROOT / ".cache" / "bytecode"))
 
 jax.config.update("jax_enable_x64", True)
@@ -61,6 +63,11 @@ def pytest_collection_finish():
     gc.collect()
     gc.freeze()
     gc.set_threshold(*SELDOM)
+
+
+def pytest_unconfigure():
+    """What is left is not searched for garbage five times, as pytest does at the end."""
+    gc.freeze()
 
 
 SELDOM = 20_000, 10, 20
@@ -154,28 +161,45 @@ def compiled(monkeypatch, request):
 
 
 PROCESS = Path("/proc/self")
-MOST_MAPPINGS, MOST_MEMORY = 30_000, 1.2e9
+MOST_MAPPINGS, MOST_MEMORY = 30_000, 1.1e9
 """Each compiled program holds about 14 memory mappings, of which Linux gives a process 65 530;
 beyond them JAX crashes. Memory [bytes] is that of one worker.
+"""
+GROWTH = 0.25e9
+"""Memory [bytes] by which a worker may grow before programs are forgotten once more: to search for
+garbage takes a second, and what was traced is traced anew.
 """
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _few_programs():
-    """Forget compiled programs between modules before there are too many for one process."""
+def _few_programs(request):
+    """Forget what a module has kept, and compiled programs before there are too many for one
+    process.
+    """
     yield
+    for value in vars(request.module).values():
+        if getattr(value, "__module__", None) == request.module.__name__:
+            getattr(value, "cache_clear", int)()
     if not PROCESS.exists():
         return
-    pages = int((PROCESS / "statm").read_text().split()[1])
-    memory = pages * os.sysconf("SC_PAGE_SIZE")
     mappings = (PROCESS / "maps").read_bytes().count(b"\n")
-    if mappings > MOST_MAPPINGS or memory > MOST_MEMORY:
+    if mappings > MOST_MAPPINGS or _memory() > max(MOST_MEMORY, _left[0] + GROWTH):
         Recent.forget()
         jax.clear_caches()
         gc.unfreeze()
         gc.collect()
         gc.freeze()
         ctypes.CDLL(None).malloc_trim(0)
+        _left[0] = _memory()
+
+
+_left = [0.0]
+"""Memory [bytes] after programs were forgotten last."""
+
+
+def _memory() -> float:
+    """Memory of this process [bytes]."""
+    return int((PROCESS / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 CHROMIUM = next(

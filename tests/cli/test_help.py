@@ -105,6 +105,10 @@ def test_examples_are_found():
     assert len(_examples()) > 20
 
 
+def test_files_of_examples_are_the_users_by_their_name():
+    assert not [words for words in _examples() if re.search(r"\.(toml|py|urdf|xml|nc)\b", words)]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("words", _examples())
 def test_every_example_of_help_runs(words, tmp_path, monkeypatch):

@@ -26,7 +26,7 @@ from zwang.mechanism.expression import Expression
         pytest.param("robots", robot_files.case, 60, id="robots"),
         pytest.param("arguments", arguments.case, 120, id="arguments"),
         pytest.param("models", models.case_of("tree", second=False), 3, id="models"),
-        pytest.param("programs", programs.case, 10, id="programs"),
+        pytest.param("programs", programs.case, 4, id="programs"),
         pytest.param("programs", programs.case, 500, id="many", marks=pytest.mark.slow),
     ],
 )

@@ -36,6 +36,9 @@ HEAVY = (
     "five-bar-driven",
     "rolling-disk",
     "spherical-pendulum",
+    "squeezer",
+    "coordinated-robots",
+    "n-four-bar",
 )
 """Members that have tests of their own elsewhere, or whose like are tested in smaller ones:
 hierarchies, other orders, switches.

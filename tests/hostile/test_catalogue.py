@@ -10,8 +10,17 @@ from zwang.cli import main
 
 from .case import CLASSES, fault, outcome, table
 
+LONG = {
+    "three rows within 1e-5 of each other",
+    "a lift of 10 stages",
+    "grad of a vmapped trajectory",
+    "grad of a forward trajectory",
+}
+"""Cases that take a second, and whose like are shorter."""
 CASES = [
-    pytest.param(case, id=f"{name}-{case.name}")
+    pytest.param(
+        case, id=f"{name}-{case.name}", marks=[pytest.mark.slow] if case.name in LONG else []
+    )
     for name, catalogue in CATALOGUES.items()
     for case in catalogue.CASES
 ]

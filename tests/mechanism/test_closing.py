@@ -73,8 +73,7 @@ def freedoms(made) -> int:
     return made.model.system.nv - int(np.sum(sigma > 1e-12))
 
 
-@pytest.mark.parametrize("off", [1e-9, 1e-7, 1e-5, 1e-4])
-@pytest.mark.parametrize("kind", ["spherical", "revolute"])
+@pytest.mark.parametrize("off, kind", crossed([1e-9, 1e-7, 1e-5, 1e-4], ["spherical", "revolute"]))
 def test_the_axes_of_one_base_are_parallel_after_it(off, kind):
     """Each is turned by half of the angle between them, and nothing else is."""
     made = four_bar(off, "joint", parallel=2e-4)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from tests.crossed import crossed
 from zwang.mechanism import read
 
 STOP = """
@@ -50,7 +51,7 @@ OF_THE_JOINT = STOP.split("[gaps.stop]")[0] + 'stop = { lower = "-reach", restit
 
 @pytest.mark.parametrize(
     "coordinates, text",
-    [("maximal", STOP), ("joint", STOP), ("maximal", OF_THE_JOINT), ("joint", OF_THE_JOINT)],
+    crossed(["maximal", "joint"], {"stop": STOP, "of the joint": OF_THE_JOINT}),
 )
 def test_a_rod_rebounds_from_its_stop(tmp_path, coordinates, text):
     found = read(file(tmp_path, f'coordinates = "{coordinates}"\n{text}'))

@@ -10,6 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import zwang as zw
+from tests.crossed import some
 from zwang.algebra.mass_matrix import dense_mass
 from zwang.dynamics.evaluation import evaluate
 from zwang.equations.state import State
@@ -210,9 +211,10 @@ def test_random_trees_with_loops_move_alike_in_both_coordinates(seed, world):
     assert agreement(random_tree(seed, world), DURATION) < AGREEMENT
 
 
-def test_a_mechanism_in_joint_coordinates_compiles_a_handful_of_programs():
+@pytest.mark.parametrize("world", some(["plane", "space"], 2))
+def test_a_mechanism_in_joint_coordinates_compiles_a_handful_of_programs(world):
     """Operations that are carried out one by one are compiled one by one: it was eighty."""
-    mechanism, made = dataclasses.replace(random_tree(3, "space"), coordinates="joint"), []
+    mechanism, made = dataclasses.replace(random_tree(3, world), coordinates="joint"), []
     heard = lambda event, seconds, **_: made.append(event) if "backend_compile" in event else None
     jax.monitoring.register_event_duration_secs_listener(heard)
     try:

@@ -8,6 +8,7 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import zwang as zw
+from tests.crossed import crossed
 from zwang.dynamics.tangent_cone import tangent_cone
 from zwang.mechanism import Joint, Link, Mechanism, Point, joint_motion
 
@@ -26,10 +27,9 @@ def fallen(m: Mechanism) -> np.ndarray:
     return np.asarray(m.body_state(run.q[-1], run.v[-1]).q)
 
 
-@pytest.mark.parametrize("coordinates", COORDINATES)
-@pytest.mark.parametrize("angle", ANGLES)
-@pytest.mark.parametrize("kind, pin", RAILS.values(), ids=RAILS)
-def test_parallel_slides_in_the_plane_slide_freely(kind, pin, angle, coordinates):
+@pytest.mark.parametrize("rail, angle, coordinates", crossed(RAILS, ANGLES, COORDINATES))
+def test_parallel_slides_in_the_plane_slide_freely(rail, angle, coordinates):
+    kind, pin = rail
     along, up = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
     at = lambda x: Point(tuple(x), angle=angle)
     bodies = {"b": Link(2.0, 0.1, points={"p": at((0, 0)), "r": at(0.15 * up), "q": at(0.3 * up)})}
@@ -61,8 +61,7 @@ def test_parallel_cylinders_in_space_slide_freely(angle):
     np.testing.assert_allclose(fallen(m)[:3], expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("second", ["revolute", "spherical"])
-@pytest.mark.parametrize("angle", ANGLES)
+@pytest.mark.parametrize("angle, second", crossed(ANGLES, ["revolute", "spherical"]))
 def test_a_door_on_two_hinges_swings(angle, second):
     """A pendulum about the axis that both hinges have, its arm 0.5 m."""
     R = Rotation.from_euler("xyz", [angle, 0.7 * angle, 1.3 * angle]).as_matrix()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from tests.crossed import some
 from zwang.mechanism import Joint, JointStop, Link, Mechanism, Point, read
 
 from .machines import PINNED_WHEEL
@@ -36,7 +37,7 @@ def ran(tmp_path, text, duration, **options):
     return zw.simulate(found.model, start.q, start.v, duration=duration, **options)
 
 
-@pytest.mark.parametrize("e", [0.0, 0.5])
+@pytest.mark.parametrize("e", some([0.5, 0.0], 2))
 def test_gears_with_play_hit_each_other(tmp_path, e):
     """Teeth meet when the first has turned by half of the play over its radius; the impulse at the
     pitch circle keeps I₁ω₁/r₁ − I₂ω₂/r₂, and what closes opens with e times its speed.
@@ -55,6 +56,7 @@ def test_gears_with_play_hit_each_other(tmp_path, e):
         assert first * 0.2 + second * 0.4 == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_clutch_slips_until_both_turn_alike(tmp_path):
     text = WHEEL + '[frictions]\nclutch = { of = { a = "a", b = "b" }, slip = "a_rate - b_rate", '
     run = ran(tmp_path, text + "load = 4.0 }", 2.5, samples=6)
@@ -156,6 +158,7 @@ def test_a_hinge_that_is_pressed_against_its_stop_stays_there(tmp_path):
     assert rest.multipliers[-2] == pytest.approx(1.0, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_hinge_in_space_stops_within_a_turn():
     """½ I ω² = m g l (sin start − sin stop) of a rod that hangs on its end."""
     pin = lambda *at: Point(at=at, axis=(0, 1, 0))
@@ -178,6 +181,7 @@ def test_a_hinge_in_space_stops_within_a_turn():
     assert run.dataset["energy"].values == pytest.approx(run.dataset["energy"].values[0], abs=1e-8)
 
 
+@pytest.mark.slow
 def test_a_rope_over_points_lifts_a_weight_with_slack(tmp_path):
     """A weight of 3 kg falls by 0.5 m until the rope is taut, and takes one of 1 kg along, which
     lay on the floor: m v = (m + M) w, then ẍ = g (m − M)/(m + M).

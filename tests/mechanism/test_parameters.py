@@ -123,10 +123,13 @@ def machine(world: str) -> Mechanism:
 PARTS = ("bodies", "ground", "joints", "springs", "bushings", "gravity")
 
 
-@pytest.mark.parametrize("coordinates", COORDINATES)
 @pytest.mark.parametrize(
-    "world, every",
-    [("plane", 2), ("space", 10), *(pytest.param(w, 1, marks=pytest.mark.slow) for w in WORLDS)],
+    "world, every, coordinates",
+    [
+        ("plane", 2, "maximal"),
+        ("space", 10, "joint"),
+        *(pytest.param(w, 1, x, marks=pytest.mark.slow) for w in WORLDS for x in COORDINATES),
+    ],
 )
 def test_every_number_of_a_mechanism_may_be_a_formula(world, every, coordinates):
     mechanism = in_coordinates(machine(world), coordinates)

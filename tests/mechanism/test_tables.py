@@ -6,6 +6,7 @@ from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline
 
 import zwang as zw
+from tests.crossed import crossed
 from zwang.errors import ModelError
 from zwang.mechanism import Drive, Force, Joint, Link, Mechanism, Table, joint_motion, read
 
@@ -19,8 +20,7 @@ def moved(m: Mechanism, duration: float):
     return run, joint_motion(m, run)
 
 
-@pytest.mark.parametrize("coordinates", COORDINATES)
-@pytest.mark.parametrize("repeat", [False, True])
+@pytest.mark.parametrize("coordinates, repeat", crossed(COORDINATES, [False, True]))
 def test_a_drive_follows_a_table_with_a_continuous_acceleration(repeat, coordinates):
     m = Mechanism(
         {"b": Link(length=1.0)},

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from tests.crossed import some
 
 G = 9.81
 URDF = """
@@ -37,7 +38,7 @@ def read(tmp_path, text, ending):
     return zw.robot(path)
 
 
-@pytest.mark.parametrize("ending", ["urdf", "sdf", "xml"])
+@pytest.mark.parametrize("ending", some(["urdf", "sdf", "xml"], 3))
 def test_a_slide_rubs_rebounds_and_stays(tmp_path, ending):
     """2 kg under 4 N of friction: v² falls by 4 m²/s² a metre; it rebounds from x = 1 with half of
     its speed and stops after v²/(2·2).
@@ -63,9 +64,8 @@ def test_what_is_no_simple_shape_stays_listed(tmp_path):
     assert any("no sphere, capsule or box: cart" in x for x in robot.unsupported)
 
 
-@pytest.mark.parametrize(
-    "grip, rolls", [(0.5, True), pytest.param(0.05, False, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("grip, rolls", [(0.5, True), (0.05, False)])
 def test_a_sphere_of_a_file_rolls_down_to_five_sevenths(tmp_path, grip, rolls):
     """It falls by 0.1 m with a speed of 2 m/s: it grips where μ m (v_n) ≥ 2/7 m v, and rolls with
     5/7 of it; else it loses μ v_n and slides on, by μ g, to the same.

@@ -10,8 +10,9 @@ import pytest
 import zwang as zw
 from zwang import gallery
 
-FAST = ["pendulum", "five-bar"]
+FAST = ["pendulum"]
 SLOW = [
+    "five-bar",
     "knife-edge",
     "latching-pendulums",
     "rolling-disk",

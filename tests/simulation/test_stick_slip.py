@@ -12,6 +12,7 @@ import pytest
 import scipy.optimize
 
 import zwang as zw
+from tests.crossed import crossed
 from zwang.compile.engine import VARIABLE
 
 STIFFNESS, HOLDS, SLIDES = 4.0, 0.5 * 9.81, 0.3 * 9.81
@@ -43,8 +44,7 @@ RELEASES = {
 }
 
 
-@pytest.mark.parametrize("engine", ["native", "xla"])
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release, engine", crossed([*RELEASES], ["native", "xla"]))
 def test_a_block_sticks_and_slips_as_its_closed_form(release, engine, monkeypatch):
     monkeypatch.setenv(VARIABLE, engine)
     switch = zw.Switch("stuck", off=RELEASES[release], on=lambda q, v, t, p: -v[0])

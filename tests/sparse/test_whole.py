@@ -14,13 +14,18 @@ from .models import bars
 
 @pytest.fixture
 def sparse(monkeypatch):
-    """Models of few entries take the sparse path, too."""
+    """Models of few rows and entries take the sparse path, too."""
     monkeypatch.setattr(sparse_structure, "FEW_ENTRIES", 0)
+    monkeypatch.setattr(sparse_structure, "NATIVE_SPARSE_ROWS", 80)
 
 
 @pytest.mark.parametrize(
     ("name", "N", "rank"),
-    [("rod-chain", 160, 320), pytest.param("n-four-bar", 60, 362, marks=pytest.mark.slow)],
+    [
+        ("rod-chain", 40, 80),
+        pytest.param("rod-chain", 160, 320, marks=pytest.mark.slow),
+        pytest.param("n-four-bar", 60, 362, marks=pytest.mark.slow),
+    ],
 )
 @pytest.mark.usefixtures("sparse")
 def test_a_diagnosis_of_a_model_on_the_sparse_path(name, N, rank):

@@ -47,7 +47,7 @@ def command(
 
     [cyan]zwang linearize double-pendulum --input "rod 1.angle" --lqr[/]
 
-    [cyan]zwang linearize cart-pole.toml --input push --lqr --find nearest[/]
+    [cyan]zwang linearize double-pendulum --find nearest --set angle1=170 --set angle2=170[/]
     """
     given = assignments(set_ or [])
     locate(model)

@@ -44,8 +44,8 @@ from zwang.record import Record
 from zwang.thresholds import AGREEMENT
 
 PASSES = 2
-"""How often the joints' residual is corrected: a may exceed v̇ 10⁵ times, so that the first
-correction leaves the round-off of a, and the second one that of v̇.
+"""How often the residuals of modules and joints are corrected: a may exceed v̇ 10⁵ times, so that
+the first correction leaves the round-off of a, and the second one that of v̇.
 """
 
 
@@ -135,13 +135,15 @@ class _Fixed:
 def _acceleration(fixed: _Fixed, q, v, t, p):
     x = fixed.modular
     F, nothing = functions.force(x.model.system, q, v, t, p), jnp.zeros(())
-    a, tangents = jnp.zeros(len(v)), []
+    a, tangents, own = jnp.zeros(len(v)), [], []
     for block in x.blocks:
         at_q, at_v = block.instances.q(block.model.system), block.instances.v(block.model.system)
         alone = lambda q, v, F, p, model=block.model: _module(model, q, v, t, F, p)
-        free, T = block.instances.each(alone, p, taken(q, at_q), taken(v, at_v), taken(F, at_v))
+        given = taken(q, at_q), taken(v, at_v), taken(F, at_v)
+        free, T, back, rows = block.instances.each(alone, p, *given)
         # modules do not share velocities, so that setting is enough and nothing is added
         a, tangents = a.at[at_v].set(free), [*tangents, (at_v, T)]
+        own += [(at_v, back, *rows)] if block.model.constraints.m else []
     if not x.joints.m:
         return a, nothing
     b = x.joints.rhs(q, v, t, p)
@@ -163,6 +165,9 @@ def _acceleration(fixed: _Fixed, q, v, t, p):
         gauss = Gauss(unit, rows, method, plan=x.pattern.structure.plan)
 
     def corrected(_, y):
+        for at_v, back, A_i, b_i in own:
+            off = b_i - jnp.einsum("irn,in->ir", A_i, y[at_v])
+            y = y.at[at_v].add(jnp.einsum("inr,ir->in", back, off))
         moved = gauss.correct(b - J @ y)
         for at_v, T in tangents:
             y = y.at[at_v].add(jnp.einsum("ink,ik->in", T, moved[at_v]))
@@ -176,12 +181,14 @@ def _acceleration(fixed: _Fixed, q, v, t, p):
 
 
 def _module(model: Model, q, v, t, F, p):
-    """a and T of one module with its own constraints."""
+    """a and T of one module with its own constraints, A_i⊕ as a matrix, and A_i and b_i."""
     mass = factor_mass(functions.mass_matrix(model.system, q, t, p))
     rows = model.constraints
-    gauss = Gauss(mass, rows.matrix(q, v, t, p), Proximal())
-    a = constrained_acceleration(mass.solve(F), gauss, rows.rhs(q, v, t, p))
-    return a, jax.vmap(lambda y: gauss.tangent(mass.unweigh(y)), out_axes=1)(jnp.eye(len(F)))
+    A, b = rows.matrix(q, v, t, p), rows.rhs(q, v, t, p)
+    gauss = Gauss(mass, A, Proximal())
+    a = constrained_acceleration(mass.solve(F), gauss, b)
+    T = jax.vmap(lambda y: gauss.tangent(mass.unweigh(y)), out_axes=1)(jnp.eye(len(F)))
+    return a, T, jax.vmap(gauss.correct, out_axes=1)(jnp.eye(rows.m)), (A, b)
 
 
 class _Pattern(Record):

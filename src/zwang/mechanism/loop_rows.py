@@ -58,7 +58,8 @@ COAXIAL = 1e-3
 """Distance up to which axes may be taken for one axis, beside the size of a loop: an eccentric is
 farther off, and was meant to be."""
 CUT = 1e-3
-"""Part of the largest singular value of K below which Newton's step takes it for zero."""
+"""Part of the largest singular value of K, or of 1, below which Newton's step takes one for zero.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -302,7 +303,9 @@ def _closed(
     for start in range(CLOSED_STARTS):
         at = moved(scaled.second, start * random.standard_normal(len(basis)))
         for _ in range(CLOSING_STEPS):
-            way = -Decomposition(_slope(rows, at, basis), CUT).solve(rows(at))
+            # beside the slope of a row that a motion changes, as the differences of rows that none
+            # does are round-off
+            way = -Decomposition(_slope(rows, at, basis), CUT, least=1.0).solve(rows(at))
             at = moved(at, way / max(1.0, np.linalg.norm(way)))
             if np.linalg.norm(way) < CENTRAL_STEP**2:
                 break

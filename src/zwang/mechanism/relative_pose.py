@@ -20,6 +20,7 @@ from jaxtyping import Array, Float
 
 from zwang.arithmetic import xp
 from zwang.bodies.rotation import IDENTITY, rotation_matrix
+from zwang.compile.hints import traced_once
 
 HALF_TURN = 1e-6
 """Twice the cosine of half an angle below which it counts as half a turn, at which no axis
@@ -51,7 +52,11 @@ def frames(q: Float[Array, " nq"], p: dict, carrier: np.ndarray) -> Frames:
     q are the bodies' own coordinates, or in space also their rigid motions, shape (nb, 4, 4).
     `p["offset"]` and `p["orientation"]` are their places and attitudes in the axes of their bodies.
     """
-    offset, orientation = p["offset"], p["orientation"]
+    return _placed(q, p["offset"], p["orientation"], carrier)
+
+
+@traced_once
+def _placed(q, offset, orientation, carrier) -> Frames:
     if orientation.ndim == 1:
         # the ground counts as one more body, at rest at the origin, so that points on it need no
         # case of their own
@@ -73,6 +78,7 @@ def frames(q: Float[Array, " nq"], p: dict, carrier: np.ndarray) -> Frames:
     return Frames(pose[carrier, :3] + xp.einsum("nij,nj->ni", R, offset), R @ orientation)
 
 
+@traced_once
 def relative_poses(f: Frames, a: np.ndarray, b: np.ndarray) -> RelativePose:
     """Relative poses of pairs of points, given by their indices, each with a leading axis."""
     apart = f.place[b] - f.place[a]

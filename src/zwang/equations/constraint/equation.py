@@ -25,6 +25,7 @@ from jax.core import eval_jaxpr
 from jaxtyping import Array, Bool, Float, Int
 
 from zwang.algebra.sparsity_pattern import dependencies, grouped
+from zwang.compile.engine import is_native
 from zwang.display import present
 from zwang.equations.constraint.base import AbstractConstraint
 from zwang.equations.constraint.dry_friction import DryFriction
@@ -372,19 +373,37 @@ def _jacobian(f, v: Float[Array, " nv"], entries: Entries) -> tuple:
             return A, y, more
         except Exception:  # an error of the user's own function comes again below
             pass
-    y, tangent, more = jax.linearize(f, v, has_aux=True)
-    along = jax.make_jaxpr(tangent)(v)
-    held = jax.lax.optimization_barrier(along.consts)
     columns = jnp.asarray(entries.group == np.arange(groups)[:, None], v.dtype)
-    found = jax.lax.optimization_barrier(
-        jax.vmap(lambda w: eval_jaxpr(along.jaxpr, held, w)[0])(columns)
-    )
+    y, found, more = (_along if is_native() else _along_held)(f, v, columns)
     i, j = np.nonzero(entries.pattern)
     # written entry by entry, which the compiler does not merge with what comes next and compute
     # again for each use of an entry
     A = jnp.zeros((rows, len(v)), found.dtype)
     A = A.at[i, j].set(found[entries.group[j], i], unique_indices=True)
     return A, y, more
+
+
+def _along(f, v: Float[Array, " nv"], columns: Float[Array, "groups nv"]) -> tuple:
+    """y, `∂y/∂v` along columns, and more; JAX traces it in a third of the time of `linearize`."""
+
+    def moved(w):
+        y, along, more = jax.jvp(f, (v,), (w,), has_aux=True)
+        return along, (y, more)
+
+    try:
+        found, (y, more) = jax.vmap(moved, out_axes=(0, None))(columns)
+    except ValueError:  # a function with a rule of its own for a batch has y for each column
+        return _along_held(f, v, columns)
+    return y, found, more
+
+
+def _along_held(f, v: Float[Array, " nv"], columns: Float[Array, "groups nv"]) -> tuple:
+    """The same, with barriers about what all columns need."""
+    y, tangent, more = jax.linearize(f, v, has_aux=True)
+    along = jax.make_jaxpr(tangent)(v)
+    held = jax.lax.optimization_barrier(along.consts)
+    found = jax.vmap(lambda w: eval_jaxpr(along.jaxpr, held, w)[0])(columns)
+    return y, jax.lax.optimization_barrier(found), more
 
 
 def _rows(constraint: AbstractConstraint, system: System, p) -> int:
