@@ -1,3 +1,3 @@
 """The version of zwang, below everything that writes it into a file."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

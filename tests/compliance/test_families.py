@@ -87,8 +87,10 @@ WRAPPERS = {
     "Leading",
     "DifferentiatedConstraint",
     "OneRow",
+    "Lyapunov",
 }
-"""Classes of other packages that pass on what a member computes, and are no member of their own."""
+"""Classes of other packages that pass on what a member computes, or that servos alone enforce, and
+are no member of their own."""
 
 
 @pytest.mark.parametrize("family", ALL_FAMILIES, ids=lambda family: family.name)

@@ -94,6 +94,6 @@ def test_names_of_papers_and_help_import_nothing_slow():
 def test_without_its_integrator_the_pseudoinverse_paper_says_what_to_install(monkeypatch):
     from zwang.papers import pseudoinverse
 
-    monkeypatch.setattr(pseudoinverse.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "sksundae", None)
     with pytest.raises(zw.ModelError, match=r"pip install 'zwang\[papers\]'"):
         pseudoinverse.reproduce(lambda fraction, what: None)

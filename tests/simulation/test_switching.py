@@ -204,7 +204,7 @@ def test_instants_that_accumulate_end_the_run_where_a_step_would_pass_them():
     )
     first = np.sqrt(2 * 0.1 / G)
     with pytest.raises(
-        zw.SimulationError, match=r"accumulate at about t = 1 s: end the run before"
+        zw.SimulationError, match=r"accumulate at about t = 1 s: end the motion before"
     ) as stopped:
         zw.simulate(model, [0.1], [0.0], duration=2.0, samples=5, switches=[hand])
     run = stopped.value.run

@@ -15,6 +15,7 @@ from zwang.algebra.judgement import OFF_MANIFOLD
 from zwang.analysis.inputs import Inputs, chosen_inputs
 from zwang.arguments import count, instance, number, strategy
 from zwang.arrays import is_concrete
+from zwang.call import written
 from zwang.dynamics.drift import Projection
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.dynamics.initial_conditions import begin, refuse_non_finite, with_mass
@@ -116,7 +117,7 @@ class Plant:
         method = Tsit5() if integrator is None else integrator
         if method.implicit or not method.estimates:
             raise ModelError(
-                f"Plant: zw.{type(method).__name__} is not an explicit Runge-Kutta method; "
+                f"Plant: {written(type(method).__name__)} is not an explicit Runge-Kutta method; "
                 "take zw.methods.Tsit5(), zw.methods.Bosh3() or zw.methods.Dopri8()."
             )
         chosen = _inputs(model, params, inputs)

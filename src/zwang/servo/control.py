@@ -10,7 +10,7 @@ from zwang.algebra.judgement import misses_by
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.arguments import flag, instance, shown
 from zwang.arrays import is_concrete
-from zwang.call import misfits_named
+from zwang.call import misfits_named, written
 from zwang.compile import model_program
 from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -126,7 +126,8 @@ def refuse_no_state(name: str, q, v) -> None:
     """Raise unless q and v are given."""
     if q is None or v is None:
         raise ModelError(
-            f"{name} needs a state: zw.{name}(model, servo, q, v) or zw.{name}(model, q=q, v=v)."
+            f"{name} needs a state: {written(name)}(model, servo, q, v) or "
+            f"{written(name)}(model, q=q, v=v)."
         )
 
 

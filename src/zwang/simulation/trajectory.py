@@ -24,7 +24,7 @@ from jaxtyping import Array, Float, Int, PyTree
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.arguments import choice, count, instance, items, known, number, strategy
 from zwang.arrays import is_concrete, without_derivative
-from zwang.call import misfits_named
+from zwang.call import misfits_named, written
 from zwang.compile import model_program
 from zwang.compile.hints import over_rows
 from zwang.display import present
@@ -244,8 +244,8 @@ def trajectory(
     max_steps = count(max_steps, "max_steps", least=1, most=2**31)
     if integrator is not None and not integrator.estimates:
         raise ModelError(
-            f"zw.trajectory takes no zw.{type(integrator).__name__}, whose steps have no error "
-            "estimate: zw.simulate does."
+            f"zw.trajectory takes no {written(type(integrator).__name__)}, whose steps have no "
+            "error estimate: zw.simulate does."
         )
     instants = checked_times(times)
     if model.servo is not None:
