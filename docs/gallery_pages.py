@@ -6,26 +6,21 @@ the pages are read, so that a new member has one without being entered anywhere.
 """
 
 import ast
-import dataclasses
-import hashlib
 import html
-import tempfile
+import subprocess
+import sys
 from pathlib import Path
 
 from constraint_examples import EXAMPLES as CONSTRAINTS_SHOWN
 from docutils import nodes
-from joint_examples import DURATION, JointExample
 from joint_examples import EXAMPLES as JOINTS
 from live import LEFT_OUT
 from sphinx.util.docutils import SphinxDirective
 
-import zwang as zw
-from zwang.cli.startup import start_jax
 from zwang.families import CONSTRAINTS
 from zwang.gallery.index import ENTRIES
 from zwang.gallery.index.entry import Entry
 from zwang.gallery.index.files import file_of
-from zwang.mechanism.drawing import motion_picture
 
 HERE = Path(__file__).parent
 PICTURES = HERE / "_static" / "mechanisms"
@@ -118,22 +113,6 @@ def constraint_parts() -> list[str]:
     return parts
 
 
-def draw_joint(example: JointExample, folder: Path) -> None:
-    """Draw the motion of an example, unless the same one stands there."""
-    path, drawn = folder / f"{example.name}.svg", folder / f"{example.name}.digest"
-    digest = hashlib.sha256(example.text.encode()).hexdigest()
-    if path.exists() and drawn.exists() and drawn.read_text(encoding="ascii") == digest:
-        return
-    with tempfile.TemporaryDirectory() as temporary:
-        file = Path(temporary) / "example.toml"
-        file.write_text(example.text, encoding="utf-8")
-        mechanism = zw.mechanism.read(file)
-    state = mechanism.start_state
-    run = zw.simulate(mechanism.model, state.q, state.v, duration=DURATION, samples=21)
-    dataclasses.replace(motion_picture(mechanism)(run), width=4.4, height=3.3).save(path)
-    drawn.write_text(digest, encoding="ascii")
-
-
 class GalleryIndex(SphinxDirective):
     """All members as cards, each with its picture."""
 
@@ -161,11 +140,8 @@ def write_pages(app) -> None:
     folder.mkdir(exist_ok=True)
     texts = {folder / f"{entry.name}.md": member_page(entry) for entry in ENTRIES.values()}
     texts[HERE / "joints.md"] = joint_page()
-    drawn = HERE / "_static" / "joints"
-    drawn.mkdir(parents=True, exist_ok=True)
-    start_jax()
-    for example in JOINTS:
-        draw_joint(example, drawn)
+    # in a process of its own: builders fork, which threads of JAX do not survive
+    subprocess.run([sys.executable, HERE / "joint_pictures.py"], check=True)
     for stale in set(folder.glob("*.md")) - set(texts):
         stale.unlink()
     for path, text in texts.items():
