@@ -31,8 +31,10 @@ FILE = FOLDER / "four-bar.toml"
 def test_the_analysis_of_a_cell_compiles_nothing_when_it_is_run_again(name, tmp_path):
     assert keep_programs(tmp_path) == ""
     compiled = []
+    # JAX converts a number by a program of its own, which it may have dropped meanwhile
+    own = {"fun_name": "jit(convert_element_type)"}
     listen = lambda event, *_, **about: (
-        compiled.append(about) if "backend_compile" in event else None
+        compiled.append(about) if "backend_compile" in event and about != own else None
     )
     for _ in range(2):
         compiled.clear()
