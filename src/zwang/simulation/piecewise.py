@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from zwang.arguments import instance, number, strategy
+from zwang.arguments import instance, number
 from zwang.arrays import vector
 from zwang.dynamics.control_law import AbstractLoop
 from zwang.dynamics.evaluation import BoundEvaluation, ModelEvaluation
@@ -22,6 +22,7 @@ from zwang.simulation.driver import drive
 from zwang.simulation.listener import Listener
 from zwang.simulation.monitor import MotionEndError
 from zwang.simulation.run_setup import RunRequest, set_up
+from zwang.simulation.stepper import check_methods
 from zwang.simulation.switching import Switch, declared_switches
 from zwang.simulation.turning import Turning
 from zwang.stepping import AbstractIntegrator, Dopri8
@@ -108,12 +109,7 @@ class PiecewiseRun:
         longest_step: float = np.inf,
     ):
         instance(model, Model, "PiecewiseRun: model", "a zw.Model")
-        strategy(
-            integrator,
-            AbstractIntegrator,
-            "integrator",
-            "zw.methods.Dopri8(), zw.methods.Tsit5() ...",
-        )
+        check_methods(integrator)
         nv = model.system.nv
         given: Any = np.zeros(nv) if applied is None else np.array(applied, float)
         force = AppliedForce(model.system.force, given)

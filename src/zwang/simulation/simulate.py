@@ -18,7 +18,6 @@ from zwang.arguments import (
     number,
     optional,
     optional_function,
-    strategy,
 )
 from zwang.dynamics.control_law import AbstractLoop
 from zwang.dynamics.drift import AbstractDrift
@@ -33,6 +32,7 @@ from zwang.simulation.monitor import AbstractMonitor, RunState
 from zwang.simulation.results import Run, Steps
 from zwang.simulation.run_setup import RunRequest, RunSetup, set_up
 from zwang.simulation.sample_times import run_times
+from zwang.simulation.stepper import check_methods
 from zwang.simulation.stop import Stop
 from zwang.simulation.switching import Switch, declared_switches
 from zwang.stepping import AbstractIntegrator, Dopri8
@@ -120,15 +120,7 @@ def simulate(
             `progress` fails; its `.run` holds what was reached.
     """
     instance(model, Model, "simulate: model", "a zw.Model")
-    strategy(
-        integrator, AbstractIntegrator, "integrator", "zw.methods.Dopri8(), zw.methods.Tsit5() ..."
-    )
-    strategy(
-        drift,
-        AbstractDrift,
-        "drift",
-        "zw.methods.Projection(), zw.methods.Baumgarte(alpha, beta) ...",
-    )
+    check_methods(integrator, drift)
     if loop is not None:
         instance(loop, AbstractLoop, "loop", "zw.Loop(...)")
     optional_function(progress, "progress", "(fraction)")

@@ -12,6 +12,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from zwang.arguments import strategy
+from zwang.dynamics.drift import AbstractDrift
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.equations.state import State
 from zwang.errors import Result
@@ -27,6 +29,14 @@ FIXED_CORRECTIONS = 2
 """Corrections after a step of fixed length; the second leaves round-off, as Newton's iteration
 squares the violation.
 """
+
+
+def check_methods(integrator: object, drift: object = None) -> None:
+    """Refuse what is no integrator, or no treatment of drift, among the arguments of a run."""
+    integrators = "zw.methods.Dopri8(), zw.methods.Tsit5() ..."
+    strategy(integrator, AbstractIntegrator, "integrator", integrators)
+    drifts = "zw.methods.Projection(), zw.methods.Baumgarte(alpha, beta) ..."
+    strategy(drift, AbstractDrift, "drift", drifts)
 
 
 class Stepper(NamedTuple):

@@ -22,7 +22,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
-from zwang.arguments import choice, count, instance, items, known, number, strategy
+from zwang.arguments import choice, count, instance, items, known, number
 from zwang.arrays import is_concrete, without_derivative
 from zwang.call import misfits_named, written
 from zwang.compile import model_program
@@ -48,6 +48,7 @@ from zwang.simulation.stepper import (
     FIXED_CORRECTIONS,
     Stepper,
     adaptive_steps,
+    check_methods,
     fixed_steps,
     replayed_steps,
 )
@@ -229,15 +230,7 @@ def trajectory(
     instance(model, Model, "trajectory: model", "a zw.Model")
     refuse_switches(model, "a compiled program")
     choice(gradient, "gradient", ("forward", "reverse", None))
-    strategy(
-        integrator, AbstractIntegrator, "integrator", "zw.methods.Dopri8(), zw.methods.Tsit5() ..."
-    )
-    strategy(
-        drift,
-        AbstractDrift,
-        "drift",
-        "zw.methods.Projection(), zw.methods.Baumgarte(alpha, beta) ...",
-    )
+    check_methods(integrator, drift)
     refuse_others("zw.trajectory", others)
     stop = items(stop, Stop, "stop", "zw.Stop(function)")
     start_tolerance = number(start_tolerance, "start_tolerance", least=0, infinite=True)
