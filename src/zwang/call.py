@@ -77,11 +77,12 @@ def refuse_call(
 def public_names() -> dict[str, str]:
     """Names that users call, and how they are written, such as "zw.analysis.linearize"."""
     top: Any = importlib.import_module("zwang")
-    written = {name: f"zw.{name}" for name in dir(top) if name not in top._modules}
+    inner = {*top._modules, *top._namespaces}
+    found = {name: f"zw.{name}" for name in dir(top) if name not in inner}
     for space in top._namespaces:
         for name in dir(getattr(top, space)):
-            written.setdefault(name, f"zw.{space}.{name}")
-    return {name: text for name, text in written.items() if name not in top._namespaces}
+            found.setdefault(name, f"zw.{space}.{name}")
+    return found
 
 
 def written(name: str) -> str:

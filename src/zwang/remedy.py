@@ -54,11 +54,15 @@ def speak_to(options: Callable[[], Set[str]] | None) -> None:
     _options = options
 
 
+def spoken_options() -> Set[str] | None:
+    """Options of the command that is spoken to, by their names; None where Python is spoken."""
+    return None if _options is None else _options()
+
+
 def advice(*remedies: Remedy) -> str:
     """The remedies that whoever is spoken to can follow; in Python's words where none is left."""
     said = [x.words for x in remedies]
-    if _options is not None:
-        has = _options()
+    if (has := spoken_options()) is not None:
         pairs = ([("", x.words)] if x.options is None else x.options for x in remedies)
         ways = ([words for name, words in x if not name or name in has] for x in pairs)
         said = [way[0] for way in ways if way] or said
@@ -66,6 +70,6 @@ def advice(*remedies: Remedy) -> str:
     return f"{', '.join(others)} or {last}" if others else last
 
 
-def resumed(folder: str) -> str:
-    """What goes on with a long run."""
+def resume_call(folder: str) -> str:
+    """The call, or the command, that resumes a long run."""
     return advice(Remedy(f"zw.resume({folder!r})", (("resume", f"zwang run --resume {folder}"),)))

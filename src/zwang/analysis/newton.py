@@ -24,7 +24,7 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.thresholds import ROUND_OFF
 
 Rows = Callable[[Array], tuple[Array, Array]]
-"""`q → A, r`: rows, and what is left of them."""
+"""`q → A, r`: rows and their residual."""
 FAR_DAMPING = 1e-3
 """Damping of rows at unit length, beside the square of their residual."""
 CLOSED_ROWS = 1e-10
@@ -50,7 +50,7 @@ def damped(A: Float[Array, "m nv"], r: Float[Array, " m"]) -> Float[Array, " nv"
 
 
 def rows_at(dynamics: Dynamics, t: Array, held: Callable[[Array], Array] | None = None) -> Rows:
-    """All rows of holonomic constraints and what is left of them, those of `held(q) = 0` last."""
+    """All rows of holonomic constraints and their residual, those of `held(q) = 0` last."""
     c, p, system = dynamics.constraints, dynamics.p, dynamics.system
     still = jnp.zeros(system.nv)
 

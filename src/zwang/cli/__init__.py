@@ -37,7 +37,7 @@ from typing import Annotated, NoReturn
 import typer
 
 import zwang
-from zwang.cli.advice import COMMAND, options_of
+from zwang.cli.advice import options_of
 from zwang.cli.failure import FAULT, heard, sentence_of
 from zwang.cli.terminal import complain, ready
 from zwang.cli.words import Command, Commands
@@ -111,7 +111,6 @@ def asked_of(words: Sequence[str]) -> str | None:
 
 def speak_of(asked: str | None) -> None:
     """Let advice be that of a command; without one, that of Python."""
-    COMMAND.set(COMMANDS.get(asked or "", "run"))
     speak_to(functools.partial(options_of, COMMANDS[asked]) if asked else None)
 
 

@@ -6,14 +6,13 @@ arguments, classes and functions that a sentence names become options and comman
 
 from __future__ import annotations
 
-import contextvars
+import functools
 import importlib
 import re
+from collections.abc import Set
 from typing import get_type_hints
 
-COMMAND: contextvars.ContextVar[str] = contextvars.ContextVar("COMMAND", default="run")
-"""The command that runs, by the name of its module."""
-
+from zwang.remedy import spoken_options
 
 SINGULAR = {"inputs": "input", "outputs": "output"}
 """Arguments whose option is given once for each."""
@@ -33,12 +32,14 @@ def fitted(sentence: str, command: str | None = None) -> str:
         sentence: of the library.
         command: name of a command's module; by default of the one that runs.
     """
-    has = options_of(COMMAND.get() if command is None else command)
+    spoken = spoken_options() if command is None else None
+    has = spoken or options_of(command or "run")
     sentence = METHOD.sub(lambda x: _method(x, has), sentence)
     sentence = ARGUMENT.sub(lambda x: _argument(x, has), sentence)
     return CALLED.sub(_called, sentence)
 
 
+@functools.cache
 def options_of(command: str) -> set[str]:
     """Names of the options of a command, without dashes before them."""
     function = importlib.import_module(f"zwang.cli.{command}").command
@@ -55,7 +56,7 @@ def options_of(command: str) -> set[str]:
     return found
 
 
-def _method(found: re.Match, has: set[str]) -> str:
+def _method(found: re.Match, has: Set[str]) -> str:
     """A method by the option that chooses it."""
     from zwang import families
 
@@ -67,7 +68,7 @@ def _method(found: re.Match, has: set[str]) -> str:
     return found[0]
 
 
-def _argument(found: re.Match, has: set[str]) -> str:
+def _argument(found: re.Match, has: Set[str]) -> str:
     """An argument by its option."""
     name = str(SINGULAR.get(found[1], found[1])).replace("_", "-")
     return f"--{name}" if name in has else found[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -36,6 +37,7 @@ class Message(NamedTuple):
         return re.search(".*".join(parts), " ".join(sentence.split())) is not None
 
 
+@functools.cache
 def messages() -> dict[str, Message]:
     """All messages that are explained, by their codes."""
     found = SECTION.findall(PAGE.read_text(encoding="utf-8"))

@@ -37,10 +37,10 @@ class Feedback(AbstractActuated):
 
         P M⁻¹ (B u − Q) = 0,    P = I − A⊕A
 
-    where constraints take up what is left. Of all such u it is the one of least norm, or what
+    where constraints take up the rest. Of all such u it is the one of least norm, or what
     `null_space` chooses; `Control.rank` is below the number of actuators where there are several.
     Where no u does it, u comes nearest, in the mass metric where there are constraints, and
-    `missed` says what is left.
+    `missed` is the share that remains.
 
     Args:
         function: `(q, v, t, p)` → u, shape (nu,), or Q, shape (nv,).

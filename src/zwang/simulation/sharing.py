@@ -104,7 +104,7 @@ def shares(
             return None
         weights = size * found
         forces = least + free @ (G.T @ weights)
-        # as lengths in the metric, as all forces round off what is left of each
+        # as lengths in the metric, as the round-off of all forces adds to each residual
         noise, beyond = ROUND_OFF * np.max(problem.length * np.abs(forces)), []
         for k, x in open_to.items():
             own = forces[x.rows]

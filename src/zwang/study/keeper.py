@@ -12,7 +12,7 @@ import numpy as np
 from zwang.archive.growing import ROWS_OF_A_CHUNK, GrowingRun
 from zwang.errors import OutputError, Result
 from zwang.files.reading import shown_path
-from zwang.remedy import resumed
+from zwang.remedy import resume_call
 from zwang.simulation.monitor import AbstractMonitor, RunState
 from zwang.simulation.results import Run, Steps
 from zwang.simulation.results.stored import record_of
@@ -165,7 +165,7 @@ class RunKeeper(AbstractMonitor):
             if self.marker is not None:
                 kept = (
                     f"the run is kept up to t = {self.marker.time:.6g} s, and "
-                    f"{resumed(shown_path(self.store.folder))} goes on from there"
+                    f"{resume_call(shown_path(self.store.folder))} goes on from there"
                 )
             raise OutputError(error.errno, f"{str(error).rstrip('.')}; {kept}.") from None
 

@@ -35,7 +35,7 @@ from zwang.dynamics.model import Model
 from zwang.errors import ModelError, Result
 from zwang.files.reading import file_name, shown_path
 from zwang.provenance import Source
-from zwang.remedy import resumed
+from zwang.remedy import resume_call
 from zwang.simulation.listener import Listener
 from zwang.simulation.results import Run
 from zwang.simulation.results.stored import PARAMETER, leaves_by_name, with_leaves
@@ -187,7 +187,7 @@ def long_run(
     )
     keeper.finish(run)
     if run.result is Result.INTERRUPTED:
-        way = resumed(str(out))
+        way = resume_call(str(out))
         kept = f"the run is kept up to t = {long.time:.6g} s, and {way} goes on from there"
         heard.refuse(model.name, kept)
         raise KeyboardInterrupt(f"interrupted; {kept}")
