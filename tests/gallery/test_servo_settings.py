@@ -20,6 +20,8 @@ OTHER = {
     "pose": "hanging",
     "driven": 2,
     "path": "flip",
+    "masses": 30,
+    "actuators": 3,
 }
 NEEDS = {  # settings with which another one matters
     ("coordinated-robots", "weights"): {"choice": "weighted"},
@@ -71,7 +73,7 @@ def test_a_setting_changes_what_is_built(name, setting):
     )
 
 
-@pytest.mark.parametrize("name", [entry.name for entry in SERVO])
+@pytest.mark.parametrize("name", [entry.name for entry in SERVO if entry.name != "toda-lattice"])
 def test_the_start_is_that_of_the_exact_motion(name):
     settings = {"task": "angles"} if name == "flexible-joint" else {}
     member = example(name, **settings)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from zwang.servo.gains import Rate as Rate
     from zwang.servo.gains import Robust as Robust
     from zwang.servo.gains import SecondOrder as SecondOrder
+    from zwang.servo.gains import SlidingSurface as SlidingSurface
     from zwang.servo.gains.butterworth import Butterworth as Butterworth
     from zwang.servo.inverse_dynamics import inverse_dynamics as inverse_dynamics
     from zwang.servo.laws import law as law

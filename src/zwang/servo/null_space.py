@@ -13,7 +13,7 @@ every control that meets the servo rows satisfies `G u = r`. In the words of the
 | class | u | meaning |
 |---|---|---|
 | `LeastNorm()` | G⁺ r | the least ‖u‖, eq. (35) with s = 0 and the hinge force eliminated |
-| `WeightedNorm(w)` | W⁻¹ᐟ²(G W⁻¹ᐟ²)⁺ r | the least Σ wᵢuᵢ²: effort is shared as 1/w |
+| `WeightedNorm(w)` | W⁻¹ᐟ²(G W⁻¹ᐟ²)⁺ r | the least uᵀW u, or Σ wᵢuᵢ²: effort is shared as 1/w |
 | `Preferred(s)` | s + G⁺(r − G s) | nearest to s, eq. (35): preload, a rest torque |
 | `PaperLeastNorm()` | (G K⁺K)⁺ r | eq. (35) as printed: the hinge force does not react |
 
@@ -34,8 +34,10 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float, Int
 
+from zwang.algebra.mass_matrix import factor_mass
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.algebra.pseudoinverse.base import Pseudoinverse
+from zwang.algebra.spectrum import principal
 from zwang.arguments import real_array
 from zwang.arrays import is_concrete
 from zwang.display import present
@@ -93,12 +95,16 @@ class LeastNorm(AbstractNullSpace):
 
 
 class WeightedNorm(AbstractNullSpace):
-    """Least `Σ wᵢ uᵢ²`.
+    """Least `Σ wᵢ uᵢ²`, or `uᵀ W u` in a metric that may depend on the state.
 
     Attributes:
-        weight: w > 0, shape (nu,), or `(q, v, t, p)` → w; an actuator with a large weight does
-            little. With w = 1/(largest force)² every actuator is used in proportion to its
-            strength.
+        weight: w > 0, shape (nu,), or a positive definite W, shape (nu, nu), or `(q, v, t, p)` → w
+            or W; an actuator with a large weight does little. With w = 1/(largest force)² every
+            actuator is used in proportion to its strength; W = BᵀM⁻¹B changes the acceleration
+            least. Where limits force a change, the diagonal of W counts.
+
+    Reference: Udwadia (2008), Optimal tracking control of nonlinear dynamical systems, Proc. R.
+        Soc. A 464, 2341-2363 (control cost Q_cᵀ N(q, t) Q_c).
     """
 
     weight: ArrayLike | Callable
@@ -107,12 +113,18 @@ class WeightedNorm(AbstractNullSpace):
         self.weight = _positive(_given(self.weight))
 
     def choose(self, reduced, state, p):
-        easy = 1 / jnp.sqrt(self.weights(reduced.G.shape[1], state, p))
-        return easy * Pseudoinverse(reduced.method, reduced.G * easy).solve(reduced.r)
+        # y = W^½ u is of least norm, as an acceleration is in the metric of a mass
+        metric = factor_mass(self._weight(reduced.G.shape[1], state, p))
+        y = Pseudoinverse(reduced.method, metric.weigh(reduced.G)).solve(reduced.r)
+        return metric.unweigh(y)
 
     def weights(self, nu, state, p):
-        weight = _value(self.weight, state, p, nu, "zw.servo.WeightedNorm(weight)")
-        return jnp.broadcast_to(weight, nu)
+        weight = self._weight(nu, state, p)
+        return jnp.diag(weight) if weight.ndim == 2 else weight
+
+    def _weight(self, nu, state, p) -> Array:
+        weight = _value(self.weight, state, p, nu, "zw.servo.WeightedNorm(weight)", matrix=True)
+        return weight if weight.ndim == 2 else jnp.broadcast_to(weight, nu)
 
 
 class Preferred(AbstractNullSpace):
@@ -159,18 +171,27 @@ def _given(value):
 
 
 def _positive(weight):
-    if not callable(weight) and is_concrete(weight) and not np.all(np.asarray(weight) > 0):
+    if callable(weight) or not is_concrete(weight):
+        return weight
+    if np.ndim(weight) == 2:
+        W = np.asarray(weight)
+        if W.shape[0] != W.shape[1] or not (np.allclose(W, W.T) and principal(W)[0][0] > 0):
+            raise ModelError(
+                f"zw.servo.WeightedNorm(weight) is a matrix of shape {W.shape}, expected a "
+                "symmetric positive definite one of shape (nu, nu)."
+            )
+    elif not np.all(np.asarray(weight) > 0):
         raise ModelError(
             f"zw.servo.WeightedNorm(weight) is {np.asarray(weight)}, expected numbers above 0."
         )
     return weight
 
 
-def _value(given, state: State, p, nu: int, what: str) -> Array:
-    """A number for each of nu actuators, or one for all of them."""
+def _value(given, state: State, p, nu: int, what: str, matrix: bool = False) -> Array:
+    """A number for each of nu actuators, or one for all of them; a matrix where it may be one."""
     value = given(state.q, state.v, state.t, p) if callable(given) else given
     value = jnp.asarray(value, jnp.float64)
-    if value.shape not in ((), (nu,)):
+    if value.shape not in ((), (nu,), *([(nu, nu)] if matrix else [])):
         raise ModelError(
             f"{what} has shape {value.shape}, expected ({nu},), a number for each actuator."
         )

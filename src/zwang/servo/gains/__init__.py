@@ -21,3 +21,4 @@ from zwang.servo.gains.poles import Poles as Poles
 from zwang.servo.gains.rate import Rate as Rate
 from zwang.servo.gains.robust import Robust as Robust
 from zwang.servo.gains.second_order import SecondOrder as SecondOrder
+from zwang.servo.gains.sliding_surface import SlidingSurface as SlidingSurface

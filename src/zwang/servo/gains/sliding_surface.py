@@ -1,0 +1,107 @@
+"""An error within stated bounds although the model is wrong, by a control that is smooth."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from zwang.arguments import number
+from zwang.arrays import is_concrete
+from zwang.errors import ModelError
+from zwang.record import field
+from zwang.servo.gains.base import AbstractGain, require_order
+
+
+class SlidingSurface(AbstractGain):
+    """The generalized sliding surface `s = ẏ + k y` of each row, with a smooth function of it:
+
+        ÿ = −k ẏ − β (s/ε)^n,    β = bound/(1 − mismatch)
+
+    for the system that the controller believes. The plant then obeys
+    `ṡ = −(1 + e) β (s/ε)^n + d`.
+
+    Assumption, for each row: |d| ≤ bound is what parameters, friction and loads that the controller
+    does not know, and the other rows, leave in ÿ beside this row's own last term, and
+    |e| ≤ mismatch < 1 is how wrongly the controller judges what its actuators do to the row. The
+    rows are within reach of the actuators, and the control is continuous in time.
+
+    Then `s ṡ < 0` for |s| > ε, so that the layer |s| ≤ ε is reached from any start and not left,
+    and
+
+        |y| ≤ ε/k,    |ẏ| ≤ 2 ε        (`error_bound`, `rate_bound`)
+
+    from the start on where y = ẏ = 0 there (on the nominal motion), else ultimately. With n = 1
+    the function is a line; the larger n is, the gentler is the control of a small s, and the longer
+    it takes to fade. Other than that of `Robust`, the control has n − 1 derivatives everywhere.
+
+    Attributes:
+        k: rate [1/s].
+        bound: of d without mismatch [unit of y per s²].
+        layer: ε, in s [unit of y per s].
+        mismatch: of the actuators' effect [1].
+        power: n, an odd whole number.
+
+    Reference: Udwadia, Wanichanon and Cho (2014), Methodology for satellite formation-keeping in
+        the presence of system uncertainties, J. Guidance, Control, and Dynamics 37, doi
+        10.2514/1.G000317 (surface, function and bounds, there for full actuation).
+    """
+
+    k: Float[Array, ""]
+    bound: Float[Array, ""]
+    layer: Float[Array, ""]
+    mismatch: Float[Array, ""]
+    power: int = field(static=True)
+
+    def __init__(self, k, *, bound, layer, mismatch=0.0, power=3):
+        self.k, self.bound, self.layer, self.mismatch = (
+            jnp.asarray(number(x, f"SlidingSurface: {name}", above=above), jnp.float64)
+            for name, x, above in (
+                ("k", k, 0.0),
+                ("bound", bound, 0.0),
+                ("layer", layer, 0.0),
+                ("mismatch", mismatch, None),
+            )
+        )
+        if is_concrete(self.mismatch) and not 0 <= float(self.mismatch) < 1:
+            raise ModelError(
+                f"SlidingSurface: mismatch is {float(self.mismatch)}, expected 0 or more, and less "
+                "than 1, from which on the controller may push the wrong way."
+            )
+        if not isinstance(power, int) or power < 1 or power % 2 == 0:
+            raise ModelError(f"SlidingSurface: power is {power!r}, expected an odd whole number.")
+        self.power = power
+
+    @classmethod
+    def example(cls, order):
+        return cls(2.0, bound=1.0, layer=0.5, power=1) if order == 2 else None
+
+    def coefficients(self, order):
+        require_order(self, 2, order)
+        # what the surface adds has no slope at zero unless n is 1
+        slope = self._strength / self.layer if self.power == 1 else jnp.zeros(())
+        return [slope * self.k, self.k + slope]
+
+    def error_poles(self, order):
+        require_order(self, 2, order)
+        # with n > 1 the law is not linear in s, and that |s| falls is shown in another way
+        return super().error_poles(order) if self.power == 1 else np.zeros(0, complex)
+
+    def pull(self, chain):
+        y, rate = chain
+        return -self.k * rate - self._strength * ((rate + self.k * y) / self.layer) ** self.power
+
+    @property
+    def _strength(self) -> Float[Array, ""]:
+        """β."""
+        return self.bound / (1 - self.mismatch)
+
+    @property
+    def error_bound(self) -> Float[Array, ""]:
+        """Bound of |y| [unit of y]."""
+        return self.layer / self.k
+
+    @property
+    def rate_bound(self) -> Float[Array, ""]:
+        """Bound of |ẏ| [unit of y per s]."""
+        return 2 * self.layer
