@@ -274,6 +274,18 @@ path = [zw.Holonomic(lambda q, t, p: q[0] - t, name="x"),
 servo = zw.Servo(path, rotors, actuators=["thrust", "torque"], gains=4.0)
 print(zw.servo.dynamic_extension(drone, servo, [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]))
 """,
+    "base_parameters": HEAD
+    + """model = zw.Model(
+    zw.System(1, lambda q, t, p: p["inertia"] * jnp.ones(1),
+              lambda q, v, t, p: -9.81 * p["moment"] * jnp.sin(q)),
+    params={"inertia": 2.0, "moment": 0.5}, name="rod",
+)
+t = np.linspace(0.0, 2.0, 30)
+q, v, a = (x[:, None] for x in (np.sin(t), np.cos(t), -np.sin(t)))
+found = zw.analysis.base_parameters(model, ["inertia", "moment"], q, v, a, t, [[1.0]])
+torque = 2.0 * a + 9.81 * 0.5 * np.sin(q)
+print(found, found.identify(torque + 0.01 * np.random.default_rng(0).standard_normal(q.shape)))
+""",
     "stable_inversion": HEAD
     + """mass = jnp.array([[3.0, 1.7], [1.7, 2.0]])
 car = zw.Model(

@@ -38,6 +38,7 @@
 | `time_varying_lqr.py` | gains along a trajectory |
 | `stable_inversion.py` | `stable_inversion`: the bounded motion of an unstable inversion |
 | `shooting.py` | the boundary value problem on the servo constraints |
+| `base_parameters.py`, `base_parameters_result.py` | `base_parameters`: masses that torques tell |
 | `moving_axes.py` | the axes that move along with a steady motion, for its gains |
 | `symmetry.py` | symmetries of a model, along which steady motions go |
 | `constrained_state.py`, `tangent_space.py` | a state on its constraints, its tangent space |
@@ -54,6 +55,7 @@ from zwang.namespace import offer
 
 if TYPE_CHECKING:
     from zwang.analysis.assembly_modes import assembly_modes as assembly_modes
+    from zwang.analysis.base_parameters import base_parameters as base_parameters
     from zwang.analysis.branches import branches as branches
     from zwang.analysis.branches import passages as passages
     from zwang.analysis.continuation import continuation as continuation
