@@ -11,6 +11,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
@@ -76,13 +78,23 @@ def _unique(model: Model, dynamics: Dynamics, mode: Mode, found: Equilibrium) ->
     problem = _problem(dynamics, q, found.t, gaps)
     shut = problem.phi[gaps] <= _depth(problem) * problem.length[gaps]
     rows = np.setdiff1d(np.flatnonzero(mode.on), gaps)
-    rows = np.concatenate([rows, gaps[shut]])
+    spent = [x for x in c.frictions if np.any(mode.sliding[x.indices])]
+    given = np.concatenate([np.zeros(0, int), *(x.indices for x in spent)])
+    rows, acting = np.concatenate([rows, gaps[shut], given]), mode.on.copy()
+    acting[given] = True
     null = problem.metric.rows(problem.A[rows]).dependencies
     # what does not push can only push more
-    idle = -null[~mode.on[rows]]
+    idle = -null[np.isin(rows, gaps) & ~mode.on[rows]]
+    multipliers = np.zeros(c.m)
+    multipliers[acting] = found.multipliers
+    for x in spent:  # and friction that gives all it may only less
+        load = lambda y, x=x: x.law.limit(dynamics.p, x.load(dynamics.p, y))
+        beyond = -np.asarray(jax.grad(load)(jnp.asarray(multipliers)))
+        beyond[x.indices] -= mode.sliding[x.indices] / 2
+        idle = np.vstack([idle, beyond[rows] @ null])
     unique = dict(found.unique)
     for i, row in enumerate(rows):
-        if not mode.on[row] or np.all(np.abs(null[i]) <= ALL_BUT_ZERO):
+        if not acting[row] or np.all(np.abs(null[i]) <= ALL_BUT_ZERO):
             continue
         best = lambda sign, i=i: linprog(
             sign * null[i], idle if len(idle) else None, np.zeros(len(idle)), bounds=(-1, 1)
