@@ -69,6 +69,16 @@ class Builder(Arithmetic):
         self.entry = self.block
         self.pointers = [Value(0, "ptr", "named", (name,)) for name in ("%in", "%out", "%work")]
 
+    def forget(self) -> None:
+        """Let go of all instructions, which loops tie together: they are gone at once so, before
+        Python searches for garbage among them.
+        """
+        for block in self.blocks:
+            for x in block.instructions:
+                x.operands = ()
+            block.instructions, block.end = [], None
+        self._scopes, self.origins, self.buffers = [{}], {}, {}
+
     # blocks
 
     def new_block(self) -> Block:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jax.extend.core import ClosedJaxpr
 
-from zwang.native.arrays import Memory, fill, new_memory
+from zwang.native.arrays import MOST_UNROLLED, Memory, fill, new_memory, scalars
 from zwang.native.builder import Buffer, Builder, Value, is_wide
 from zwang.native.module import Function
 from zwang.native.rolled import origin, side_by_side, stored
@@ -210,6 +210,7 @@ def results_of(call: Call, program: ClosedJaxpr) -> list | None:
         return None
     if operations(program.jaxpr) < LEAST:
         return None
+    call = dataclasses.replace(call, inputs=[_loaded(b, x) for x in call.inputs])
     operands = Operands(call)
     made_from = program if program.consts else program.jaxpr
     key = id(made_from), operands.key, b.lanes, b.fused, b.mask is not None
@@ -220,6 +221,14 @@ def results_of(call: Call, program: ClosedJaxpr) -> list | None:
         variants = [*known.variants, (call.needed, fitting[0])]
         _known.put(key, _Known(made_from, variants))
     return None if fitting[0] is None else _called(call, fitting[0], operands)
+
+
+def _loaded(b: Builder, x: Any) -> Any:
+    """An operand that lies side by side in memory as its elements, as other programs have it: what
+    is passed is the same pointer, and one subroutine serves them all.
+    """
+    few = isinstance(x, Memory) and x.size <= MOST_UNROLLED and type(x.offset) is int
+    return scalars(b, x) if few and x.is_contiguous else x
 
 
 class _Known(NamedTuple):
@@ -254,7 +263,7 @@ def _emitted(call: Call, program: ClosedJaxpr, operands: Operands) -> Subroutine
     if outer.mask is not None:
         b.mask = Value(0, "i1", "named", ("%mask",), True)
     local, given = _inside(b, call, operands)
-    found = emit_jaxpr(b, program.jaxpr, program.consts, given)
+    found = emit_jaxpr(b, program.jaxpr, program.consts, given, call.needed)
     blocks, results = _left(b, call, found, [local[x] for x in operands.values])
     # results that lie in the callee's own memory are read by its caller
     own = {x.place for x in (*blocks, *results) if isinstance(x, (Block, View))}
@@ -270,6 +279,7 @@ def _emitted(call: Call, program: ClosedJaxpr, operands: Operands) -> Subroutine
     ]
     parameters = ", ".join(["ptr noalias returned %work", *mask, *pointers])
     function = function_text(b, f"ptr @{name}({parameters})", "ret ptr %work", kept)
+    b.forget()
     if b.lanes == 1:  # code of several members is made in another process, as a whole
         function.begin()
     return Subroutine(function, groups, blocks, results, b.workspace)

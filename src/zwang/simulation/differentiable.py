@@ -43,8 +43,8 @@ class Differentiable(Record):
     def projects(self):
         return self.drift.projects
 
-    def rate(self, dynamics: Dynamics, state: State, treated=True):
-        return self.drift.rate(dynamics, state, treated)
+    def equation(self, dynamics: Dynamics, state: State, treated: bool = True):
+        return self.drift.equation(dynamics, state, treated)
 
     def project_step(self, dynamics: Dynamics, state: State, error, target) -> ProjectedStep:
         if self.corrections is None or not self.projects:
