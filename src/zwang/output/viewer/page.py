@@ -82,7 +82,13 @@ def view_text(
     )
 
 
-FILES = {"css": "view.css", "three": "three.js", "program": "view.js", "simulation": "live.js"}
+FILES = {
+    "css": "view.css",
+    "three": "three.js",
+    "program": "view.js",
+    "unpack": "unpack.js",
+    "simulation": "live.js",
+}
 
 
 def _text(file: str) -> Markup:
