@@ -22,7 +22,7 @@ const fs = require("fs");
 const { program, set, times } = JSON.parse(fs.readFileSync("given"));
 const names = Object.getOwnPropertyNames(Math);
 const math = Object.fromEntries(names.map((name) => [name, Math[name]]));
-const binary = unpack(Uint8Array.from(Buffer.from(program.binary, "base64")), program.size);
+const binary = unpack(bytesOf(program.binary.packed), program.binary.size);
 const compiled = new WebAssembly.Module(binary);
 const { memory, advance, place, see } = new WebAssembly.Instance(compiled, { math }).exports;
 const kinds = { Float64Array, BigInt64Array }, at = {};

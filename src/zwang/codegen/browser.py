@@ -7,9 +7,7 @@ memory.
 
 from __future__ import annotations
 
-import base64
 import dataclasses
-import lzma
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -23,6 +21,7 @@ from zwang.compile import native_trace
 from zwang.dynamics.model import Model, refuse_letting_go
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.errors import ModelError, Result
+from zwang.files.packing import packed
 from zwang.native import NotNativeError
 from zwang.native.webassembly import Module
 from zwang.record import replace
@@ -65,8 +64,7 @@ class BrowserProgram:
         kinds = {"f": "Float64Array", "i": "BigInt64Array"}
         return {
             # straight code repeats itself: a fifth is left
-            "binary": base64.b64encode(packed(self.binary)).decode(),
-            "size": len(self.binary),
+            "binary": packed(self.binary),
             "places": {
                 name: [at, kinds[dtype.kind], int(np.prod(shape))]
                 for name, (at, dtype, shape) in self.places.items()
@@ -74,14 +72,6 @@ class BrowserProgram:
             "start": {name: _listed(x) for name, x in self.start.items()},
             "parameters": self.parameters,
         }
-
-
-def packed(content: bytes) -> bytes:
-    """Bytes packed as `output/viewer/unpack.js` reads them: repetitions at any distance are found,
-    which browsers' own gzip finds within 32 kB.
-    """
-    way = {"id": lzma.FILTER_LZMA1, "preset": 9 | lzma.PRESET_EXTREME, "lc": 3, "lp": 0, "pb": 0}
-    return lzma.compress(content, format=lzma.FORMAT_RAW, filters=[way])
 
 
 def _listed(x: np.ndarray) -> list:
