@@ -29,7 +29,8 @@ def curves(x: np.ndarray, smooth: bool = False) -> dict[str, str | int | float]:
     Args:
         smooth: whether a millionth of the largest of them is nothing, as of what is drawn.
     """
-    x = np.reshape(np.asarray(x, "<f4"), (len(x), -1)).T
+    x = np.asarray(x, "<f4")
+    x = x.reshape(len(x), x.size // max(len(x), 1)).T
     unit = 0.0
     if smooth and x.size and np.all(np.isfinite(x)):
         unit = float(np.max(np.abs(x))) / STEPS or 1.0
