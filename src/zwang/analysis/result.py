@@ -6,6 +6,7 @@ import abc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from zwang.display import present
 from zwang.simulation.results.saving import save
 
 if TYPE_CHECKING:
@@ -27,3 +28,7 @@ class AbstractResult(abc.ABC):
             ModelError: for another ending, or a folder that does not exist.
         """
         return save(self.dataset, path, (".nc",))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return present("notebook_of_result", self)

@@ -155,6 +155,10 @@ class Model(Record):
     def __repr__(self) -> str:
         return present("text_of_model", self)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return present("notebook_of_model", self)
+
     @property
     def passive(self) -> Model:
         """The model without its control; the model itself if it has none."""

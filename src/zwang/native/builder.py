@@ -15,7 +15,7 @@ also of −0; x − x is zero.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -36,8 +36,11 @@ class Builder(Arithmetic):
         lanes: how many members the function is computed for at once.
         name: of the function, unlike those of others in its module; without one it calls no
             subroutines, and everything is written out.
+        make: what makes a subroutine of its builder, the pointers that it is given, and the values
+            that it needs; by default LLVM's text.
 
     Attributes:
+        rolls: whether elements that are computed alike are computed by loops.
         mask: lanes that the instructions are meant for; all of them where it is None.
         calls: declarations of the functions that are called, by name.
         routines: names of those that are called for what they write (`zwang.native.library`).
@@ -50,8 +53,10 @@ class Builder(Arithmetic):
         spans: whether a register may hold elements side by side instead of members.
     """
 
-    def __init__(self, fused: bool = True, lanes: int = 1, name: str = ""):
-        self.fused, self.lanes, self.name = fused, lanes, name
+    def __init__(
+        self, fused: bool = True, lanes: int = 1, name: str = "", make: Callable | None = None
+    ):
+        self.fused, self.lanes, self.name, self.make = fused, lanes, name, make
         self.mask: Value | None = None
         self.calls: dict[str, str] = {}
         self.routines: set[str] = set()
@@ -59,7 +64,8 @@ class Builder(Arithmetic):
         self.buffers: dict[Value, tuple[str, int]] = {}
         self.functions: dict[str, Any] = {}
         self.origins: dict[Value, tuple[Buffer, int, int, int]] = {}
-        self.spans = lanes == 1 and bool(name)
+        self.rolls = bool(name) and make is None
+        self.spans = lanes == 1 and self.rolls
         self.workspace = 0
         self.blocks: list[Block] = []
         self.count = 0

@@ -65,8 +65,7 @@ def alike(
     """
     rows = list(zip(*operands, strict=True))
     varying = [k for k, row in enumerate(rows) if Value in map(type, row)]
-    # C and pages are as long written out, where a loop's operands are to be stored first
-    if not b.name or len(varying) < LEAST_ALIKE or not {type_, *types} <= SIZES.keys():
+    if not b.rolls or len(varying) < LEAST_ALIKE or not {type_, *types} <= SIZES.keys():
         return [function(*row) for row in rows]
     if commutes:  # equal elements are computed once
         for k in varying:
@@ -403,7 +402,7 @@ def accumulated(
         operands: for each of them the numbers, which are as many.
     """
     count, wide = len(operands[0]) // SIDE_BY_SIDE * SIDE_BY_SIDE, b.spans
-    if not b.name:
+    if not b.rolls:
         parts = [neutral] * SIDE_BY_SIDE
         for k, row in enumerate(zip(*operands, strict=True)):
             if k < count:

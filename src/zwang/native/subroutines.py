@@ -213,7 +213,7 @@ def results_of(call: Call, program: ClosedJaxpr) -> list | None:
     call = dataclasses.replace(call, inputs=[_loaded(b, x) for x in call.inputs])
     operands = Operands(call)
     made_from = program if program.consts else program.jaxpr
-    key = id(made_from), operands.key, b.lanes, b.fused, b.mask is not None
+    key = id(made_from), operands.key, b.lanes, b.fused, b.mask is not None, b.make
     known = _known.get(key) or _Known(made_from, [])
     fitting = [callee for needed, callee in known.variants if _covers(needed, call.needed)]
     if not fitting:
@@ -259,7 +259,7 @@ def _moves_apart(call: Call) -> bool:
 def _emitted(call: Call, program: ClosedJaxpr, operands: Operands) -> Subroutine | None:
     """The subroutine of a program for such operands, or None if it is short."""
     outer, name = call.builder, f"zwang_s{next(_numbers)}"
-    b = Builder(outer.fused, outer.lanes, name)
+    b = Builder(outer.fused, outer.lanes, name, outer.make)
     if outer.mask is not None:
         b.mask = Value(0, "i1", "named", ("%mask",), True)
     local, given = _inside(b, call, operands)
@@ -272,17 +272,29 @@ def _emitted(call: Call, program: ClosedJaxpr, operands: Operands) -> Subroutine
         return None
     read = {x.operands[0] for x in kept if x.operation == "named"}
     groups = [k for k in range(len(operands.groups)) if f"%g{k}" in read]
-    mask = [f"<{b.lanes} x i1> %mask"] if b.mask is not None else []
     wide = lambda k: operands.groups[k].memory is not None and operands.groups[k].wide
-    pointers = [
-        f"<{b.lanes} x ptr> %g{k}" if wide(k) else f"ptr noalias readonly %g{k}" for k in groups
+    function = (b.make or _in_llvm)(b, {f"%g{k}": wide(k) for k in groups}, kept)
+    return Subroutine(function, groups, blocks, results, b.workspace)
+
+
+def _in_llvm(b: Builder, pointers: dict[str, bool], kept: set[Value]) -> Function:
+    """A subroutine in LLVM's language.
+
+    Args:
+        pointers: that it is given, and whether each lane has its own.
+    """
+    lanes = f"<{b.lanes} x"
+    mask = [f"{lanes} i1> %mask"] if b.mask is not None else []
+    each = [
+        f"{lanes} ptr> {name}" if wide else f"ptr noalias readonly {name}"
+        for name, wide in pointers.items()
     ]
-    parameters = ", ".join(["ptr noalias returned %work", *mask, *pointers])
-    function = function_text(b, f"ptr @{name}({parameters})", "ret ptr %work", kept)
+    parameters = ", ".join(["ptr noalias returned %work", *mask, *each])
+    function = function_text(b, f"ptr @{b.name}({parameters})", "ret ptr %work", kept)
     b.forget()
     if b.lanes == 1:  # code of several members is made in another process, as a whole
         function.begin()
-    return Subroutine(function, groups, blocks, results, b.workspace)
+    return function
 
 
 def _inside(b: Builder, call: Call, operands: Operands) -> tuple[dict[Value, Value], list]:
