@@ -17,7 +17,7 @@ import numpy as np
 import zwang as zw
 from benchmarks.timing import called, interleaved, wait_until_optimized
 from zwang.algebra.cholesky import Cholesky
-from zwang.compile import program
+from zwang.compile import model_program
 
 ROBOTS = {
     "UR5": "ur_description/urdf/ur5_robot.urdf",
@@ -68,10 +68,10 @@ def _of_tree(tree) -> dict:
 
 def _looped(function, q, v, third, p):
     """A call that returns seconds per evaluation, each of which waits for the one before; the
-    robot's numbers are arguments, as in a run.
+    robot's numbers are arguments, their zeros known, as in a run.
     """
 
-    @program
+    @model_program
     def loop(q, v, third, p):
         def again(_, q):
             found = function(q, v, third, p)
@@ -90,7 +90,7 @@ def evaluation(name: str, path: Path) -> dict:
     import pinocchio
 
     robot = zw.robot(path)
-    tree, p = robot.tree, robot.params
+    tree, p = robot.tree, robot.model.parameters()
     n = tree.system.nv
     q, v, third = np.random.default_rng(0).normal(size=(3, n))
 
