@@ -137,9 +137,13 @@ class Contacts:
         q, v, t = np.asarray(state.q), np.asarray(state.v), float(state.t)
         problem = self._problem(flow, modes, host_state(q, v, t))
         was_shut, slow = before[:n] > HELD_OFF, self._slow(problem, v, span)
-        # A gap up to this part of the extent of the motion, or of the way that a run at the present
-        # speed takes, counts as closed: a hundred times what the instant of an event is found to
-        closed = problem.phi[self.gaps] <= AT_INSTANT * self._extent(flow, problem, q, v, span)
+        # A gap up to this part of the place of the motion, or of the way that it would close by in
+        # a run at its present rate, counts as closed: a hundred times what the instant of an event
+        # is found to. A way of the whole motion would close gaps that merely are small, and what
+        # that moves opens others below zero
+        rate = np.abs(problem.psi[self.gaps])
+        extent = self._extent(flow, problem, q, v, 0.0) + rate * span
+        closed = problem.phi[self.gaps] <= AT_INSTANT * extent
         shut = closed | was_shut
         impact = self._collide(problem, v, t, shut, slow)
         if impact is not None:

@@ -93,7 +93,9 @@ def _energy(run: Run, data: Variables) -> Iterator[str]:
 
 def _energy_added(run: Run, data: Variables) -> Iterator[str]:
     """Impacts after which there is more energy than before, and than what moves has added."""
-    size = max((max(abs(x.energy_loss), abs(x.work)) for x in run.switches), default=0.0)
+    speed = np.max(np.abs(run.steps.y[:, run.model.system.nq :]), axis=0)
+    # what an impact adds is its impulse times the mean of both velocities
+    size = max((float(np.abs(x.impulse) @ speed) for x in run.switches), default=0.0)
     if added := [x for x in run.switches if x.dissipated < -AGREEMENT * size]:
         x = added[0]
         yield (
