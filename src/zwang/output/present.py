@@ -298,4 +298,6 @@ def _frame(page: str) -> str:
 def _table(heading: Iterable, rows: Iterable[Iterable]) -> str:
     cells = lambda row, tag: "".join(f"<{tag}>{html.escape(str(x))}</{tag}>" for x in row)
     body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
-    return f"<table style='font-family:monospace'><thead><tr>{cells(heading, 'th')}</tr></thead><tbody>{body}</tbody></table>"
+    head = f"<thead><tr>{cells(heading, 'th')}</tr></thead>"
+    table = f"<table>{head}<tbody>{body}</tbody></table>"
+    return f'<div style="font-family:monospace">{table}</div>'
