@@ -141,11 +141,12 @@ def notebook_of_result(found: AbstractResult) -> str:
     arguments.
     """
     draw = getattr(found, "plot", None)
-    needed = () if draw is None else inspect.signature(draw).parameters.values()
-    is_drawn = draw is not None and all(
-        x.default is not x.empty or x.kind is x.VAR_POSITIONAL for x in needed
-    )
-    return _text(str(found)) + (_picture(draw(), type(found).__name__) if is_drawn else "")
+    if draw is None or any(
+        x.default is x.empty and x.kind is not x.VAR_POSITIONAL
+        for x in inspect.signature(draw).parameters.values()
+    ):
+        return _text(str(found))
+    return _text(str(found)) + _picture(draw(), type(found).__name__)
 
 
 def notebook_of_derivation(found: Derivation) -> str:
