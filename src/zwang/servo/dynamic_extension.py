@@ -30,7 +30,7 @@ from zwang.algebra.decomposition import Decomposition
 from zwang.arguments import count, instance, mapping, number
 from zwang.call import misfits_named
 from zwang.compile import program
-from zwang.dynamics.initial_conditions import consistent_state
+from zwang.dynamics.consistent_state import consistent_state
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError
