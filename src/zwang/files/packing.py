@@ -10,7 +10,7 @@ import lzma
 
 import numpy as np
 
-STEPS = 2**20
+FINENESS = 2**20
 """Steps in which the largest number of smooth curves is counted: a thousandth of a pixel."""
 ORDER = 3
 """Differences of smooth curves that are small: of a place at sixty frames per second the third."""
@@ -33,7 +33,7 @@ def curves(x: np.ndarray, smooth: bool = False) -> dict[str, str | int | float]:
     x = x.reshape(len(x), x.size // max(len(x), 1)).T
     unit = 0.0
     if smooth and x.size and np.all(np.isfinite(x)):
-        unit = float(np.max(np.abs(x))) / STEPS or 1.0
+        unit = float(np.max(np.abs(x))) / FINENESS or 1.0
         steps = np.rint(x / unit).astype("<i4")
         for _ in range(ORDER):
             steps[:, 1:] -= steps[:, :-1].copy()

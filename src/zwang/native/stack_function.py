@@ -101,7 +101,7 @@ def routine(b: Builder, pointers: Iterable[str], needed: set[Value]) -> Routine:
     return Routine(b, tuple(pointers), needed)
 
 
-def wrapped(x: Any, bits: int) -> int:
+def wrapped(x: float, bits: int) -> int:
     """A whole number in the range of a signed type."""
     return (int(x) + (1 << (bits - 1))) % (1 << bits) - (1 << (bits - 1))
 

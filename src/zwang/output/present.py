@@ -141,11 +141,12 @@ def notebook_of_result(found: AbstractResult) -> str:
     arguments.
     """
     draw = getattr(found, "plot", None)
-    needed = () if draw is None else inspect.signature(draw).parameters.values()
-    is_drawn = draw is not None and all(
-        x.default is not x.empty or x.kind is x.VAR_POSITIONAL for x in needed
-    )
-    return _text(str(found)) + (_picture(draw(), type(found).__name__) if is_drawn else "")
+    if draw is None or any(
+        x.default is x.empty and x.kind is not x.VAR_POSITIONAL
+        for x in inspect.signature(draw).parameters.values()
+    ):
+        return _text(str(found))
+    return _text(str(found)) + _picture(draw(), type(found).__name__)
 
 
 def notebook_of_derivation(found: Derivation) -> str:
@@ -298,4 +299,6 @@ def _frame(page: str) -> str:
 def _table(heading: Iterable, rows: Iterable[Iterable]) -> str:
     cells = lambda row, tag: "".join(f"<{tag}>{html.escape(str(x))}</{tag}>" for x in row)
     body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
-    return f"<table style='font-family:monospace'><thead><tr>{cells(heading, 'th')}</tr></thead><tbody>{body}</tbody></table>"
+    head = f"<thead><tr>{cells(heading, 'th')}</tr></thead>"
+    table = f"<table>{head}<tbody>{body}</tbody></table>"
+    return f'<div style="font-family:monospace">{table}</div>'

@@ -11,7 +11,7 @@ that no peak is lost.
 STEP, MOST_STAIRS = 0.5, 4000
 """Length of a path between the points that it keeps [point], and about how many these are at most.
 """
-FLAT, PASSES = 0.02, 12
+ON_THE_LINE, THINNINGS = 0.02, 12
 """Distance from the line through its neighbors at which a point is left out [point], and how often
 half of the points are looked at: of what is smooth, a tenth is left.
 """
@@ -44,13 +44,13 @@ def fewer(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def bent(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The points without which a line would be drawn otherwise."""
-    for turn in range(PASSES):
+    for turn in range(THINNINGS):
         i = np.arange(1 + turn % 2, len(x) - 1, 2)
         across, up = x[i + 1] - x[i - 1], y[i + 1] - y[i - 1]
         right, over = x[i] - x[i - 1], y[i] - y[i - 1]
         length = np.hypot(across, up)
         on_the_way = (right * across + over * up >= 0) & (np.hypot(right, over) <= length)
-        flat = on_the_way & (np.abs(across * over - up * right) <= FLAT * length)
+        flat = on_the_way & (np.abs(across * over - up * right) <= ON_THE_LINE * length)
         x, y = np.delete(x, i[flat]), np.delete(y, i[flat])
     return x, y
 

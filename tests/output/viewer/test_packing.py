@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.output.viewer.numbers import numbers
-from zwang.files.packing import STEPS, curves
+from zwang.files.packing import FINENESS, curves
 from zwang.output import viewer
 
 READ = 'console.log(JSON.stringify([...curves(JSON.parse(require("fs").readFileSync("given")))]))'
@@ -28,7 +28,7 @@ def test_a_page_reads_what_was_packed(tmp_path, smooth):
     said = subprocess.run(["node", "read.cjs"], cwd=tmp_path, check=True, capture_output=True)
     found = np.reshape(json.loads(said.stdout), given.shape)
     np.testing.assert_allclose(found, numbers(made), rtol=1e-6, atol=1e-9)
-    step = np.max(np.abs(given)) / STEPS if smooth else 0.0
+    step = np.max(np.abs(given)) / FINENESS if smooth else 0.0
     np.testing.assert_allclose(found, given, rtol=2e-7, atol=0.51 * step)
 
 

@@ -105,7 +105,8 @@ function simulation(data, el, view) {
     },
     letGo: () => view.begin(made),
   };
-  WebAssembly.instantiate(unpack(bytesOf(given.binary.packed), given.binary.size), { math }).then(({ instance }) => {
+  const code = unpack(bytesOf(given.binary.packed), given.binary.size);
+  WebAssembly.instantiate(code, { math }).then(({ instance }) => {
     module = instance.exports;
     at = Object.fromEntries(
       Object.entries(given.places).map(([name, [byte, kind, count]]) => [

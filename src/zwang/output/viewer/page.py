@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import jinja2
 from markupsafe import Markup
@@ -75,7 +74,7 @@ def view_text(
     )
 
 
-def rendered(template: str, data: dict[str, Any], **values: Any) -> str:
+def rendered(template: str, data: dict, **values) -> str:
     """A page with what it is handed: numbers, texts, and the files that it names."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True

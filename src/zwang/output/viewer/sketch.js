@@ -55,7 +55,8 @@
       const list = points.map((_, i) => at(frame, i)[c]).filter(Number.isFinite);
       return [Math.min(...list), Math.max(...list)];
     });
-    return { middle: ends.map(e => (e[0] + e[1]) / 2), reach: Math.hypot(...ends.map(e => e[1] - e[0])) };
+    const reach = Math.hypot(...ends.map(e => e[1] - e[0]));
+    return { middle: ends.map(e => (e[0] + e[1]) / 2), reach };
   };
   const middle = low.map((x, c) => (x + high[c]) / 2),
     sides = low.map((x, c) => high[c] - x),
