@@ -21,7 +21,7 @@ from typing import Any
 
 from zwang.native.arithmetic import Arithmetic
 from zwang.native.errors import NotNativeError
-from zwang.native.instructions import Block, Buffer, Value
+from zwang.native.instructions import LEAST_ALIKE, Block, Buffer, Value
 from zwang.native.types import constant_text, stored_type
 
 ALIGNMENT = 64
@@ -51,6 +51,7 @@ class Builder(Arithmetic):
             turn of a loop.
         buffers: stored type and number of elements of each array of the workspace, by its pointer.
         spans: whether a register may hold elements side by side instead of members.
+        least_alike: how many elements that are computed alike are in a loop.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Builder(Arithmetic):
         self.origins: dict[Value, tuple[Buffer, int, int, int]] = {}
         self.rolls = bool(name) and make is None
         self.spans = lanes == 1 and self.rolls
+        self.least_alike: float = LEAST_ALIKE
         self.workspace = 0
         self.blocks: list[Block] = []
         self.count = 0

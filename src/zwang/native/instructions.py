@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 
+LEAST_ALIKE = 64
+"""Elements that are computed alike by a loop; fewer are written out, but where something else is
+said (`zwang.native.walk.alike_from`).
+"""
+
 
 class Value:
     """The result of one instruction.

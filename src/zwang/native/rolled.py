@@ -6,16 +6,16 @@ than to execute. Elements of an array that are computed alike (the same operands
 the same ones are equal) are therefore computed by one loop, from memory to memory; elements beside
 a zero of the structure are others, so that these vanish as ever.
 
-Operands that do not lie side by side are read by an array of constant indices. Each element of the
-result is a value that has been read from its place (`Builder.origins`), so that what follows finds
-it there. In machine code for one member several elements are computed at once, in vector registers;
-the last of them may be computed twice. The same elements are in loops whatever the number of lanes,
-so that results are the same to the bit.
+Operands that do not lie side by side are read by constant indices. Each element of the result is a
+value that has been read from its place (`Builder.origins`), so that what follows finds it there.
+Code for one member computes several elements at once, in vector registers, the last ones perhaps
+twice. The same elements are in loops whatever the number of lanes: results are the same to the bit.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, groupby
@@ -23,10 +23,8 @@ from typing import Any, NamedTuple
 
 from zwang.native.arithmetic import ordered
 from zwang.native.builder import Buffer, Builder, Value, is_wide
-from zwang.native.instructions import Block
+from zwang.native.instructions import LEAST_ALIKE, Block
 
-LEAST_ALIKE = 64
-"""Elements that are computed alike by a loop; fewer are written out."""
 SIDE_BY_SIDE = 8
 """Elements that a loop computes at once: a vector register of 512 bits."""
 FOLDED = (0.0, 1.0, -1.0)
@@ -54,6 +52,7 @@ def alike(
     operands: Sequence[Sequence[Any]],
     type_: str,
     commutes: bool = False,
+    least: float = math.inf,
 ) -> list:
     """A function of numbers for each element of a result.
 
@@ -62,10 +61,12 @@ def alike(
         operands: for each of them the numbers, which are as many.
         type_: of the results.
         commutes: whether its two operands may be exchanged.
+        least: from how many on there is a loop, if fewer than usual.
     """
-    rows = list(zip(*operands, strict=True))
+    least, rows = min(least, b.least_alike), list(zip(*operands, strict=True))
     varying = [k for k, row in enumerate(rows) if Value in map(type, row)]
-    if not b.rolls or len(varying) < LEAST_ALIKE or not {type_, *types} <= SIZES.keys():
+    # C and pages are as long written out, where a loop's operands are to be stored first
+    if not b.rolls or len(varying) < least or not {type_, *types} <= SIZES.keys():
         return [function(*row) for row in rows]
     if commutes:  # equal elements are computed once
         for k in varying:
@@ -81,7 +82,7 @@ def alike(
     found: dict[tuple, Any] = {}
     for pattern, each in groups.items():
         results = None
-        if len(each) >= LEAST_ALIKE:
+        if len(each) >= least:
             columns = list(zip(*each.values(), strict=True))
             results = _in_loop(b, function, types, columns, pattern, type_)
         if results is None:

@@ -391,7 +391,7 @@ def is_finite(call: Call) -> Any:
     return elementwise(call, of)
 
 
-OF_FLOATS = {**functions.OF_FLOATS, "sin": trigonometry.sine, "cos": trigonometry.cosine}
+OF_FLOATS = functions.OF_FLOATS | trigonometry.OF_ANGLES
 
 
 @rule(*OF_FLOATS)
@@ -399,6 +399,8 @@ def function(call: Call) -> Any:
     t, b = _type(call), call.builder
     if t not in FLOATS:
         raise NotNativeError(f"{call.name} of {call.dtypes[0]}")
+    if call.name in trigonometry.OF_ANGLES and t == "double" and not call.in_memory:
+        return trigonometry.of_angles(b, call.name, call.scalars(0))
     return elementwise(call, lambda *x: OF_FLOATS[call.name](b, t, *x))
 
 
@@ -418,8 +420,7 @@ def raised(call: Call) -> Any:
 @rule("round")
 def rounded(call: Call) -> Any:
     t, b = _type(call), call.builder
-    to_even = int(call.params["rounding_method"]) == 1
-    name = "roundeven" if to_even else "round"
+    name = "roundeven" if int(call.params["rounding_method"]) == 1 else "round"
     return elementwise(call, lambda x: functions.intrinsic(b, t, name, x))
 
 
