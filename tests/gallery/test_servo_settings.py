@@ -50,7 +50,7 @@ def built(member):
     names = [
         type(servo.null_space).__name__,
         *servo.actuators,
-        *(c.name for c in servo.constraints),
+        *(c.name for c in getattr(servo, "constraints", ())),
     ]
     return names, [
         member.q0,

@@ -35,10 +35,8 @@ from zwang.servo.lie_derivative import passive_acceleration
 from zwang.servo.null_space import AUTHORITY_THRESHOLD
 from zwang.servo.relative_degree import Decoupling, decoupling
 from zwang.servo.servo import Servo
+from zwang.thresholds import ALL_BUT_ZERO
 
-SAME_COMBINATION = 1e-6
-"""Combinations of actuators that differ by less from one state to another are one: they are known
-to round-off over `AUTHORITY_THRESHOLD`."""
 GENERAL = 0.1
 """How far a state in general position is from the given one, in model units: what vanishes at the
 given state alone does not vanish there.
@@ -67,7 +65,7 @@ def integrators_for(
             again = _generic(model, servo, chains, bound, state, highest, least, seed=1990)
             other = _seen_by_dependent_rows(again.matrix, nu)
             if other.shape == seen.shape and np.allclose(
-                seen @ seen.T, other @ other.T, atol=SAME_COMBINATION
+                seen @ seen.T, other @ other.T, atol=ALL_BUT_ZERO
             ):
                 chains = combined(chains, seen)
                 continue
