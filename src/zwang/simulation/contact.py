@@ -158,7 +158,10 @@ class Contacts:
             elif fired[k] and before[k] < HELD_OFF:
                 arrived[k] = x.comes_to_rest(problem.psi, before[k])
                 slow[x.rows] = np.inf if arrived[k] else -1.0
-        own = held_modes(problem, self.gaps, self.frictions, staying, slow, over)
+        falling = np.zeros(n, bool)
+        if fired is not None and impact is None:
+            falling = fired[:n] & was_shut
+        own = held_modes(problem, self.gaps, self.frictions, staying, slow, falling, over)
         held = np.concatenate([modes[: self.first], own])
         # what gives all it may sticks as well; of one that turns only its direction changes
         before, own = (np.where(is_spent(x), HELD_ON, x) for x in (before, own))
