@@ -14,6 +14,8 @@ Reference: Aizerman and Gantmacher (1958), Quarterly J. Mechanics Applied Math. 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -21,8 +23,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 
+from zwang.algebra.lapack import LU
 from zwang.arguments import instance
-from zwang.arrays import without_derivative
+from zwang.arrays import on_device, without_derivative
 from zwang.call import misfits_named
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import HELD_ON, ConstrainedVectorField, Events
@@ -50,7 +53,7 @@ class Change(NamedTuple):
     """
 
     t: float
-    y: np.ndarray
+    y: Array | np.ndarray
     modes: np.ndarray
     next_modes: np.ndarray
     event: int
@@ -77,24 +80,42 @@ class FinalState:
     run: Run
     contacts: Contacts
     changes: tuple[Change, ...]
-    _models: dict[bytes, Model] = dataclasses.field(default_factory=dict, repr=False)
+    _programs: dict[tuple, Callable] = dataclasses.field(default_factory=dict, repr=False)
 
     def __call__(self, q, v, params: PyTree = None) -> State:
         """The state at the end of the run, from (q, v) at its start with parameters that differ
         from the run's.
         """
         steps, nq, p = self.run.steps, self.run.model.system.nq, self._parameters(params)
-        flow = self._flow(p)
         y = jnp.concatenate([jnp.asarray(q, jnp.float64), jnp.asarray(v, jnp.float64)])
         t, moved, modes = float(steps.t0), jnp.zeros(()), self._first_modes
         for x in self.changes:
-            y = self._motion(modes, y, moved, t, x.t, p)
-            e = _events(flow, self.contacts, x.modes, x.t, y, self._span)[x.event]
-            moved = -e / x.slope
-            y = self._jump(flow, x, x.t + moved, y + _rate(flow, x.modes, x.t, y) * moved)
+            y = self._program(self._motion, modes)(y, moved, t, x.t, p)
+            y, moved = self._cross(x._replace(y=y), p)
             t, modes = x.t, x.next_modes
-        y = self._motion(modes, y, moved, t, float(steps.t[-1]), p)
+        if (end := float(steps.t[-1])) > t:
+            y = self._program(self._motion, modes)(y, moved, t, end, p)
+        else:
+            y = y - _rate(self._flow(p), modes, t, y) * moved
         return State(y[:nq], y[nq:], jnp.asarray(steps.t[-1]))
+
+    def _cross(self, x: Change, p: PyTree) -> tuple[Array, Array]:
+        """The state after a change, and by how much its instant has moved."""
+        # alike for all changes of one kind
+        kind = x._replace(t=0.0, y=x.modes, slope=0.0)
+        return self._program(self._turn, x.modes, kind)(x.y, x.t, x.slope, p)
+
+    def _program(
+        self, function: Callable, modes: np.ndarray, kind: Change | None = None
+    ) -> Callable:
+        """A function of this, compiled once for a mode and a kind of change."""
+        key = function.__name__, modes.tobytes(), kind and (kind.event, *kind[6:])
+        if key not in self._programs:
+            given = (kind,) if kind else (modes,)
+            if function == self._motion:
+                given = (modes, self._mode(modes))
+            self._programs[key] = jax.jit(partial(function, *given))
+        return self._programs[key]
 
     @property
     def _span(self) -> float:
@@ -115,24 +136,38 @@ class FinalState:
 
     def _mode(self, modes: np.ndarray) -> Model:
         """The model with the equations of a mode."""
-        if (key := modes.tobytes()) not in self._models:
-            c = self.run.flow.with_input(modes).dynamics.constraints
-            sliding = np.zeros(c.m) if c.sliding is None else np.asarray(c.sliding)
-            names = dict(zip(self.contacts.gaps.tolist(), self.contacts.names, strict=False))
-            self._models[key] = with_equations(self.run.model, np.asarray(c.on), sliding, names)
-        return self._models[key]
+        c = self.run.flow.with_input(on_device(modes)).dynamics.constraints
+        sliding = np.zeros(c.m) if c.sliding is None else np.asarray(c.sliding)
+        names = dict(zip(self.contacts.gaps.tolist(), self.contacts.names, strict=False))
+        return with_equations(self.run.model, np.asarray(c.on), sliding, names)
 
-    def _motion(self, modes: np.ndarray, y, moved, t: float, end: float, p) -> Array:
+    def _motion(self, modes: np.ndarray, model: Model, y, moved, t, end, p) -> Array:
         """y at `end`, of y at `t + moved`, while nothing changes."""
         y = y - _rate(self._flow(p), modes, t, y) * moved
-        if not end > t:
-            return y
-        nq, times = self.run.model.system.nq, np.array([t, end])
+        nq, times = self.run.model.system.nq, jnp.stack([t, end])
         # a start is judged by the run
         options = {"rtol": self.run.attrs["rtol"], "start_tolerance": np.inf}
         asked = {"params": p, "gradient": "forward", "max_steps": 10**6, **options}
-        found = trajectory(self._mode(modes), y[:nq], y[nq:], times, **asked)
+        found = trajectory(model, y[:nq], y[nq:], times, **asked)
         return jnp.concatenate([found.end.q, found.end.v])
+
+    def _passing(self, modes: np.ndarray, y, t) -> tuple[Array, Array]:
+        """e of all gaps and frictions, and ė along a motion."""
+        flow = self.run.flow
+        values = lambda t, y: _events(flow, self.contacts, modes, t, y, self._span)
+        return jax.jvp(values, (t, y), (jnp.ones_like(t), _rate(flow, modes, t, y)))
+
+    def _slips(self, modes: np.ndarray, y, t) -> Array:
+        """ψ of all rows, gaps and frictions included."""
+        nq = self.run.model.system.nq
+        return _rows(self.run.flow, self.contacts, y[:nq], y[nq:], t)[0]
+
+    def _turn(self, x: Change, y, t, slope, p) -> tuple[Array, Array]:
+        """y after a change that was at t, and by how much that has moved."""
+        flow = self._flow(p)
+        e = _events(flow, self.contacts, x.modes, t, y, self._span)[x.event]
+        moved = -e / slope
+        return self._jump(flow, x, t + moved, y + _rate(flow, x.modes, t, y) * moved), moved
 
     def _jump(self, flow: ConstrainedVectorField, x: Change, t, y) -> Array:
         """y after the impact of a change, by Newton's law of all gaps that push."""
@@ -143,20 +178,21 @@ class FinalState:
         psi, A = _rows(flow, contacts, q, v, t)
         pushed = contacts.gaps[list(x.pushed)]
         sticks = [row for k in x.sticks for row in contacts.frictions[k].rows]
-        held = np.setdiff1d(np.arange(len(psi)), contacts.rows)
-        kept = np.concatenate([held, pushed, sticks]).astype(int)
+        kept = np.concatenate([pushed, sticks]).astype(int)
         e = [jnp.asarray(number_of(contacts.laws[k], p), jnp.float64) for k in x.pushed]
         wanted = -psi[kept]
-        wanted = wanted.at[len(held) : len(held) + len(pushed)].multiply(1 + jnp.stack(e))
+        wanted = wanted.at[: len(pushed)].multiply(1 + jnp.stack(e))
         push = A[kept]
         for k, way in x.slides:
             friction = contacts.frictions[k]
-            row, at = friction.rows[0], len(held) + x.pushed.index(friction.gap)
+            row, at = friction.rows[0], x.pushed.index(friction.gap)
             mu = friction.law.kinetic_coefficient(jnp.abs(psi[row]), p)
             push = push.at[at].add(-mu * way * A[row])
-        mass = flow.dynamics.mass_as_given(State(q, v, t))
-        effect = jax.vmap(mass.solve)(push)
-        impulse = jnp.linalg.pinv(A[kept] @ effect.T, rtol=RESOLVED) @ wanted
+        # beside the rows that hold in any case
+        loose = on_device(np.zeros(len(contacts.names)))
+        gauss = flow.with_input(loose).dynamics.gauss_at(State(q, v, t))
+        effect = jax.vmap(gauss.mobility)(push)
+        impulse = LU(A[kept] @ effect.T).solve(wanted)
         return jnp.concatenate([q, v + impulse @ effect])
 
 
@@ -194,7 +230,7 @@ def final_state(run: Run) -> FinalState:
 
 def _change(of: FinalState, x: Switched) -> Change:
     """A change of a run, with what it comes from."""
-    run, contacts, steps = of.run, of.contacts, of.run.steps
+    contacts, steps = of.contacts, of.run.steps
     at = np.flatnonzero(steps.t == x.time)
     if not len(at) or any(not values for values in x.multipliers.values()):
         raise _unknown(x, "rebounds accumulate, whose limit no first-order change describes")
@@ -204,39 +240,36 @@ def _change(of: FinalState, x: Switched) -> Change:
     event, slope = _event(of, x, first, modes)
     pushed = tuple(contacts.names.index(name) for name in x.multipliers)
     sticks, slides = [], []
-    nq = run.model.system.nq
-    slip = np.asarray(_rows(run.flow, contacts, after[:nq], after[nq:], x.time)[0])
-    size = np.abs(np.asarray(_rows(run.flow, contacts, y[:nq], y[nq:], x.time)[0]))
+    arriving, slip = (np.asarray(of._program(of._slips, modes)(z, x.time)) for z in (y, after))
+    size = max(np.max(np.abs(z), initial=0.0) for z in (arriving, slip))
     for k, friction in enumerate(contacts.frictions):
         if friction.gap in pushed:
             s = slip[friction.rows]
-            if np.linalg.norm(s) <= AGREEMENT * max(np.max(size), np.max(np.abs(slip))):
+            if np.linalg.norm(s) <= AGREEMENT * size:
                 sticks.append(k)
             elif len(s) == 1:
                 slides.append((k, float(np.sign(s[0]))))
             else:
                 raise _unknown(x, f"{friction.law.name!r} slides in space in an impact")
-    found = Change(
-        x.time, y, modes, next_modes, event, slope, pushed, tuple(sticks), tuple(slides)
-    )
-    jumped = np.asarray(of._jump(run.flow, found, x.time, jnp.asarray(y)))
-    if np.linalg.norm(jumped - after) > ALL_BUT_ZERO * np.linalg.norm(after - y):
-        if pushed:
-            raise _unknown(x, "the impact is not one of Newton's law with one answer")
+    found = Change(x.time, y, modes, next_modes, event, slope, pushed, tuple(sticks), tuple(slides))
+    jumped = np.asarray(of._cross(found, of.run.flow.dynamics.p)[0])
+    if pushed and not np.allclose(
+        jumped, after, ALL_BUT_ZERO, ALL_BUT_ZERO * np.max(abs(after - y))
+    ):
+        raise _unknown(x, "the impact is not one of Newton's law with one answer")
     return found
 
 
 def _event(of: FinalState, x: Switched, at: int, modes: np.ndarray) -> tuple[int, float]:
     """Which gap or friction a change comes from, and how fast its event passes through zero."""
-    run, contacts, steps = of.run, of.contacts, of.run.steps
-    y, span = jnp.asarray(steps.y[at]), of._span
-    values = lambda t, y: _events(run.flow, contacts, modes, t, y, span)
-    e, slope = jax.jvp(values, (x.time, y), (1.0, _rate(run.flow, modes, x.time, y)))
-    e, slope = np.asarray(e), np.asarray(slope)
-    begun = max(int(np.searchsorted(steps.t, steps.t[at - 1])), 1)
-    while begun > 1 and np.array_equal(steps.applied[begun - 1], modes):
+    contacts, steps = of.contacts, of.run.steps
+    span, passing = of._span, of._program(of._passing, modes)
+    e, slope = map(np.asarray, passing(steps.y[at], x.time))
+    # the motion before it, without what was before that
+    begun = at - 1
+    while begun > 0 and steps.t[begun - 1] < steps.t[begun]:
         begun -= 1
-    earlier = np.abs(np.asarray(values(float(steps.t[begun]), jnp.asarray(steps.y[begun]))))
+    earlier = np.abs(np.asarray(passing(steps.y[begun], float(steps.t[begun]))[0]))
     usual = np.maximum(earlier, np.abs(e)) / max(x.time - float(steps.t[begun]), RESOLVED * span)
     close = np.abs(e) <= AGREEMENT * span * np.abs(slope)
     rising = np.flatnonzero(close & (slope > ALL_BUT_ZERO * usual))
@@ -260,7 +293,7 @@ def _unknown(x: Switched, why: str) -> ModelError:
 
 def _rate(flow: ConstrainedVectorField, modes: np.ndarray, t, y) -> Array:
     """ẏ while everything is held in one way, as a number without derivatives."""
-    return without_derivative(flow.with_input(modes).rate(t, without_derivative(y)))
+    return without_derivative(flow.with_input(on_device(modes)).rate(t, without_derivative(y)))
 
 
 def _events(flow: ConstrainedVectorField, contacts: Contacts, modes, t, y, span: float) -> Array:
@@ -271,7 +304,7 @@ def _events(flow: ConstrainedVectorField, contacts: Contacts, modes, t, y, span:
 
 def _rows(flow: ConstrainedVectorField, contacts: Contacts, q, v, t) -> tuple[Array, Array]:
     """ψ of all rows and its derivative by v, gaps and frictions included."""
-    every = np.full(len(contacts.names), HELD_ON)
+    every = on_device(np.full(len(contacts.names), HELD_ON))
     c, p = flow.with_input(every).dynamics.constraints, flow.dynamics.p
     psi = lambda v: jnp.zeros(c.m).at[c.velocity_rows].set(c.velocity_residual(q, v, t, p))
     return psi(v), jax.jacfwd(psi)(jnp.asarray(v))
