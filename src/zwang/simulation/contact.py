@@ -77,6 +77,7 @@ class Contacts:
 
     Attributes:
         gaps: rows of the gaps; `rows`: of the frictions, too.
+        laws: e of each gap, as it was given.
         names: of all of them; `places` says to which of them each row belongs, `in_space` which of
             them slide in a plane.
         slowest_impact: one with less than this part of the largest speed that a gap has closed with
@@ -99,10 +100,10 @@ class Contacts:
             name if s.stop - s.start == 1 else f"{name}[{i - s.start}]"
             for i, (name, s) in ((i, owners[i]) for i in self.gaps)
         ] + [x.law.name for x in self.frictions]
-        e = [getattr(c.owners[owners[i][0]], "restitution", 0.0) for i in self.gaps]
-        self.restitution = np.array([value_of(x, p) for x in e])
-        laws = [getattr(c.owners[owners[i][0]], "impact", "") for i in self.gaps]
-        self.poisson = np.array([x == "poisson" for x in laws], bool)
+        members = [c.owners[owners[i][0]] for i in self.gaps]
+        self.laws = [getattr(x, "restitution", 0.0) for x in members]
+        self.restitution = np.array([value_of(x, p) for x in self.laws])
+        self.poisson = np.array([getattr(x, "impact", "") == "poisson" for x in members], bool)
         if np.any(bad := ~((self.restitution >= 0) & (self.restitution <= 1))):
             k = int(np.argmax(bad))
             raise ModelError(
@@ -165,7 +166,10 @@ class Contacts:
             elif fired[k] and before[k] < HELD_OFF:
                 arrived[k] = x.comes_to_rest(problem.psi, before[k])
                 slow[x.rows] = np.inf if arrived[k] else -1.0
-        own = held_modes(problem, self.gaps, self.frictions, staying, slow, over)
+        falling = np.zeros(n, bool)
+        if fired is not None and impact is None:
+            falling = fired[:n] & was_shut
+        own = held_modes(problem, self.gaps, self.frictions, staying, slow, falling, over)
         held = np.concatenate([modes[: self.first], own])
         # what gives all it may sticks as well; of one that turns only its direction changes
         before, own = (np.where(is_spent(x), HELD_ON, x) for x in (before, own))
