@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import final
 
 
+@final
 class Value:
     """The result of one instruction.
 
@@ -28,6 +30,10 @@ class Value:
 
     def __repr__(self) -> str:
         return f"{self.type} {self.name}"
+
+
+Operand = Value | float
+"""A value, or a constant: a number or a truth value."""
 
 
 @dataclasses.dataclass(eq=False)
