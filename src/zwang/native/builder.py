@@ -156,7 +156,7 @@ class Builder(Arithmetic):
 
     # instructions
 
-    def emit(self, type_: str, operation: str, *operands: Operand | str) -> Value:
+    def emit(self, type_: str, operation: str, *operands: Any) -> Value:
         """An instruction that is not shared: it writes, or reads what may change."""
         wide = self.lanes > 1 and any(map(is_wide, operands))
         if wide and not operation.startswith("getelementptr"):  # which takes both

@@ -17,16 +17,16 @@ Reference: Craig's method, in Golub and Van Loan (1996), Matrix Computations, 3r
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from zwang.algebra.mass_matrix import Matrix
 from zwang.algebra.rank import PLACED
 from zwang.record import Record
 
-SOLVED_ROUND_OFF = 16 * 2.220446049250313e-16
+SOLVED_ROUND_OFF = 16 * float(jnp.finfo(float).eps)
 """Round-off of a sum, relative to the sum of the sizes of its terms: 16 units in the last place, of
 a few tens of terms."""
 GRADIENT_ITERATIONS = 12
@@ -62,7 +62,7 @@ class Certified(Record):
     iterations: Int[Array, ""]
 
 
-def quality_of(C: Matrix, r: Array, terms: Array, x: Array) -> Float[Array, ""]:
+def quality_of(C: Any, r: Array, terms: Array, x: Array) -> Float[Array, ""]:
     """Residual of `C x = r` over its round-off, the largest of all rows."""
     residual = jnp.abs(r - C @ x)
     noise = SOLVED_ROUND_OFF * (terms + abs(C) @ jnp.abs(x))
@@ -70,7 +70,7 @@ def quality_of(C: Matrix, r: Array, terms: Array, x: Array) -> Float[Array, ""]:
 
 
 def certified_gradients(
-    C: Matrix, r: Float[Array, " m"], terms: Float[Array, " m"], precondition: Callable
+    C: Any, r: Float[Array, " m"], terms: Float[Array, " m"], precondition: Callable
 ) -> Certified:
     """`C⁺ r` by preconditioned conjugate gradients.
 
@@ -122,9 +122,7 @@ def certified_gradients(
     return _swept(C, r, terms, precondition, best)
 
 
-def _swept(
-    C: Matrix, r: Array, terms: Array, precondition: Callable, found: Certified
-) -> Certified:
+def _swept(C: Any, r: Array, terms: Array, precondition: Callable, found: Certified) -> Certified:
     """The same solution with its last digits, by sweeps for as long as they halve the quality.
 
     Where the residual is a few units of round-off, its share in the null space, which the
@@ -151,7 +149,7 @@ def _swept(
     return jax.lax.while_loop(unfinished, sweep, (jnp.zeros((), int), found, worthwhile))[1]
 
 
-def certified_direct(C: Matrix, r: Array, terms: Array, solve: Callable) -> Certified:
+def certified_direct(C: Any, r: Array, terms: Array, solve: Callable) -> Certified:
     """The same by a method that decides on a rank: once, and once more on the residual."""
     once = solve(r)
     twice = once + solve(r - C @ once)
@@ -163,7 +161,7 @@ def certified_direct(C: Matrix, r: Array, terms: Array, solve: Callable) -> Cert
     return Certified(x, jnp.zeros_like(r), quality, jnp.asarray(2))
 
 
-def least_singular_value(C: Matrix, precondition: Callable) -> Float[Array, ""]:
+def least_singular_value(C: Any, precondition: Callable) -> Float[Array, ""]:
     """Smallest singular value of C that is not the round-off of a redundant row.
 
     Inverse iteration on the side of x, where redundant rows have no direction: `x ← Cᵀ (C Cᵀ +

@@ -43,7 +43,7 @@ def elementwise(call: Call, function: Callable[..., Operand], commutes: bool = F
         return each(b, function, arrays, types[:-1], types[-1], commutes)
     target = new_memory(b, out.dtype, out.shape)
     operands = [
-        x if isinstance(x, Memory) or x.ndim == 0 else _stored(call, i)
+        x if isinstance(x, Memory) or x.ndim == 0 else memory(b, x, call.dtypes[i])
         for i, x in enumerate(call.inputs)
     ]
 
@@ -61,10 +61,6 @@ def elementwise(call: Call, function: Callable[..., Operand], commutes: bool = F
 def _index_of(x: Memory, index: tuple) -> tuple:
     """The index into an operand, whose axes of length one are repeated."""
     return tuple(0 if n == 1 else i for n, i in zip(x.shape, index, strict=True)) if x.shape else ()
-
-
-def _stored(call: Call, i: int) -> Memory:
-    return memory(call.builder, call.inputs[i], call.dtypes[i])
 
 
 def _type(call: Call, i: int = 0) -> str:
