@@ -16,7 +16,7 @@ from typing import Any, Generic, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 
 from zwang.algebra.mass_matrix import dense_mass
 from zwang.arrays import AnyArray
@@ -186,7 +186,7 @@ def lifted(system: System, field: Generator, q, v, t, p) -> Float[Array, " nv"]:
 
 
 def departures(
-    dynamics: Dynamics, s: State, w, multipliers, field: Generator, step, held: Any
+    dynamics: Dynamics, s: State, w, multipliers, field: Generator, step, held: PyTree
 ) -> tuple[Any, Any, Any, Any, Any, Any]:
     """What vanishes along a motion, at a neighbor of one of its states.
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jax.typing import ArrayLike
 from jaxtyping import PyTree
 
@@ -97,7 +98,7 @@ def _one_over(length: np.ndarray) -> np.ndarray:
     return 1 / np.where(length > 0, length, 1.0)
 
 
-def _applied(at: MovingState, value: complex, x: Any) -> Any:
+def _applied(at: MovingState, value: complex, x: np.ndarray) -> Array:
     """L(σ) x at the state where it is now, shape (2 nv + m,), complex."""
     dynamics, s = at.dynamics, at.state
     rows, nv = dynamics.constraints, dynamics.system.nv
@@ -114,6 +115,6 @@ def _applied(at: MovingState, value: complex, x: Any) -> Any:
         upper = -dynamic - M @ generator + pushed(x[2 * nv :])
         return jnp.concatenate([kinematic, upper, lower])
 
-    A = turned(jnp.asarray(x.real)) + 1j * turned(jnp.asarray(x.imag))
+    A = turned(jnp.real(x)) + 1j * turned(jnp.imag(x))
     E = jnp.concatenate([x[:nv], M @ x[nv : 2 * nv], jnp.zeros(rows.m)])
     return value * E - A

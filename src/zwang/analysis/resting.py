@@ -19,12 +19,11 @@ from jaxtyping import PyTree
 from zwang.analysis.constrained_state import placed
 from zwang.dynamics.contact_problem import ContactProblem
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.dynamics.model import Model
 from zwang.equations.state import host_state
 from zwang.errors import ModelError
 from zwang.simulation.mode import Mode, mode_of, with_equations
-from zwang.thresholds import ALL_BUT_ZERO
+from zwang.thresholds import ACCEPTED_VIOLATION, ALL_BUT_ZERO
 
 if TYPE_CHECKING:
     from zwang.analysis.equilibrium import Equilibrium
@@ -117,7 +116,7 @@ def _beyond(dynamics: Dynamics, q, t: float, gaps: np.ndarray) -> list[int]:
 
 def _depth(problem: ContactProblem) -> float:
     """Depth in the mass metric up to which a gap counts as closed."""
-    return START_TOLERANCE * (1 + problem.metric.speed(np.ones(len(problem.F))))
+    return ACCEPTED_VIOLATION * (1 + problem.metric.speed(np.ones(len(problem.F))))
 
 
 def _first_reached(dynamics: Dynamics, mode: Mode, q, t: float, gaps: np.ndarray) -> int | None:

@@ -15,15 +15,16 @@ also of −0; x − x is zero.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from zwang.native.arithmetic import Arithmetic
 from zwang.native.errors import NotNativeError
-from zwang.native.instructions import LEAST_ALIKE, Block, Buffer, Value
+from zwang.native.instructions import LEAST_ALIKE, Block, Buffer, Operand, Value
 from zwang.native.types import constant_text, stored_type
 
+T = TypeVar("T")
 ALIGNMENT = 64
 """Bytes at which each array of the workspace begins: a line of the cache."""
 
@@ -106,7 +107,7 @@ class Builder(Arithmetic):
     def jump(self, target: Block) -> None:
         self.block.end = ("br", (target,))
 
-    def branch(self, condition: Any, yes: Block, no: Block) -> None:
+    def branch(self, condition: Operand, yes: Block, no: Block) -> None:
         self.block.end = ("br", (condition, yes, no))
 
     @contextmanager
@@ -118,11 +119,11 @@ class Builder(Arithmetic):
         finally:
             self.mask = before
 
-    def active(self, condition: Any) -> Any:
+    def active(self, condition: Operand) -> Operand:
         """The lanes, of those that are active here, for which a condition holds that is wide."""
         return condition if self.mask is None else self.logic("and", self.mask, condition)
 
-    def any(self, condition: Any) -> Any:
+    def any(self, condition: Operand) -> Operand:
         """Whether a condition holds in any lane, as what a branch depends on."""
         if not is_wide(condition):
             return condition
@@ -160,14 +161,14 @@ class Builder(Arithmetic):
         self.block = before
         del self.blocks[count:]
 
-    def remembered(self, key: Any) -> Any:
+    def remembered(self, key: Hashable) -> Any:
         """What is known under a key here, or None."""
         for scope in reversed(self._scopes):
             if (found := scope.get(key)) is not None:
                 return found
         return None
 
-    def remember(self, key: Any, value: Any) -> Any:
+    def remember(self, key: Hashable, value: T) -> T:
         self._scopes[-1][key] = value
         return value
 
@@ -189,7 +190,7 @@ class Builder(Arithmetic):
         (self.block if block is None else block).instructions.append(value)
         return value
 
-    def widened(self, x: Any) -> Any:
+    def widened(self, x: Operand) -> Operand:
         """A value with a number for each lane; constants are written as that."""
         if type(x) is not Value or x.wide:
             return x
@@ -197,7 +198,9 @@ class Builder(Arithmetic):
         found = self.remembered(key)
         return found or self.remember(key, self._new(x.type, "splat", (x,), wide=True))
 
-    def shared(self, type_: str, operation: str, *operands: Any, of: str | None = None) -> Value:
+    def shared(
+        self, type_: str, operation: str, *operands: Operand | str, of: str | None = None
+    ) -> Value:
         """An instruction whose result depends on its operands alone; an equal one is not repeated.
 
         Args:
@@ -217,19 +220,19 @@ class Builder(Arithmetic):
         return found
 
     @staticmethod
-    def _text(type_: str, x: Any) -> str:
+    def _text(type_: str, x: float | str) -> str:
         return x if isinstance(x, str) else constant_text(type_, x)
 
     # calls
 
-    def cast(self, operation: str, source: str, target: str, a: Any) -> Value:
+    def cast(self, operation: str, source: str, target: str, a: Operand) -> Value:
         return self.shared(target, f"{operation} {source}", a, of=source)
 
-    def intrinsic(self, t: str, name: str, *operands: Any) -> Any:
+    def intrinsic(self, t: str, name: str, *operands: Operand) -> Operand:
         """A call of one of LLVM's own functions of numbers of one type."""
         return self.call(t, f"llvm.{name}", [t] * len(operands), *operands)
 
-    def call(self, t: str, name: str, types: Sequence[str], *operands: Any) -> Any:
+    def call(self, t: str, name: str, types: Sequence[str], *operands: Operand) -> Operand:
         """A call whose result depends on its operands alone."""
         if name not in self.calls:
             self.calls[name] = f"declare {t} @{name}({', '.join(types)})"
@@ -260,13 +263,13 @@ class Builder(Arithmetic):
         mask = [] if self.mask is None else [self.mask]
         return self._new("ptr", f"enter {function.name}", (frame, *mask, *pointers), wide=False)
 
-    def part(self, frame: Value, place: Any, wide: bool = False) -> Value:
+    def part(self, frame: Value, place: Operand, wide: bool = False) -> Value:
         """The pointer to a part of a subroutine's memory."""
         return self._new("ptr", "getelementptr i8", (frame, place), wide)
 
     # memory
 
-    def pack(self, type_: str, values: Sequence[Value], wide: bool) -> Value:
+    def pack(self, type_: str, values: Sequence[Operand], wide: bool) -> Value:
         """The pointer to memory that holds some values, one after the other."""
         key = ("pack", *values)
         if (known := self.remembered(key)) is not None:
@@ -274,11 +277,13 @@ class Builder(Arithmetic):
         place = self.allocate(type_, len(values), "interleaved" if wide else "common")
         return self.remember(key, self._stored("pack", type_, place, values, wide))
 
-    def leave(self, type_: str, place: Buffer, values: Sequence[Value], wide: bool) -> None:
+    def leave(self, type_: str, place: Buffer, values: Sequence[Operand], wide: bool) -> None:
         """Leave values to a caller, which reads them one after the other."""
         self._stored("leave", type_, place, values, wide)
 
-    def _stored(self, what: str, type_: str, place: Buffer, values: Any, wide: bool) -> Value:
+    def _stored(
+        self, what: str, type_: str, place: Buffer, values: Sequence[Operand], wide: bool
+    ) -> Value:
         if type_ == "i1":
             values = [self.cast("zext", "i1", "i8", x) for x in values]
         operation = f"{what} {stored_type(type_)}{' wide' * wide}"
@@ -328,7 +333,7 @@ class Builder(Arithmetic):
         self._scopes[0][key] = buffer = Buffer(Value(0, "ptr", "named", (name,)), False)
         return buffer
 
-    def load(self, type_: str, buffer: Buffer, index: Any) -> Value:
+    def load(self, type_: str, buffer: Buffer, index: Operand) -> Value:
         """One element; shared until something is written to the buffer."""
         # what a loop reads may be what its turn before has written
         turns = self._turns if buffer.mutable else 0
@@ -367,7 +372,7 @@ class Builder(Arithmetic):
             return None
         return buffer, index
 
-    def store(self, type_: str, buffer: Buffer, index: Any, value: Any) -> None:
+    def store(self, type_: str, buffer: Buffer, index: Operand, value: Operand) -> None:
         stored = stored_type(type_)
         if type_ == "i1":
             known = type(value) is not Value
@@ -381,7 +386,7 @@ class Builder(Arithmetic):
         self._new(stored, operation, operands, wide)
         self.changed(buffer)
 
-    def load_span(self, type_: str, buffer: Buffer, index: Any) -> Value:
+    def load_span(self, type_: str, buffer: Buffer, index: Operand) -> Value:
         """Elements side by side, in a wide register."""
         stored = stored_type(type_)
         return self._read("load", type_, (self.address(stored, buffer, index),))
@@ -399,7 +404,7 @@ class Builder(Arithmetic):
         value = self._new(stored_type(type_), operation, operands, wide=True)
         return self.cast("trunc", "i8", "i1", value) if type_ == "i1" else value
 
-    def store_span(self, type_: str, buffer: Buffer, index: Any, value: Any) -> None:
+    def store_span(self, type_: str, buffer: Buffer, index: Operand, value: Operand) -> None:
         """Write the elements of a wide register side by side."""
         stored = stored_type(type_)
         if type_ == "i1":
@@ -415,7 +420,7 @@ class Builder(Arithmetic):
         """Something has been written to a buffer: loads before it say nothing any more."""
         buffer.version += 1
 
-    def address(self, stored: str, buffer: Buffer, index: Any) -> Value:
+    def address(self, stored: str, buffer: Buffer, index: Operand) -> Value:
         if type(index) is not Value and index == 0:
             return buffer.base
         element = f"[{self.lanes} x {stored}]" if buffer.interleaved else stored
@@ -432,17 +437,18 @@ class Builder(Arithmetic):
         self.block.instructions.insert(first, value)
         return value
 
-    def incoming(self, phi: Value, *ways: tuple[Any, Block]) -> None:
+    def incoming(self, phi: Value, *ways: tuple[Operand, Block]) -> None:
         """Say what a `phi` is for each block that it may be entered from."""
         if not phi.wide and any(is_wide(x) for x, _ in ways):
             raise NotNativeError("a counter that members have each for itself")
-        one_for_all = lambda x: phi.wide and type(x) is Value and not x.wide
         phi.operands = tuple(
-            (self._new(x.type, "splat", (x,), True, block) if one_for_all(x) else x, block)
+            (self._new(x.type, "splat", (x,), True, block), block)
+            if type(x) is Value and phi.wide and not x.wide
+            else (x, block)
             for x, block in ways
         )
 
 
-def is_wide(x: Any) -> bool:
+def is_wide(x: object) -> bool:
     """Whether a value has a number for each lane."""
     return type(x) is Value and x.wide

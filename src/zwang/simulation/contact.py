@@ -16,7 +16,6 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.dynamics.contact_problem import ContactProblem, Rubbing, coulomb, rubbing_rows
-from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.dynamics.model import Model
 from zwang.dynamics.placement import place
 from zwang.dynamics.scales import size_of
@@ -32,7 +31,7 @@ from zwang.simulation.contact_modes import held_modes
 from zwang.simulation.frictions import frictions_of, value_of
 from zwang.simulation.monitor import MotionEndError
 from zwang.simulation.results import Switched
-from zwang.thresholds import AT_INSTANT, SOLUTION_ERROR
+from zwang.thresholds import ACCEPTED_VIOLATION, AT_INSTANT, SOLUTION_ERROR
 
 IMPACTS = 3
 """Latest impacts of a gap, whose intervals say where rebounds without end accumulate."""
@@ -203,7 +202,7 @@ class Contacts:
         modes = np.full(self.first + len(self.names), HELD_ON)
         problem, q, v = self._problem(flow, modes, state), np.asarray(state.q), np.asarray(state.v)
         gap, extent = problem.phi[self.gaps], self._extent(flow, problem, q, v, span)
-        if np.any(bad := gap < -START_TOLERANCE * extent):
+        if np.any(bad := gap < -ACCEPTED_VIOLATION * extent):
             k = int(np.argmax(bad))
             raise ModelError(
                 f"{self.model.name}: the start penetrates {self.names[k]!r}: its gap is "

@@ -25,7 +25,7 @@ from zwang.by_identity import ByIdentity
 from zwang.display import present
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import ModelEvaluation
-from zwang.dynamics.initial_conditions import START_TOLERANCE, Start, begin
+from zwang.dynamics.initial_conditions import Start, begin
 from zwang.dynamics.model import IDLE, Model
 from zwang.dynamics.motion import contradiction
 from zwang.dynamics.vector_field import ConstrainedVectorField, SwitchCondition
@@ -36,6 +36,7 @@ from zwang.simulation.monitor import MotionEndError
 from zwang.simulation.results import Switched
 from zwang.stepping.step import Progress
 from zwang.suggestions import did_you_mean
+from zwang.thresholds import ACCEPTED_VIOLATION
 
 Condition = float | Callable
 
@@ -316,7 +317,7 @@ class Switching:
         )
         largest = lambda x: f"{float(np.abs(x[self.rows == worst(x)]).max()):.3g}"
         name = lambda x: self.switches[worst(x)].constraint
-        if not gap <= START_TOLERANCE * reach + 1e-14 * np.max(
+        if not gap <= ACCEPTED_VIOLATION * reach + 1e-14 * np.max(
             np.abs(np.asarray(state.q)), initial=0.0
         ):
             detail = (
@@ -329,7 +330,7 @@ class Switching:
             for i in turning
             if self.switches[i].transition == "impact-free"
         ]
-        if abrupt and placement.velocity_violation_before > START_TOLERANCE:
+        if abrupt and placement.velocity_violation_before > ACCEPTED_VIOLATION:
             raise MotionEndError(
                 Result.NOT_MET,
                 f"constraint {abrupt[0]!r} is to be switched on without an impact, but "
