@@ -230,8 +230,9 @@ def _loaded(b: Builder, x: Scalars | Memory) -> Scalars | Memory:
     """An operand that lies side by side in memory as its elements, as other programs have it: what
     is passed is the same pointer, and one subroutine serves them all.
     """
-    few = isinstance(x, Memory) and x.size <= MOST_UNROLLED and type(x.offset) is int
-    return scalars(b, x) if few and x.is_contiguous else x
+    if not isinstance(x, Memory) or x.size > MOST_UNROLLED or type(x.offset) is not int:
+        return x
+    return scalars(b, x) if x.is_contiguous else x
 
 
 class _Known(NamedTuple):
