@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jax.extend.core import ClosedJaxpr
 
-from zwang.native.arrays import MOST_UNROLLED, Memory, fill, new_memory, scalars
+from zwang.native.arrays import MOST_UNROLLED, Memory, Scalars, fill, new_memory, scalars
 from zwang.native.builder import Buffer, Builder, Value, is_wide
 from zwang.native.module import Function
 from zwang.native.rolled import origin, side_by_side, stored
@@ -210,7 +210,10 @@ def results_of(call: Call, program: ClosedJaxpr) -> list | None:
         return None
     if operations(program.jaxpr) < LEAST:
         return None
-    call = dataclasses.replace(call, inputs=[_loaded(b, x) for x in call.inputs])
+    # a number beside other results costs little, and one subroutine serves more callers
+    needed = [x or not y.shape for x, y in zip(call.needed, call.outputs, strict=True)]
+    inputs = [_loaded(b, x) for x in call.inputs]
+    call = dataclasses.replace(call, inputs=inputs, needed=needed)
     operands = Operands(call)
     made_from = program if program.consts else program.jaxpr
     key = id(made_from), operands.key, b.lanes, b.fused, b.mask is not None, b.make
@@ -223,12 +226,13 @@ def results_of(call: Call, program: ClosedJaxpr) -> list | None:
     return None if fitting[0] is None else _called(call, fitting[0], operands)
 
 
-def _loaded(b: Builder, x: Any) -> Any:
+def _loaded(b: Builder, x: Scalars | Memory) -> Scalars | Memory:
     """An operand that lies side by side in memory as its elements, as other programs have it: what
     is passed is the same pointer, and one subroutine serves them all.
     """
-    few = isinstance(x, Memory) and x.size <= MOST_UNROLLED and type(x.offset) is int
-    return scalars(b, x) if few and x.is_contiguous else x
+    if not isinstance(x, Memory) or x.size > MOST_UNROLLED or type(x.offset) is not int:
+        return x
+    return scalars(b, x) if x.is_contiguous else x
 
 
 class _Known(NamedTuple):

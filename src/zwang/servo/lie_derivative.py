@@ -61,8 +61,8 @@ def chain(
 
 @traced_once
 def _ladder(constraints: tuple, dynamics: Dynamics, more: int, q, v, t) -> list:
-    """ψ and its first derivatives along the passive motion, so many `more`. What a longer one
-    differentiates is traced once for all of them.
+    """ψ and `more` derivatives of it along the passive motion. What a longer one differentiates is
+    traced once for all of them.
     """
     if not more:
         system, p = dynamics.system, dynamics.p
@@ -102,6 +102,10 @@ class DifferentiatedConstraint(AbstractConstraint):
     @property
     def parts(self) -> tuple[str, ...]:
         return tuple(c.name for c in self.originals)
+
+    @property
+    def equally_long(self) -> tuple[AbstractConstraint, ...]:
+        return self.originals
 
     @property
     def is_full(self) -> bool:

@@ -39,6 +39,8 @@ class Differentiable(Record):
     drift: AbstractDrift
     corrections: int | None = field(static=True, default=None)
 
+    rate = AbstractDrift.rate
+
     @property
     def projects(self):
         return self.drift.projects

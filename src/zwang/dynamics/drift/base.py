@@ -5,7 +5,7 @@ step.
 from __future__ import annotations
 
 import abc
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
@@ -96,7 +96,7 @@ class AbstractDrift(Record):
     @abc.abstractmethod
     def equation(
         self, dynamics: Dynamics, state: State, treated: bool = True
-    ) -> tuple[Any, Any, Equation]:
+    ) -> tuple[Float[Array, " holonomic"], Float[Array, " rows"], Equation]:
         """φ and ψ at a state that may be off the constraints, and the equation of motion there.
 
         Where `treated` is False, b and F are those of the state itself, without a projection of its
