@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from zwang.native.builder import Buffer, Builder, Value, is_wide
+from zwang.native.blocks import is_wide
+from zwang.native.builder import Buffer, Builder, Value
 from zwang.native.instructions import LEAST_ALIKE, Operand
 from zwang.native.rolled import alike, copied, side_by_side, written
 from zwang.native.types import register_type
