@@ -157,6 +157,11 @@ seen = zw.trajectory(model, q0, v0, times, params={"push": 0.5}).q
 found = zw.fit(model, times, {"x": seen[:, 0], "y": seen[:, 1]}, {"push": 0.1}, q0=q0, v0=v0)
 print(found)
 """,
+    "FinalState": HEAD
+    + """run = zw.gallery.load("bouncing-ball").run(duration=0.6)
+end = zw.analysis.final_state(run)
+print(end(run.q[0], run.v[0], {"restitution": 0.5}))
+""",
     "Equilibrium": PENDULUM + "print(zw.analysis.equilibrium(model, [0.1, -1.0]))\n",
     "Linearization": PENDULUM
     + """linear = zw.analysis.linearize(model, [0.0, -1.0], inputs=["push"])

@@ -26,6 +26,7 @@
 | `resting.py` | the same where gaps carry, and friction holds |
 | `continuation.py`, `branch.py` | `continuation`: equilibria followed in a parameter |
 | `eigenvalue_events.py` | folds, branch points and Hopf points on the way |
+| `final_state.py` | `final_state`: derivatives through impacts, stick and slip |
 | `linearize.py` | `linearize`: minimal linear equations about a state |
 | `stability.py`, `aside.py` | the verdict on a state; forces some way off it |
 | `time_varying.py` | the same along a trajectory |
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from zwang.analysis.design import design as design
     from zwang.analysis.driving_torque import driving_torque as driving_torque
     from zwang.analysis.equilibrium import equilibrium as equilibrium
+    from zwang.analysis.final_state import final_state as final_state
     from zwang.analysis.kinematics import kinematics as kinematics
     from zwang.analysis.kinematics_batch import kinematics_batch as kinematics_batch
     from zwang.analysis.linearize import linearize as linearize

@@ -23,7 +23,7 @@ import numpy as np
 from zwang.algebra.decomposition import Decomposition
 from zwang.arguments import mapping, number
 from zwang.compile import program
-from zwang.dynamics.initial_conditions import consistent_state
+from zwang.dynamics.consistent_state import consistent_state
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError

@@ -23,7 +23,6 @@ from zwang.dynamics.control_law import AbstractLoop
 from zwang.dynamics.drift import AbstractDrift
 from zwang.dynamics.evaluation import PROJECTION
 from zwang.dynamics.formulation.base import AbstractFormulation
-from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.dynamics.model import Model
 from zwang.errors import Result, SimulationError
 from zwang.simulation.driver import drive
@@ -36,6 +35,7 @@ from zwang.simulation.stepper import check_methods
 from zwang.simulation.stop import Stop
 from zwang.simulation.switching import Switch, declared_switches
 from zwang.stepping import AbstractIntegrator, Dopri8
+from zwang.thresholds import ACCEPTED_VIOLATION
 
 DOPRI8 = Dopri8()
 """One object, as to make one takes longer than a step."""
@@ -63,7 +63,7 @@ def simulate(
     pseudoinverse: AbstractPseudoinverse | None = None,
     formulation: AbstractFormulation | None = None,
     t0: float = 0.0,
-    start_tolerance: float = START_TOLERANCE,
+    start_tolerance: float = ACCEPTED_VIOLATION,
     max_steps: int = 1_000_000,
     progress: Callable[[float], None] | None = None,
     throw: bool = True,
