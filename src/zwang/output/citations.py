@@ -205,6 +205,18 @@ ENTRIES = {
             "year": "2014",
         },
     ),
+    "udwadia2014keeping": (
+        "article",
+        {
+            "author": "Udwadia, Firdaus E. and Wanichanon, Thanapat and Cho, Hancheol",
+            "title": "Methodology for satellite formation-keeping in the presence of system "
+            "uncertainties",
+            "journal": "J. Guidance, Control, and Dynamics",
+            "volume": "37",
+            "year": "2014",
+            "doi": "10.2514/1.G000317",
+        },
+    ),
     "butterworth1930": (
         "article",
         {
@@ -247,6 +259,7 @@ CITED: dict[str, tuple[str, ...]] = {
     "BaumgarteRates": ("baumgarte1972",),
     "BaumgarteGains": ("baumgarte1972",),
     "Robust": ("udwadia2014",),
+    "SlidingSurface": ("udwadia2014keeping",),
     "Butterworth": ("butterworth1930",),
     "FirstOrder": (),
     "SecondOrder": (),
