@@ -65,15 +65,12 @@ def columns(data: Mapping[Any, Any]) -> Iterator[tuple[str, np.ndarray]]:
         if values.ndim == 1:
             yield _heading(str(name), None, shared), values
             continue
-        labels, units = (_along(data, key) for key in (dims[1], f"{dims[1]}_unit"))
+        keys = dims[1], f"{dims[1]}_unit"
+        labels, units = (np.asarray(data[x].values) if x in data else None for x in keys)
         for i in range(values.shape[1]):
             label = i if labels is None else labels[i]
             unit = units[i] if units is not None and not shared and name in ("q", "v") else shared
             yield _heading(str(name), label, str(unit)), values[:, i]
-
-
-def _along(data: Any, name: str) -> np.ndarray | None:
-    return np.asarray(data[name].values) if name in data else None
 
 
 def _heading(name: str, label: Any, unit: str) -> str:
