@@ -17,9 +17,10 @@ from zwang.analysis.subject import subject_of
 from zwang.arguments import host_only, instance, number
 from zwang.arrays import vector
 from zwang.call import misfits_named
+from zwang.dynamics.consistent_state import consistent_state
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import moved
-from zwang.dynamics.initial_conditions import PlacementError, consistent_state
+from zwang.dynamics.initial_conditions import PlacementError
 from zwang.dynamics.model import Model
 from zwang.dynamics.tangent_cone import TangentCone, tangent_cone
 from zwang.equations.constraint.units import MODEL_UNITS

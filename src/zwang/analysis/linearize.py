@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 from jaxtyping import PyTree
 
 from zwang.algebra.decomposition import Decomposition, pivots
@@ -234,7 +235,7 @@ def linearize(
     q,
     v=None,
     *,
-    t=0.0,
+    t: ArrayLike = 0.0,
     params: PyTree = None,
     inputs: Any = (),
     outputs: Any = None,

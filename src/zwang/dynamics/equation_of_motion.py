@@ -7,7 +7,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Protocol
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
@@ -23,6 +22,7 @@ from zwang.algebra.mass_matrix import (
 )
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.algebra.reaction import Reaction, acting_reaction
+from zwang.compile.hints import over_rows
 from zwang.dynamics import functions
 from zwang.dynamics.matrix_structure import DENSE, AbstractStructure
 from zwang.equations.constraint import Constraints
@@ -373,7 +373,7 @@ class Dynamics(Record):
         def gains(rows):
             # the operator of multipliers is symmetric
             push = lambda e: eq.mass.solve(gauss.A.T @ gauss.multipliers(e))
-            return jax.vmap(push)(jnp.eye(len(ideal))[rows])
+            return over_rows(push)(jnp.eye(len(ideal))[rows])
 
         return acting_reaction(ideal, gains, reaction, lambda x: self._impressed(eq, x), parts)
 

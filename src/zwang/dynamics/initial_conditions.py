@@ -15,7 +15,6 @@ from zwang.algebra.metric import at_unit_diagonal, dense_rows, is_singular, mass
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.algebra.rank import PLACED
 from zwang.algebra.spectrum import principal
-from zwang.arguments import host_only, instance
 from zwang.arrays import on_device
 from zwang.dynamics.branch_velocity import between_branches
 from zwang.dynamics.consistency import Verdict, judge
@@ -101,41 +100,6 @@ def all_on(dynamics: Dynamics) -> Dynamics:
     return replace(dynamics, constraints=replace(rows, on=np.ones(len(rows.on), bool)))
 
 
-@host_only("move the start before, or give it to zw.trajectory, which moves it")
-def consistent_state(
-    model: Model,
-    q,
-    v=None,
-    t=0.0,
-    *,
-    params: PyTree = None,
-    pseudoinverse: AbstractPseudoinverse | None = None,
-) -> Placement:
-    """The state on the constraints near a guess, by corrections of which each is least in the mass
-    metric.
-
-        q ← q ⊖ A⊕ φ  until φ = 0,    v ← v − A⊕ ψ
-
-    Args:
-        model: the model.
-        q: guess of the coordinates, shape (nq,).
-        v: guess of the velocities, shape (nv,); zero by default.
-        t: time [s].
-        params, pseudoinverse: as in `zw.motion`.
-
-    Returns:
-        A `Placement`: `.state.q`, `.state.v`, how far they were moved (`.moved_q`, `.moved_v`) and
-        the violation before and after.
-
-    Raises:
-        ModelError: if no consistent state is found from this guess, with the constraint that is
-            worst.
-    """
-    instance(model, Model, "consistent_state: model", "a zw.Model")
-    v = np.zeros(model.system.nv) if v is None else v
-    return placed(model, q, v, t, params=params, pseudoinverse=pseudoinverse)
-
-
 def placed(
     model: Model,
     q,
@@ -148,7 +112,7 @@ def placed(
     stepped: bool = True,
     apart: Apart | None = None,
 ) -> Placement:
-    """`consistent_state`, of a model which may consist of another one and further constraints
+    """`zw.consistent_state`, of a model which may consist of another one and further constraints
     (`parts`): that other one's evaluation is then compiled, and used for both. `stepped` is whether
     the model may be run afterwards (`Dynamics`); `apart` is that of `place`.
     """

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from zwang.native.builder import Buffer, Builder, Value, is_wide
-from zwang.native.instructions import Operand
-from zwang.native.rolled import LEAST_ALIKE, alike, copied, side_by_side, written
+from zwang.native.blocks import is_wide
+from zwang.native.builder import Buffer, Builder, Value
+from zwang.native.instructions import LEAST_ALIKE, Operand
+from zwang.native.rolled import alike, copied, side_by_side, written
 from zwang.native.types import register_type
 
 MOST_UNROLLED = 256
@@ -134,7 +135,7 @@ def each(
     if not all(x.size for x in arrays):
         return np.empty(shape, object)
     with np.errstate(all="ignore"):  # of constants, which are folded as the processor would
-        if math.prod(shape) < LEAST_ALIKE:
+        if math.prod(shape) < b.least_alike:
             return np.frompyfunc(function, len(arrays), 1)(*arrays)
         operands = [np.broadcast_to(x, shape).reshape(-1).tolist() for x in arrays]
         found = np.empty(shape, object)

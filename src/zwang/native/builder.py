@@ -15,21 +15,19 @@ also of −0; x − x is zero.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from zwang.native.arithmetic import Arithmetic
+from zwang.native.blocks import Blocks, is_wide
 from zwang.native.errors import NotNativeError
-from zwang.native.instructions import Block, Buffer, Operand, Value
+from zwang.native.instructions import LEAST_ALIKE, Block, Buffer, Operand, Value
 from zwang.native.types import constant_text, stored_type
 
-T = TypeVar("T")
 ALIGNMENT = 64
 """Bytes at which each array of the workspace begins: a line of the cache."""
 
 
-class Builder(Arithmetic):
+class Builder(Blocks):
     """Emits the body of one function, block by block.
 
     Args:
@@ -37,9 +35,11 @@ class Builder(Arithmetic):
         lanes: how many members the function is computed for at once.
         name: of the function, unlike those of others in its module; without one it calls no
             subroutines, and everything is written out.
+        make: what makes a subroutine of its builder, the pointers that it is given, and the values
+            that it needs; by default LLVM's text.
 
     Attributes:
-        mask: lanes that the instructions are meant for; all of them where it is None.
+        rolls: whether elements that are computed alike are computed by loops.
         calls: declarations of the functions that are called, by name.
         routines: names of those that are called for what they write (`zwang.native.library`).
         workspace: bytes that the function needs beside its arguments and results.
@@ -48,162 +48,35 @@ class Builder(Arithmetic):
         origins: where values have been read from: a buffer and a place in it, its version and the
             turn of a loop.
         buffers: stored type and number of elements of each array of the workspace, by its pointer.
-        spans: whether a register may hold elements side by side instead of members.
+        least_alike: how many elements that are computed alike are in a loop.
     """
 
-    def __init__(self, fused: bool = True, lanes: int = 1, name: str = ""):
-        self.fused, self.lanes, self.name = fused, lanes, name
-        self.mask: Value | None = None
+    def __init__(
+        self, fused: bool = True, lanes: int = 1, name: str = "", make: Callable | None = None
+    ):
+        super().__init__(fused, lanes)
+        self.name, self.make = name, make
         self.calls: dict[str, str] = {}
         self.routines: set[str] = set()
         self.constants: list[tuple[str, str, Sequence[Any]]] = []
         self.buffers: dict[Value, tuple[str, int]] = {}
         self.functions: dict[str, Any] = {}
         self.origins: dict[Value, tuple[Buffer, int, int, int]] = {}
-        self.spans = lanes == 1 and bool(name)
+        self.rolls = bool(name) and make is None
+        self.spans = lanes == 1 and self.rolls
+        self.least_alike: float = LEAST_ALIKE
         self.workspace = 0
-        self.blocks: list[Block] = []
-        self.count = 0
-        self._turns = 0
-        self._scopes: list[dict] = [{}]
-        self.block = self.new_block()
-        self.entry = self.block
         self.pointers = [Value(0, "ptr", "named", (name,)) for name in ("%in", "%out", "%work")]
 
-    # blocks
-
-    def new_block(self) -> Block:
-        """A block, which is not yet a part of the function."""
-        self.count += 1
-        block = Block(f"b{self.count}")
-        if not self.blocks:
-            self.blocks.append(block)
-        return block
-
-    def begin(self, block: Block) -> None:
-        """Go on in a block."""
-        if block not in self.blocks[:1]:
-            self.blocks.append(block)
-        self.block = block
-
-    def jump(self, target: Block) -> None:
-        self.block.end = ("br", (target,))
-
-    def branch(self, condition: Operand, yes: Block, no: Block) -> None:
-        self.block.end = ("br", (condition, yes, no))
-
-    @contextmanager
-    def masked(self, mask: Any) -> Iterator[None]:
-        """A region that is meant for some lanes alone (`active`)."""
-        before, self.mask = self.mask, mask
-        try:
-            yield
-        finally:
-            self.mask = before
-
-    def active(self, condition: Operand) -> Operand:
-        """The lanes, of those that are active here, for which a condition holds that is wide."""
-        return condition if self.mask is None else self.logic("and", self.mask, condition)
-
-    def any(self, condition: Operand) -> Operand:
-        """Whether a condition holds in any lane, as what a branch depends on."""
-        if not is_wide(condition):
-            return condition
-        return self._new("i1", "any", (condition,), wide=False)
-
-    @contextmanager
-    def scope(self, *, repeated: bool = False) -> Iterator[None]:
-        """A region whose values are unknown after it: one way of a branch, or the body of a loop,
-        which is `repeated`.
+    def forget(self) -> None:
+        """Let go of all instructions, which loops tie together: they are gone at once so, before
+        Python searches for garbage among them.
         """
-        self._turns += repeated
-        self._scopes.append({})
-        try:
-            yield
-        finally:
-            self._scopes.pop()
-
-    @contextmanager
-    def spanned(self, count: int) -> Iterator[None]:
-        """A region in which a wide register holds `count` elements side by side, if that is
-        more than one.
-        """
-        before, self.lanes = self.lanes, count if count > 1 else self.lanes
-        try:
-            yield
-        finally:
-            self.lanes = before
-
-    @contextmanager
-    def apart(self, block: Block) -> Iterator[None]:
-        """A region whose instructions do not become a part of the function."""
-        before, count, self.block = self.block, len(self.blocks), block
-        with self.scope():
-            yield
-        self.block = before
-        del self.blocks[count:]
-
-    def remembered(self, key: Hashable) -> Any:
-        """What is known under a key here, or None."""
-        for scope in reversed(self._scopes):
-            if (found := scope.get(key)) is not None:
-                return found
-        return None
-
-    def remember(self, key: Hashable, value: T) -> T:
-        self._scopes[-1][key] = value
-        return value
-
-    # instructions
-
-    def emit(self, type_: str, operation: str, *operands: Any) -> Value:
-        """An instruction that is not shared: it writes, or reads what may change."""
-        wide = self.lanes > 1 and any(map(is_wide, operands))
-        if wide and not operation.startswith("getelementptr"):  # which takes both
-            known = operation == "select"  # so does a choice, as to what it depends on
-            operands = (*operands[:known], *map(self.widened, operands[known:]))
-        return self._new(type_, operation, operands, wide)
-
-    def _new(
-        self, type_: str, operation: str, operands: tuple, wide: bool, block: Block | None = None
-    ) -> Value:
-        self.count += 1
-        value = Value(self.count, type_, operation, operands, wide)
-        (self.block if block is None else block).instructions.append(value)
-        return value
-
-    def widened(self, x: Operand) -> Operand:
-        """A value with a number for each lane; constants are written as that."""
-        if type(x) is not Value or x.wide:
-            return x
-        key = ("widened", x)
-        found = self.remembered(key)
-        return found or self.remember(key, self._new(x.type, "splat", (x,), wide=True))
-
-    def shared(
-        self, type_: str, operation: str, *operands: Operand | str, of: str | None = None
-    ) -> Value:
-        """An instruction whose result depends on its operands alone; an equal one is not repeated.
-
-        Args:
-            of: type of constants among the operands; by default the result's.
-        """
-        of = type_ if of is None else of
-        known = [x if type(x) is Value else self._text(of, x) for x in operands]
-        key = operation, type_, *known
-        for scope in self._scopes:
-            if (found := scope.get(key)) is not None:
-                return found
-        if self.lanes == 1:  # most of what is emitted, at once
-            found = self._new(type_, operation, operands, False)
-        else:
-            found = self.emit(type_, operation, *operands)
-        self._scopes[-1][key] = found
-        return found
-
-    @staticmethod
-    def _text(type_: str, x: float | str) -> str:
-        return x if isinstance(x, str) else constant_text(type_, x)
+        for block in self.blocks:
+            for x in block.instructions:
+                x.operands = ()
+            block.instructions, block.end = [], None
+        self._scopes, self.origins, self.buffers = [{}], {}, {}
 
     # calls
 
@@ -429,8 +302,3 @@ class Builder(Arithmetic):
             else (x, block)
             for x, block in ways
         )
-
-
-def is_wide(x: object) -> bool:
-    """Whether a value has a number for each lane."""
-    return type(x) is Value and x.wide

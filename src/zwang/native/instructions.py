@@ -5,6 +5,11 @@ from __future__ import annotations
 import dataclasses
 from typing import final
 
+LEAST_ALIKE = 64
+"""Elements that are computed alike by a loop; fewer are written out, but where something else is
+said (`zwang.native.walk.alike_from`).
+"""
+
 
 @final
 class Value:

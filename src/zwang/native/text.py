@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from zwang.native.builder import Block, Builder, Value
-from zwang.native.instructions import Operand
+from zwang.native.builder import Builder
+from zwang.native.instructions import Block, Operand, Value
 from zwang.native.module import Function
 from zwang.native.rolled import SIDE_BY_SIDE
 from zwang.native.types import BITS, constant_text

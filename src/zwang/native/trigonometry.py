@@ -9,11 +9,15 @@ rounding of r has lost is added to first order. The result is within one unit in
 
 from __future__ import annotations
 
+import math
 from typing import TypeGuard
+
+import numpy as np
 
 from zwang.native import functions
 from zwang.native.builder import Builder, Value
 from zwang.native.instructions import Operand
+from zwang.native.rolled import SIDE_BY_SIDE, alike
 
 LIMIT = 1600.0
 """Beyond it, k has more than ten bits, and the three parts of π/2 too few."""
@@ -38,6 +42,24 @@ def sine(b: Builder, t: str, x: Operand) -> Operand:
 
 def cosine(b: Builder, t: str, x: Operand) -> Operand:
     return sine_and_cosine(b, x)[1] if _own(x, t) else functions.library(b, t, "cos", x)
+
+
+OF_ANGLES = {"sin": sine, "cos": cosine}
+
+
+def of_angles(b: Builder, name: str, angles: np.ndarray) -> np.ndarray:
+    """One of the functions of an array, in registers that hold several numbers, where the code is
+    for one member and they are full: fifty instructions for each of them.
+    """
+    key = name, *(x if type(x) is Value else repr(x) for x in angles.flat)
+    if (known := b.remembered(key)) is None:
+        function = lambda x: OF_ANGLES[name](b, "double", x)
+        least = SIDE_BY_SIDE if b.spans else math.inf
+        operands = [angles.reshape(-1).tolist()]
+        known = b.remember(key, alike(b, function, ["double"], operands, "double", least=least))
+    found = np.empty(angles.shape, object)
+    found.reshape(-1)[:] = known
+    return found
 
 
 def _own(x: Operand, t: str) -> TypeGuard[Value]:

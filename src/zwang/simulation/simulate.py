@@ -181,6 +181,8 @@ def _attributes(setup: RunSetup, state: RunState) -> dict[str, Any]:
     """What a run records of how it was computed."""
     placement = setup.start.placement
     found = {"start_branch": setup.branch} if setup.branch else {}
+    if (law := setup.asked.model.servo) is not None and law.remark:
+        found["control_law"] = law.remark
     found |= {
         "start_moved_q": placement.moved_q if setup.placed else 0.0,
         "start_moved_v": placement.moved_v if setup.placed else 0.0,

@@ -32,7 +32,8 @@ from zwang.native.arrays import (
     scalars,
     take_axis,
 )
-from zwang.native.builder import Builder, Value, is_wide
+from zwang.native.blocks import is_wide
+from zwang.native.builder import Builder, Value
 from zwang.native.instructions import Operand
 from zwang.native.rules.calls import inner
 from zwang.native.rules.carried import MOST_CARRIED, Carried, hold

@@ -390,7 +390,7 @@ def is_finite(call: Call) -> Emitted:
     return elementwise(call, of)
 
 
-OF_FLOATS = {**functions.OF_FLOATS, "sin": trigonometry.sine, "cos": trigonometry.cosine}
+OF_FLOATS = functions.OF_FLOATS | trigonometry.OF_ANGLES
 
 
 @rule(*OF_FLOATS)
@@ -398,6 +398,8 @@ def function(call: Call) -> Emitted:
     t, b = _type(call), call.builder
     if t not in FLOATS:
         raise NotNativeError(f"{call.name} of {call.dtypes[0]}")
+    if call.name in trigonometry.OF_ANGLES and t == "double" and not call.in_memory:
+        return trigonometry.of_angles(b, call.name, call.scalars(0))
     return elementwise(call, lambda *x: OF_FLOATS[call.name](b, t, *x))
 
 
@@ -417,8 +419,7 @@ def raised(call: Call) -> Emitted:
 @rule("round")
 def rounded(call: Call) -> Emitted:
     t, b = _type(call), call.builder
-    to_even = int(call.params["rounding_method"]) == 1
-    name = "roundeven" if to_even else "round"
+    name = "roundeven" if int(call.params["rounding_method"]) == 1 else "round"
     return elementwise(call, lambda x: functions.intrinsic(b, t, name, x))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 import operator
@@ -10,12 +11,13 @@ import numpy as np
 
 from zwang.native import functions
 from zwang.native.arithmetic import LONG_SUM
-from zwang.native.arrays import Emitted, constants
-from zwang.native.builder import Builder, Value
+from zwang.native.arrays import Emitted, constants, fill, new_memory, scalars
+from zwang.native.builder import Buffer, Builder, Value
 from zwang.native.errors import NotNativeError
 from zwang.native.instructions import Operand
 from zwang.native.rolled import alike
 from zwang.native.rules.calls import NAMED
+from zwang.native.rules.lapack import routine
 from zwang.native.rules.reductions import combined
 from zwang.native.types import FLOATS, register_type
 from zwang.native.walk import Call, rule
@@ -43,7 +45,40 @@ def cholesky(call: Call) -> Emitted:
     return found
 
 
+DENSE = 40
+"""Rows from which on a matrix without a zero is factored by LAPACK: written out, its n³/6
+multiply-adds take LLVM longer than all others of a model with a dozen contacts.
+"""
+
+
+def _is_dense(b: Builder, t: str, M: np.ndarray) -> bool:
+    """Whether a matrix is left to LAPACK, which C and pages do not have."""
+    large = b.rolls and t == "double" and len(M) >= DENSE
+    return large and not any(map(_is_zero, M[np.tril_indices(len(M))].tolist()))
+
+
+def _dense_factor(b: Builder, M: np.ndarray) -> np.ndarray:
+    """The entries of L on and below its diagonal, row by row; NaN where M is not positive."""
+    n, below = len(M), np.tril_indices(len(M))
+    A, info = (
+        new_memory(b, np.dtype(x), shape, "apart") for x, shape in ((float, (n, n)), ("i4", (1,)))
+    )
+    fill(b, A, M)
+    routine(b, "dpotrf", "U", n, A, n, info)  # the lower triangle of rows is the upper of columns
+    # nothing writes there any more
+    place = Buffer(A.buffer.base, False, A.buffer.interleaved, A.buffer.mask)
+    entries = scalars(b, dataclasses.replace(A, buffer=place))[below].tolist()
+    fine = b.compare("eq", "i32", b.load("i32", info.buffer, 0), 0, operator.eq)
+    known = lambda x: b.select("double", fine, x, math.nan)
+    found = np.full((n, n), 0.0, object)
+    found[below] = alike(b, known, ["double"], [entries], "double")
+    return found
+
+
 def _cholesky(b: Builder, t: str, M: np.ndarray, L: np.ndarray) -> None:
+    if _is_dense(b, t, M):
+        L[...] = _dense_factor(b, M)
+        return
     rows: list[dict[int, Operand]] = []
     inverses: list[Operand] = []
     for i in range(len(M)):
@@ -80,6 +115,17 @@ def ordered_factor(call: Call) -> list | None:
     b, t, M = call.builder, _float_type(call), call.scalars(0)
     M = np.array([[M[max(i, j), min(i, j)] for j in range(n)] for i in range(n)], object)
     M = M.reshape(n, n)
+    if _is_dense(b, t, M):
+        L, below = _dense_factor(b, M), np.tril_indices(n, -1)
+        roots = np.diagonal(L).tolist()
+        inverse = alike(b, lambda x: b.divide(t, 1.0, x), [t], [roots], t)
+        times = lambda x, y: b.multiply(t, x, y)
+        columns = [inverse[j] for j in below[1]]
+        L[below] = alike(b, times, [t, t], [L[below].tolist(), columns], t)
+        L[np.diag_indices(n)] = 1.0
+        reciprocals = np.empty(n, object)
+        reciprocals[:] = alike(b, times, [t, t], [inverse, inverse], t)
+        return [L, reciprocals, constants(np.arange(n))]
     order = minimum_degree([[not _is_zero(x) for x in row] for row in M])
     M, L = M[np.ix_(order, order)], np.empty(M.shape, object)
     L[...] = 0.0

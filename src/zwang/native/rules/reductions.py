@@ -28,8 +28,8 @@ from zwang.native.arrays import (
 )
 from zwang.native.builder import Builder, Value
 from zwang.native.errors import NotNativeError
-from zwang.native.instructions import Operand
-from zwang.native.rolled import LEAST_ALIKE, SIZES, accumulated, alike, looped, step_of
+from zwang.native.instructions import LEAST_ALIKE, Operand
+from zwang.native.rolled import SIZES, accumulated, alike, looped, step_of
 from zwang.native.rules.elementwise import extreme
 from zwang.native.rules.varying import varies
 from zwang.native.types import FLOATS, is_signed, register_type, wrapped

@@ -8,7 +8,8 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
 
 from zwang.native.arrays import Elements, Memory
-from zwang.native.builder import Builder, is_wide
+from zwang.native.blocks import is_wide
+from zwang.native.builder import Builder
 
 
 def varies(x: Elements) -> bool:
