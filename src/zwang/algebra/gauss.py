@@ -74,7 +74,7 @@ class Gauss(Record):
     ):
         self.mass, self.A = mass, A
         C = mass.weigh(A)
-        self.scale = row_scale(divisor(row_length, row_lengths(C)), row_length)
+        self.scale = judgement.row_scale(jnp, divisor(row_length, row_lengths(C)), row_length)
         if plan is None:
             self.C = Pseudoinverse(method, self.scale[:, None] * C)
         else:
@@ -182,13 +182,6 @@ def divisor(typical: Float[Array, " m"] | None, present: Float[Array, " m"]) -> 
     if typical is None:
         return present
     return judgement.held_length(jnp, typical, jax.lax.stop_gradient(present))
-
-
-def row_scale(
-    length: Float[Array, " m"], typical: Float[Array, " m"] | None = None
-) -> Float[Array, " m"]:
-    """1/length, and 0 for a row that is round-off (`zwang.algebra.judgement.row_scale`)."""
-    return judgement.row_scale(jnp, length, typical)
 
 
 def constrained_acceleration(

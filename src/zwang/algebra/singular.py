@@ -105,9 +105,14 @@ class SparseRows(AbstractRows):
         # of rows that repeat each other the determinant is none
         if np.any(self.rank() < self.m):
             return np.ones(len(self.rows) - 1)
-        return np.array(
-            [_sign_of_det(C @ D.T) for C, D in zip(self.rows, self.rows[1:], strict=False)]
-        )
+        from scipy.sparse.linalg import splu
+
+        signs = []
+        for C, D in zip(self.rows, self.rows[1:], strict=False):
+            factor = splu((C @ D.T).tocsc())
+            swaps = sum(len(p) - _cycles(p) for p in (factor.perm_r, factor.perm_c))
+            signs.append((-1.0) ** swaps * np.prod(np.sign(factor.U.diagonal())))
+        return np.array(signs)
 
     def _null(self, C, below: float = CROSSING_THRESHOLD) -> tuple[np.ndarray, np.ndarray]:
         """Singular values up to `below` and their vectors; the search widens until one is above."""
@@ -144,15 +149,6 @@ def smallest(C, count: int) -> tuple[np.ndarray, np.ndarray]:
     U, sigma = split.left, split.singular_values
     sigma = np.concatenate([sigma, np.zeros(U.shape[1] - len(sigma))])[::-1]
     return sigma[:count], (V @ U)[:, ::-1][:, :count]
-
-
-def _sign_of_det(matrix) -> float:
-    """Of a sparse square matrix."""
-    from scipy.sparse.linalg import splu
-
-    factor = splu(matrix.tocsc())
-    swaps = sum(len(p) - _cycles(p) for p in (factor.perm_r, factor.perm_c))
-    return float((-1) ** swaps * np.prod(np.sign(factor.U.diagonal())))
 
 
 def _cycles(permutation: np.ndarray) -> int:

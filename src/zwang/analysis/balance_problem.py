@@ -20,7 +20,8 @@ import numpy as np
 from zwang.algebra.metric import Metric
 from zwang.analysis.constrained_state import on_constraints, unpushed
 from zwang.analysis.inputs import Inputs
-from zwang.analysis.local_equations import Balance, Generator, Local, balance, local, moved
+from zwang.analysis.local_equations import Local, local, moved
+from zwang.analysis.moving_state import Balance, Motion, balance
 from zwang.analysis.symmetry import Symmetries
 from zwang.analysis.tangent_space import kernel, metric_at
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -120,8 +121,9 @@ class Problem:
         state = on_constraints(dynamics, q, np.zeros(system.nv), self.t)
         if state is None:
             return None
-        base, fields = self._generators()
-        given = (dynamics, state.q, t, base, fields)
+        found = self.symmetric
+        about = Motion.of(state.q, self.t, found and found.base, found and found.fields)
+        given = (dynamics, state.q, t, about.base, about.fields)
         rest = (self.acting.directions, jnp.asarray(gamma, float))
         first = np.zeros(dynamics.constraints.m) if multipliers is None else multipliers
         for _ in range(2):  # λ is found at the point, then held for the derivatives
@@ -163,14 +165,6 @@ class Problem:
             lambda x, d: x + jnp.tensordot(change, d, 1), self.dynamics.p, self.acting.directions
         )
         return dataclasses.replace(self.dynamics, p=p)
-
-    def _generators(self) -> tuple[Generator, Generator]:
-        nq = self.dynamics.system.nq
-        if self.symmetric is None:
-            zero = Generator(jnp.zeros(nq), jnp.zeros((nq, nq)))
-            return zero, Generator(jnp.zeros((0, nq)), jnp.zeros((0, nq, nq)))
-        assert self.symmetric.base is not None
-        return self.symmetric.base, self.symmetric.fields
 
     def residual(self, at: Point) -> np.ndarray:
         """What must vanish, dimensionless."""

@@ -20,13 +20,12 @@ from jax import Array
 from zwang.algebra.decomposition import Decomposition, pivots, solve_square
 from zwang.analysis.certified_step import Split, carried, krawczyk, split_by
 from zwang.analysis.interval import Interval, NoIntervalRuleError, enclosure
+from zwang.analysis.sensitivity import lengths_nearby
 from zwang.compile import model_program, program
 from zwang.compile.hints import over_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, FACTOR_ROUND_OFF
 
-NEARBY = 0.1
-"""Distance [1, in scaled directions] at which rows that all but vanish are measured."""
 BOX_SAMPLES = 6
 """Random places of a box at which J is evaluated where it cannot be bounded."""
 CHART_SAMPLES = 8
@@ -200,11 +199,8 @@ class Curve:
         """Take rows that all but vanish at the first place by their lengths nearby, as a row of
         round-off is none: of a mechanism that starts in line.
         """
-        random, nearby = np.random.default_rng(1839), np.zeros(len(J))
-        for _ in range(2):
-            beside = y + np.append(NEARBY * random.standard_normal(len(y) - 1), 0.0)
-            length = np.linalg.norm(self.at(q, beside)[2], axis=1)
-            nearby = np.fmax(nearby, np.where(np.isfinite(length), length, 0.0))
+        beside = lambda away: self.at(q, y + np.append(away, 0.0))[2]
+        nearby = lengths_nearby(beside, len(y) - 1)
         own = np.linalg.norm(J, axis=1)
         # length of a row, over that nearby, below which it all but vanishes
         self.length = np.where(own < ALL_BUT_ZERO * nearby, nearby, 0.0)

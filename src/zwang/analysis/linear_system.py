@@ -21,6 +21,8 @@ from zwang.thresholds import AGREEMENT
 if TYPE_CHECKING:
     import xarray as xr
 
+    from zwang.analysis.time_varying import TimeVaryingLinearization
+
 INFINITE = 1e8
 """Zeros this many times beyond the largest pole are at infinity."""
 
@@ -119,23 +121,27 @@ class LinearSystem:
         )
 
     def _variables(self) -> xr.Dataset:
-        import xarray as xr
+        unit = {"units": "1/s"}
+        return matrices(self).assign(
+            eigenvalues_real=("eigenvalue", np.real(self.poles), unit),
+            eigenvalues_imaginary=("eigenvalue", np.imag(self.poles), unit),
+        )
 
-        given = {
-            "A": (("state", "state_"), self.A),
-            "B": (("state", "input"), self.B),
-            "C": (("output", "state_"), self.C),
-            "D": (("output", "input"), self.D),
-            "eigenvalues_real": ("eigenvalue", np.real(self.poles), {"units": "1/s"}),
-            "eigenvalues_imaginary": ("eigenvalue", np.imag(self.poles), {"units": "1/s"}),
-        }
-        names = {
-            "state": list(self.states),
-            "state_": list(self.states),
-            "input": list(self.inputs),
-            "output": list(self.outputs),
-        }
-        return xr.Dataset(given, {k: v for k, v in names.items() if v})
+
+def matrices(system: LinearSystem | TimeVaryingLinearization, *along: str) -> xr.Dataset:
+    """A, B, C and D with the names of states, inputs and outputs, along a further first axis."""
+    import xarray as xr
+
+    axes = {
+        "A": ("state", "state_"),
+        "B": ("state", "input"),
+        "C": ("output", "state_"),
+        "D": ("output", "input"),
+    }
+    data = {x: ((*along, *own), getattr(system, x)) for x, own in axes.items()}
+    names = {"state": system.states, "state_": system.states}
+    names |= {"input": system.inputs, "output": system.outputs}
+    return xr.Dataset(data, {axis: list(x) for axis, x in names.items() if x})
 
 
 @dataclasses.dataclass(frozen=True)

@@ -90,18 +90,6 @@ class Variation(NamedTuple, Generic[AnyArray]):
     rate_input: AnyArray
 
 
-class Balance(NamedTuple, Generic[AnyArray]):
-    """Residuals of a motion along a generator, with v and w that follow from it; or their
-    derivatives with respect to (ξ, γ, μ).
-    """
-
-    phi: AnyArray
-    psi: AnyArray
-    dynamic: AnyArray
-    v: AnyArray
-    q: AnyArray
-
-
 def mass(system: System, q, t, p) -> Float[Array, "nv nv"]:
     """M as a dense matrix, in whatever form it is given."""
     return dense_mass(functions.mass_matrix(system, q, t, p))
@@ -272,45 +260,6 @@ def output_slopes(dynamics: Dynamics, s: State, outputs: Callable, directions):
     if directions is None:
         return C, jnp.zeros((len(C), 0))
     return C, jax.vmap(lambda dp: jax.jvp(lambda p: y(zero, p), (p,), (dp,))[1])(directions).T
-
-
-@once
-def balance(
-    dynamics: Dynamics, q, t, base: Generator, fields: Generator, multipliers, directions, rates
-) -> tuple[Balance, Balance]:
-    """Residuals of the motion along `base + Σ γ fields`, and their derivatives with respect to
-    (ξ, γ, μ), μ along `directions` of the parameters.
-    """
-    system, rows, nv = dynamics.system, dynamics.constraints, dynamics.system.nv
-    k = len(fields.c)
-    inputs = 0 if directions is None else len(jax.tree_util.tree_leaves(directions)[0])
-
-    def residuals(step):
-        p = dynamics.p
-        if directions is not None:
-            mu = step[nv + k :]
-            p = jax.tree_util.tree_map(
-                lambda x, d: x + jnp.tensordot(mu, d, 1), dynamics.p, directions
-            )
-        d = replace(dynamics, p=p)
-        gamma = rates + step[nv : nv + k]
-        field = Generator(
-            base.c + jnp.tensordot(gamma, fields.c, 1), base.B + jnp.tensordot(gamma, fields.B, 1)
-        )
-        there = system.move(q, step[:nv], t, p)
-        v = as_velocity(system, there, t, p, field.c + field.B @ there)
-        # in a steady motion the acceleration follows from the symmetry alone
-        w = lifted(system, field, there, v, t, p)
-        return Balance(
-            rows.position_residual(there, t, p),
-            rows.velocity_residual(there, v, t, p),
-            dynamic_residual(d, State(there, v, t), w, multipliers),
-            v,
-            there,
-        )
-
-    zero = jnp.zeros(nv + k + inputs)
-    return residuals(zero), jax.jacfwd(residuals)(zero)
 
 
 @once

@@ -19,7 +19,13 @@ from jax.typing import ArrayLike
 from zwang.algebra.decomposition import Decomposition
 from zwang.algebra.pseudoinverse import SVD, Pseudoinverse
 from zwang.algebra.rank import PLACED
-from zwang.analysis.local_equations import Generator, departures, dynamic_residual, lifted
+from zwang.analysis.local_equations import (
+    Generator,
+    departures,
+    dynamic_residual,
+    lifted,
+    once,
+)
 from zwang.analysis.sensitivity import (
     LEFT_FREE,
     Root,
@@ -33,11 +39,24 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.functions import as_velocity
 from zwang.equations.state import State
 from zwang.errors import ModelError
+from zwang.record import replace
 from zwang.thresholds import DERIVED
 
 if TYPE_CHECKING:
     from zwang.analysis.linearize import Linearization
     from zwang.analysis.symmetry import Symmetries
+
+
+class Balance(NamedTuple, Generic[AnyArray]):
+    """Residuals of a motion along a generator, with v and w that follow from it; or their
+    derivatives with respect to (ξ, γ, μ).
+    """
+
+    phi: AnyArray
+    psi: AnyArray
+    dynamic: AnyArray
+    v: AnyArray
+    q: AnyArray
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -81,27 +100,55 @@ class Motion:
         along = lambda c, B: as_velocity(system, q, self.t, p, c + B @ q)
         return jax.vmap(along)(self.fields.c, self.fields.B).reshape(-1, system.nv).T
 
-    def residual(self, dynamics: Dynamics, x) -> Array:
-        """What vanishes: `M v̇ − F − Aᵀλ`, φ, and ψ of nonholonomic rows."""
+    def balance(self, dynamics: Dynamics, x) -> Balance:
+        """Residuals, with the acceleration that follows from the symmetry alone."""
         system, rows, p = dynamics.system, dynamics.constraints, dynamics.p
         t = jnp.asarray(self.t)
         q, v = self.configuration(dynamics, x), self.velocity(dynamics, x)
         w = lifted(system, self.field(dynamics, x), q, v, t, p)
         multipliers = x[system.nv + self.k : system.nv + self.k + rows.m]
-        own = np.isin(rows.velocity_rows, rows.nonholonomic_rows)
-        return jnp.concatenate(
-            [
-                dynamic_residual(dynamics, State(q, v, t), w, multipliers),
-                rows.position_residual(q, t, p),
-                rows.velocity_residual(q, v, t, p)[own],
-            ]
+        return Balance(
+            rows.position_residual(q, t, p),
+            rows.velocity_residual(q, v, t, p),
+            dynamic_residual(dynamics, State(q, v, t), w, multipliers),
+            v,
+            q,
         )
+
+    def residual(self, dynamics: Dynamics, x) -> Array:
+        """What vanishes: `M v̇ − F − Aᵀλ`, φ, and ψ of nonholonomic rows."""
+        at, rows = self.balance(dynamics, x), dynamics.constraints
+        own = np.isin(rows.velocity_rows, rows.nonholonomic_rows)
+        return jnp.concatenate([at.dynamic, at.phi, at.psi[own]])
 
     def field(self, dynamics: Dynamics, x) -> Generator:
         """The symmetry that it moves along."""
         gamma = x[dynamics.system.nv : dynamics.system.nv + self.k]
         along = lambda a, b: a + jnp.tensordot(gamma, b, 1)
         return Generator(along(self.base.c, self.fields.c), along(self.base.B, self.fields.B))
+
+
+@once
+def balance(
+    dynamics: Dynamics, q, t, base: Generator, fields: Generator, multipliers, directions, rates
+) -> tuple[Balance, Balance]:
+    """Residuals of the motion along `base + Σ γ fields`, and their derivatives with respect to
+    (ξ, γ, μ), μ along `directions` of the parameters.
+    """
+    motion, nv, k = Motion(q, t, base, fields), dynamics.system.nv, len(fields.c)
+    inputs = 0 if directions is None else len(jax.tree_util.tree_leaves(directions)[0])
+
+    def residuals(step):
+        p, (y, gamma, mu) = dynamics.p, jnp.split(step, (nv, nv + k))
+        if directions is not None:
+            change = lambda x, d: x + jnp.tensordot(mu, d, 1)
+            p = jax.tree_util.tree_map(change, p, directions)
+        return motion.balance(
+            replace(dynamics, p=p), jnp.concatenate([y, rates + gamma, multipliers])
+        )
+
+    zero = jnp.zeros(nv + k + inputs)
+    return residuals(zero), jax.jacfwd(residuals)(zero)
 
 
 class MovingState(NamedTuple, Generic[AnyArray]):

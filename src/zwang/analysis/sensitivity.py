@@ -24,6 +24,8 @@ from zwang.algebra.decomposition import Decomposition
 from zwang.arrays import AnyArray
 from zwang.thresholds import DERIVED
 
+NEARBY = 0.1
+"""Distance [1, in the units of the unknowns] at which rows that all but vanish are measured."""
 LEFT_FREE = 1e-4
 """Largest entry of what J leaves free at an unknown that it determines, and singular value of J,
 beside the largest, that counts as zero at a special point, which is known to the root of round-off.
@@ -85,11 +87,19 @@ def row_units(jacobian: Callable, x: np.ndarray) -> np.ndarray:
     """One over the greatest length of each row of J here and nearby: at a special point a row may
     vanish, which must not be blown up to unit length.
     """
-    random, length = np.random.default_rng(1839), 0.0
-    for size in (0.0, 0.1, 0.1):
-        own = np.linalg.norm(jacobian(x + size * random.standard_normal(len(x))), axis=1)
-        length = np.fmax(length, np.where(np.isfinite(own), own, 0.0))
+    own = np.linalg.norm(jacobian(x), axis=1)
+    nearby = lengths_nearby(lambda away: jacobian(x + away), len(x))
+    length = np.fmax(nearby, np.where(np.isfinite(own), own, 0.0))
     return 1 / np.where(length > 0, length, np.inf)
+
+
+def lengths_nearby(jacobian: Callable, n: int) -> np.ndarray | float:
+    """Greatest length of each row of J at two random places, given by how far they are away."""
+    random, length = np.random.default_rng(1839), 0.0
+    for _ in range(2):
+        own = np.linalg.norm(jacobian(NEARBY * random.standard_normal(n)), axis=1)
+        length = np.fmax(length, np.where(np.isfinite(own), own, 0.0))
+    return length
 
 
 def fold(equations: Callable) -> Callable:

@@ -13,6 +13,7 @@ from jaxtyping import PyTree
 from zwang.algebra.spectrum import exponential
 from zwang.analysis.constrained_state import on_constraints, refuse_friction, solve
 from zwang.analysis.inputs import Inputs, chosen_outputs
+from zwang.analysis.linear_system import matrices
 from zwang.analysis.linearize import (
     generator_of_deviations,
     input_accelerations,
@@ -78,23 +79,8 @@ class TimeVaryingLinearization(AbstractResult):
     @property
     def dataset(self) -> xr.Dataset:
         """Matrices over time with their names."""
-        import xarray as xr
-
-        data = {
-            "A": (("time", "state", "state_"), self.A),
-            "B": (("time", "state", "input"), self.B),
-            "C": (("time", "output", "state_"), self.C),
-            "D": (("time", "output", "input"), self.D),
-        }
-        names = {
-            "time": self.t,
-            "state": list(self.states),
-            "state_": list(self.states),
-            "input": list(self.inputs),
-            "output": list(self.outputs),
-        }
-        kept = {k: x for k, x in names.items() if len(x)}
-        return xr.Dataset(data, kept, {"model": self.model.name})
+        found = matrices(self, "time").assign_coords(time=self.t)
+        return found.assign_attrs(model=self.model.name)
 
     def __str__(self) -> str:
         return (

@@ -193,12 +193,6 @@ def _depends_on_nothing(dynamics: Dynamics, state: State, row: int) -> str | Non
     )
 
 
-def _residual(dynamics: Dynamics, state: State, row: int) -> float:
-    """φ of a row at position level, zero of any other."""
-    place = np.flatnonzero(np.asarray(dynamics.constraints.position_rows) == row)
-    return float(np.asarray(evaluate(dynamics, state).phi)[place[0]]) if len(place) else 0.0
-
-
 def _of_one_sign(
     dynamics: Dynamics, state: State, metric: Metric, A, length: np.ndarray, rows: list
 ) -> dict[int, str]:
@@ -235,6 +229,7 @@ def _of_one_sign(
     random = np.random.default_rng(1829).standard_normal((4, dynamics.system.nv))
     scale = np.max(np.abs([form(metric.W @ w) for w in random]), axis=0)
     found = {}
+    phi = np.asarray(evaluate(dynamics, state).phi) if len(rows) else np.zeros(0)
     for k, row in enumerate(rows):
         value = principal(H[:, :, k])[0]
         of_kin = np.max(loudest[kin_of(dynamics.constraints, row)])
@@ -242,7 +237,9 @@ def _of_one_sign(
         if np.max(np.abs(value)) <= small or (value[0] < -small and value[-1] > small):
             continue
         isolated = np.min(np.abs(value)) > small
-        if abs(residual := _residual(dynamics, state, row)) > NO_ZERO * np.max(np.abs(value)):
+        # of a row at position level; zero of any other
+        residual = float(np.sum(phi[dynamics.constraints.position_rows == row]))
+        if abs(residual) > NO_ZERO * np.max(np.abs(value)):
             found[row] = (
                 f"it has no zero near the start: its residual keeps away from zero, with "
                 f"{residual:.3g} where the search ended; look at its signs"

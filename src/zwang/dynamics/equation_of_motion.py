@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from zwang.algebra.gauss import Gauss, constrained_acceleration, row_scale
-from zwang.algebra.judgement import typical_units
+from zwang.algebra.gauss import Gauss, constrained_acceleration
+from zwang.algebra.judgement import row_scale, typical_units
 from zwang.algebra.mass_matrix import (
     AbstractMass,
     DenseMass,
@@ -237,7 +237,7 @@ class Dynamics(Record):
         assert self.scales is not None
         A = self.matrix(s)
         length = self.mass(s, A).row_lengths(A)
-        present = row_scale(length, self.scales.row_length) > 0
+        present = row_scale(jnp, length, self.scales.row_length) > 0
         own = dataclasses.replace(self.scales, row_length=jnp.where(present, length, 0.0))
         return dataclasses.replace(self, scales=own)
 

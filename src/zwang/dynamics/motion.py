@@ -154,18 +154,22 @@ def motion(
     if known and int(answer.result) == Result.SINGULAR_MASS:
         dynamics = dynamics if dynamics.singular_mass else augmented(model, dynamics)
         answer = called_again(motion_of, dynamics, state)
-    if flag(throw, "throw") and known and not _is_regular(answer):
+    asked = flag(throw, "throw") and known
+    if asked and (int(answer.result) != Result.SUCCESS or _has_short_rows(answer.matrix)):
         if int(answer.result) == Result.INCONSISTENT:
             # b may be nothing but round-off, which only the constraints' curvature can say
             answer = motion_of(dynamics, state, judged_by=measure(dynamics.passive, state))
         if int(answer.result) == Result.OUT_OF_RANGE:
             refuse_range(dynamics, evaluate(dynamics, state), state)
         finite = int(answer.result) != Result.NON_FINITE
-        # before a contradiction, which such a row shows as
-        if finite and _has_short_rows(answer.matrix) and _may_vanish(dynamics, answer):
-            at = evaluate(dynamics, state)
-            refuse_vanishing(model, dynamics, at, state)
-            answer = motion_of(with_short_rows(dynamics, at, state), state)
+        # a short row was left out, or is the round-off of others of its constraint: before a
+        # contradiction, which such a row shows as
+        if finite and _has_short_rows(answer.matrix):
+            c, A = dynamics.constraints, rows_of(answer.matrix)
+            if int(answer.rank) < c.m or np.any(round_off_of_kin(np, c, A)):
+                at = evaluate(dynamics, state)
+                refuse_vanishing(model, dynamics, at, state)
+                answer = motion_of(with_short_rows(dynamics, at, state), state)
         if int(answer.result) == Result.INCONSISTENT:
             named = contradiction(model, judged(dynamics, state).misses)
             raise ModelError(f"{model.name}: {Result.INCONSISTENT.sentence} ({named}).")
@@ -180,11 +184,6 @@ def motion(
     return answer
 
 
-def _is_regular(answer: Motion) -> bool:
-    """Whether an answer is a success without a row that may vanish."""
-    return int(answer.result) == Result.SUCCESS and not _has_short_rows(answer.matrix)
-
-
 def _has_short_rows(A: Matrix) -> bool:
     """Whether a row may vanish, beside the longest one."""
     rows = (A.data, (0, 1)) if isinstance(A, SparseMatrix) else (A, 1)
@@ -194,12 +193,6 @@ def _has_short_rows(A: Matrix) -> bool:
     # then looked at closely if rank is lost; in the metric of M⁻¹ it may be shorter by the square
     # of that
     return bool(sizes) and min(sizes) <= ALL_BUT_ZERO * max(sizes)
-
-
-def _may_vanish(dynamics: Dynamics, answer: Motion) -> bool:
-    """Whether a short row was left out, or is the round-off of others of its constraint."""
-    c, A = dynamics.constraints, rows_of(answer.matrix)
-    return int(answer.rank) < c.m or bool(np.any(round_off_of_kin(np, c, A)))
 
 
 def with_short_rows(dynamics: Dynamics, at: ModelEvaluation, state: State) -> Dynamics:

@@ -70,7 +70,9 @@ def _measured(dynamics: Dynamics, s: State, span: float) -> Scales:
     even = np.array_equal(b[0], back)
 
     def forms(w):
-        return rhs_along(dynamics, s, w) if even else 0.5 * _both_ways(dynamics, s, w)
+        if even:
+            return rhs_along(dynamics, s, w)
+        return 0.5 * np.sum(np.split(rhs_along(dynamics, s, np.vstack([w, -w])), 2), axis=0)
 
     curved = (np.stack(b) if even else forms(directions)) - still
     q, unit = np.asarray(s.q), metric.typical
@@ -105,11 +107,6 @@ def tangent_of(xp, speed, along, rows: int):
     size = speed(along)
     unit = np.sqrt(max(len(along) - rows, 1)) / xp.where(size > 0, size, 1.0)
     return along * xp.where(size > 0, unit, 1.0)
-
-
-def _both_ways(dynamics: Dynamics, s: State, w: np.ndarray) -> np.ndarray:
-    """b(w) + b(−w) of each direction w, shape (k, m)."""
-    return np.sum(np.split(rhs_along(dynamics, s, np.vstack([w, -w])), 2), axis=0)
 
 
 def neighbourhood(xp, turning, rows: int, extent):

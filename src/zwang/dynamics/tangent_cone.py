@@ -165,16 +165,15 @@ def zeros_of(forms: np.ndarray, k: int) -> tuple[list[np.ndarray], bool]:
     if not len(forms):
         return [], False
     forms = forms / np.max(np.abs(forms), axis=(1, 2), keepdims=True)
-    found = _of_two(forms) if k == 2 else _by_newton(forms, k)
+    if k == 2:  # zeros of the first form at which all others vanish, too
+        units = zeros_of_form(forms[0], double=ROOT_OF_ROUND_OFF)
+        small = np.sqrt(ROOT_OF_ROUND_OFF)
+        found = [u for u in units if np.max(np.abs(u @ forms @ u)) < small]
+    else:
+        found = _by_newton(forms, k)
     if len(found) > MOST_TANGENTS:
         return [], False
     return found, True
-
-
-def _of_two(forms: np.ndarray) -> list[np.ndarray]:
-    """Zeros in the plane: those of the first form at which all others vanish, too."""
-    units = zeros_of_form(forms[0], double=ROOT_OF_ROUND_OFF)
-    return [u for u in units if np.max(np.abs(u @ forms @ u)) < np.sqrt(ROOT_OF_ROUND_OFF)]
 
 
 def _by_newton(forms: np.ndarray, k: int) -> list[np.ndarray]:

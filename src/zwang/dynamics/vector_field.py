@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from zwang.algebra.gauss import row_scale
+from zwang.algebra.judgement import row_scale
 from zwang.algebra.lapack import LU
 from zwang.arrays import is_concrete
 from zwang.compile.engine import is_native
@@ -240,7 +240,7 @@ class ConstrainedVectorField(Record):
         if dynamics.structure.newton_plan is not None:
             typical = None if dynamics.scales is None else dynamics.scales.row_length
             length = mass.row_lengths(A) if typical is None else typical
-            scale = row_scale(length, typical)
+            scale = row_scale(jnp, length, typical)
             K = lambda w: mass.apply(w) - X(w)
             method: Any = dynamics.pseudoinverse  # that of `zw.methods.Sparse`
             constrained = dynamics.structure.newton_plan.factored(K, A, scale, method.sweeps).solve

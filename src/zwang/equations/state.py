@@ -27,14 +27,10 @@ class State(NamedTuple):
     def __repr__(self) -> str:
         if not is_concrete(self):
             return f"State(q={self.q}, v={self.v}, t={self.t})"
-        shown = {"separator": ", ", "threshold": 24, "formatter": {"float_kind": _number}}
+        digits = {"float_kind": lambda x: f"{x + 0.0:.6g}"}  # a zero has no sign
+        shown = {"separator": ", ", "threshold": 24, "formatter": digits}
         q, v = (np.array2string(np.asarray(x), **shown) for x in self[:2])
         return f"State(q={q}, v={v}, t={float(self.t):.6g})"
-
-
-def _number(x: float) -> str:
-    """Six digits; a zero has no sign."""
-    return f"{x + 0.0:.6g}"
 
 
 def host_state(q: ArrayLike, v: ArrayLike, t: Any) -> State:

@@ -27,7 +27,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from zwang.algebra.gauss import row_scale
+from zwang.algebra.judgement import row_scale
 from zwang.algebra.mass_matrix import AbstractMass, row_lengths
 from zwang.algebra.pseudoinverse import SVD, Pseudoinverse
 from zwang.algebra.rank import DEPENDENT_ROWS
@@ -133,7 +133,7 @@ def step(
         projector: whether the spread is P itself, because no level below has clearance.
     """
     H = weights.mass.weigh(A)
-    scale = row_scale(row_lengths(H))
+    scale = row_scale(jnp, row_lengths(H))
     # rows of unit length, so that one threshold decides for all units
     H, asked = scale[:, None] * H, scale * b
     # what is left of the rows once lower levels have taken what they forbid

@@ -48,7 +48,9 @@ def onto_branch(model: Model, dynamics: Dynamics, start: Start, span: float) -> 
     if not len(cone.tangents) or cone.rank == dynamics.system.nv - 1:
         return start, ""
     work = cone.tangents @ F
-    i = _chosen(cone, work, v, speed)
+    # the branch of a velocity, however small; at rest that of most work
+    i, angle = cone.taken(v) if speed > 0 else (0, np.inf)
+    i = i if angle < OWN_TANGENT else int(np.argmax(np.abs(work)))
     # part of the force below which its work along a branch is round-off
     if abs(work[i]) <= AGREEMENT * pushed:
         return start, ""
@@ -59,15 +61,6 @@ def onto_branch(model: Model, dynamics: Dynamics, start: Start, span: float) -> 
     before = {x: getattr(start.placement, x) for x in OF_THE_GIVEN}
     aside = dataclasses.replace(aside, placement=dataclasses.replace(aside.placement, **before))
     return aside, _sentence(model, cone, i, aside.placement.state.q - state.q)
-
-
-def _chosen(cone: TangentCone, work: np.ndarray, v: np.ndarray, speed: float) -> int:
-    """The branch of a velocity, however small; at rest that of most work."""
-    if speed > 0:
-        i, angle = cone.taken(v)
-        if angle < OWN_TANGENT:
-            return i
-    return int(np.argmax(np.abs(work)))
 
 
 WITH_SPEED = Remedy(

@@ -176,7 +176,8 @@ def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
     acceleration = problem.acceleration(force + acting)
     rate = problem.A @ acceleration - problem.b
     zero = _zero(problem, (force, acting), push, rubbing)
-    limits = zip(resting, _parts(rub, rubbing), _limits(rubbing, push), strict=True)
+    each = np.split(rub, np.cumsum([len(x.rows) for x in rubbing])[:-1]) if rubbing else []
+    limits = zip(resting, each, _limits(rubbing, push), strict=True)
     at_limit = {k for k, f, most in limits if np.linalg.norm(f) >= (1 - AGREEMENT) * most}
     size = {k: np.linalg.norm(rate[frictions[k].rows]) for k in resting}
     slips = {k for k in resting if size[k] > np.max(zero[frictions[k].rows])}
@@ -231,12 +232,6 @@ def _ways(
 def _limits(rubbing: Sequence[Rubbing], push: np.ndarray) -> list[float]:
     """Largest force of each friction."""
     return [float(x.fixed + (x.limit * push[x.owner] if x.owner >= 0 else 0.0)) for x in rubbing]
-
-
-def _parts(rub: np.ndarray, rubbing: Sequence[Rubbing]) -> list[np.ndarray]:
-    """The force of each friction."""
-    ends = np.cumsum([len(x.rows) for x in rubbing])
-    return np.split(rub, ends[:-1]) if len(rubbing) else []
 
 
 def _zero(problem: ContactProblem, forces, push, rubbing: Sequence[Rubbing]) -> np.ndarray:

@@ -170,7 +170,8 @@ class Problem:
             start = consistent_state(
                 model, q0, v0, float(times[0]), params=written(model, guess)
             ).state
-            free = _freedoms(model, start, guess)
+            A = np.asarray(model.dynamics(written(model, guess)).matrix(start))
+            free = Decomposition(A).kernel if len(A) else np.eye(model.system.nv)
         unknowns = Unknowns.of(guess, bounds, free.shape[1])
         place = tuple(columns.values())
 
@@ -404,11 +405,3 @@ def _observations(model: Model, times, observed) -> tuple[dict[str, int], np.nda
     if empty:
         raise ModelError(f"fit: {empty[0]!r} has no finite value.")
     return {n: known[n] for n in observed}, data
-
-
-def _freedoms(model: Model, start: State, guess) -> np.ndarray:
-    """Orthonormal directions of v that the constraints leave free at the start, shape (nv,
-    freedoms).
-    """
-    A = np.asarray(model.dynamics(written(model, guess)).matrix(start))
-    return Decomposition(A).kernel if len(A) else np.eye(model.system.nv)

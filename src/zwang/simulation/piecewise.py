@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
+from zwang.algebra.mass_matrix import dense_mass
 from zwang.arguments import instance, number
 from zwang.arrays import vector
 from zwang.dynamics.control_law import AbstractLoop
@@ -202,7 +203,7 @@ class PiecewiseRun:
         dynamics = flow.with_input(held).dynamics
         found = BoundEvaluation(dynamics, flow.drift).untreated(self.t, self._run.y)
         at, rates, nq = found.at, np.asarray(found.rate), self.model.system.nq
-        balance = _product(np.asarray(at.M), rates[nq:]) - np.asarray(at.F)
+        balance = dense_mass(np.asarray(at.M)) @ rates[nq:] - np.asarray(at.F)
         residuals = np.concatenate([np.asarray(at.phi), np.asarray(at.psi)])
         return Observed(
             rates[:nq],
@@ -230,12 +231,3 @@ class PiecewiseRun:
         run.here, run.flow = snapshot.here, snapshot.flow
         run.parts, run.turned = list(snapshot.parts), list(snapshot.turned)
         run.recall(snapshot.memory)
-
-
-def _product(M: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """`M x` of a mass matrix as it is given: its diagonal, dense, or in blocks."""
-    if M.ndim == 1:
-        return M * x
-    if M.ndim == 2:
-        return M @ x
-    return (M @ x.reshape(len(M), -1, 1)).ravel()

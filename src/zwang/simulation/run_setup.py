@@ -194,7 +194,9 @@ def set_up(asked: RunRequest) -> RunSetup:
     flow = _flow(dynamics, asked.drift, start, sampler)
     asked.integrator.refuse(model, flow, state, asked.instants, step)
     flow = flow if switching is None else replace(flow, switched=switching.rows)
-    accept = _accepted(flow, start, asked.rtol, step)
+    accept, sigma = accepted_violation(np, flow, asked.rtol, step), start.verdict.nearly_parallel
+    if sigma is not None:  # along nearly parallel rows a remaining φ displaces the motion by φ/σ
+        accept = max(accept * sigma, 100 * float(flow.target))
     tolerances = tolerances._replace(accept=_number(accept))
     turns = () if switching is None else switching.conditions
     contacts = None if switching is None else switching.contacts
@@ -237,14 +239,6 @@ def _flow(
     if drift is not PROJECTION:  # other gains compile nothing
         drift = jax.tree_util.tree_map(lambda x: _number(x) if isinstance(x, float) else x, drift)
     return ConstrainedVectorField(dynamics, drift, _number(target), sampler)
-
-
-def _accepted(flow: ConstrainedVectorField, start: Start, rtol: float, step: float | None) -> float:
-    """The largest violation that a step may leave."""
-    accept = accepted_violation(np, flow, rtol, step)
-    # along nearly parallel rows a remaining φ displaces the motion by φ/σ
-    sigma = start.verdict.nearly_parallel
-    return accept if sigma is None else max(accept * sigma, 100 * float(flow.target))
 
 
 def _first_state(

@@ -41,7 +41,9 @@ class _Narrow(JaxprInterpreter):
 
     def literal(self, literal):
         aval: Any = literal.aval  # of an array, which JAX's type does not say
-        return _constant(np.asarray(literal.val, aval.dtype))
+        x = np.asarray(literal.val, aval.dtype)
+        lost = x.dtype == np.float64 and 0 < abs(x) < LEAST_FLOAT32
+        return _narrow(np.copysign(LEAST_FLOAT32, x) if lost else x)
 
     def shape(self, aval):
         return jax.ShapeDtypeStruct(aval.shape, _kind(aval.dtype))
@@ -52,12 +54,6 @@ class _Narrow(JaxprInterpreter):
 
 def _kind(dtype):
     return np.dtype(np.float32) if dtype == np.float64 else dtype
-
-
-def _constant(x):
-    return _narrow(
-        np.copysign(LEAST_FLOAT32, x) if x.dtype == np.float64 and 0 < abs(x) < LEAST_FLOAT32 else x
-    )
 
 
 def _narrow(x):

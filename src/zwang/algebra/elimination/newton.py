@@ -76,9 +76,10 @@ class NewtonPlan(Record):
         place = (row[:, None] * size + each).ravel(), np.repeat(block, size)
         color = colors(*place, nv, blocks)
         self.layout = Layout(*place, color, (nv, nv), size)
-        i, j = (
-            np.broadcast_to(x, (len(row), size, size)).ravel() for x in _within(row, block, size)
-        )
+        # row and column of every entry of the blocks
+        within = np.arange(size)
+        corners = row[:, None, None] * size + within[:, None], block[:, None, None] * size + within
+        i, j = (np.broadcast_to(x, (len(row), size, size)).ravel() for x in corners)
         k = _flat(self.layout, i, j)
 
         a_row, a_block = entries
@@ -161,12 +162,6 @@ def _two_steps(i: np.ndarray, j: np.ndarray, nv: int) -> tuple[np.ndarray, np.nd
     one = csr_array((np.ones(len(i), np.int32), (i, j)), (nv, nv))
     two = coo_array(one @ one)
     return two.row, two.col
-
-
-def _within(row: np.ndarray, block: np.ndarray, size: int):
-    """Row and column of every entry of some blocks, to be broadcast."""
-    each = np.arange(size)
-    return row[:, None, None] * size + each[:, None], block[:, None, None] * size + each
 
 
 def _flat(layout: Layout, row: np.ndarray, column: np.ndarray) -> np.ndarray:

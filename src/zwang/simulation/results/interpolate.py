@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.algebra.gauss import row_scale
+from zwang.algebra.judgement import row_scale
 from zwang.algebra.metric import metric_of, rows_of
 from zwang.algebra.singular import AbstractRows, DenseRows, SparseRows
 from zwang.compile.blocks import made_for, mapped
@@ -171,7 +171,7 @@ def _between(flow: ConstrainedVectorField, usual, on_constraints, error, t, y, a
         if dynamics.structure.sparse:
             scaled = dataclasses.replace(scales, row_length=length)
             return dataclasses.replace(dynamics, scales=scaled).gauss(mass, A).rows.data
-        return row_scale(length, scales.row_length)[:, None] * mass.weigh(A)
+        return row_scale(jnp, length, scales.row_length)[:, None] * mass.weigh(A)
 
     # as the steps themselves are, so that a gap between branches is seen from where they see it
     projected = lambda y: held.project_step(t, y, error).y

@@ -9,8 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.algebra.gauss import row_scale
-from zwang.algebra.judgement import relative_error
+from zwang.algebra.judgement import relative_error, row_scale
 from zwang.compile.blocks import mapped
 from zwang.dynamics import functions
 from zwang.dynamics.control_law import AbstractControlLaw, Control
@@ -91,7 +90,7 @@ def observe(flow: ConstrainedVectorField, s: State, stage: Float[Array, " nv"]) 
         motion,
         phi,
         psi,
-        phi * row_scale(scales.row_length, scales.row_length) * scales.inverse_length,
+        phi * row_scale(jnp, scales.row_length, scales.row_length) * scales.inverse_length,
         kinetic,
         potential,
         moving @ force + drift,

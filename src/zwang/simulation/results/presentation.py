@@ -79,19 +79,13 @@ def presentation_of(run: Run, changes: Mapping[str, Any], needed: str = "") -> P
     found = vars(run).get("presentation")
     try:
         if found is None and needed not in changes:
-            found = run.presentation = _found(run)
+            restore = vars(run).get("_restore", {}).get("presentation")
+            found = presentation_of_model(run.model) if restore is None else restore()
+            run.presentation = found
     except ModelError:
         if needed:
             raise
     return dataclasses.replace(found or Presentation(), **changes)
-
-
-def _found(run: Run) -> Presentation:
-    """What was saved with a run, or what its model brings along."""
-    restore = vars(run).get("_restore", {}).get("presentation")
-    if restore is not None:
-        return restore()
-    return presentation_of_model(run.model)
 
 
 def presentation_of_model(model: Any) -> Presentation:
