@@ -16,6 +16,7 @@ from jax.custom_batching import custom_vmap
 from jax.typing import ArrayLike
 
 from zwang.compile.engine import is_native
+from zwang.native.rules.calls import WRITTEN_OUT
 from zwang.native.subroutines import SHARED
 from zwang.recent import Recent
 from zwang.record import combine, partition
@@ -147,6 +148,14 @@ def shared_code(function: Callable) -> Callable:
     programs call it as a subroutine.
     """
     return _traced(function, f"{SHARED}{function.__name__}")
+
+
+def written_out(function: Callable) -> Callable:
+    """A function that is `traced_once`, whose native code has no loops over elements that are
+    computed alike: where they are gathered from places far from each other, some hundred of them
+    take longer by a loop, which reads and writes memory.
+    """
+    return _traced(function, f"{WRITTEN_OUT}{function.__name__}")
 
 
 def _traced(function: Callable, name: str) -> Callable:

@@ -399,10 +399,17 @@ class Dynamics(Record):
             forces = {
                 part: jnp.where(jnp.any(on[rows[part]]), c, 0.0) for part, c in forces.items()
             }
+        return forces | self.sliding_forces(s, multipliers)
+
+    def sliding_forces(
+        self, s: State, multipliers: Float[Array, " m"]
+    ) -> dict[str, Float[Array, " nv"]]:
+        """Force of each dry friction that slides or gives all it may, by name."""
+        constraints, forces = self.constraints, {}
         if constraints.sliding is not None:
             for x in constraints.frictions:
                 load, direction = x.load(self.p, multipliers), constraints.sliding[x.indices]
-                straight = False if on is None else on[x.rows.start]
+                straight = False if constraints.on is None else constraints.on[x.rows.start]
                 slides = x.law.sliding_force(s.q, s.v, s.t, self.p, load, direction, straight)
                 forces[x.law.name] = jnp.where(jnp.any(direction != 0), slides, 0.0)
         return forces

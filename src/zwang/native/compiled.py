@@ -18,7 +18,7 @@ from jax.extend.core import ClosedJaxpr
 from zwang.native import rules as rules
 from zwang.native.arrays import MOST_LOADED, Memory, fill, row_major, scalars
 from zwang.native.builder import ALIGNMENT, Buffer, Builder
-from zwang.native.errors import NotNativeError
+from zwang.native.errors import NotNativeError, refuse_lapack
 from zwang.native.instructions import Value
 from zwang.native.machine import Code, optimized_apart
 from zwang.native.module import entry_text, packed_module, unpacked
@@ -365,22 +365,26 @@ def _emit_program(
             fill(b, target, x)
 
 
-def instructions_of(program: ClosedJaxpr, places: Sequence[Sequence[Value]]) -> Builder:
+def instructions_of(
+    program: ClosedJaxpr,
+    places: Sequence[Sequence[Value]],
+    name: str = "",
+    make: Callable | None = None,
+) -> Builder:
     """The instructions of a traced function for one lane, to be printed in another language.
 
     Args:
         program: of arrays.
         places: where its arguments are, and where its results go.
+        name, make: as of a `Builder`.
 
     Raises:
         NotNativeError: for an operation that is not emitted, or is a call of LAPACK.
     """
-    b = Builder()
+    b = Builder(name=name, make=make)
     with _without_collecting():
         _emit_program(b, program, [False] * len(places[0]), lambda which, k: places[which][k])
-    if b.routines:
-        called = ", ".join(sorted(x.removeprefix("zwang.") for x in b.routines))
-        raise NotNativeError(f"a factorization by LAPACK ({called})")
+    refuse_lapack(b.routines)
     return b
 
 

@@ -6,6 +6,7 @@ theirs with `@rule`.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -93,6 +94,16 @@ class Call:
         others = [y for j, y in enumerate(self.inputs) if j != i and isinstance(y, Memory)]
         shared = any(y.buffer is x.buffer for y in others)
         return not shared and x.buffer.live <= int(self.last[i])
+
+
+@contextlib.contextmanager
+def alike_from(b: Builder, least: float) -> Iterator[None]:
+    """A region in which elements that are computed alike are in a loop from this number on."""
+    before, b.least_alike = b.least_alike, least
+    try:
+        yield
+    finally:
+        b.least_alike = before
 
 
 def emit(b: Builder, closed: ClosedJaxpr, arguments: Sequence[Scalars | Memory]) -> list:

@@ -24,7 +24,9 @@ IMPORTED = time.time()
 """Modules were read before or soon after this instant: sources that are younger may not be what
 runs.
 """
-NOT_IN_PROGRAMS = ("zwang.compile.interface", "zwang.compile.folder", "zwang.compile.program_cache")
+NOT_IN_PROGRAMS = tuple(
+    f"zwang.compile.{x}" for x in ("interface", "making", "folder", "program_cache")
+)
 """Modules that no program is made from, with what is below them."""
 FOLDER = Path(__file__).resolve().parents[2]
 INSTALLED = tuple(

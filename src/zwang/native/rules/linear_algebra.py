@@ -6,15 +6,15 @@ import dataclasses
 import functools
 import math
 import operator
-from typing import Any
 
 import numpy as np
 
 from zwang.native import functions
 from zwang.native.arithmetic import LONG_SUM
-from zwang.native.arrays import constants, fill, new_memory, scalars
+from zwang.native.arrays import Emitted, constants, fill, new_memory, scalars
 from zwang.native.builder import Buffer, Builder, Value
 from zwang.native.errors import NotNativeError
+from zwang.native.instructions import Operand
 from zwang.native.rolled import alike
 from zwang.native.rules.calls import NAMED
 from zwang.native.rules.lapack import routine
@@ -30,12 +30,12 @@ def _float_type(call: Call) -> str:
     return t
 
 
-def _is_zero(x: Any) -> bool:
+def _is_zero(x: Operand) -> bool:
     return type(x) is not Value and x == 0
 
 
 @rule("cholesky")
-def cholesky(call: Call) -> Any:
+def cholesky(call: Call) -> Emitted:
     """`M = L Lᵀ`; NaN from the first pivot on that is not positive. Reads the lower triangle."""
     b, t, M = call.builder, _float_type(call), call.scalars(0)
     found = np.empty(M.shape, object)
@@ -53,7 +53,7 @@ multiply-adds take LLVM longer than all others of a model with a dozen contacts.
 
 def _is_dense(b: Builder, t: str, M: np.ndarray) -> bool:
     """Whether a matrix is left to LAPACK, which C and pages do not have."""
-    large = bool(b.name) and t == "double" and len(M) >= DENSE
+    large = b.rolls and t == "double" and len(M) >= DENSE
     return large and not any(map(_is_zero, M[np.tril_indices(len(M))].tolist()))
 
 
@@ -79,10 +79,10 @@ def _cholesky(b: Builder, t: str, M: np.ndarray, L: np.ndarray) -> None:
     if _is_dense(b, t, M):
         L[...] = _dense_factor(b, M)
         return
-    rows: list[dict[int, Any]] = []
-    inverses: list[Any] = []
+    rows: list[dict[int, Operand]] = []
+    inverses: list[Operand] = []
     for i in range(len(M)):
-        row: dict[int, Any] = {}
+        row: dict[int, Operand] = {}
         for j in range(i):
             rest = b.subtract(t, M[i, j], _common(b, t, row, rows[j]))
             if not _is_zero(rest):
@@ -94,7 +94,7 @@ def _cholesky(b: Builder, t: str, M: np.ndarray, L: np.ndarray) -> None:
         rows.append(row)
 
 
-def _common(b: Builder, t: str, x: dict[int, Any], y: dict[int, Any]) -> Any:
+def _common(b: Builder, t: str, x: dict[int, Operand], y: dict[int, Operand]) -> Operand:
     """The product of two sparse rows."""
     both = [k for k in x if k in y]
     return b.dot(t, [x[k] for k in both], [y[k] for k in both])
@@ -131,7 +131,7 @@ def ordered_factor(call: Call) -> list | None:
     L[...] = 0.0
     # rows of L D and of L, and how many pivots each pivot waits for
     heights: list[int] = []
-    rows: list[tuple[dict[int, Any], dict[int, Any]]] = []
+    rows: list[tuple[dict[int, Operand], dict[int, Operand]]] = []
     reciprocals, pivots = np.empty(n, object), []
     for i in range(n):
         row, scaled = {}, {}
@@ -157,8 +157,13 @@ def ordered_factor(call: Call) -> list | None:
 
 
 def _less(
-    b: Builder, t: str, start: Any, x: dict[int, Any], y: dict[int, Any], heights: list[int]
-) -> Any:
+    b: Builder,
+    t: str,
+    start: Operand,
+    x: dict[int, Operand],
+    y: dict[int, Operand],
+    heights: list[int],
+) -> Operand:
     """`start − Σ xₖ yₖ` of two sparse rows, entries that are known early first, so that the sum
     waits for one multiply-add after the last of them.
     """
@@ -197,7 +202,7 @@ def minimum_degree(pattern: list[list[bool]]) -> list[int]:
 
 
 @rule("triangular_solve")
-def triangular_solve(call: Call) -> Any:
+def triangular_solve(call: Call) -> Emitted:
     b, t, p = call.builder, _float_type(call), call.params
     A, B = call.scalars(0), call.scalars(1)
     left, lower, transposed, unit = (
@@ -215,7 +220,7 @@ def triangular_solve(call: Call) -> Any:
     for where in np.ndindex(*A.shape[:-2]):
         a, inverse = A[where], [None] * n
         for c in range(B.shape[-1]):
-            x: dict[int, Any] = {}
+            x: dict[int, Operand] = {}
             heights = [0] * n
             for i in range(n) if lower else range(n - 1, -1, -1):
                 row = {k: a[i, k] for k in x if not _is_zero(a[i, k])}
@@ -283,11 +288,11 @@ def _lu(b: Builder, t: str, A: np.ndarray, pivots: np.ndarray, order: np.ndarray
 
 
 @rule("lu_pivots_to_permutation")
-def pivots_to_permutation(call: Call) -> Any:
+def pivots_to_permutation(call: Call) -> Emitted:
     b, pivots, n = call.builder, call.scalars(0), call.params["permutation_size"]
     found = np.empty((*pivots.shape[:-1], n), object)
     for where in np.ndindex(*pivots.shape[:-1]):
-        row = list(range(n))
+        row: list[Operand] = list(range(n))
         for k, place in enumerate(pivots[where]):
             for i in range(k + 1, n):
                 here = b.compare("eq", "i32", place, i, lambda x, y: x == y)
