@@ -28,6 +28,7 @@ WITHOUT_PROMISE = {
     "jax.custom_batching.custom_vmap",
     "jax.extend.core.ClosedJaxpr",
     "jax.extend.core.Jaxpr",
+    "jax.extend.core.JaxprEqn",
     "jax.extend.core.Literal",
     "jax.extend.core.Primitive",
 }

@@ -8,6 +8,7 @@ import pytest
 import zwang as zw
 from zwang.compile import BoundProgram, Many, program, with_engine
 from zwang.compile.events import NOT_NATIVE
+from zwang.compile.flat import FixedArray, with_structure
 from zwang.native import NotNativeError, function
 
 X = np.array([0.5, -1.5, 2.0])
@@ -130,3 +131,9 @@ def test_members_are_computed_by_xla_in_blocks_of_one_program(compiled, monkeypa
         for number in (1, 3, 7):
             np.testing.assert_array_equal(many(x[:number]), k * x[:number].sum(axis=1))
     assert len(compiled) == 2
+
+
+def test_truth_values_are_arguments_of_a_program():
+    """Which rows are on changes along a run; integers say where entries belong."""
+    (on, which), _ = with_structure((np.array([True, False]), np.array([0, 2])))
+    assert isinstance(on, np.ndarray) and isinstance(which, FixedArray)

@@ -6,6 +6,7 @@ import pytest
 
 import zwang as zw
 from tests.models import every_kind, free_particle, pendulum, random_state
+from zwang.equations.constraint.level import rows_of
 
 
 def test_velocity_level_rows_differentiate_to_A_vdot_minus_b():
@@ -115,3 +116,23 @@ def test_two_constraints_cannot_share_a_name():
     rod = zw.Holonomic(lambda q, t, p: q[0], name="rod")
     with pytest.raises(zw.ModelError, match="'rod' is used 2 times"):
         zw.Model(free_particle(), [rod, rod])
+
+
+def test_a_constraint_is_asked_once_for_its_rows():
+    asked = []
+
+    def phi(q, t, p):
+        asked.append(len(q))
+        return q[:1] - p
+
+    mass, force = lambda q, t, p: jnp.ones(len(q)), lambda q, v, t, p: 0 * v
+    one, other = (zw.System(n, mass, force) for n in (2, 3))
+    held = zw.Holonomic(phi, name="held")
+    for system, p, times in (
+        (one, 1.0, 1),
+        (one, 2.0, 1),
+        (other, 1.0, 2),
+        (other, jnp.ones(1), 3),
+    ):
+        assert rows_of(held, system, jnp.asarray(p)) == 1
+        assert len(asked) == times

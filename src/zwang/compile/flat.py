@@ -14,6 +14,7 @@ from zwang.arithmetic import traced
 from zwang.by_identity import ByIdentity
 from zwang.compile.engine import NATIVE, is_native_wanted
 from zwang.native import NativeFunction
+from zwang.recent import Recent
 from zwang.record import is_array
 
 P = TypeVar("P")
@@ -227,6 +228,24 @@ class CompiledProgram:
         for i, x in zip(self._slots, arrays, strict=True):
             leaves[i] = x
         return self._tree.unflatten(leaves)
+
+
+def by_xla(function: Callable) -> Callable:
+    """The function compiled by XLA, arrays traced, whatever else its arguments hold; also where
+    they are spread over devices, and where JAX is to look into programs.
+    """
+    known: Recent[tuple[FlatFunction, Callable]] = Recent()
+
+    def called(*args, **kwargs):
+        leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
+        shapes = tuple((x.shape, x.dtype) if is_array(x) else (type(x), x) for x in leaves)
+        if (ready := known.get((tree, shapes))) is None:
+            flat = FlatFunction(function, leaves, tree)
+            known.put((tree, shapes), ready := (flat, jax.jit(flat)))
+        arrays = ready[1](*(x for x in leaves if is_array(x)))
+        return CompiledProgram(ready[1], ready[0].skeleton, 0.0)._result(arrays)
+
+    return called
 
 
 def signature(x: Any) -> Any:

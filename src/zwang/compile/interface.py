@@ -25,6 +25,7 @@ from zwang.compile.flat import (
     CompiledProgram,
     FlatFunction,
     NotCacheableError,
+    by_xla,
     of_xla,
     serving,
     signature,
@@ -64,7 +65,7 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
         refuse("program: function", function, "a function")
     flag(structure, "program: structure")
     compiled: Recent[dict[tuple, CompiledProgram]] = Recent()
-    jitted = functools.cache(lambda: _jitted(function))
+    jitted = functools.cache(lambda: by_xla(function))
 
     def answer(args: tuple, kwargs: dict) -> tuple[R, str]:
         if not trace_state_clean():
@@ -104,24 +105,6 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
 
     cast(Any, called).answer, cast(Any, called).again = answer, again
     return cast(Callable[P, R], called)
-
-
-def _jitted(function: Callable) -> Callable:
-    """The function compiled by XLA, arrays traced, whatever else its arguments hold; also where
-    they are spread over devices, and where JAX is to look into programs.
-    """
-    known: Recent[tuple[FlatFunction, Callable]] = Recent()
-
-    def called(*args: Any, **kwargs: Any) -> Any:
-        leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
-        shapes = tuple((x.shape, x.dtype) if is_array(x) else (type(x), x) for x in leaves)
-        if (ready := known.get((tree, shapes))) is None:
-            flat = FlatFunction(function, leaves, tree)
-            known.put((tree, shapes), ready := (flat, jax.jit(flat)))
-        arrays = ready[1](*(x for x in leaves if is_array(x)))
-        return CompiledProgram(ready[1], ready[0].skeleton, 0.0)._result(arrays)
-
-    return called
 
 
 def _leaves(arguments: Any, structure: bool) -> tuple[list, Any, list]:
