@@ -19,8 +19,8 @@ from zwang.dynamics.control_law import AbstractSampler
 from zwang.dynamics.drift import AbstractDrift
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint.dry_friction import gives_all
-from zwang.equations.constraint.nonideal import length
 from zwang.equations.constraint.level import Cone
+from zwang.equations.constraint.nonideal import length
 from zwang.equations.state import State
 from zwang.record import Record, field, replace
 from zwang.stepping.manifold import Landing

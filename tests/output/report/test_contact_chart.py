@@ -10,7 +10,8 @@ def test_a_block_that_rocks_shows_its_edges_impulses_and_friction():
     run = zw.gallery.load("rocking-block").run(duration=1.0, rtol=1e-8)
     (chart,) = contact(run)
     bands, impulses, friction = chart.figure.panels
-    held = dict(zip([x for x, _ in chart.tables["held"].columns], chart.tables["held"].values.T))
+    table = chart.tables["held"]
+    held = {name: values for (name, _), values in zip(table.columns, table.values.T, strict=True)}
     # it stands on one edge at a time, whose grip sticks
     assert np.all(held["left"] + held["right"] == 1)
     np.testing.assert_array_equal(held["left grip"], held["left"])

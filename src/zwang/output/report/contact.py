@@ -62,7 +62,9 @@ def _bands(run: Run, contacts: Contacts, modes: np.ndarray) -> Panel:
                 curves.append(Curve(x, up, color=color, width=width))
         labels.append(Label((t[0], up), name, INK, (2.0, 5.0)))
     curves = curves or [Curve(t[[0, -1]], np.nan)]
-    return Panel(curves, "gap or friction [1]", limits=(0.5, count + 0.9), whole=True, labels=labels)
+    return Panel(
+        curves, "gap or friction [1]", limits=(0.5, count + 0.9), whole=True, labels=labels
+    )
 
 
 def _held(run: Run, contacts: Contacts, modes: np.ndarray) -> Table:

@@ -110,7 +110,12 @@ def write_report(
                 transmitted.append(joint_forces(run, found))
         except ModelError as error:  # of a run that cannot tell them; all else is shown
             complaints.append(f"the report has no joint forces: {error}")
-    every = own + [phase(run, name) for name in phases] + exact_chart + charts(run, [*contact(run), *transmitted])
+    every = (
+        own
+        + [phase(run, name) for name in phases]
+        + exact_chart
+        + charts(run, [*contact(run), *transmitted])
+    )
     sections = [_section(chart, path.parent / "data") for chart in every]
     live = {c.key: c.figure for c in every if interactive.is_interactive(c.figure)}
     text = render(
