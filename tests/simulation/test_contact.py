@@ -216,6 +216,21 @@ def test_an_impact_that_adds_energy_is_told(law, adds):
     assert any("adds 0.6" in x and 'impact="poisson"' in x for x in run.warnings) == adds
 
 
+def test_a_table_that_is_lifted_adds_its_work_and_nobody_is_warned():
+    """A ball loses ½ (1 − e²) m u², with u its speed beside the table, in `Λ = (1 + e) m u`."""
+    e, lift = 0.7, lambda t: 0.05 * jnp.sin(7 * t)
+    table = zw.Inequality(lambda q, t, p: q[1] - lift(t), name="table", restitution=e)
+    run = zw.simulate(zw.Model(falling(2), [table]), [0.0, 0.5], [0.0, 0.0], duration=1.2)
+    assert len(run.switches) == 3 and run.switches[2].energy_loss < 0
+    for x in run.switches:
+        push = x.multipliers["table"][0]
+        rise = float(jax.grad(lift)(x.time))
+        assert x.work == pytest.approx(push * rise, abs=1e-9)
+        assert x.dissipated == pytest.approx(0.5 * (1 - e**2) * (push / (1 + e)) ** 2, rel=1e-9)
+    assert "energy lost 0.5065" in str(run.switches[2]) and "added by what moves" in str(run)
+    assert not any("adds" in x for x in run.warnings)
+
+
 def test_what_may_let_go_is_refused_where_nobody_follows_it():
     floor = zw.Inequality(lambda q, t, p: q[1], name="floor")
     model = zw.Model(falling(2), [floor])

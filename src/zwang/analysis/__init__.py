@@ -36,6 +36,9 @@
 | `lqr_sensitivity.py` | gains as functions of parameters that JAX differentiates |
 | `mode_sensitivity.py` | eigenvalues as functions of parameters that JAX differentiates |
 | `lqr.py` | `lqr`: gains on the full coordinates |
+| `time_varying_lqr.py` | gains along a trajectory |
+| `stable_inversion.py` | `stable_inversion`: the bounded motion of an unstable inversion |
+| `shooting.py` | the boundary value problem on the servo constraints |
 | `moving_axes.py` | the axes that move along with a steady motion, for its gains |
 | `symmetry.py` | symmetries of a model, along which steady motions go |
 | `constrained_state.py`, `tangent_space.py` | a state on its constraints, its tangent space |
@@ -64,6 +67,7 @@ if TYPE_CHECKING:
     from zwang.analysis.linearize import linearize as linearize
     from zwang.analysis.lqr import lqr as lqr
     from zwang.analysis.side_by_side import side_by_side as side_by_side
+    from zwang.analysis.stable_inversion import stable_inversion as stable_inversion
     from zwang.analysis.workspace import workspace as workspace
 
 offer(__name__)

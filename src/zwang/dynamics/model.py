@@ -28,6 +28,7 @@ from zwang.arrays import (
 )
 from zwang.by_identity import ByIdentity
 from zwang.call import misfits_named
+from zwang.compile.flat import with_known_zeros
 from zwang.display import present
 from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -155,6 +156,10 @@ class Model(Record):
     def __repr__(self) -> str:
         return present("text_of_model", self)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return present("notebook_of_model", self)
+
     @property
     def passive(self) -> Model:
         """The model without its control; the model itself if it has none."""
@@ -267,9 +272,9 @@ class Model(Record):
         p = self.params if params is None else self.merged(params)
         if any(isinstance(x, ASSIGNED) for x in jax.tree_util.tree_leaves(p)):
             p = as_parameters(p)  # a user has put something in the place of a number
-        if self.layout is None or (self.servo is not None and not self.layout.with_control):
-            return p
-        return self.layout.packed(p)
+        if self.layout is not None and (self.servo is None or self.layout.with_control):
+            p = self.layout.packed(p)
+        return with_known_zeros(p) if params is None else p
 
     def with_params(self, params: PyTree) -> Model:
         """The same model with other numbers; every name must exist.

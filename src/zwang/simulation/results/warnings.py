@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import jax
 import numpy as np
 
 from zwang.algebra.judgement import SUMMED, relative_error
@@ -13,7 +12,6 @@ from zwang.algebra.mass_matrix import dense_mass
 from zwang.algebra.metric import condition_of_mass
 from zwang.compile.blocks import mapped
 from zwang.dynamics.evaluation import evaluate
-from zwang.equations.constraint.level import Cone
 from zwang.equations.state import host_state
 from zwang.remedy import SHORTER, Remedy, advice
 from zwang.simulation.results import servo_warnings
@@ -94,29 +92,17 @@ def _energy(run: Run, data: Variables) -> Iterator[str]:
 
 
 def _energy_added(run: Run, data: Variables) -> Iterator[str]:
-    """Impacts after which there is more kinetic energy than before."""
+    """Impacts after which there is more energy than before, and than what moves has added."""
     speed = np.max(np.abs(run.steps.y[:, run.model.system.nq :]), axis=0)
     # what an impact adds is its impulse times the mean of both velocities
     size = max((float(np.abs(x.impulse) @ speed) for x in run.switches), default=0.0)
-    added = [x for x in run.switches if x.energy_loss < -AGREEMENT * size]
-    if added := [x for x in added if not _gaps_move(run, x.time)]:
+    if added := [x for x in run.switches if x.dissipated < -AGREEMENT * size]:
         x = added[0]
         yield (
-            f"the impact at t = {x.time:.6g} s ({', '.join(x.hit)}) adds {-x.energy_loss:.3g} "
+            f"the impact at t = {x.time:.6g} s ({', '.join(x.hit)}) adds {-x.dissipated:.3g} "
             f"{x.energy_unit}{_more(added)}, as Newton's law of restitution may beside friction: "
             'take zw.Inequality(..., impact="poisson").'
         )
-
-
-def _gaps_move(run: Run, t: float) -> bool:
-    """Whether time alone opens or closes a gap at an instant: then what drives it does work."""
-    system, p, q = run.model.system, run.flow.dynamics.p, run.at(t)[0]
-    for c in run.model.constraints.members:
-        if c.level.cone is Cone.PUSHES:
-            gap = lambda t, c=c: c.position_residual(system, q, t, p)
-            if np.any(np.asarray(jax.jvp(gap, (t,), (1.0,))[1])):
-                return True
-    return False
 
 
 def _more(found: Sequence) -> str:
