@@ -31,6 +31,7 @@ NAMES = (
     "small",
     "generated",
     "kernel",
+    "contact",
     "control",
     "crossing",
     "compile",

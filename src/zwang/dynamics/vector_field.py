@@ -19,6 +19,7 @@ from zwang.dynamics.control_law import AbstractSampler
 from zwang.dynamics.drift import AbstractDrift
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint.dry_friction import gives_all
+from zwang.equations.constraint.level import Cone
 from zwang.equations.constraint.nonideal import length
 from zwang.equations.state import State
 from zwang.record import Record, field, replace
@@ -334,10 +335,11 @@ class Events(Record):
         values = [f(s.q, s.v, s.t, dynamics.p) for f in self.stops]
         # multipliers cost a factorization, which only conditions that switch off need
         if self.loose or any(condition.off for condition in self.conditions):
-            eq = dynamics.equation_at(s)
-            multipliers = eq.multipliers
-            if dynamics.rough:
-                multipliers = dynamics.reaction(eq, multipliers).multipliers
+            none = jnp.zeros(dynamics.constraints.m), jnp.zeros(())
+            # and gaps while one of them, or a friction, is not open
+            needed = jnp.any(controller_state[len(controller_state) - self.loose :] != HELD_OFF)
+            needed = needed | any(condition.off for condition in self.conditions)
+            multipliers, free = jax.lax.cond(needed, lambda: _forces(dynamics, s), lambda: none)
         for condition in self.conditions:
             own = (multipliers[slice(*condition.rows)],) if condition.off else ()
             # a switch that already stands so has nothing to wait for; zero neither rises nor falls
@@ -346,11 +348,21 @@ class Events(Record):
                 jnp.where(waiting, condition.function(s.q, s.v, s.t, dynamics.p, *own), 0.0)
             )
         if self.loose:
-            values += _loosening(flow, dynamics, eq, multipliers, controller_state, self.instant)
+            forces = multipliers, free
+            values += _loosening(flow, dynamics, s, forces, controller_state, self.instant)
         return jnp.stack([jnp.asarray(x, jnp.float64).reshape(()) for x in values])
 
 
-def _loosening(flow, dynamics: Dynamics, eq, multipliers, modes, instant) -> list:
+def _forces(dynamics: Dynamics, s: State) -> tuple[Array, Array]:
+    """λ of all rows, and the size of what moves the free system."""
+    eq = dynamics.equation_at(s)
+    multipliers = eq.multipliers
+    if dynamics.rough:
+        multipliers = dynamics.reaction(eq, multipliers).multipliers
+    return multipliers, jnp.sqrt(jnp.abs(eq.free_acceleration @ eq.force))
+
+
+def _loosening(flow, dynamics: Dynamics, s: State, forces, modes, instant) -> list:
     """What rises through zero where a gap or a dry friction changes how it is held:
 
     −g    of a gap that is open          |λ| − μ₀ N   of a friction that sticks
@@ -361,21 +373,22 @@ def _loosening(flow, dynamics: Dynamics, eq, multipliers, modes, instant) -> lis
     − |s|` rises, δ an `instant`, while |s| falls.
     """
     assert dynamics.scales is not None
-    c, s, switched = dynamics.constraints, eq.state, flow.switched
-    every = replace(c, on=None)
-    free = jnp.sqrt(jnp.abs(eq.free_acceleration @ eq.force))
+    c, switched = dynamics.constraints, flow.switched
+    multipliers, free = forces
     size = jnp.where(dynamics.scales.row_length > 0, dynamics.scales.row_length, 1.0)
     force_band = FORCE_BAND * free / size
     values = []
     if len(gaps := c.one_sided_rows):
-        phi = jnp.zeros(c.m).at[c.position_rows].set(every.position_residual(s.q, s.t, dynamics.p))
+        own = [x for x in c.members if x.level.cone is Cone.PUSHES]
+        phi = [x.position_residual(dynamics.system, s.q, s.t, dynamics.p) for x in own]
         # of one unit of a coordinate in the mass metric
-        gradient = size * jnp.sqrt(jnp.mean(jnp.abs(eq.mass.diag())))
+        mass = dynamics.mass_as_given(s).diag()
+        gradient = size * jnp.sqrt(jnp.mean(jnp.abs(mass)))
         # a gap that is open closes where it is below the round-off of the largest coordinate
         band = ROUND_OFF * gradient * jnp.max(jnp.abs(s.q))
         closed = modes[switched[gaps]] > HELD_OFF
-        open_value, held_value = -phi - band, -multipliers - force_band
-        values += list(jnp.where(closed, held_value[gaps], open_value[gaps]))
+        open_value = -jnp.concatenate(phi) - band[gaps]
+        values += list(jnp.where(closed, -multipliers[gaps] - force_band[gaps], open_value))
     turning = any(x.in_space for x in c.frictions)
     # once for all of them, by the code of a step: it solves for the reactions of what slides
     y = jnp.concatenate([s.q, s.v])

@@ -142,10 +142,10 @@ class Contacts:
         # is found to. A way of the whole motion would close gaps that merely are small, and what
         # that moves opens others below zero
         rate = np.abs(problem.psi[self.gaps])
-        extent = self._extent(flow, problem, q, v, 0.0) + rate * span
-        closed = problem.phi[self.gaps] <= AT_INSTANT * extent
+        place = self._extent(flow, problem, q, v, 0.0)
+        closed = problem.phi[self.gaps] <= AT_INSTANT * (place + rate * span)
         shut = closed | was_shut
-        impact = self._collide(problem, v, t, shut, slow)
+        impact = self._collide(problem, v, t, shut, slow, place)
         if impact is not None:
             after = impact.v
             problem = self._problem(flow, modes, host_state(q, after, t))
@@ -244,14 +244,15 @@ class Contacts:
             raise MotionEndError(Result.NOT_CONVERGED, f"with {', '.join(names)} closed")
         return np.asarray(placement.state.q)
 
-    def _collide(self, problem: ContactProblem, v, t: float, shut, slow) -> _Impact | None:
+    def _collide(self, problem: ContactProblem, v, t: float, shut, slow, place) -> _Impact | None:
         """The impact of gaps that close with a speed; None without one.
 
         Newton's law of restitution as Moreau has it for several contacts: a gap that is hit
         rebounds with e times its speed at least, and one whose push is zero may open faster.
         Poisson's has two phases: in the first no gap closes any further, in the second each gives e
         times the impulse of the first at least. Energy never rises without friction where all that
-        is hit has one e; with friction it may by Newton's law.
+        is hit has one e; with friction it may by Newton's law. A gap that would rise by less than
+        what its place is known to does not rebound.
         """
         psi, length = problem.psi, problem.length
         if not np.any(shut & (psi[self.gaps] < -slow[self.gaps])):
@@ -278,6 +279,9 @@ class Contacts:
             lost = 0.5 * problem.metric.speed(change) ** 2  # all of what the rows have, ψ⁺ = 0
             return _Impact(v + change, {self.names[k]: () for k in closing}, lost)
         e, poisson = self.restitution[closing], self.poisson[closing]
+        pull = length[normal] * problem.metric.speed(problem.metric.solve(problem.F))
+        rise = np.sqrt(2 * pull * SOLUTION_ERROR * place[closing])
+        e = np.where(e * -psi[normal] <= rise, 0.0, e)
         met = psi.copy()
         met[normal] *= 1 + np.where(poisson, 0.0, e)
         places = closing.tolist()

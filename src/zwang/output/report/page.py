@@ -13,6 +13,7 @@ from markupsafe import Markup
 from zwang.errors import ModelError
 from zwang.files import make_folder, page, write_text
 from zwang.output.report import interactive
+from zwang.output.report.contact import contact
 from zwang.output.report.figures import Chart, charts, exact_error, phase
 from zwang.output.report.html import HERE, render
 from zwang.output.report.joints import driving_efforts, joint_forces
@@ -109,7 +110,12 @@ def write_report(
                 transmitted.append(joint_forces(run, found))
         except ModelError as error:  # of a run that cannot tell them; all else is shown
             complaints.append(f"the report has no joint forces: {error}")
-    every = own + [phase(run, name) for name in phases] + exact_chart + charts(run, transmitted)
+    every = (
+        own
+        + [phase(run, name) for name in phases]
+        + exact_chart
+        + charts(run, [*contact(run), *transmitted])
+    )
     sections = [_section(chart, path.parent / "data") for chart in every]
     live = {c.key: c.figure for c in every if interactive.is_interactive(c.figure)}
     text = render(

@@ -1,0 +1,30 @@
+"""The figure of what may let go: bands, impulses, and friction within its cone."""
+
+import numpy as np
+
+import zwang as zw
+from zwang.output.report.contact import contact
+
+
+def test_a_block_that_rocks_shows_its_edges_impulses_and_friction():
+    run = zw.gallery.load("rocking-block").run(duration=1.0, rtol=1e-8)
+    (chart,) = contact(run)
+    bands, impulses, friction = chart.figure.panels
+    table = chart.tables["held"]
+    held = {name: values for (name, _), values in zip(table.columns, table.values.T, strict=True)}
+    # it stands on one edge at a time, whose grip sticks
+    assert np.all(held["left"] + held["right"] == 1)
+    np.testing.assert_array_equal(held["left grip"], held["left"])
+    hits = [x for x in run.switches if x.hit]
+    assert [c.label for c in impulses.curves] == ["left", "right"]
+    sizes = np.concatenate([c.y[1::3] for c in impulses.curves])
+    assert sorted(sizes) == sorted(v[0] for x in hits for v in x.multipliers.values())
+    used = np.concatenate([c.y for c in friction.curves])
+    assert 0 < np.nanmax(used) < 1
+    # a band ends where its impact is
+    ends = np.concatenate([c.x[1::3] for c in bands.curves])
+    assert all(np.any(np.abs(ends - x.time) < 1e-12) for x in hits)
+
+
+def test_a_model_that_holds_for_good_has_none():
+    assert contact(zw.gallery.load("pendulum").run(duration=0.1)) == []
