@@ -225,7 +225,8 @@ class _Reading:
     @staticmethod
     def _is_rigid(R: np.ndarray) -> bool:
         # of numbers in single precision
-        return bool(np.allclose(R @ R.T, np.eye(3), rtol=0, atol=1e-5) and np.linalg.det(R) > 0)
+        orthogonal = np.allclose(R @ R.T, np.eye(3), rtol=0, atol=1e-5)
+        return bool(orthogonal and np.cross(R[0], R[1]) @ R[2] > 0)
 
     def _inertial(self, at: str, frame: np.ndarray) -> tuple:
         """Mass, center and inertia in the axes of the ground."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -197,7 +198,7 @@ def lu_of_many(call: Call) -> list:
     return _stacked(call, of_one)
 
 
-def exchange_rows(b: Builder, places: Any, order: np.ndarray) -> None:
+def exchange_rows(b: Builder, places: Sequence, order: np.ndarray) -> None:
     """The order of rows after each has been exchanged with the one at its place."""
     for k, place in enumerate(places):
         for i in range(k + 1, len(order)):
