@@ -14,8 +14,8 @@ from pathlib import Path
 from constraint_examples import EXAMPLES as CONSTRAINTS_SHOWN
 from docutils import nodes
 from joint_examples import EXAMPLES as JOINTS
-from live import LEFT_OUT
 from sphinx.util.docutils import SphinxDirective
+from thumbnails import thumbnail
 
 from zwang.families import CONSTRAINTS
 from zwang.gallery.index import ENTRIES
@@ -23,7 +23,6 @@ from zwang.gallery.index.entry import Entry
 from zwang.gallery.index.files import file_of
 
 HERE = Path(__file__).parent
-PICTURES = HERE / "_static" / "mechanisms"
 ROOT = HERE.parent
 
 
@@ -120,14 +119,9 @@ class GalleryIndex(SphinxDirective):
         cards = []
         for entry in ENTRIES.values():
             name = entry.name
-            if (PICTURES / f"{name}.png").exists():
-                source = f"_static/mechanisms/{name}.png"
-            else:  # drawn when the member's own page is read
-                source = "" if name in LEFT_OUT else f"_static/live/{name}.svg"
-            image = f'<img src="{source}" alt="" loading="lazy" width="220">' if source else ""
             tags = ", ".join(entry.tags)
             cards.append(
-                f'<a class="card" href="gallery/{name}.html">{image}'
+                f'<a class="card" href="gallery/{name}.html">{thumbnail(name)}'
                 f"<strong>{name}</strong><span>{html.escape(entry.summary)}</span>"
                 f"<small>{html.escape(tags)}</small></a>"
             )

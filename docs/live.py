@@ -1,4 +1,5 @@
-"""Members of the gallery to play in a page: a directive that runs one and shows its viewer.
+"""Members of the gallery to play in a page: a directive that runs one and shows its viewer,
+which simulates on from where one lets go.
 
     ```{live} four-bar
     :duration: 4
@@ -19,23 +20,15 @@ from sphinx.util.docutils import SphinxDirective
 
 import zwang as zw
 from zwang.output.viewer import write_view
-from zwang.plots import Picture
-from zwang.plots.svg import svg
 
 FOLDER = "_static/live"
 LONGEST = 8.0
 """A longer run plays no more [s]; seconds of motion, not of computing."""
 RTOL = 1e-6
-LEFT_OUT = ("stewart", "delta", "scara")
-"""Members whose programs take more than ten seconds to compile; their pages say how to play them.
-"""
 
 
 def write_member(name: str, folder: Path, duration: float | None = None) -> Path:
-    """Run a member of the gallery, and write the page that plays it and a small picture of it.
-
-    The picture is absent where the member draws none.
-    """
+    """Run a member of the gallery, and write the page that plays it and simulates on."""
     page = folder / f"{name}.html"
     if page.exists():
         return page
@@ -44,16 +37,16 @@ def write_member(name: str, folder: Path, duration: float | None = None) -> Path
     shown = min(example.duration, LONGEST) if duration is None else duration
     with contextlib.redirect_stdout(io.StringIO()):
         run = example.run(duration=shown, rtol=max(RTOL, example.rtol))
-    for drawn in example.figures.values():
-        picture = drawn(run)
-        if isinstance(picture, Picture):
-            text = svg(picture, name, f"thumbnail-{name}", themed=False)
-            (folder / f"{name}.svg").write_text(text, encoding="utf-8")
-            break
     if example.scene is None:
         page.write_text("<!doctype html><title>no picture</title>", encoding="utf-8")
     else:
-        write_view(run, example.scene, page, description=example.description)
+        shown = lambda simulates: write_view(
+            run, example.scene, page, description=example.description, simulates=simulates
+        )
+        try:
+            shown(True)
+        except zw.ModelError:  # what lets go, or is switched, is played
+            shown(False)
     return page
 
 
@@ -68,7 +61,7 @@ class Live(SphinxDirective):
 
     def run(self):
         name = self.arguments[0]
-        if name in LEFT_OUT or not self.env.config.live_runs:
+        if not self.env.config.live_runs:
             said = f"The command below writes view.html, which plays {name}."
             return [nodes.paragraph("", said)]
         folder = Path(self.env.app.outdir) / FOLDER

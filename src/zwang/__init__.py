@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from zwang.compile import compiler_options as compiler_options
     from zwang.compile import keep_programs as keep_programs
     from zwang.compile import program as program
+    from zwang.dynamics.consistent_state import consistent_state as consistent_state
     from zwang.dynamics.higher_order import HigherOrder as HigherOrder
     from zwang.dynamics.higher_order import Relation as Relation
-    from zwang.dynamics.initial_conditions import consistent_state as consistent_state
     from zwang.dynamics.model import Model as Model
     from zwang.dynamics.motion import motion as motion
     from zwang.equations.constraint import AccelerationConstraint as AccelerationConstraint

@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import zwang as zw
 from zwang.codegen.browser import browser_program
 from zwang.mechanism.scene import scene
 from zwang.mechanism.schema import Joint, Link
+from zwang.output import viewer
 from zwang.output.viewer.motion import everything, upright
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="no node")
@@ -20,7 +22,7 @@ const fs = require("fs");
 const { program, set, times } = JSON.parse(fs.readFileSync("given"));
 const names = Object.getOwnPropertyNames(Math);
 const math = Object.fromEntries(names.map((name) => [name, Math[name]]));
-const binary = require("zlib").gunzipSync(Buffer.from(program.binary, "base64"));
+const binary = unpack(bytesOf(program.binary.packed), program.binary.size);
 const compiled = new WebAssembly.Module(binary);
 const { memory, advance, place, see } = new WebAssembly.Instance(compiled, { math }).exports;
 const kinds = { Float64Array, BigInt64Array }, at = {};
@@ -45,7 +47,8 @@ def in_node(program, folder, times=(), **given):
     content = {"program": program.as_data(), "times": list(times)}
     content["set"] = {name: np.ravel(x).tolist() for name, x in given.items()}
     (folder / "given").write_text(json.dumps(content))
-    (folder / "run.cjs").write_text(RUN)
+    unpack = (Path(viewer.__file__).parent / "unpack.js").read_text()
+    (folder / "run.cjs").write_text(unpack + RUN)
     subprocess.run(["node", "run.cjs"], cwd=folder, check=True, timeout=60)
     return json.loads((folder / "found").read_text())
 

@@ -10,7 +10,7 @@ import zwang as zw
 from zwang.bodies.shape import Shape
 from zwang.gallery.mechanisms import FOLDER
 from zwang.mechanism import read
-from zwang.mechanism.drawing import start_picture
+from zwang.mechanism.drawing import picture, start_picture
 from zwang.output.wire import moved, wire
 from zwang.plots.bodies import JOINT
 
@@ -28,7 +28,41 @@ def test_a_run_of_a_mechanism_has_its_scene_and_its_joint_forces(tmp_path):
     assert run.view(tmp_path / "view.html").exists()
     report = run.report(tmp_path / "report.html").read_text("utf-8")
     assert "At the start" in report and "transmitted force" in report
-    assert "<iframe" in run._repr_html_()
+    assert "<iframe" in run._repr_html_() and len(run._repr_html_()) < 150_000
+
+
+def test_notebooks_show_models_examples_and_results_with_their_pictures():
+    example = zw.gallery.load("pendulum")
+    found = zw.analysis.equilibrium(example.model, [0.1, -0.99])
+    assert "<table>" in example.model._repr_html_()
+    assert "<svg" in example._repr_html_() and example.description in example._repr_html_()
+    assert "<svg" in found._repr_html_() and "<pre>" in found._repr_html_()
+    assert "<math" in zw.derive(example.model)._repr_html_()
+
+
+def test_a_run_is_plotted_into_a_file_and_its_picture_saved_as_matplotlib_says(tmp_path):
+    example = zw.gallery.load("pendulum")
+    run = zw.simulate(example.model, example.q0, example.v0, duration=0.1, samples=3)
+    assert run.plot("q", tmp_path / "q.svg").read_text("utf-8").startswith("<svg")
+    picture = zw.analysis.equilibrium(example.model, [0.1, -0.99]).plot()
+    assert picture.savefig(tmp_path / "e.svg").exists()
+
+
+def test_configurations_are_drawn_side_by_side_with_their_numbers():
+    mechanism = read(FOLDER / "four-bar.toml")
+    found = zw.analysis.assembly_modes(mechanism, {"A": 1.0})
+    (panel,) = picture(mechanism, found.q).panels
+    assert [x.text for x in panel.labels] == ["0", "1"]
+    across = np.concatenate([c.x for c in panel.curves])
+    one = np.concatenate([c.x for c in picture(mechanism, found.q[0]).panels[0].curves])
+    assert np.nanmax(across) - np.nanmin(across) > 2 * (np.nanmax(one) - np.nanmin(one))
+
+
+def test_kinematics_are_a_table_with_units(tmp_path):
+    found = zw.analysis.kinematics(read(FOLDER / "four-bar.toml"), "A", (0.0, 0.3), samples=4)
+    head, *rows = found.save(tmp_path / "k.csv").read_text("utf-8").splitlines()
+    assert head.startswith("input (rad),q[crank.x] (m),") and "a[crank.angle] (rad/s²)" in head
+    assert len(rows) == 4 and float(rows[-1].split(",")[0]) == 0.3
 
 
 def test_what_shows_a_mechanism_does_not_keep_its_model_alive():

@@ -18,7 +18,7 @@ from zwang.analysis.kinematics import kinematics
 from zwang.analysis.kinematics_result import Kinematics
 from zwang.analysis.moving_mechanism import moving, torques
 from zwang.analysis.redundancy import unique_rows
-from zwang.analysis.result import AbstractResult
+from zwang.analysis.result import TABLES, AbstractResult
 from zwang.arguments import host_only
 from zwang.dynamics.evaluation import evaluate
 from zwang.equations.constraint.units import MODEL_UNITS
@@ -72,6 +72,8 @@ class DrivingTorque(AbstractResult):
     def unit(self) -> str:
         """Unit of the torque."""
         return UNITS.get(self.motion.input_unit, MODEL_UNITS)
+
+    formats = TABLES
 
     @cached_property
     def dataset(self) -> xr.Dataset:

@@ -23,7 +23,7 @@ from zwang.analysis.moving_mechanism import (
     rows_and_rates,
 )
 from zwang.analysis.path import Limit, Meeting
-from zwang.analysis.result import AbstractResult
+from zwang.analysis.result import TABLES, AbstractResult
 from zwang.analysis.sensitivity import last_direction, near_fold
 from zwang.analysis.subject import Quantity, quantity_rates
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -196,6 +196,8 @@ class Kinematics(AbstractResult):
             found[x.name] = jnp.stack(inputs) if inputs else jnp.zeros(0)
         return found
 
+    formats = TABLES
+
     @cached_property
     def dataset(self) -> xr.Dataset:
         """Everything by name: dimensions `sample`, `coordinate`, `velocity`, `output`."""
@@ -212,6 +214,7 @@ class Kinematics(AbstractResult):
             "coordinate": list(system.coordinates),
             "coordinate_unit": ("coordinate", list(system.units)),
             "velocity": list(system.velocities),
+            "velocity_unit": ("velocity", list(system.velocity_units)),
         }
         plain = [x for x in self.outputs if x.value.ndim == 1]
         if plain:

@@ -14,8 +14,8 @@ from jaxtyping import PyTree
 from zwang.arguments import instance, refuse
 from zwang.compile import model_program
 from zwang.compile.blocks import mapped
+from zwang.dynamics.consistent_state import consistent_state
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.dynamics.initial_conditions import consistent_state
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import Holonomic
 from zwang.errors import ModelError

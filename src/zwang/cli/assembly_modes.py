@@ -26,7 +26,8 @@ def command(
     ] = 2048,
     set_: Settings = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for assembly-modes.nc.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder for assembly-modes.nc and a picture."),
     ] = None,
 ) -> int:
     """All configurations of a mechanism at given inputs: of loops in the plane by a homotopy, which
@@ -44,9 +45,15 @@ def command(
     held = numbers(input_ or [], "--input")
     subject, options = mechanism_or_model(model, given)
     from zwang.analysis.assembly_modes import assembly_modes
+    from zwang.mechanism.drawing import picture
+    from zwang.mechanism.mechanism import Mechanism
 
     found = assembly_modes(subject, held, starts=starts, **options)
     say(fitted(str(found)))
     if out is not None:
-        say(f"written: {found.save(made_folder(out) / 'assembly-modes.nc')}")
+        folder = made_folder(out)
+        found.save(folder / "assembly-modes.nc")
+        if isinstance(subject, Mechanism):
+            picture(subject, found.q).save(folder / "assembly-modes.svg")
+        say(f"written to {folder}")
     return 0

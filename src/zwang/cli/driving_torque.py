@@ -28,7 +28,7 @@ def command(
     set_: Settings = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder for driving-torque.nc and its picture."),
+        typer.Option(metavar="DIR", help="Folder for driving-torque.nc, .csv, picture."),
     ] = None,
 ) -> int:
     """The torque or force that drives a mechanism through a range of its input at a constant rate,
@@ -51,6 +51,7 @@ def command(
     if out is not None:
         folder = made_folder(out)
         found.save(folder / "driving-torque.nc")
+        found.save(folder / "driving-torque.csv")
         found.plot().save(folder / "driving-torque.svg")
         say(f"written to {folder}")
     return 0 if found.motion.ended in ("range", "closed") else 3

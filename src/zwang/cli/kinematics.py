@@ -41,7 +41,7 @@ def command(
     ] = False,
     set_: Settings = None,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for kinematics.nc and its pictures.")
+        Path | None, typer.Option(help="Folder for kinematics.nc, .csv and pictures.")
     ] = None,
 ) -> int:
     """Follow a mechanism over its input: positions, velocities, accelerations, limit positions,
@@ -78,6 +78,7 @@ def command(
     if out is not None:
         folder = made_folder(out)
         found.save(folder / "kinematics.nc")
+        found.save(folder / "kinematics.csv")
         found.plot().save(folder / "kinematics.svg")
         if found.traces:
             found.plot_traces().save(folder / "traces.svg")

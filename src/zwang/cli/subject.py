@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from zwang.cli.angles import quantity
 from zwang.cli.failure import UserError
 from zwang.cli.target import load_target, locate
 from zwang.cli.values import like
+from zwang.errors import ModelError
 
 
 def mechanism_or_model(model: str, given: Mapping[str, str]) -> tuple[Any, dict[str, Any]]:
@@ -36,10 +38,11 @@ def ranges(given: Sequence[str], option: str) -> dict[str, tuple[float, float]]:
     for text in given:
         name, _, span = text.partition("=")
         try:
-            low, high = (float(x) for x in span.split(":"))
-        except ValueError:
+            low, high = map(quantity, span.split(":"))
+        except (ValueError, ModelError):
             raise UserError(
-                f"{option} is {text!r:.80}, expected NAME=LOW:HIGH, such as left=0:3.1"
+                f"{option} is {text!r:.80}, expected NAME=LOW:HIGH, such as left=0:3.1 or "
+                "left=0:180deg"
             ) from None
         found[name] = (low, high)
     return found
@@ -55,9 +58,11 @@ def numbers(given: Sequence[str], option: str) -> dict[str, float]:
     for text in given:
         name, _, value = text.rpartition("=")
         try:
-            found[name] = float(value)
-        except ValueError:
-            raise UserError(f"{option} is {text!r:.80}, expected NAME=VALUE") from None
+            found[name] = quantity(value)
+        except ModelError:
+            raise UserError(
+                f"{option} is {text!r:.80}, expected NAME=VALUE, such as A=1.1 or A=60deg"
+            ) from None
         if not name:
             raise UserError(f"{option} is {text!r:.80}, expected NAME=VALUE")
     return found

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from zwang.cli.angles import quantity
 from zwang.cli.failure import UserError
+from zwang.errors import ModelError
 
 LARGEST_VALUE = 1e300
 """Largest number that is taken."""
@@ -35,20 +37,21 @@ def assignments(
 
 
 def number_or_list(text: str, what: str):
-    """A number, or a list of numbers: `2.5`, `1,2,3`, `[[1,0],[0,1]]`.
+    """A number, or a list of numbers: `2.5`, `30deg`, `1,2,3`, `[[1,0],[0,1]]`.
 
     Raises:
         UserError: if it is anything else.
     """
-    for read in (float, json.loads, lambda x: json.loads(f"[{x}]")):
+    for read in (float, json.loads, lambda x: json.loads(f"[{x}]"), quantity):
         try:
             value = read(text)
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError, ModelError):
             continue
         if _numeric(value):
             return value
     raise UserError(
-        f"{what} is {text!r:.60}, expected a finite number or a list of them such as 1,2,3"
+        f"{what} is {text!r:.60}, expected a finite number, as 0.3, 20deg, 30mm or 60rpm, or a "
+        "list of them such as 1,2,3"
     )
 
 

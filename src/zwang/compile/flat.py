@@ -79,7 +79,7 @@ def with_structure(arguments: tuple) -> tuple[list, Any]:
 def _fixed(x: Any) -> Any:
     if not isinstance(x, (np.ndarray, jax.Array)) or isinstance(x, Tracer):
         return x
-    whole = x.ndim and x.size <= MOST_FIXED and np.dtype(x.dtype).kind in "iub"
+    whole = x.ndim and x.size <= MOST_FIXED and np.dtype(x.dtype).kind in "iu"
     return FixedArray(np.asarray(x)) if whole else x
 
 

@@ -168,7 +168,11 @@ def _traced(function: Callable, name: str) -> Callable:
         arrays, fixed = partition(args)
         leaves, tree = jax.tree_util.tree_flatten(fixed)
         key = tree, tuple(leaves)
-        if (inner := known.get(key)) is None:
+        try:
+            inner = known.get(key)
+        except TypeError:  # of what cannot be hashed, nothing is shared
+            return function(*args)
+        if inner is None:
             traced = lambda given: function(*combine(given, fixed))
             traced.__name__ = name
             known.put(key, inner := jax.jit(traced))

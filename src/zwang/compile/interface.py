@@ -107,10 +107,21 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
 
 
 def _jitted(function: Callable) -> Callable:
-    """The function compiled by XLA, arrays traced, whatever else its arguments hold."""
-    import equinox as eqx
+    """The function compiled by XLA, arrays traced, whatever else its arguments hold; also where
+    they are spread over devices, and where JAX is to look into programs.
+    """
+    known: Recent[tuple[FlatFunction, Callable]] = Recent()
 
-    return eqx.filter_jit(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
+        shapes = tuple((x.shape, x.dtype) if is_array(x) else (type(x), x) for x in leaves)
+        if (ready := known.get((tree, shapes))) is None:
+            flat = FlatFunction(function, leaves, tree)
+            known.put((tree, shapes), ready := (flat, jax.jit(flat)))
+        arrays = ready[1](*(x for x in leaves if is_array(x)))
+        return CompiledProgram(ready[1], ready[0].skeleton, 0.0)._result(arrays)
+
+    return called
 
 
 def _leaves(arguments: Any, structure: bool) -> tuple[list, Any, list]:

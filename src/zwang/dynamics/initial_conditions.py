@@ -15,7 +15,6 @@ from zwang.algebra.metric import at_unit_diagonal, dense_rows, is_singular, mass
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.algebra.rank import PLACED
 from zwang.algebra.spectrum import principal
-from zwang.arguments import host_only, instance
 from zwang.arrays import on_device
 from zwang.dynamics.branch_velocity import between_branches
 from zwang.dynamics.consistency import Verdict, judge
@@ -32,11 +31,8 @@ from zwang.equations.state import State, host_state
 from zwang.errors import ModelError, NotFiniteError, Result
 from zwang.record import replace
 from zwang.remedy import MOVED, TOLERATED, Remedy, advice
-from zwang.thresholds import ALL_BUT_ZERO, CONVERGED, ROUND_OFF
+from zwang.thresholds import ALL_BUT_ZERO, CONVERGED, ROUND_OFF, SOLUTION_ERROR
 
-START_TOLERANCE = 1e-6
-"""Largest violation of a start [dimensionless: an angle, or a fraction of the speed] that a run
-accepts by default."""
 SYMMETRIC = 1e-8
 """Largest difference between M and its transpose, relative to the entry or to the masses that it
 couples, that counts as round-off."""
@@ -45,8 +41,6 @@ LIGHT = 1e-3
 its own axis, of 1e-6 m l². Rows that turn it are then parallel but for 1e-3 in the metric of M⁻¹,
 at 1e-10 m l² too nearly so to be met. No member of the gallery is below 0.027.
 """
-NO_RESIDUAL = 1e-12
-"""A residual up to this, in the units of its constraint, is said to be none."""
 
 
 class PlacementError(ModelError):
@@ -106,41 +100,6 @@ def all_on(dynamics: Dynamics) -> Dynamics:
     return replace(dynamics, constraints=replace(rows, on=np.ones(len(rows.on), bool)))
 
 
-@host_only("move the start before, or give it to zw.trajectory, which moves it")
-def consistent_state(
-    model: Model,
-    q,
-    v=None,
-    t=0.0,
-    *,
-    params: PyTree = None,
-    pseudoinverse: AbstractPseudoinverse | None = None,
-) -> Placement:
-    """The state on the constraints near a guess, by corrections of which each is least in the mass
-    metric.
-
-        q ← q ⊖ A⊕ φ  until φ = 0,    v ← v − A⊕ ψ
-
-    Args:
-        model: the model.
-        q: guess of the coordinates, shape (nq,).
-        v: guess of the velocities, shape (nv,); zero by default.
-        t: time [s].
-        params, pseudoinverse: as in `zw.motion`.
-
-    Returns:
-        A `Placement`: `.state.q`, `.state.v`, how far they were moved (`.moved_q`, `.moved_v`) and
-        the violation before and after.
-
-    Raises:
-        ModelError: if no consistent state is found from this guess, with the constraint that is
-            worst.
-    """
-    instance(model, Model, "consistent_state: model", "a zw.Model")
-    v = np.zeros(model.system.nv) if v is None else v
-    return placed(model, q, v, t, params=params, pseudoinverse=pseudoinverse)
-
-
 def placed(
     model: Model,
     q,
@@ -153,7 +112,7 @@ def placed(
     stepped: bool = True,
     apart: Apart | None = None,
 ) -> Placement:
-    """`consistent_state`, of a model which may consist of another one and further constraints
+    """`zw.consistent_state`, of a model which may consist of another one and further constraints
     (`parts`): that other one's evaluation is then compiled, and used for both. `stepped` is whether
     the model may be run afterwards (`Dynamics`); `apart` is that of `place`.
     """
@@ -413,7 +372,7 @@ def lost_in_round_off(model: Model, dynamics: Dynamics, start: Start) -> str:
     rows = rows_of(at.A)
     size = np.asarray(abs(rows).max(axis=1)).ravel() if len(residuals) else np.zeros(0)
     gone = np.flatnonzero((size > 0) & (size < ALL_BUT_ZERO * np.max(size, initial=0.0)))
-    if np.max(np.abs(residuals), initial=0.0) > NO_RESIDUAL or not len(gone):
+    if np.max(np.abs(residuals), initial=0.0) > SOLUTION_ERROR or not len(gone):
         return ""
     row = int(gone[np.argmin(size[gone])])
     if acts(dynamics, start.given, rows, row):
@@ -425,7 +384,7 @@ def worst_violation(model: Model, state: State, params: PyTree) -> str:
     """The constraint with the largest residual, in its own units."""
     c, p = model.constraints, model.params if params is None else model.merged(params)
     phi, psi = residuals(c, state, p)
-    size, symbol = (phi, "phi") if phi.max(initial=0.0) > NO_RESIDUAL else (psi, "psi")
+    size, symbol = (phi, "phi") if phi.max(initial=0.0) > SOLUTION_ERROR else (psi, "psi")
     name = max(c.row_slices, key=lambda n: float(size[c.row_slices[n]].max(initial=0.0)))
     return f"constraint {name!r} has {symbol} = {size[c.row_slices[name]].max():.3g}"
 

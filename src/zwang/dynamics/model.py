@@ -156,6 +156,10 @@ class Model(Record):
     def __repr__(self) -> str:
         return present("text_of_model", self)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return present("notebook_of_model", self)
+
     @property
     def passive(self) -> Model:
         """The model without its control; the model itself if it has none."""
@@ -309,8 +313,9 @@ def refuse_letting_go(model: Model) -> None:
     if loose := model.constraints.loose:
         raise ModelError(
             f"{model.name}: constraint {loose[0]!r} may let go, which only zw.simulate, zw.batch, "
-            "zw.sweep, zw.check and zw.analysis.equilibrium follow; take the equations that hold "
-            "at a state by zw.contact_mode(model, q, v), or leave it out here."
+            "zw.sweep, zw.check and zw.analysis.equilibrium follow, and zw.analysis.final_state "
+            "differentiates; take the equations that hold at a state by zw.contact_mode(model, q, "
+            "v), or leave it out here."
         )
 
 

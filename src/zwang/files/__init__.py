@@ -6,6 +6,7 @@
 | `reading.py` | a regular file of a limited size as bytes or text, or a sentence |
 | `toml.py`, `xml.py` | text with limited nesting as a table or a tree of elements |
 | `writing.py` | all or nothing: a file is complete under its name, or what stood there stays |
+| `packing.py` | bytes and curves packed for pages |
 | `isolation.py` | a program that may die, in a process of its own with limits |
 """
 

@@ -73,6 +73,10 @@ class Example:
     def __repr__(self) -> str:
         return present("text_of_example", self)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return present("notebook_of_example", self)
+
     def run(self, **changes) -> Run:
         """Simulate it; `changes` are arguments of `zw.simulate` that differ."""
         from zwang.simulation.simulate import simulate

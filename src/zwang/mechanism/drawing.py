@@ -5,6 +5,7 @@ springs dashed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,13 +23,30 @@ if TYPE_CHECKING:
 TRACES = ("#cc79a7", "#e69f00", "#56b4e9", "#7b5cd6")
 MOTION_SHADES = 6
 """Instants at which a moving mechanism is drawn."""
+GAP_BETWEEN = 1.25
+"""Distance of configurations side by side, in their extent."""
 CIRCLE = np.linspace(0.0, 2 * np.pi, 61)
 
 
 def picture(mechanism: Mechanism, q: np.ndarray, *, broken: str | None = None) -> Picture:
-    """One configuration, shape (nq,); the joint `broken` is marked, with the gap it has."""
-    shown = _Shown(mechanism, np.asarray(q), broken=broken)
-    return _plane(mechanism, shown.curves(), labels=shown.labels())
+    """One configuration, shape (nq,), or several side by side with their numbers, shape (n, nq), as
+    assembly modes are; the joint `broken` is marked, with the gap it has.
+    """
+    if np.ndim(q) == 1:
+        shown = _Shown(mechanism, np.asarray(q), broken=broken)
+        return _plane(mechanism, shown.curves(), labels=shown.labels())
+    each = [_Shown(mechanism, x, broken=broken) for x in np.asarray(q)]
+    low = np.min([x.seen.min(axis=0) for x in each], axis=0)
+    size = np.max([x.seen.max(axis=0) for x in each], axis=0) - low
+    # of a picture that is twice as wide as high
+    row = max(1, round(np.sqrt(2 * len(each) * max(size[1], 1e-9) / max(size[0], 1e-9))))
+    curves, labels = [], []
+    for i, shown in enumerate(each):
+        move = np.array([i % row, -(i // row)]) * (GAP_BETWEEN * size + 1e-9)
+        curves += [replace(c, x=c.x + move[0], y=c.y + move[1]) for c in shown.curves()]
+        labels.append(Label(move + low + size * [0.0, 1.0], str(i), JOINT, (4.0, 2.0)))
+    heading = f"{len(each)} configurations, side by side"
+    return _plane(mechanism, curves, labels=labels, heading=heading)
 
 
 def start_picture(mechanism: Mechanism) -> Callable[[Run], Picture]:

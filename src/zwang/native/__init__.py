@@ -18,7 +18,7 @@
 | `module` | such functions together, and the object code of each by a thread |
 | `c` | the same in C99 |
 | `webassembly` | the same for browsers |
-| `structure`, `stack_codes` | jumps as nested blocks; codes of its instructions |
+| `stack_function`, `structure`, `stack_codes` | its functions, nested blocks, codes |
 | `translate` | its object code, by llvmlite |
 | `machine` | object code in this process; faster code from another one |
 | `types` | types of elements |

@@ -119,17 +119,17 @@ class Nesting:
 
 
 class Writing(NamedTuple):
-    """How the parts of a function are written: constant ones, and those of blocks."""
+    """How the parts of a function are written, each a tuple: constant ones, and those of blocks."""
 
-    block: bytes
-    loop: bytes
-    otherwise: bytes
-    end: bytes
-    finish: bytes
-    instructions: Callable[[Block], bytes]
-    choice: Callable[[object], bytes]
-    jump: Callable[[int], bytes]
-    moves: Callable[[Block, Block], bytes]
+    block: tuple
+    loop: tuple
+    otherwise: tuple
+    end: tuple
+    finish: tuple
+    instructions: Callable[[Block], tuple]
+    choice: Callable[[object], tuple]
+    jump: Callable[[int], tuple]
+    moves: Callable[[Block, Block], tuple]
 
 
 def targets(block: Block) -> list[Block]:

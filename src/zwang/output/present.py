@@ -5,6 +5,7 @@ name (`zwang.simulation.results.presentation.present`).
 from __future__ import annotations
 
 import html
+import inspect
 import tempfile
 import webbrowser
 from collections.abc import Iterable
@@ -15,6 +16,7 @@ from zwang.errors import ModelError
 from zwang.files import make_folder, page
 from zwang.files.reading import shown_path
 from zwang.output.described import (
+    model_tables,
     text_of_bodies,  # noqa: F401 (found by name)
     text_of_constraints,  # noqa: F401
     text_of_environment,  # noqa: F401
@@ -43,26 +45,33 @@ from zwang.output.named_tables import (
     robot_tables,
 )
 from zwang.output.report import write_report
+from zwang.output.start_picture import scene_picture
 from zwang.output.viewer import write_view
-from zwang.output.viewer.page import view_text
+from zwang.output.viewer.sketch import sketch_text
 from zwang.plots import Curve, Panel, Picture
 from zwang.plots.svg import svg
 from zwang.simulation.results import Run
-from zwang.simulation.results.plot import plot
+from zwang.simulation.results.plot import MOST_NAMED_CURVES, plot
 from zwang.simulation.results.presentation import Presentation, presentation_of
 
 if TYPE_CHECKING:
     from zwang.analysis.check import Diagnosis
+    from zwang.analysis.result import AbstractResult
     from zwang.dynamics.control_law import Control
+    from zwang.dynamics.model import Model
     from zwang.dynamics.motion import Motion
+    from zwang.gallery.example import Example
     from zwang.mechanism.mechanism import Mechanism
     from zwang.robots.robot import Robot
     from zwang.simulation.batch_result import Batch
+    from zwang.symbolic.derivation import Derivation
 
 FILMS = (".mp4", ".gif")
 """Endings of films that are drawn frame by frame."""
 SHOWN_MEMBERS = 24
 """Members of a batch that a notebook draws."""
+UNFOLDED = 16
+"""Rows of a table that a notebook shows at once."""
 SHOWN_COORDINATES = 6
 """Coordinates of a batch that a notebook draws."""
 
@@ -97,8 +106,10 @@ def view(
     return shown_at
 
 
-def animate(run: Run, path: str | Path, shown: Presentation) -> Path:
-    """Write the motion of a run as a film or as a page."""
+def animate(run: Run, path: str | Path | None, shown: Presentation) -> Path:
+    """Write the motion of a run as a film or as a page, or play it."""
+    if path is None:
+        return view(run, None, shown)
     path, ending = Path(path), Path(path).suffix.lower()
     if ending not in (*FILMS, ".html"):
         raise ModelError(
@@ -114,13 +125,47 @@ def animate(run: Run, path: str | Path, shown: Presentation) -> Path:
 
 def notebook(run: Run) -> str:
     """A run in a notebook: its summary, its motion to play, and figures."""
-    pictures = [_picture(plot(run.variables, (name,)), name) for name in ("q", "v", "energy")]
+    few = run.model.system.nv <= MOST_NAMED_CURVES
+    names = ("q", "v", "energy") if few else ("q", "energy")
+    pictures = [_picture(plot(run.variables, (name,)), name) for name in names]
     try:
         shown = presentation_of(run, {}, "scene")
-        player = "" if shown.scene is None else _frame(view_text(run, shown.scene))
+        player = "" if shown.scene is None else _frame(sketch_text(run, shown.scene))
     except ModelError:  # the model of a loaded run that is not trusted: figures need none
         player = ""
     return f"{_text(str(run))}{player}{''.join(pictures)}"
+
+
+def notebook_of_result(found: AbstractResult) -> str:
+    """What an analysis has found in a notebook: what it prints, and its picture if it needs no
+    arguments.
+    """
+    draw = getattr(found, "plot", None)
+    if draw is None or any(
+        x.default is x.empty and x.kind is not x.VAR_POSITIONAL
+        for x in inspect.signature(draw).parameters.values()
+    ):
+        return _text(str(found))
+    return _text(str(found)) + _picture(draw(), type(found).__name__)
+
+
+def notebook_of_derivation(found: Derivation) -> str:
+    """Formulas in a notebook, typeset by the browser."""
+    from zwang.symbolic.printing.page import content
+
+    return f'<div style="overflow:auto">{content(found, level=4)}</div>'
+
+
+def notebook_of_model(model: Model) -> str:
+    """A model in a notebook: what it moves, what holds it, and its parameters."""
+    return _notebook(model_tables(model))
+
+
+def notebook_of_example(example: Example) -> str:
+    """A member of the gallery in a notebook: what it is, and a picture of its start."""
+    said = f"<p><b>{html.escape(example.model.name)}</b>: {html.escape(example.description)}</p>"
+    picture = "" if example.scene is None else scene_picture(example.scene, example.q0)
+    return said + (_picture(picture, "start") if picture else "") + notebook_of_model(example.model)
 
 
 def notebook_of_diagnosis(diagnosis: Diagnosis) -> str:
@@ -151,8 +196,7 @@ def notebook_of_batch(batch: Batch) -> str:
 
 def notebook_of_motion(motion: Motion) -> str:
     """An acceleration with its constraint forces in a notebook, by name and with units."""
-    made = motion_table(motion)
-    return _text(made.title) + _table(made.heading, made.rows) + _text(made.note)
+    return _notebook([motion_table(motion)])
 
 
 def text_of_motion(motion: Motion) -> str:
@@ -162,12 +206,7 @@ def text_of_motion(motion: Motion) -> str:
 
 def notebook_of_control(control: Control) -> str:
     """A control in a notebook: controls, forces and tracking errors, by name and with units."""
-    return "".join(
-        _text(made.title)
-        + _table(made.heading, made.rows)
-        + (_text(made.note) if made.note else "")
-        for made in control_tables(control)
-    )
+    return _notebook(control_tables(control))
 
 
 def text_of_control(control: Control) -> str:
@@ -201,13 +240,15 @@ def notebook_of_robot(robot: Robot) -> str:
 
 
 def _notebook(tables: list[NamedTable]) -> str:
-    """Tables with their titles and notes."""
-    return "".join(
-        _text(made.title)
-        + _table(made.heading, made.rows)
-        + (_text(made.note) if made.note else "")
-        for made in tables
-    )
+    """Tables with their titles and notes; long ones are opened by a click."""
+    parts = []
+    for made in tables:
+        table = _table(made.heading, made.rows) if made.rows else ""
+        if len(made.rows) > UNFOLDED:
+            table = f"<details><summary>{len(made.rows)} rows</summary>{table}</details>"
+        title = _text(made.title) if made.title else ""
+        parts.append(title + table + (_text(made.note) if made.note else ""))
+    return "".join(parts)
 
 
 def presentation_of_mechanism(mechanism: Mechanism) -> Presentation:
@@ -258,4 +299,6 @@ def _frame(page: str) -> str:
 def _table(heading: Iterable, rows: Iterable[Iterable]) -> str:
     cells = lambda row, tag: "".join(f"<{tag}>{html.escape(str(x))}</{tag}>" for x in row)
     body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
-    return f"<table><thead><tr>{cells(heading, 'th')}</tr></thead><tbody>{body}</tbody></table>"
+    head = f"<thead><tr>{cells(heading, 'th')}</tr></thead>"
+    table = f"<table>{head}<tbody>{body}</tbody></table>"
+    return f'<div style="font-family:monospace">{table}</div>'

@@ -211,6 +211,9 @@ class Picture:
         write_bytes(path, data.getvalue())
         return path
 
+    savefig = save
+    """The same by the name that matplotlib's figures have."""
+
     def _repr_svg_(self) -> str:
         from zwang.plots.svg import svg
 

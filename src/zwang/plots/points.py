@@ -11,6 +11,10 @@ that no peak is lost.
 STEP, MOST_STAIRS = 0.5, 4000
 """Length of a path between the points that it keeps [point], and about how many these are at most.
 """
+ON_THE_LINE, THINNINGS = 0.02, 12
+"""Distance from the line through its neighbors at which a point is left out [point], and how often
+half of the points are looked at: of what is smooth, a tenth is left.
+"""
 FAR = 1e4
 """Points farther than this from the picture are drawn there [point]: programs that show SVG count
 in single precision.
@@ -33,9 +37,22 @@ def lone(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def fewer(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """As many points of a curve [point] as its picture needs."""
-    if len(x) <= MOST_POINTS:
-        return x, y
-    return thinned(x, y) if np.all(np.diff(x) >= 0) else spaced(x, y)
+    if len(x) > MOST_POINTS:
+        x, y = thinned(x, y) if np.all(np.diff(x) >= 0) else spaced(x, y)
+    return bent(x, y)
+
+
+def bent(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The points without which a line would be drawn otherwise."""
+    for turn in range(THINNINGS):
+        i = np.arange(1 + turn % 2, len(x) - 1, 2)
+        across, up = x[i + 1] - x[i - 1], y[i + 1] - y[i - 1]
+        right, over = x[i] - x[i - 1], y[i] - y[i - 1]
+        length = np.hypot(across, up)
+        on_the_way = (right * across + over * up >= 0) & (np.hypot(right, over) <= length)
+        flat = on_the_way & (np.abs(across * over - up * right) <= ON_THE_LINE * length)
+        x, y = np.delete(x, i[flat]), np.delete(y, i[flat])
+    return x, y
 
 
 def thinned(t: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -17,7 +17,7 @@ from jax.flatten_util import ravel_pytree
 from zwang.algebra.decomposition import Decomposition
 from zwang.arguments import real_array, refuse
 from zwang.compile import model_program
-from zwang.dynamics.initial_conditions import consistent_state
+from zwang.dynamics.consistent_state import consistent_state
 from zwang.dynamics.model import Model
 from zwang.dynamics.number_range import LARGEST_SIZE
 from zwang.equations.state import State

@@ -18,6 +18,7 @@ from zwang.arguments import choice, count, instance
 from zwang.call import misfits_named
 from zwang.codegen.equations import nonideal_rows
 from zwang.codegen.samples import Samples, samples
+from zwang.display import present
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.symbolic.elimination import Definitions, Mass, Rows
@@ -115,6 +116,10 @@ class Derivation:
         return text(self)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return present("notebook_of_derivation", self)
 
     def write(self, folder: str | Path, forms: Iterable[str] = tuple(ENDINGS)) -> list[Path]:
         """Write `NAME.html`, `.tex`, `.py`, `.c`, `.h`, `_test.c`, `.m` and `.jl` into a folder:

@@ -10,16 +10,13 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from tests.output.viewer.numbers import numbers
 from zwang.bodies import Shape
 from zwang.output.viewer import write_view
 from zwang.output.viewer.motion import configurations, motion, violations
 from zwang.scene import Bar, Mark, Scene, Seen, bars_scene
 
 TRIANGLE = struct.pack("<80xI12f2x", 1, *[0, 0, 1], *[0, 0, 0], *[1, 0, 0], *[0, 1, 0])
-
-
-def numbers(text, *shape):
-    return np.frombuffer(base64.b64decode(text), "<f4").reshape(shape)
 
 
 def test_configurations_between_the_steps_are_those_of_the_run(pendulum):

@@ -1,11 +1,10 @@
 """The page shows what is against gravity upwards, whichever axis that is."""
 
-import base64
-
 import numpy as np
 import pytest
 
 import zwang as zw
+from tests.output.viewer.numbers import numbers
 from zwang.mechanism import Joint, Link, Mechanism
 from zwang.mechanism.scene import scene
 from zwang.output.viewer.motion import motion
@@ -31,9 +30,8 @@ def shown(gravity, world: str) -> dict[str, np.ndarray]:
     run = zw.simulate(mechanism.model, start.q, start.v, duration=0.1, samples=2, rtol=1e-6)
     made = motion(run, scene(mechanism))
     index = made["points"].index("rod")
-    numbers = lambda name: np.frombuffer(base64.b64decode(made[name]), "<f4")
-    places = numbers("places").reshape(made["frames"], -1, 3)
-    return {"place": places[-1, index], "force": numbers("forces").reshape(-1, 1, 3)[-1, 0]}
+    places = numbers(made["places"], made["frames"], -1, 3)
+    return {"place": places[-1, index], "force": numbers(made["forces"], -1, 1, 3)[-1, 0]}
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ INSTALLED = tuple(
     sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")
 )
 _specs = map(importlib.util.find_spec, ("equinox", "jax", "jaxtyping", "numpy"))
-DEPENDENCIES = tuple(str(Path(str(x and x.origin)).parent) + os.sep for x in _specs)
+DEPENDENCIES = tuple(str(Path(x.origin).parent) + os.sep for x in _specs if x and x.origin)
 """Where the libraries are that zwang's programs call; `PYTHONPATH` may name any folder."""
 NUMBERS = (bool, int, float, complex, str, tuple, np.ndarray, np.generic)
 

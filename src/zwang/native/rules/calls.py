@@ -19,8 +19,9 @@ def inner(call: Call, program: Any, inputs: list | None = None) -> list:
     jaxpr, consts = (
         (program.jaxpr, program.consts) if isinstance(program, ClosedJaxpr) else (program, ())
     )
+    given = call.inputs if inputs is None else inputs
     released(call)
-    found = emit_jaxpr(call.builder, jaxpr, consts, call.inputs if inputs is None else inputs)
+    found = emit_jaxpr(call.builder, jaxpr, consts, given, call.needed)
     retained(call)
     return found
 

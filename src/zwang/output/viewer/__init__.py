@@ -4,6 +4,7 @@ nothing.
 | file | what |
 |---|---|
 | `motion.py` | a run and its scene as numbers at 30 frames per second |
+| `sketch.py` | these numbers as lines on a canvas, for notebooks |
 | `page.py` | these numbers with `view.html`, `view.css` and `view.js` in one file |
 | `mode.py` | the same for a mode of a linearization |
 | `free_motion.py` | the same for a direction that constraints leave free |

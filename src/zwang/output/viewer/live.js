@@ -6,8 +6,6 @@ function simulation(data, el, view) {
     math = Object.fromEntries(names.map(name => [name, Math[name]]));
   math.exp2 = x => 2 ** x;
   math.fmod = (x, y) => x % y;
-  const packed = Uint8Array.from(atob(given.binary), c => c.charCodeAt(0));
-  const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   const kinds = { Float64Array, BigInt64Array };
   const numbers = { points: data.points.length, joints: data.joints.length };
   const shift = 3 * (numbers.points + numbers.joints);
@@ -107,8 +105,8 @@ function simulation(data, el, view) {
     },
     letGo: () => view.begin(made),
   };
-  const bytes = new Response(unpacked).arrayBuffer();
-  bytes.then(code => WebAssembly.instantiate(code, { math })).then(({ instance }) => {
+  const code = unpack(bytesOf(given.binary.packed), given.binary.size);
+  WebAssembly.instantiate(code, { math }).then(({ instance }) => {
     module = instance.exports;
     at = Object.fromEntries(
       Object.entries(given.places).map(([name, [byte, kind, count]]) => [

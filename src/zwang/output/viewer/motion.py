@@ -15,6 +15,7 @@ from zwang.compile.blocks import mapped
 from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.files import read_bytes
+from zwang.files.packing import curves
 from zwang.scene import Mark, Scene, array_namespace
 from zwang.simulation.results import Run
 from zwang.simulation.results.interpolate import hermite
@@ -30,7 +31,7 @@ own.
 
 
 def motion(run: Run, scene: Scene) -> dict[str, Any]:
-    """Everything the page is handed; arrays as base64 of 32-bit floats.
+    """Everything the page is handed; arrays as `zwang.files.packing` packs them.
 
     Raises:
         ModelError: for a scene that does not fit the run, or a mesh that cannot be read.
@@ -82,11 +83,11 @@ def motion(run: Run, scene: Scene) -> dict[str, Any]:
             for mark in scene.joints
         ],
         "traces": [index[name] for name in scene.traces],
-        "places": _floats(_turned(turn, seen.places)),
-        "axes": _floats(_turned(turn, seen.axes)),
-        "poses": _floats(_turned_poses(turn, seen.poses)),
-        "samples": _floats(run.t),
-        "violation": _floats(violations(run, scene.joints)),
+        "places": curves(_turned(turn, seen.places), smooth=True),
+        "axes": curves(_turned(turn, seen.axes), smooth=True),
+        "poses": curves(_turned_poses(turn, seen.poses), smooth=True),
+        "samples": curves(run.t),
+        "violation": curves(violations(run, scene.joints)),
         "forces": None,
     }
     # forces at the samples only, as their computation at every frame would take longer than the run
@@ -94,7 +95,7 @@ def motion(run: Run, scene: Scene) -> dict[str, Any]:
         forces = np.asarray(scene.forces(run))
         lifted = np.zeros((*forces.shape[:2], 3))
         lifted[..., : forces.shape[2]] = forces
-        made["forces"] = _floats(_turned(turn, lifted))
+        made["forces"] = curves(_turned(turn, lifted), smooth=True)
     return made
 
 
@@ -219,7 +220,3 @@ def _shape(body: str, shape: Shape) -> dict[str, Any]:
         )
     content = read_bytes(path, "mesh_size", f"the mesh of body {body!r},")
     return {**given, "format": path.suffix.lower()[1:], "mesh": base64.b64encode(content).decode()}
-
-
-def _floats(x: np.ndarray) -> str:
-    return base64.b64encode(np.ascontiguousarray(x, "<f4").tobytes()).decode()

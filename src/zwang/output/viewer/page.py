@@ -54,12 +54,6 @@ def view_text(
     simulates: bool = False,
 ) -> str:
     """The text of the page that plays a run; arguments as in `write_view`."""
-    files = {name: _text(file) for name, file in FILES.items()}
-    # the licence of a library asks to stand in every copy
-    files["three"] = Markup("/*! three.js\n") + _text("three.LICENSE") + "*/\n" + files["three"]
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
     numbers = motion(run, scene)
     if simulates:
         numbers["live"] = live(run, scene)
@@ -68,22 +62,32 @@ def view_text(
         if not run.result.is_failure
         else f"stopped at t = {run.steps.t[-1]:.6g} s: {run.sentence}"
     )
-    return environment.get_template("view.html").render(
-        **files,
+    return rendered(
+        "view.html",
+        numbers,
         name=run.name,
         description=description,
         stopped=stopped,
         report=report,
-        version=__version__,
         simulates=simulates,
         wasm=Markup(" 'wasm-unsafe-eval'") if simulates else "",
-        # "<" is escaped, lest a name in the data close the script element
-        data=Markup(json.dumps(numbers, allow_nan=False).replace("<", "\\u003c")),
     )
 
 
-FILES = {"css": "view.css", "three": "three.js", "program": "view.js", "simulation": "live.js"}
+def rendered(template: str, data: dict, **values) -> str:
+    """A page with what it is handed: numbers, texts, and the files that it names."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    # "<" is escaped, lest a name in the data close the script element
+    numbers = Markup(json.dumps(data, allow_nan=False).replace("<", "\\u003c"))
+    values = {"data": numbers, "file": _text, "version": __version__, **values}
+    return environment.get_template(template).render(**values)
 
 
 def _text(file: str) -> Markup:
-    return Markup((HERE / file).read_text(encoding="utf-8"))
+    text = Markup((HERE / file).read_text(encoding="utf-8"))
+    if file != "three.js":
+        return text
+    # the licence of a library asks to stand in every copy
+    return Markup("/*! three.js\n") + _text("three.LICENSE") + "*/\n" + text

@@ -4,15 +4,14 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const el = Object.fromEntries([...document.querySelectorAll("[id]")].map(x => [x.id, x]));
-  const floats = text => new Float32Array(Uint8Array.from(atob(text), c => c.charCodeAt(0)).buffer);
   const { frames, start, end, joints, points } = data;
-  let places = floats(data.places),
-    axes = floats(data.axes),
-    poses = floats(data.poses),
+  let places = curves(data.places),
+    axes = curves(data.axes),
+    poses = curves(data.poses),
     live = null; // the simulation that has taken over from the run
-  const samples = floats(data.samples);
-  const violation = floats(data.violation),
-    forces = data.forces && floats(data.forces);
+  const samples = curves(data.samples);
+  const violation = curves(data.violation),
+    forces = data.forces && curves(data.forces);
   const PALETTE = [
     "#0072b2",
     "#d55e00",
@@ -213,7 +212,7 @@
           z * 1.02;
       }
     } else {
-      const bytes = Uint8Array.from(atob(shape.mesh), c => c.charCodeAt(0));
+      const bytes = bytesOf(shape.mesh);
       const loaded =
         shape.format === "stl"
           ? new THREE.Mesh(new THREE.STLLoader().parse(bytes.buffer))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from zwang.equations.constraint.units import per_second
 from zwang.errors import ModelError
 from zwang.extras import require
 from zwang.files import read_bytes, write_bytes, write_folder
@@ -49,31 +50,54 @@ class Format:
             require(*self.needs, f"{shown_path(path)}: this format")
 
 
+RATES = {"q": 0, "v": 0, "acceleration": 1, "free_acceleration": 1, "constraint_force": 0} | {
+    "a": 1,
+    "output_value": 0,
+    "output_rate": 1,
+    "output_acceleration": 2,
+}
+"""Variables whose entries have units of their own, and how often these are divided by time."""
+
+
 def columns(data: Mapping[Any, Any]) -> Iterator[tuple[str, np.ndarray]]:
-    """What is a number or a vector at each instant, one column for each entry.
+    """What is a number or a vector at each instant, or at each value of an input, one column for
+    each entry.
 
     The heading of a column is the variable's name, the entry's label in brackets, and the unit:
     `q[x] (m)`. Matrices over time, and labels, are not part of tables.
     """
-    yield "time (s)", np.asarray(data["time"].values)
+    over = "time" if "time" in data else "sample"
+    if over == "time":
+        yield "time (s)", np.asarray(data["time"].values)
     for name in data:
         x = data[name]
         values, dims = np.asarray(x.values), tuple(x.dims)
-        if dims[:1] != ("time",) or values.ndim > 2 or values.dtype.kind not in "fiub":
+        if dims[:1] != (over,) or values.ndim > 2 or values.dtype.kind not in "fiub":
             continue
         shared = x.attrs.get("units", "")
         if values.ndim == 1:
             yield _heading(str(name), None, shared), values
             continue
-        labels, units = (_along(data, key) for key in (dims[1], f"{dims[1]}_unit"))
+        labels, units = _along(data, dims[1]), _units(data, str(name), dims[1])
         for i in range(values.shape[1]):
             label = i if labels is None else labels[i]
-            unit = units[i] if units is not None and not shared and name in ("q", "v") else shared
-            yield _heading(str(name), label, str(unit)), values[:, i]
+            unit = shared if units is None else units[i]
+            yield _heading(str(name), label, unit), values[:, i]
 
 
 def _along(data: Any, name: str) -> np.ndarray | None:
     return np.asarray(data[name].values) if name in data else None
+
+
+def _units(data: Any, name: str, along: str) -> list[str] | None:
+    """The unit of each entry of a variable, where they have their own."""
+    found = _along(data, "force_unit" if name == "constraint_force" else f"{along}_unit")
+    if found is None or name not in RATES:
+        return None
+    units = list(map(str, found))
+    for _ in range(RATES[name]):
+        units = list(map(per_second, units))
+    return units
 
 
 def _heading(name: str, label: Any, unit: str) -> str:

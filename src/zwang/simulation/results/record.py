@@ -379,8 +379,9 @@ class Run:
         shown = presentation_of(self, parts, "scene")
         return present("view", self, path, shown, simulates=True)
 
-    def animate(self, path: str | Path, **parts) -> Path:
-        """Write the motion as a film: `.mp4`, `.gif`, or `.html`, the page of `view`.
+    def animate(self, path: str | Path | None = None, **parts) -> Path:
+        """Write the motion as a film: `.mp4`, `.gif`, or `.html`, the page of `view`; without a
+        path play it in the browser.
 
         Raises:
             ModelError: for another ending, if nothing says what there is to see, or if the program
@@ -392,12 +393,14 @@ class Run:
         """What a notebook shows: the summary, the motion to play, and figures."""
         return present("notebook", self)
 
-    def plot(self, variables: str | Sequence[str] | None = None):
+    def plot(self, variables: str | Sequence[str] | None = None, path: str | Path | None = None):
         """A matplotlib figure of some of the dataset's variables over time, with names and units.
 
         Args:
             variables: a name or several; by default q, v, violation and energy, and of a closed
                 loop also the control and the tracking error.
+            path: a file to write it to (`.svg`, `.png`, `.pdf`, …), which is returned then; a
+                script that gives none saves the figure by its own `savefig`.
         """
         from zwang.simulation.results.plot import plot
 
@@ -406,4 +409,5 @@ class Run:
             variables = (*added, "q", "v", "violation", "energy")
             if "control" in self.variables:
                 variables += ("control", tracking(self.variables))
-        return plot(self.variables, variables).figure()
+        picture = plot(self.variables, variables)
+        return picture.figure() if path is None else picture.save(path)

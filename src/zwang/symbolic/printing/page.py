@@ -99,7 +99,12 @@ def _rates(found: Derivation) -> dict[sp.Symbol, sp.Symbol]:
 
 
 def _plain(text: str) -> str:
-    """MathML with characters in place of named entities, which only HTML knows."""
+    """MathML with characters in place of named entities, which only HTML knows, with fractions of
+    full size in matrices and cases, and minus signs in place of hyphens.
+    """
+    text = text.replace("<mtable>", '<mtable displaystyle="true">').replace(
+        "<mo>-</mo>", "<mo>−</mo>"
+    )
     named = re.compile(r"&(?!lt;|gt;|amp;|quot;)[A-Za-z]\w*;")
     return named.sub(lambda found: html.unescape(found[0]), text)
 

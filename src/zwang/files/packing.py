@@ -1,0 +1,42 @@
+"""Bytes and curves packed for pages, whose program `zwang/output/viewer/unpack.js` unpacks them.
+
+Browsers have gzip, which finds repetitions within 32 kB; LZMA finds them at any distance.
+"""
+
+from __future__ import annotations
+
+import base64
+import lzma
+
+import numpy as np
+
+FINENESS = 2**20
+"""Steps in which the largest number of smooth curves is counted: a thousandth of a pixel."""
+ORDER = 3
+"""Differences of smooth curves that are small: of a place at sixty frames per second the third."""
+WAY = {"id": lzma.FILTER_LZMA1, "preset": 9 | lzma.PRESET_EXTREME, "lc": 3, "lp": 0, "pb": 0}
+
+
+def packed(content: bytes) -> dict[str, str | int]:
+    """Bytes as text of JSON, with their number."""
+    made = lzma.compress(content, format=lzma.FORMAT_RAW, filters=[WAY])
+    return {"packed": base64.b64encode(made).decode(), "size": len(content)}
+
+
+def curves(x: np.ndarray, smooth: bool = False) -> dict[str, str | int | float]:
+    """Numbers of 32 bits, shape (rows, …), each as a curve over the rows.
+
+    Args:
+        smooth: whether a millionth of the largest of them is nothing, as of what is drawn.
+    """
+    x = np.asarray(x, "<f4")
+    x = x.reshape(len(x), x.size // max(len(x), 1)).T
+    unit = 0.0
+    if smooth and x.size and np.all(np.isfinite(x)):
+        unit = float(np.max(np.abs(x))) / FINENESS or 1.0
+        steps = np.rint(x / unit).astype("<i4")
+        for _ in range(ORDER):
+            steps[:, 1:] -= steps[:, :-1].copy()
+        x = steps << 1 ^ steps >> 31  # signs in the last bit, lest all bits change at zero
+    planes = np.ascontiguousarray(x).view(np.uint8).reshape(-1, 4).T
+    return {**packed(planes.tobytes()), "rows": x.shape[1], "unit": unit}
