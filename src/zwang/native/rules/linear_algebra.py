@@ -293,5 +293,5 @@ def pivots_to_permutation(call: Call) -> Emitted:
     found = np.empty((*pivots.shape[:-1], n), object)
     for where in np.ndindex(*pivots.shape[:-1]):
         found[where] = np.arange(n)
-        exchange_rows(b, pivots[where], found[where])
+        exchange_rows(b, list(pivots[where]), found[where])
     return found
