@@ -5,6 +5,7 @@ of the documentation shows.
     python -m verification modelica --data FOLDER    # one of modelica/MAP-LIB_ReferenceResults
     python -m verification siconos --data FOLDER     # one of siconos/siconos-tutorials
     python -m verification robots --data FOLDER      # any folder with robot files
+    python -m verification legs --data FOLDER        # one of newton-physics/newton-assets
     python -m verification review                    # a paper, as `zwang reproduce` judges it
     python -m verification exact                     # members of the gallery with a closed form
 
@@ -19,6 +20,7 @@ other projects is not part of this repository: the reader fetches it, as the pag
 | `modelica/` | mechanisms of the Modelica Standard Library against Dymola |
 | `siconos/` | examples of Siconos with impacts |
 | `robots.py` | robot files beside MuJoCo and Pinocchio |
+| `legs.py` | a robot with closed loops whose motors reach their limit |
 | `by_hand.py` | equations that share nothing with zwang, to say whose a difference is |
 | `own.py` | papers and closed forms |
 """

@@ -18,12 +18,13 @@ SUITES = {
     "ivp": "ivp",
     "analyses": "analyses",
     "robots": "robots",
+    "legs": "legs",
     "contact": "contact",
     "random": "letting_go",
     "gradients": "gradients.suite",
     **dict.fromkeys(PAPERS, "own"),
 }
-NEED_DATA = ("chrono", "modelica", "iftomm", "siconos", "fclib", "robots")
+NEED_DATA = ("chrono", "modelica", "iftomm", "siconos", "fclib", "robots", "legs")
 
 
 def main() -> None:

@@ -243,6 +243,11 @@ FACTORED = {
         )
     },
     "lu": (lambda x: lax.linalg.lu(x), MATRIX),
+    "lu of many entries": (lambda x: lax.linalg.lu(jnp.sin(jnp.kron(x, x[:4, :4]))), MATRIX),
+    "solve many": (
+        lambda x: jnp.linalg.solve(jnp.sin(jnp.kron(x, x[:4, :4])), jnp.tile(x[0], 4)),
+        MATRIX,
+    ),
     "lu, wide": (lambda x: lax.linalg.lu(x[:3]), MATRIX),
     "lu, singular": (lambda x: lax.linalg.lu(x.at[:, 1].set(0.0)), MATRIX),
     "permutation": (lambda x: lax.linalg.lu_pivots_to_permutation(lax.linalg.lu(x)[1], 6), MATRIX),

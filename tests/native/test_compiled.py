@@ -117,10 +117,6 @@ UNKNOWN = {
     "half precision": (lambda x: x.astype(jnp.float16), "float16"),
     "convolution": (lambda x: jnp.convolve(x, x), "conv"),
     "long sort": (lambda x: jnp.sort(jnp.tile(x, 100)), "sort"),
-    "large LU": (
-        lambda x: jnp.linalg.solve(jnp.outer(jnp.tile(x, 9), jnp.tile(x, 9)), jnp.tile(x, 9)),
-        "LU",
-    ),
 }
 
 

@@ -20,7 +20,7 @@ from zwang.files.reading import shown_path
 from zwang.provenance import Source, file_digest, remember
 from zwang.suggestions import did_you_mean
 
-ROBOTS = (".urdf", ".xml", ".mjcf", ".sdf")
+ROBOTS = (".urdf", ".xml", ".mjcf", ".sdf", ".usda")
 """Endings of robot files that `zwang.robots` reads. They are listed here too, because a misspelled
 name is reported before JAX is imported.
 """

@@ -1,4 +1,4 @@
-"""Robots from files: URDF, MJCF and SDF.
+"""Robots from files: URDF, MJCF, SDF and USD.
 
 | file | what |
 |---|---|
@@ -14,6 +14,7 @@
 | `sdf_joints.py`, `sdf_couplings.py` | its joints, and those that follow others |
 | `sdf_inertia.py`, `sdf_pictures.py` | mass of its links, and what they look like |
 | `sdf_specification.py` | every element and attribute of SDF, and what becomes of it |
+| `usd_text.py`, `usd.py` | the text of USD; its bodies, and joints that may close loops |
 | `exact_loops.py` | loops of several rods, whose axes and places are made exact |
 | `loop_constraints.py` | loops and couplings as constraints |
 | `loop_forces.py` | springs and dampers of joints that close loops, bodies without weight |

@@ -48,7 +48,7 @@ def configured(robot: Robot, start: Mapping | str | None, near: Mapping | None) 
     if not len(entries):
         return placed(robot.model, q, v).state
     values = q[entries]
-    asked = {HELD: {"entries": np.eye(len(q))[entries], "values": values}}
+    asked = {HELD: {"entries": np.eye(len(q))[entries].ravel(), "values": values}}
     model = _holding(robot, len(entries)).with_params({**robot.model.params, **asked})
     try:
         found = placed(model, q, v, parts=(robot.model, (HOLD,))).state
@@ -67,7 +67,8 @@ def configured(robot: Robot, start: Mapping | str | None, near: Mapping | None) 
 
 
 def _held(q, t, p):
-    return p[HELD]["entries"] @ q - p[HELD]["values"]
+    # in a row, as zeros of tables are parts of a program (`zwang.compile.flat.with_known_zeros`)
+    return p[HELD]["entries"].reshape(-1, len(q)) @ q - p[HELD]["values"]
 
 
 HOLD = Holonomic(_held, name=HELD)
@@ -79,7 +80,7 @@ def _holding(robot: Robot, number: int) -> Model:
     """
     if number not in robot.holding:
         base, nq = robot.model, robot.tree.system.nq
-        none = {HELD: {"entries": np.zeros((number, nq)), "values": np.zeros(number)}}
+        none = {HELD: {"entries": np.zeros(number * nq), "values": np.zeros(number)}}
         robot.holding[number] = Model(
             base.system, [*robot.constraints, HOLD], {**base.params, **none}, name=robot.name
         )

@@ -40,22 +40,22 @@ from zwang.servo.laws import law
 from zwang.simulation.results.presentation import keep_presentation
 from zwang.tracing import returned
 
-FORMATS = (".urdf", ".xml", ".mjcf", ".sdf")
+FORMATS = (".urdf", ".xml", ".mjcf", ".sdf", ".usda")
 """Endings of files that `read` takes."""
 
 
 @partial(misfits_named, name="robot")
 def read(path: Path | str, *, floating: bool | None = None, parallel: float = PARALLEL) -> Robot:
-    """Read a robot: a URDF, MJCF or SDF file.
+    """Read a robot: a URDF, MJCF or SDF file, or a text of USD.
 
     Trees, inertias, armature, damping, springs of joints, loops, couplings (equality constraints,
     mimic joints) and actuators are taken over, constraints as hard ones. What else the file has is
     listed by `Robot.unsupported`.
 
     Args:
-        path: the file; .urdf, .xml or .mjcf (URDF or MJCF, by what is in it) or .sdf.
+        path: the file; .urdf, .xml or .mjcf (URDF or MJCF, by what is in it), .sdf or .usda.
         floating: whether bodies that no joint carries move freely or are held; as the file's format
-            has it by default: held in URDF and MJCF, free in SDF.
+            has it by default: held in URDF and MJCF, free in SDF and USD.
         parallel: angle up to which axes of hinges in a closed loop count as parallel, or as meeting
             in a point [rad]; what the linkage then meets by itself is taken out of the loop's rows
             and listed by `Robot.unsupported`. 0 takes the file at its word and keeps every row
@@ -91,6 +91,10 @@ def read(path: Path | str, *, floating: bool | None = None, parallel: float = PA
 
 def _described(path: Path, floating: bool | None) -> Description:
     """Read a file by the reader of its format, which its root element says."""
+    if path.suffix.lower() == ".usda":
+        from zwang.robots.usd import read as read_usd
+
+        return read_usd(path, floating=floating)
     root = None if path.suffix.lower() == ".sdf" else parsed(path)[1]
     if root is None or root.tag == "sdf":
         from zwang.robots.sdf import read as read_sdf

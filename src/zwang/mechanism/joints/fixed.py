@@ -21,5 +21,10 @@ JOINT = JointKind(
         holds="attitude",
     ),
     symbol="block",
-    formats={"sdf": ("fixed",), "urdf": ("fixed",), "mjcf equality": ("weld",)},
+    formats={
+        "sdf": ("fixed",),
+        "usd": ("PhysicsFixedJoint",),
+        "urdf": ("fixed",),
+        "mjcf equality": ("weld",),
+    },
 )

@@ -26,5 +26,10 @@ JOINT = JointKind(
     rubs=("sliding",),
     symbol="slide",
     mark="square",
-    formats={"sdf": ("prismatic",), "urdf": ("prismatic",), "mjcf": ("slide",)},
+    formats={
+        "sdf": ("prismatic",),
+        "usd": ("PhysicsPrismaticJoint",),
+        "urdf": ("prismatic",),
+        "mjcf": ("slide",),
+    },
 )

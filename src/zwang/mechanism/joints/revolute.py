@@ -29,5 +29,6 @@ JOINT = JointKind(
         "sdf": ("revolute", "continuous"),
         "urdf": ("revolute", "continuous"),
         "mjcf": ("hinge",),
+        "usd": ("PhysicsRevoluteJoint",),
     },
 )

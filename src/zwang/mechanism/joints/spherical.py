@@ -24,5 +24,10 @@ JOINT = JointKind(
     ),
     rubs=("turning",),
     symbol="ball",
-    formats={"sdf": ("ball",), "mjcf": ("ball",), "mjcf equality": ("connect",)},
+    formats={
+        "sdf": ("ball",),
+        "usd": ("PhysicsSphericalJoint",),
+        "mjcf": ("ball",),
+        "mjcf equality": ("connect",),
+    },
 )

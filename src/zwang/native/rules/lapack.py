@@ -178,6 +178,38 @@ def eigenvalues(call: Call) -> list:
     return _stacked(call, of_one)
 
 
+def lu_of_many(call: Call) -> list:
+    """`P A = L U` of a matrix of many entries, by the routine that works on columns."""
+    _float64(call)
+    b, (m, n) = call.builder, call.shapes[0][-2:]
+
+    def of_one(where: tuple) -> list:
+        A, info = _transposed_copy(call, where, n, m), _room(b, WHOLE, 1)
+        pivots = _room(b, WHOLE, min(m, n))
+        routine(b, "dgetrf", m, n, A, m, pivots, info)
+        found = np.empty((m, n), object)
+        for i, j in np.ndindex(m, n):
+            found[i, j] = b.load("double", A.buffer, j * m + i)
+        # rows are counted from one there
+        places = [b.shared("i32", "sub", x, 1) for x in scalars(b, pivots)]
+        order = np.arange(m).astype(object)
+        exchange_rows(b, places, order)
+        return [found, np.array(places, object), order]
+
+    return _stacked(call, of_one)
+
+
+def exchange_rows(b: Builder, places: Sequence, order: np.ndarray) -> None:
+    """The order of rows after each has been exchanged with the one at its place."""
+    for k, place in enumerate(places):
+        for i in range(k + 1, len(order)):
+            here = b.compare("eq", "i32", place, i, lambda x, y: x == y)
+            order[k], order[i] = (
+                b.select("i32", here, order[i], order[k]),
+                b.select("i32", here, order[k], order[i]),
+            )
+
+
 @rule("qr")
 def orthogonal(call: Call) -> list:
     _float64(call)

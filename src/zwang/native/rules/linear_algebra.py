@@ -17,7 +17,7 @@ from zwang.native.errors import NotNativeError
 from zwang.native.instructions import Operand
 from zwang.native.rolled import alike
 from zwang.native.rules.calls import NAMED
-from zwang.native.rules.lapack import routine
+from zwang.native.rules.lapack import exchange_rows, lu_of_many, routine
 from zwang.native.rules.reductions import combined
 from zwang.native.types import FLOATS, register_type
 from zwang.native.walk import Call, rule
@@ -242,7 +242,7 @@ def lu(call: Call) -> list:
     b, t, A = call.builder, _float_type(call), call.scalars(0)
     m, n = A.shape[-2:]
     if m * n > MOST_PIVOTED:
-        raise NotNativeError(f"LU factors of more than {MOST_PIVOTED} entries")
+        return lu_of_many(call)
     found = A.copy()
     pivots = np.empty((*A.shape[:-2], min(m, n)), object)
     order = np.empty((*A.shape[:-2], m), object)
@@ -292,13 +292,6 @@ def pivots_to_permutation(call: Call) -> Emitted:
     b, pivots, n = call.builder, call.scalars(0), call.params["permutation_size"]
     found = np.empty((*pivots.shape[:-1], n), object)
     for where in np.ndindex(*pivots.shape[:-1]):
-        row: list[Operand] = list(range(n))
-        for k, place in enumerate(pivots[where]):
-            for i in range(k + 1, n):
-                here = b.compare("eq", "i32", place, i, lambda x, y: x == y)
-                row[k], row[i] = (
-                    b.select("i32", here, row[i], row[k]),
-                    b.select("i32", here, row[k], row[i]),
-                )
-        found[where] = row
+        found[where] = np.arange(n)
+        exchange_rows(b, list(pivots[where]), found[where])
     return found
