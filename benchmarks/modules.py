@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import time
 
-import equinox as eqx
 import jax
 import numpy as np
 
@@ -36,7 +35,7 @@ def run(sizes=SIZES) -> dict:
         calls["modules"] = lambda f=program, s=state: jax.block_until_ready(f(s.q, s.v))
         for name, make in flat.items():
             dynamics, took = timed(make)
-            program = eqx.filter_jit(lambda d, s: d.acceleration(d.equation_at(s)))
+            program = zw.program(lambda d, s: d.acceleration(d.equation_at(s)))
             calls[name] = lambda f=program, d=dynamics, s=state: jax.block_until_ready(f(d, s))
             first[name] = took
         for name, call in calls.items():

@@ -9,13 +9,13 @@ import threading
 import time
 from collections.abc import Callable
 
-import equinox as eqx
 import jax
 import numpy as np
 
 from zwang.compile import program
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.native.machine import OPTIMIZER
+from zwang.record import combine, partition
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -54,14 +54,14 @@ def accelerations(dynamics: Dynamics, state) -> Callable[[int], float]:
     them: memory that a program asks
     for anew at each call costs as much as half an acceleration of 10⁵ rods.
     """
-    arrays, rest = eqx.partition(
-        dynamics, eqx.is_array
+    arrays, rest = partition(
+        dynamics
     )  # as arguments: constants of this size take minutes to compile
     arrays, tree = jax.tree_util.tree_flatten(arrays)
 
     @program  # as a run is compiled
     def evaluations(arrays, state, count):
-        d = eqx.combine(jax.tree_util.tree_unflatten(tree, arrays), rest)
+        d = combine(jax.tree_util.tree_unflatten(tree, arrays), rest)
 
         def again(_, a):  # each depends on the one before, so that none is left out
             moved = state._replace(q=state.q + 1e-30 * a)

@@ -157,6 +157,11 @@ seen = zw.trajectory(model, q0, v0, times, params={"push": 0.5}).q
 found = zw.fit(model, times, {"x": seen[:, 0], "y": seen[:, 1]}, {"push": 0.1}, q0=q0, v0=v0)
 print(found)
 """,
+    "FinalState": HEAD
+    + """run = zw.gallery.load("bouncing-ball").run(duration=0.6)
+end = zw.analysis.final_state(run)
+print(end(run.q[0], run.v[0], {"restitution": 0.5}))
+""",
     "Equilibrium": PENDULUM + "print(zw.analysis.equilibrium(model, [0.1, -1.0]))\n",
     "Linearization": PENDULUM
     + """linear = zw.analysis.linearize(model, [0.0, -1.0], inputs=["push"])
@@ -273,6 +278,17 @@ path = [zw.Holonomic(lambda q, t, p: q[0] - t, name="x"),
         zw.Holonomic(lambda q, t, p: q[1], name="y")]
 servo = zw.Servo(path, rotors, actuators=["thrust", "torque"], gains=4.0)
 print(zw.servo.dynamic_extension(drone, servo, [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]))
+""",
+    "stable_inversion": HEAD
+    + """mass = jnp.array([[3.0, 1.7], [1.7, 2.0]])
+car = zw.Model(
+    zw.System(2, lambda q, t, p: mass,
+              lambda q, v, t, p: jnp.stack([0 * q[0], -5 * q[1] - 0.5 * v[1]])), name="car",
+)
+share = lambda x: x**4 * (35 - 84 * x + 70 * x**2 - 20 * x**3)
+tip = zw.Holonomic(lambda q, t, p: q[0] + 1.6 * q[1] - share(jnp.clip(t, 0.0, 1.0)), name="tip")
+servo = zw.Servo([tip], [[1.0], [0.0]], actuators=["push"])
+print(zw.analysis.stable_inversion(car, servo, [0.0, 0.0], span=(0.0, 1.0), rtol=1e-6))
 """,
     "bodies": HEAD
     + """from zwang.bodies import Body, RigidBodies

@@ -23,7 +23,7 @@ import jax
 import pytest
 
 from tests.eager import compute_by_numpy, left_to_xla
-from zwang.compile import interface, keep_programs
+from zwang.compile import interface, keep_programs, making
 from zwang.recent import Recent
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -149,14 +149,15 @@ def _compared_with_xla(request):
 @pytest.fixture
 def compiled(monkeypatch, request):
     """What becomes machine code from now on, none of it at hand from another test."""
-    programs, make = [], interface._made
+    programs, make = [], making._made
 
     def watched(*given):
         programs.append(make(*given))
         return programs[-1]
 
-    monkeypatch.setattr(interface, "_made", watched)
-    monkeypatch.setattr(interface, "trace_context", lambda: (request.node.nodeid,))
+    monkeypatch.setattr(making, "_made", watched)
+    for asked in (interface, making):
+        monkeypatch.setattr(asked, "trace_context", lambda: (request.node.nodeid,))
     return programs
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
+from scipy.integrate import solve_ivp
 
 import zwang as zw
 from verification.line import Line, judged
@@ -25,11 +26,12 @@ HALVINGS = 50
 
 
 class Found(NamedTuple):
-    """A quantity of a member, exact and ours."""
+    """A quantity of a member, exact and ours; `within` is allowed of a published one."""
 
     what: str
     exact: float
     ours: float
+    within: float = 0.0
 
     @property
     def difference(self) -> float:
@@ -38,7 +40,7 @@ class Found(NamedTuple):
 
     @property
     def allowed(self) -> float:
-        return ALLOWED if self.exact else LEFT
+        return self.within or (ALLOWED if self.exact else LEFT)
 
 
 def lines(_: str) -> list[Line]:
@@ -176,6 +178,149 @@ def table() -> Iterator[Found]:
     yield from kept(run)
 
 
+def cradle() -> Iterator[Found]:
+    # one ball hits four at rest that touch: by Moreau's law they go on together
+    run = zw.gallery.load("balls-on-a-rail", gap=0.0, last=0.0).run(rtol=RTOL)
+    yield Found("touching balls: the first goes back with [m/s]", -3 / 5, run.v[-1, 0])
+    yield Found("touching balls: the last goes on with [m/s]", 2 / 5, run.v[-1, -1])
+    # apart, however little, each passes all on
+    run = zw.gallery.load("balls-on-a-rail", gap=1e-6, last=0.0).run(rtol=RTOL)
+    yield Found("balls 1 μm apart: the last goes on with [m/s]", 1.0, run.v[-1, -1])
+    yield Found("balls 1 μm apart: what all others keep [m/s]", 0.0, np.max(np.abs(run.v[-1, :-1])))
+
+
+def chain() -> Iterator[Found]:
+    example, run = ran("falling-chain")
+    height, lies = example.q0, 0.02 * np.arange(len(example.q0))
+    lands = np.sqrt(2 * (height - lies) / 9.81)
+    landings = [x for x in run.switches if x.hit]
+    for i in (0, len(height) - 1):
+        exact, x = 0.1 * 9.81 * lands[i], landings[i]
+        yield Found(f"bead {i + 1} lands at [s]", lands[i], x.time)
+        yield Found(f"impulse on the table of bead {i + 1} [N s]", exact, x.multipliers["table"][0])
+    yield from kept(run)
+
+
+def hoist() -> Iterator[Found]:
+    _, run = ran("rope-hoist")
+    g, stroke, rate, slack, mass = 9.81, 0.5, 6.0, 0.1, 20.0
+    taut = np.arccos(1 - slack / stroke) / rate
+    flies = np.arccos(-g / (stroke * rate**2)) / rate
+    height, speed = (
+        stroke * (1 - np.cos(rate * flies)) - slack,
+        stroke * rate * np.sin(rate * flies),
+    )
+    lands = flies + (speed + np.sqrt(speed**2 + 2 * g * height)) / g
+    times = [x.time for x in run.switches[1:]]
+    exact = taut, flies, lands, taut + 2 * np.pi / rate
+    names = "taut", "slack", "on the floor", "taut again"
+    for what, t, ours in zip(names, exact, times[:4], strict=True):
+        yield Found(f"{what} at [s]", t, ours)
+    pluck = mass * stroke * rate * np.sin(rate * taut)
+    yield Found("impulse of the rope [N s]", pluck, run.switches[1].multipliers["rope"][0])
+
+
+def step_of_gait(z: np.ndarray, duration: float, **settings) -> np.ndarray:
+    """The state after the next impact of a foot, of one at the start of a step: the angle of the
+    leg in front, its rate and that of the leg behind.
+    """
+    start = {"angle": z[0], "front": z[1], "back": z[2]}
+    example = zw.gallery.load("compass-gait", **start, **settings)
+    run = example.run(rtol=RTOL, duration=duration, samples=2)
+    q, v = run.at(next(x for x in run.switches if x.hit).time)
+    return np.array([q[3], v[3], v[2]])
+
+
+def gait(z: np.ndarray, duration: float, **settings) -> tuple[np.ndarray, np.ndarray]:
+    """The step that repeats itself, by Newton's method, and the multipliers of small changes."""
+    wide = 1e-5
+    for _ in range(3):
+        moved = [
+            step_of_gait(z + x, duration, **settings) - step_of_gait(z - x, duration, **settings)
+            for x in wide * np.eye(3)
+        ]
+        J = np.stack(moved, axis=1) / (2 * wide)
+        z = z - np.linalg.solve(J - np.eye(3), step_of_gait(z, duration, **settings) - z)
+    return z, np.linalg.eigvals(J)
+
+
+def walker() -> Iterator[Found]:
+    """Garcia's simplest walker has feet without mass: our values are extrapolated to it."""
+    published = np.array([0.20031090049483, -0.19983247291764])
+    turned = np.cos(2 * published[0])
+    settings = {"slope": 0.009, "hip": 1.0, "length": 1.0, "down": 1.0, "gravity": 1.0}
+    settings["step"] = 2 * np.sin(published[0])
+    start = np.append(published, turned * published[1])
+    (two, _), (one, _) = (gait(start, 4.5, leg=m, **settings) for m in (2e-6, 1e-6))
+    light = 2 * one - two
+    yield Found("simplest walker: angle of the leg in front [rad]", published[0], light[0], 5e-9)
+    yield Found("simplest walker: its rate [rad/s]", published[1], light[1], 5e-9)
+    found, multipliers = gait(np.array([0.271, -1.0918, -0.3772]), 0.9, gravity=9.8)
+    for what, exact, ours in (
+        ("angle of the leg in front [rad]", 0.2187 + np.deg2rad(3.0), found[0]),
+        ("its rate [rad/s]", -1.0918, found[1]),
+        ("rate of the leg behind [rad/s]", -0.3772, found[2]),
+    ):
+        yield Found(f"compass gait at 3°: {what}", exact, ours, 5e-4)
+    largest = float(np.max(np.abs(multipliers)))
+    yield Found("compass gait at 3°: less than 1 of a change stays", 1.0, largest, 1.0)
+
+
+def crank() -> Iterator[Found]:
+    """Beside SciPy: the slider never turns, so that two corners act as one contact."""
+    _, run = ran("slider-crank-clearance")
+    hits = [x.time for x in run.switches if x.hit]
+    for k, exact in enumerate(hits_of_slider(4), start=1):
+        yield Found(f"impact {k} at [s]", exact, hits[k - 1])
+    yield from kept(run)
+
+
+def hits_of_slider(count: int) -> list[float]:
+    """Instants of the first impacts of the slider of `slider-crank-clearance`."""
+    L = np.array([0.153, 0.306])
+    own = np.array([0.114 + 0.038 / 4, 0.076 + 0.038 / 4]) * L**2 + np.array([7.4e-5, 5.9e-4])
+    at_end, coupled = np.array([0.114 + 0.019, 0.076 + 0.019]), 0.095 * L[0] * L[1]
+    play, e, mu = 1e-3, 0.4, 0.01
+
+    def mass(q):
+        across = coupled * np.cos(q[1] - q[0])
+        return np.array([[own[0], across], [across, own[1]]])
+
+    def rate(t, y):
+        q, v = y[:2], y[2:]
+        turned = coupled * np.sin(q[1] - q[0]) * np.array([v[1] ** 2, -(v[0] ** 2)])
+        return np.append(v, np.linalg.solve(mass(q), turned - 9.81 * at_end * L * np.cos(q)))
+
+    # what has just been left is above zero, whatever round-off says
+    sides = [lambda t, y, way=way: play + 1e-14 - way * (L @ np.sin(y[:2])) for way in (1, -1)]
+    for event in sides:
+        event.terminal, event.direction = True, -1
+    t, y, found = 0.0, np.array([0.0, 0.0, 150.0, -75.0]), []
+    while len(found) < count:
+        run = solve_ivp(rate, (t, 0.2), y, "DOP853", events=sides, rtol=1e-13, atol=1e-13)
+        t, y = run.t[-1], run.y[:, -1].copy()
+        way = 1 if len(run.t_events[0]) else -1
+        normal, along = -way * L * np.cos(y[:2]), -L * np.sin(y[:2])
+        push = normal - mu * np.sign(along @ y[2:]) * along
+        effect = np.linalg.solve(mass(y[:2]), push)
+        y[2:] -= (1 + e) * (normal @ y[2:]) / (normal @ effect) * effect
+        found.append(t)
+    return found
+
+
+def toy() -> Iterator[Found]:
+    """The cycle that Glocker's start lies on, as he prints it for the bird at −0.2788 rad."""
+    run = zw.gallery.load("woodpecker").run(rtol=RTOL, duration=2.0, samples=20001)
+    bird = run.q[:, 2] + 0.2788
+    falls = np.flatnonzero((bird[:-1] > 0) & (bird[1:] <= 0))[-2:]
+    part = (bird[falls] / (bird[falls] - bird[falls + 1]))[:, None]
+    # every second cycle is alike, until all are: the mean of both is the one that stays
+    ours = np.mean((1 - part) * run.v[falls] + part * run.v[falls + 1], axis=0)
+    yield Found("fall of the sleeve as it lets go [m/s]", -0.3411, ours[0], 6e-3)
+    yield Found("rate of the bird there [rad/s]", -7.4583, ours[2], 6e-3)
+    yield from kept(run)
+
+
 def halved(holds: Callable[[float], bool], below: float, above: float) -> float:
     """The number from which on something holds."""
     for _ in range(HALVINGS):
@@ -194,5 +339,11 @@ CASES: dict[str, Callable[[], Iterator[Found]]] = {
     "block-on-incline": incline,
     "painleve-rod": painleve,
     "table-on-four-legs": table,
+    "balls-on-a-rail": cradle,
+    "falling-chain": chain,
+    "rope-hoist": hoist,
+    "compass-gait": walker,
+    "slider-crank-clearance": crank,
+    "woodpecker": toy,
 }
 """What is known of each member."""

@@ -18,7 +18,7 @@ from zwang.by_identity import ByIdentity
 from zwang.errors import ModelError
 from zwang.files import read_bytes
 
-PACKAGES = ("zwang", "jax", "jaxlib", "numpy", "scipy", "equinox")
+PACKAGES = ("zwang", "jax", "jaxlib", "numpy", "scipy")
 """Packages whose versions may change the digits of a result."""
 
 

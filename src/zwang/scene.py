@@ -291,7 +291,8 @@ def bodies_scene(
     points: Mapping[str, tuple[str, Sequence[float]]] = MappingProxyType({}),
     **options,
 ) -> Scene:
-    """A scene of rigid bodies in space whose coordinates are those of `zwang.bodies.RigidBodies`.
+    """A scene of rigid bodies in space: the first coordinates are those of
+    `zwang.bodies.RigidBodies`.
 
     Args:
         shapes: of each body, in order.
@@ -302,7 +303,8 @@ def bodies_scene(
     order = list(shapes)
 
     def seen(q):
-        poses, xp = q.reshape(len(q), len(order), 7), array_namespace(q)
+        own, xp = q[:, : 7 * len(order)], array_namespace(q)
+        poses = own.reshape(len(q), len(order), 7)
         carriers = np.array([order.index(body) for body, _ in points.values()], int)
         offsets = np.array([offset for _, offset in points.values()], float).reshape(-1, 3)
         w, r = poses[:, carriers, 3:4], poses[:, carriers, 4:]

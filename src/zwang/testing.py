@@ -10,7 +10,6 @@ anything.
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -18,6 +17,7 @@ from scipy.integrate import solve_ivp
 
 from zwang.algebra.mass_matrix import dense_mass
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal, Pseudoinverse
+from zwang.compile import program
 from zwang.dynamics.drift import AbstractDrift
 from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.formulation import AbstractFormulation
@@ -111,7 +111,7 @@ def check_pseudoinverse(method: AbstractPseudoinverse) -> None:
     _check_pseudoinverse_derivative(method, jnp.asarray(full[0]), jnp.asarray(deficient[0]))
 
 
-@eqx.filter_jit
+@program
 def _applied(method: AbstractPseudoinverse, C, r, x):
     P = Pseudoinverse(method, C)
     return P.matrix(), P.solve(r), P.solve_transpose(x), P.rank()

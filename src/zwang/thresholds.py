@@ -28,12 +28,17 @@ as an integration, at whatever tolerance; an effect beside others; a sum beside 
 beside the time that it is at, in which float64 tells a million instants apart."""
 AGREEMENT = 1e-9
 """Two numbers that should be equal agree, and a part of something is none, up to this: far above
-round-off of long computations, and far below what any tolerance of a run leaves."""
+round-off of long computations, and far below what any tolerance of a run leaves. A certified
+solution leaves 1e-15 of the terms of ordinary rows and up to 1e-13 in long chains; rows that
+contradict each other leave their own disagreement."""
 DERIVED = 1e-7
 """What derivatives say at a state that an iteration has found, an eigenvalue, a stiffness, a rate,
 is zero up to this part of the others: the state is known to `AGREEMENT` or worse."""
 ROOT_OF_ROUND_OFF = 1e-8
 """Double zeros are found to this, the root of the round-off of what is zero there."""
+ACCEPTED_VIOLATION = 1e-6
+"""Largest violation [dimensionless: an angle, or a fraction of the speed] of a start that a run
+accepts by default, and that a step of fixed length may leave after its projection."""
 ALL_BUT_ZERO = 1e-6
 """Part of its usual size below which a singular value, a row, a form or a difference is lost:
 halfway, in digits, between round-off and what is ordinary. A double eigenvalue, known to 1e-8, is

@@ -5,7 +5,6 @@ import pytest
 
 from zwang.algebra.judgement import (
     ABSENT,
-    CONSISTENT,
     FLOOR,
     OFF_MANIFOLD,
     UNCERTAIN,
@@ -16,7 +15,7 @@ from zwang.algebra.judgement import (
     row_units,
     units_of,
 )
-from zwang.thresholds import ALL_BUT_ZERO
+from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO
 
 LENGTH = np.array([2.0, 0.5, 0.1 * ABSENT, 0.0])
 
@@ -62,9 +61,9 @@ def test_a_residual_without_terms_is_a_contradiction_and_none_is_none():
 
 
 def test_a_violation_excuses_some_times_itself_up_to_a_limit():
-    assert allowance(np, 0.0) == CONSISTENT
-    assert allowance(np, 1e-8) == pytest.approx(CONSISTENT + OFF_MANIFOLD * 1e-8)
-    assert allowance(np, 1.0) == pytest.approx(CONSISTENT + UNCERTAIN)
+    assert allowance(np, 0.0) == AGREEMENT
+    assert allowance(np, 1e-8) == pytest.approx(AGREEMENT + OFF_MANIFOLD * 1e-8)
+    assert allowance(np, 1.0) == pytest.approx(AGREEMENT + UNCERTAIN)
 
 
 @pytest.mark.parametrize("size", [1e-6, 1e6])

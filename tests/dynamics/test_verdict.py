@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from tests.dynamics.in_numpy import InNumPy, Rows, circle, in_numpy, line
-from zwang.algebra.judgement import CONSISTENT, FLOOR, OFF_MANIFOLD
+from zwang.algebra.judgement import FLOOR, OFF_MANIFOLD
 from zwang.algebra.metric import Rows as HostRows
 from zwang.algebra.metric import metric_of
 from zwang.algebra.rank import PLACED
@@ -23,6 +23,7 @@ from zwang.dynamics.consistency import (
     vanishing_rows,
 )
 from zwang.dynamics.equation_of_motion import Scales
+from zwang.thresholds import AGREEMENT
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +57,7 @@ def test_what_rows_miss_is_that_of_least_squares_at_unit_length():
     found = judged(contradicting(), [0.0, 0.0], [0.0, 0.0], [0.5, 1.0])
     np.testing.assert_allclose(found.misses, MISSES, rtol=1e-12)
     assert found.residual == max(found.misses)
-    assert found.allowed == CONSISTENT and not found.consistent
+    assert found.allowed == AGREEMENT and not found.consistent
     np.testing.assert_allclose(found.rows.split.singular_values, [np.sqrt(2.0), 0.0], atol=1e-15)
 
 
@@ -70,7 +71,7 @@ def test_what_turns_counts_among_the_terms():
 
 def test_a_violation_excuses_a_residual_in_proportion():
     found = judged(contradicting(), [0.0, 0.0], [0.0, 0.0], [0.5, 1.0], violation=1e-3)
-    assert found.allowed == pytest.approx(CONSISTENT + OFF_MANIFOLD * 1e-3)
+    assert found.allowed == pytest.approx(AGREEMENT + OFF_MANIFOLD * 1e-3)
     assert not found.consistent
     assert judged(contradicting(), [0, 0], [0, 0], [0.5, 1.0], violation=0.03).consistent
     assert Verdict(np.ones(1), 1.0, None).consistent

@@ -340,7 +340,7 @@ NO_FILES = [
         lambda f: read_bytes(fifo(f, ".stl"), "mesh_size", "the mesh"),
         "pipe",
     ),
-    words("a folder as a model", 10, ("check", "."), "unknown model"),
+    words("a folder as a model", 10, ("check", "."), "no regular file"),
     words("a folder with an ending", 10, ("check", "/"), "unknown model|no regular file"),
     words("a device as a model", 10, ("check", "/dev/zero"), "no regular file"),
     words("a script with a long name", 12, ("check", f"{LONG}.py"), "there is no file x+ … x+"),

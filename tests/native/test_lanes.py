@@ -12,7 +12,7 @@ from tests.crossed import some
 from tests.native.lanes import assert_lanes_agree
 from tests.native.loops import LOOPS
 from zwang import gallery
-from zwang.compile import interface
+from zwang.compile import interface, making
 from zwang.native import fast_code_apart
 from zwang.simulation.batch import prepare
 
@@ -96,7 +96,7 @@ def test_batches_of_a_model_get_lanes_that_no_call_waits_for(name, monkeypatch):
         assert go.wait(LIMIT)
         return fast_code_apart(text)
 
-    monkeypatch.setattr(interface, "fast_code_apart", held)
+    monkeypatch.setattr(making, "fast_code_apart", held)
     monkeypatch.setattr(interface, "SEVERAL_AT_ONCE", 0.0)
     one = prepare(*args, cores=1)()
     assert begun.wait(LIMIT)

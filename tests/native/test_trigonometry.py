@@ -34,6 +34,15 @@ def test_the_error_is_below_one_unit_in_the_last_place(name):
     assert errors.max() < 0.8, (x[errors.argmax()], errors.max())
 
 
+def test_angles_side_by_side_are_those_of_one_to_the_bit():
+    x = np.array([0.3, -2.0, 0.0, -0.0, np.inf, np.nan, 1e7, 12.5, 1e-9, 3.0, -1599.0])
+    both = lambda x: (jnp.sin(x), jnp.cos(x), jnp.sin(x) * 2.0)
+    together, one = function(both, x), function(both, x[0])
+    alone = np.array([one(angle) for angle in x]).T
+    assert together.code.instructions < x.size * one.code.instructions / 2
+    np.testing.assert_array_equal(np.array(together(x)).view(np.int64), alone.view(np.int64))
+
+
 def test_special_values():
     x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan])
     s, c = function(lambda x: (jnp.sin(x), jnp.cos(x)), x)(x)

@@ -1,5 +1,6 @@
 """Inputs that reach the servo constraints too early become states."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -53,8 +54,25 @@ def test_a_hovering_quadrotor_needs_two_integrators_before_its_thrust(found):
     system = found.model.system
     assert system.coordinates == ("x", "y", "angle", "thrust")
     assert system.units == ("m", "m", "rad", "N") and system.velocity_units[-1] == "N/s"
-    assert found.model.servo.names(2) == ("thrust''", "torque")
-    assert found.model.servo.units(2) == ("N/s²", "N m")
+    inner = found.servo.servo
+    assert inner.names(2) == ("thrust''", "torque") and inner.units(2) == ("N/s²", "N m")
+    assert found.servo.names(2) == ("thrust", "torque") and found.servo.units(2) == ("N", "N m")
+
+
+def test_the_control_is_that_of_the_actuators_and_the_integrators_are_told(found):
+    """The thrust is the state, and the torque what the inner servo asks for."""
+    q = found.q + np.array([0.02, 0.0, 0.1, 0.5])
+    answer = zw.control(found.model, q=q, v=found.v, t=0.3)
+    assert float(answer.u[0]) == q[3]
+    force = [-q[3] * np.sin(0.1), q[3] * np.cos(0.1), answer.u[1]]
+    np.testing.assert_allclose(answer.actuator_force[:3], force, rtol=1e-14)
+    weight = [0.0, -1.5 * 9.81, 0.0]
+    M = np.array([1.5, 1.5, 0.1])
+    np.testing.assert_allclose(M * answer.acceleration[:3], force + np.array(weight), atol=1e-12)
+    assert found.sentence in str(found.model) and found.sentence in repr(found.servo)
+    assert found.sentence in str(zw.check(found.model, found.q, found.v))
+    free = zw.motion(found.model.passive, found.q, found.v).acceleration
+    np.testing.assert_allclose(free, [0.0, -9.81, 0.0, 0.0], atol=1e-12)
 
 
 @pytest.mark.slow
@@ -119,15 +137,66 @@ def test_where_no_integrators_help_it_is_said():
             search(model, servo, [0.1, 0.2], [0.3, 0.4])
 
 
-def test_actuators_that_act_alike_are_to_be_combined():
+def test_actuators_that_act_alike_are_combined():
     """Two rotors: both appear at once in x and y, and neither can be delayed alone."""
 
     def rotors(q, t, p):
         s, c = jnp.sin(q[2]), jnp.cos(q[2])
         return jnp.array([[-s, -s], [c, c], [0.2, -0.2]])
 
-    with pytest.raises(zw.ModelError, match="Combine actuators that act alike"):
-        zw.servo.dynamic_extension(*quadrotor(actuation=rotors), HOVER, REST)
+    found = zw.servo.dynamic_extension(*quadrotor(actuation=rotors), HOVER, REST)
+    assert found.integrators == {"thrust + torque": 2} and found.degrees == {"x": 4, "y": 4}
+    assert found.inputs == pytest.approx({"thrust": 0.75 * 9.81, "torque": 0.75 * 9.81})
+    assert found.model.system.units[-1] == ""  # of a sum of N and N m
+    # the same motion as by thrust and torque, with forces of the rotors
+    one = zw.servo.dynamic_extension(*quadrotor(), HOVER, REST)
+    start = np.array([0.02, -0.01, 0.1, 15.0]), np.array([0.1, 0.0, -0.2, 0.3])
+    ours, theirs = (zw.control(x.model, x.servo, *start, 0.2) for x in (found, one))
+    left, right = ours.u
+    np.testing.assert_allclose([left + right, 0.2 * (left - right)], theirs.u, rtol=1e-9)
+
+
+def test_a_load_on_a_rigid_rope_follows_its_path_by_tension_and_trolley():
+    """An overhead crane whose winch sets the rope's tension: the flat closed form.
+
+    T n = m (Ẍ, Ÿ + g),  s = X − Y n_x/n_y; the trolley's force m_t s̈ + T n_x.
+    """
+    trolley, load, g = 300.0, 1000.0, 9.81
+    system = zw.System(
+        3,
+        lambda q, t, p: jnp.array([trolley, load, load]),
+        lambda q, v, t, p: jnp.array([0.0, 0.0, -load * g]),
+        coordinates=("trolley", "x", "y"),
+    )
+
+    def rope(q, t, p):
+        across, up = q[0] - q[1], -q[2]
+        n = jnp.stack([across, up]) / jnp.hypot(across, up)
+        return jnp.stack([jnp.array([1.0, 0.0, 0.0]), jnp.stack([-n[0], n[0], n[1]])], axis=1)
+
+    share = lambda t: t**5 * (126 - 420 * t + 540 * t**2 - 315 * t**3 + 70 * t**4)
+    path = lambda t: jnp.stack([8 * share(t / 6), -6 + 3 * share(t / 6)])
+    rows = [
+        zw.Holonomic(lambda q, t, p, i=i: q[1 + i] - path(t)[i], name=n) for i, n in enumerate("xy")
+    ]
+    servo = zw.Servo(rows, rope, actuators=["trolley force", "tension"], gains=2.0)
+    crane = zw.Model(system, name="crane")
+    found = zw.servo.with_found_degrees(crane, servo, [0.0, 0.0, -6.0], [0.0, 0.0, 0.0])
+    assert found.integrators == {"tension": 2} and found.degrees == {"x": 4, "y": 4}
+    run = zw.simulate(found.model, found.q, found.v, times=[0.0, 2.0, 3.1, 5.0], rtol=1e-11)
+    assert run.dataset.attrs["control_law"] == found.sentence
+
+    def flat(t):
+        lift = jax.jacfwd(jax.jacfwd(path))(t) + jnp.array([0.0, g])
+        x, y = path(t)
+        return jnp.stack([x - y * lift[0] / lift[1], x, y]), load * lift
+
+    place, pull = (np.array(x) for x in zip(*map(flat, run.t), strict=True))
+    np.testing.assert_allclose(run.q[:, :3], place, atol=1e-9)
+    tension = np.linalg.norm(pull, axis=1)
+    bent = np.array([jax.jacfwd(jax.jacfwd(lambda t: flat(t)[0][0]))(t) for t in run.t])
+    u = np.stack([trolley * bent + pull[:, 0], tension], axis=1)
+    np.testing.assert_allclose(run.dataset["control"], u, rtol=1e-8, atol=1e-5)
 
 
 def test_a_system_that_needs_no_integrators_gets_none():

@@ -106,6 +106,58 @@ def test_a_mode_has_linear_equations():
     assert zw.contact_mode(mode, [0.0, 0.0]) is mode
 
 
+def bowl(mu=0.3):
+    """A bead on the inside of a circle of radius 2, along which it slides."""
+    return zw.Model(
+        zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.array([0.0, -G])),
+        [
+            zw.Inequality(lambda q, t, p: 2.0 - jnp.sqrt(q @ q), name="bowl"),
+            zw.DryFriction(
+                lambda q, v, t, p: (q[0] * v[1] - q[1] * v[0]) / 2, load="bowl", static=mu, name="f"
+            ),
+        ],
+    )
+
+
+def test_linear_equations_of_a_state_that_slides_know_its_friction():
+    """s̈ = −g sin θ − μ (g cos θ + ṡ²/R), s the length of arc."""
+    theta, rate, R, mu = 0.4, 1.5, 2.0, 0.3
+    along = np.array([np.cos(theta), np.sin(theta)])
+    state = R * np.array([np.sin(theta), -np.cos(theta)]), rate * along
+    mode = zw.contact_mode(bowl(mu), *state)
+    linear = zw.analysis.linearize(mode, *state, inputs=["q0"])
+    load = G * np.cos(theta) + rate**2 / R
+    exact = (-G * np.sin(theta) - mu * load) * along + rate**2 / R * np.array([-along[1], along[0]])
+    np.testing.assert_allclose(linear.here.w, exact, atol=1e-12)
+    np.testing.assert_allclose(linear.multipliers[0], load, rtol=1e-12)
+    by_place = (-G * np.cos(theta) + mu * G * np.sin(theta)) / R
+    A = [[0.0, 1.0], [by_place, -2 * mu * rate / R]]
+    np.testing.assert_allclose(linear.A, A, atol=1e-12)
+    # a force along x pushes along the circle, and the bead into it
+    turn = np.sign(linear.basis[:2, 0] @ along)
+    np.testing.assert_allclose(
+        turn * linear.B[:, 0], [0.0, np.cos(theta) - mu * np.sin(theta)], atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("holds", [zw.Holonomic, zw.Inequality])
+def test_friction_that_gives_all_it_may_leaves_the_rest_to_a_stop(holds):
+    """A block that rests on a stop below it: μ₀ m g cos α, and m g (sin α − μ₀ cos α)."""
+    model, mu0 = block(0.1), 0.1
+    stop = holds(lambda q, t, p: 0.5 - q[0] if holds is zw.Inequality else q[0] - 0.5, name="stop")
+    rest = zw.analysis.equilibrium(
+        zw.Model(model.system, [*model.constraints.members, stop], model.params), [0.5, 0.0]
+    )
+    weight = G * np.array([np.sin(SLOPE), np.cos(SLOPE)])
+    force = rest.constraint_force
+    np.testing.assert_allclose(force["grip"], [-mu0 * weight[1], 0.0], atol=1e-12)
+    np.testing.assert_allclose(force["stop"], [mu0 * weight[1] - weight[0], 0.0], atol=1e-12)
+    np.testing.assert_allclose(force["plane"], [0.0, weight[1]], atol=1e-12)
+    np.testing.assert_allclose(rest.constraint_forces({})[:, 0].sum(), -weight[0], atol=1e-12)
+    # friction may give less where the stop pushes more
+    assert rest.unique == {"plane": True, "grip": False, "stop": False}
+
+
 LEGS = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
 
 

@@ -159,6 +159,16 @@ def test_a_nonholonomic_constraint_and_its_nonideal_force_are_switched_together(
     assert np.allclose(run.v[:, 1], [0.0, 0.0, 0.0, -0.2 * G], atol=1e-9)
 
 
+def test_a_hand_that_grasps_on_its_way_adds_its_work():
+    system = zw.System(1, lambda q, t, p: MASS * jnp.ones(1), lambda q, v, t, p: jnp.zeros(1))
+    hand = zw.Holonomic(lambda q, t, p: q[0] - 3.0 * (t - 0.5) - 0.25, name="hand")
+    grasp = zw.Switch("hand", on=0.5)
+    run = zw.simulate(zw.Model(system, [hand]), [0.0], [0.5], duration=1.0, switches=[grasp])
+    (taken,) = run.switches
+    assert taken.work == pytest.approx(MASS * 2.5 * 3.0, rel=1e-12)  # the impulse by the speed
+    assert taken.dissipated == pytest.approx(0.5 * MASS * 2.5**2, rel=1e-12)
+
+
 def test_impact_free_means_that_nothing_jumps():
     """A rod caught at rest at its own length is; one that moves is refused, and what was reached is
     kept.

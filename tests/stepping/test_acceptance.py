@@ -7,11 +7,10 @@ import pytest
 
 from zwang.stepping.manifold import Landing
 from zwang.stepping.step_control import (
-    LEAST_CREEP,
     Tolerances,
     acceptable,
 )
-from zwang.thresholds import AGREEMENT
+from zwang.thresholds import AGREEMENT, SOLUTION_ERROR
 
 
 def leaves(violation: float, slip: float, creep: float) -> bool:
@@ -38,8 +37,8 @@ def leaves(violation: float, slip: float, creep: float) -> bool:
         (1e-11, 2 * AGREEMENT, 1.0, False),
         (1e-11, 2 * AGREEMENT, np.inf, False),
         # at rest: all of a velocity may be round-off
-        (1e-11, 1.0, 0.2 * LEAST_CREEP, True),
-        (1e-11, 1.0, 0.3 * LEAST_CREEP, False),  # in 4 s
+        (1e-11, 1.0, 0.2 * SOLUTION_ERROR, True),
+        (1e-11, 1.0, 0.3 * SOLUTION_ERROR, False),  # in 4 s
         (1e-9, 0.0, 0.0, False),
     ],
 )

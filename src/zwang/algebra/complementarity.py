@@ -15,11 +15,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.thresholds import AGREEMENT, SOLUTION_ERROR
+from zwang.thresholds import AGREEMENT, RESOLVED, SOLUTION_ERROR
 
-LEAST_PIVOT = 1e-10
-"""Smallest entry of a column, relative to the largest one, that is divided by: it is the round-off
-of rows that depend on each other."""
 PIVOTS_PER_ROW = 50
 """Most pivots, for each row, after which a problem counts as unsolved; ordinary ones take one or
 two for each."""
@@ -72,7 +69,7 @@ def _pivoted(Q: np.ndarray, c: np.ndarray, cover: np.ndarray) -> list[int] | Non
         # from the data that were given, as a tableau has the round-off of all pivots before
         inverse = np.linalg.inv(columns[:, basis])
         column = inverse @ columns[:, entering]
-        rows = np.flatnonzero(column > LEAST_PIVOT * np.max(np.abs(column), initial=0.0))
+        rows = np.flatnonzero(column > RESOLVED * np.max(np.abs(column), initial=0.0))
         if not len(rows):
             return None
         keys = np.column_stack([inverse @ c, inverse])[rows] / column[rows][:, None]

@@ -4,7 +4,7 @@ other?
 A residual is compared with the terms that it is the sum of, never with a result that may itself be
 round-off:
 
-    residual_i = |A v̇ − b|_i  ≤  (CONSISTENT + OFF_MANIFOLD · violation) · terms_i,
+    residual_i = |A v̇ − b|_i  ≤  (AGREEMENT + OFF_MANIFOLD · violation) · terms_i,
     terms_i    = |b|_i + |A|_i (|a| + |v̇|) + length_i · curvature · speed²
 
 The last term stands for the sums inside b: a mechanism that turns evenly may have b = 0 as a sum of
@@ -21,12 +21,8 @@ from types import ModuleType
 
 import numpy as np
 
-from zwang.thresholds import ALL_BUT_ZERO
+from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO
 
-CONSISTENT = 1e-9
-"""Part of its terms that a residual may leave on the constraints. A certified solution leaves 1e-15
-of ordinary rows and up to 1e-13 of long chains; rows that contradict each other leave their own
-disagreement."""
 OFF_MANIFOLD = 10.0
 """How many times its violation a state that is off its constraints may miss: dependent rows
 disagree there by the violation times a few."""
@@ -39,15 +35,12 @@ ABSENT = 1e-13
 """Rows shorter than this times the longest row (both in the metric of M⁻¹) count as absent: they
 are the round-off of a row that vanishes identically, 1e-16 of its terms. A row
 that is as short by its units alone is recognized where scales are measured."""
-REGROWN = 1e-9
-"""The same for rows that were round-off where scales were measured: beside a mass of 1e-10 kg they
-are 1e-11 of the longest in the metric of M⁻¹, and still round-off."""
 
 OUTGROWN = 2.0
 """Most times its typical length that a row may have in a factorization: one that has grown longer
 (a lever that slides out) counts by its present length. Beside a row of 60 lengths the damping,
 which is relative to the longest one, takes 1e-7 of what the others ask for."""
-SUMMED = 4.440892098500626e-16
+SUMMED = 2 * float(np.finfo(float).eps)
 """Round-off of one entry of `M v̇ = F + Aᵀλ`, relative to its terms. The estimate errs on the large
 side: for 186 random and Hilbert matrices it is between half and several thousand times the error,
 with a median of 10 to 18 times."""
@@ -83,13 +76,13 @@ def row_scale(xp: ModuleType, length, typical=None):
         xp: NumPy or jax.numpy.
         length: of the rows, shape (m,).
         typical: their typical lengths, if these are known, 0 of rows that are round-off (which
-            count once they are above `REGROWN`): a row that is not far below its own counts,
-            however short it is.
+            count once they are above `AGREEMENT` of the longest: beside a mass of 1e-10 kg they are
+            1e-11 of it): a row that is not far below its own counts, however short it is.
     """
     longest = xp.max(length, initial=0.0)
     least = ABSENT * longest
     if typical is not None:
-        least = xp.where(typical > 0, ABSENT * xp.minimum(longest, typical), REGROWN * longest)
+        least = xp.where(typical > 0, ABSENT * xp.minimum(longest, typical), AGREEMENT * longest)
     present = length > least
     return xp.where(present, 1 / xp.where(present, length, 1.0), 0.0)
 
@@ -130,7 +123,7 @@ def allowance(xp: ModuleType, violation):
     """Largest `relative_residual` of a state that is off its constraints by `violation`
     [dimensionless].
     """
-    return CONSISTENT + xp.minimum(OFF_MANIFOLD * violation, UNCERTAIN)
+    return AGREEMENT + xp.minimum(OFF_MANIFOLD * violation, UNCERTAIN)
 
 
 def round_off_force(left, terms):

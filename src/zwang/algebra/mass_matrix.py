@@ -20,9 +20,12 @@ from jaxtyping import Array, Bool, Float
 from zwang.algebra.cholesky import Cholesky, lower_inverse
 from zwang.algebra.elimination.gather import total
 from zwang.algebra.elimination.matrix import SparseMatrix
+from zwang.arrays import AnyArray
 from zwang.record import Record
 from zwang.thresholds import ROUND_OFF
 
+Matrix = Array | SparseMatrix
+"""Rows by an array, or by entries at known places."""
 LEAST_WEIGHT = 1e-3
 """Least weight of a row in `M + AᵀDA`, relative to the largest mass: any positive weight gives the
 same motion, and one that is off by a thousand costs three digits of M⁻¹, which the second
@@ -79,7 +82,7 @@ class AbstractMass(Record):
         """`√(wᵀ M w)`: length of a velocity or an acceleration in the mass metric."""
         return jnp.sqrt(jnp.abs(w @ self.apply(w)))
 
-    def row_lengths(self, A: Any) -> Float[Array, " m"]:
+    def row_lengths(self, A: Matrix) -> Float[Array, " m"]:
         """Length of each row of A in the metric of M⁻¹."""
         return row_lengths(self.weigh(A))
 
@@ -219,7 +222,7 @@ class BlockDiagonalMass(AbstractMass):
         return jnp.all(jnp.isfinite(self.roots)) & jnp.all(spread * ROUND_OFF < 1)
 
 
-def row_lengths(C: Any) -> Float[Array, " m"]:
+def row_lengths(C: Matrix) -> Float[Array, " m"]:
     """Length of each row of an array or a `SparseMatrix`."""
     return C.row_lengths() if isinstance(C, SparseMatrix) else jnp.sqrt(jnp.sum(C * C, axis=1))
 
@@ -229,7 +232,7 @@ def factor_mass(M: Array) -> AbstractMass:
     return {1: DiagonalMass, 2: DenseMass, 3: BlockDiagonalMass}[M.ndim](M)
 
 
-def dense_mass(M: Any) -> Any:
+def dense_mass(M: Array | np.ndarray) -> Any:
     """M as a full matrix, of an array of NumPy or of JAX."""
     xp = np if isinstance(M, np.ndarray) else jnp
     if M.ndim < 3:
@@ -239,14 +242,14 @@ def dense_mass(M: Any) -> Any:
     return xp.where(own, M[:, :, None, :], 0.0).reshape(count * k, count * k)
 
 
-def augmented_mass(xp: ModuleType, M: Any, A: Any) -> Any:
+def augmented_mass(xp: ModuleType, M: AnyArray, A: AnyArray) -> AnyArray:
     """`M + AᵀDA`, which is positive definite where [M; A] has full column rank; on `A v̇ = b` with
     `AᵀDb` added to the force it gives the same motion as M.
     """
     return M + A.T @ (augmentation(xp, M, A)[:, None] * A)
 
 
-def augmentation(xp: ModuleType, M: Any, A: Any) -> Any:
+def augmentation(xp: ModuleType, M: AnyArray, A: AnyArray) -> AnyArray:
     """D in `M + AᵀDA`: each row weighs as much as the masses that it moves, over massive columns
     first, then over all; and at least `LEAST_WEIGHT` of the largest mass that it acts on (of all,
     if it acts on massless coordinates alone, as `|e|² = 1` of a quaternion at rest), and at most
@@ -271,7 +274,7 @@ def augmentation(xp: ModuleType, M: Any, A: Any) -> Any:
     return D
 
 
-def most_augmented(xp: ModuleType, M: Any, A: Any) -> Any:
+def most_augmented(xp: ModuleType, M: AnyArray, A: AnyArray) -> AnyArray:
     """Bound of the eigenvalues of `AᵀDA` at unit diagonal of M: its largest sum of a row, every
     entry taken as positive (Gershgorin).
     """

@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from zwang.algebra import lapack
-from zwang.compile.hints import traced_once
+from zwang.compile.hints import over_rows, traced_once
 from zwang.thresholds import AGREEMENT, ROUND_OFF
 
 MOST_STEPS = 12
@@ -120,4 +120,4 @@ def _least_determinant(jacobian, x, sizes: Sequence[int]) -> Float[Array, ""]:
         turns = [(0,) * n, (1,) * n, *map(tuple, alone)]
     chosen = [np.repeat(turn, np.diff(ends)) for turn in turns]
     stack = jnp.stack([jnp.where(which, ways[1], ways[0]) for which in chosen])
-    return jnp.min(stack[:, 0, 0] if len(x) == 1 else jax.vmap(lapack.determinant)(stack))
+    return jnp.min(stack[:, 0, 0] if len(x) == 1 else over_rows(lapack.determinant)(stack))

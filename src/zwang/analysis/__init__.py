@@ -26,6 +26,7 @@
 | `resting.py` | the same where gaps carry, and friction holds |
 | `continuation.py`, `branch.py` | `continuation`: equilibria followed in a parameter |
 | `eigenvalue_events.py` | folds, branch points and Hopf points on the way |
+| `final_state.py` | `final_state`: derivatives through impacts, stick and slip |
 | `linearize.py` | `linearize`: minimal linear equations about a state |
 | `stability.py`, `aside.py` | the verdict on a state; forces some way off it |
 | `time_varying.py` | the same along a trajectory |
@@ -35,6 +36,9 @@
 | `lqr_sensitivity.py` | gains as functions of parameters that JAX differentiates |
 | `mode_sensitivity.py` | eigenvalues as functions of parameters that JAX differentiates |
 | `lqr.py` | `lqr`: gains on the full coordinates |
+| `time_varying_lqr.py` | gains along a trajectory |
+| `stable_inversion.py` | `stable_inversion`: the bounded motion of an unstable inversion |
+| `shooting.py` | the boundary value problem on the servo constraints |
 | `moving_axes.py` | the axes that move along with a steady motion, for its gains |
 | `symmetry.py` | symmetries of a model, along which steady motions go |
 | `constrained_state.py`, `tangent_space.py` | a state on its constraints, its tangent space |
@@ -57,11 +61,13 @@ if TYPE_CHECKING:
     from zwang.analysis.design import design as design
     from zwang.analysis.driving_torque import driving_torque as driving_torque
     from zwang.analysis.equilibrium import equilibrium as equilibrium
+    from zwang.analysis.final_state import final_state as final_state
     from zwang.analysis.kinematics import kinematics as kinematics
     from zwang.analysis.kinematics_batch import kinematics_batch as kinematics_batch
     from zwang.analysis.linearize import linearize as linearize
     from zwang.analysis.lqr import lqr as lqr
     from zwang.analysis.side_by_side import side_by_side as side_by_side
+    from zwang.analysis.stable_inversion import stable_inversion as stable_inversion
     from zwang.analysis.workspace import workspace as workspace
 
 offer(__name__)

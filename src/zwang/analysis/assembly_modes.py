@@ -35,7 +35,7 @@ from zwang.analysis.curve import quickly
 from zwang.analysis.distinct import attitudes, distinct, same_senses, telling
 from zwang.analysis.kinematics import Constant
 from zwang.analysis.moving_mechanism import closed as closed_at
-from zwang.analysis.newton import CLOSED_ROWS, damped, newton, rows_at
+from zwang.analysis.newton import damped, newton, rows_at
 from zwang.analysis.quadratic_loops import Found, all_configurations
 from zwang.analysis.quadratic_postures import all_postures
 from zwang.analysis.result import AbstractResult
@@ -50,7 +50,7 @@ from zwang.errors import ModelError
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
 from zwang.reporting import report
-from zwang.thresholds import ALL_BUT_ZERO
+from zwang.thresholds import ALL_BUT_ZERO, RESOLVED
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -290,7 +290,7 @@ def assembly_modes(
         # the last chunk is filled up by repetition, since another shape would compile anew
         chunk = np.resize(begin[i : i + BOXES_AT_ONCE], (BOXES_AT_ONCE, begin.shape[1]))
         at, residual, _ = (np.asarray(x) for x in quickly(_solved)(dynamics, chunk, np.float64(t)))
-        at = np.where(residual[:, None] < CLOSED_ROWS, at, np.nan)
+        at = np.where(residual[:, None] < RESOLVED, at, np.nan)
         ends.append(at[: len(begin[i : i + BOXES_AT_ONCE])])
     every = np.concatenate(ends)
     if subject.mechanism is not None:
@@ -349,7 +349,7 @@ def _from_homotopy(closed: Model, dynamics: Dynamics, found: Found, t: float) ->
     at, residual, before = (x[: len(found.q)] for x in solved)
     # squares of distances vanish at places that the distances themselves exclude
     own = before < ON_ROWS * (1 + np.max(np.abs(found.q)))
-    kept = own & (residual < CLOSED_ROWS)
+    kept = own & (residual < RESOLVED)
     q, times = _distinct(dynamics, at[kept], t)
     if not len(q):
         raise ModelError(

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.algebra.metric import Metric
-from zwang.analysis.constrained_state import on_constraints
+from zwang.analysis.constrained_state import on_constraints, unpushed
 from zwang.analysis.inputs import Inputs
 from zwang.analysis.local_equations import Balance, Generator, Local, balance, local, moved
 from zwang.analysis.symmetry import Symmetries
@@ -37,6 +37,7 @@ class Point:
         local: the model's functions at (q, v).
         multipliers: λ that balances the normal part.
         Y, W: bases of the kernels of position rows and of all velocity rows.
+        Z: basis of what multipliers do not push; W where no friction slides.
     """
 
     q: np.ndarray
@@ -49,6 +50,7 @@ class Point:
     multipliers: np.ndarray
     Y: np.ndarray
     W: np.ndarray
+    Z: np.ndarray
 
     @property
     def v(self) -> np.ndarray:
@@ -61,13 +63,13 @@ class Point:
 
     @property
     def gradient(self) -> np.ndarray:
-        """`Wᵀ (M w − F)` [N/√kg …]: at an equilibrium the gradient of the potential."""
-        return self.W.T @ self.values.dynamic
+        """`Zᵀ (M w − F)` [N/√kg …]: at an equilibrium the gradient of the potential."""
+        return self.Z.T @ self.values.dynamic
 
     @property
     def stiffness(self) -> np.ndarray:
         """Its derivative along the manifold: the reduced Hessian of the potential."""
-        return self.W.T @ self.slopes.dynamic[:, : len(self.metric)] @ self.Y
+        return self.Z.T @ self.slopes.dynamic[:, : len(self.metric)] @ self.Y
 
     @property
     def force_size(self) -> float:
@@ -127,10 +129,11 @@ class Problem:
                 Balance(*(np.asarray(x) for x in found))
                 for found in balance(*given, jnp.asarray(first), *rest)
             )
-            here = local(dynamics, State(state.q, jnp.asarray(values.v), t))
+            here = local(dynamics, State(state.q, jnp.asarray(values.v), t), jnp.asarray(first))
             here = Local(*(np.asarray(x) for x in here))
             metric = metric_at(here.M, here.A)
-            first = first + metric.rows(here.A).multipliers(values.dynamic)
+            pushing = here.A + here.pull.T
+            first = first + metric.rows(pushing).multipliers(values.dynamic)
         if not all(np.all(np.isfinite(x)) for x in (*values, *here)):
             return None
         constraints = dynamics.constraints
@@ -148,6 +151,7 @@ class Problem:
             first,
             Y,
             W,
+            unpushed(metric.rows(pushing[constraints.velocity_rows]), here.pull, W),
         )
 
     def with_parameters(self, mu) -> Dynamics:
@@ -186,7 +190,7 @@ class Problem:
         nv = len(at.metric)
         rest = np.zeros((1, 0 if self.driven is None else 1))
         along = lambda x: np.hstack([x[:, :nv] @ at.Y, x[:, nv:], rest.repeat(len(x), axis=0)])
-        rows = [at.W.T @ along(at.slopes.dynamic) / self.scale]
+        rows = [at.Z.T @ along(at.slopes.dynamic) / self.scale]
         if self.symmetric is not None:
             unit, scale = self._row_units(at)
             psi = at.slopes.psi[self._nonholonomic]

@@ -309,8 +309,11 @@ def _left_open(problem: Problem, at: Point) -> np.ndarray:
         p = jax.tree_util.tree_map(changed, dynamics.p)
         other = dataclasses.replace(dynamics, p=p)
         for there, part in (
-            (local(dynamics, host_state(q, at.v, t)), 1.0),
-            (local(other, host_state(at.q, at.v, changed(t))), ROUND_OFF / AGREEMENT),
+            (local(dynamics, host_state(q, at.v, t), at.multipliers), 1.0),
+            (
+                local(other, host_state(at.q, at.v, changed(t)), at.multipliers),
+                ROUND_OFF / AGREEMENT,
+            ),
         ):
             change = np.abs(_imposed(dynamics.constraints, there) - known)
             found = np.maximum(found, 10 * part * change)

@@ -100,6 +100,8 @@ class Diagnosis:
         unheld: rows without a gradient that a run refuses, and why no force can hold them.
         actuators: names of the actuators; empty without control.
         control: u at the state and what it achieves; None without control.
+        control_law: what the control adds to the system of its own, such as integrators; "" if
+            nothing.
         levels: of a hierarchy, what each level adds, lowest first.
         tree: of a hierarchy, its modules as lines of text, with the freedom that each has by
             itself.
@@ -134,6 +136,7 @@ class Diagnosis:
     unheld: dict[str, str] = dataclasses.field(default_factory=dict)
     actuators: tuple[str, ...] = ()
     control: Control | None = None
+    control_law: str = ""
     levels: tuple[LevelReport, ...] = ()
     tree: tuple[str, ...] = ()
     dependencies: tuple[Dependency, ...] = ()
@@ -205,7 +208,8 @@ def check(model, q=None, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis:
     if model.servo is None:
         return found
     control = jax.tree_util.tree_map(np.asarray, _control(dynamics, state))
-    return dataclasses.replace(found, actuators=model.servo.names(len(control.u)), control=control)
+    names, remark = model.servo.names(len(control.u)), model.servo.remark
+    return dataclasses.replace(found, actuators=names, control=control, control_law=remark)
 
 
 @program

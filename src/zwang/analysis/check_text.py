@@ -109,6 +109,8 @@ def lines(d: Diagnosis):
 def _control_lines(d: Diagnosis, c: Control):
     shown = ", ".join(f"{name} {float(u):.4g}" for name, u in zip(d.actuators, c.u, strict=True))
     yield f"  control              {shown or 'no actuators'}"
+    if d.control_law:
+        yield f"  control law          {d.control_law}"
     yield f"  control rank         {int(c.rank)} of {len(c.u)} actuators"
     yield (
         "  control verdict      "

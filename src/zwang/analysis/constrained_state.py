@@ -9,9 +9,11 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.algebra.decomposition import solve_square
 from zwang.algebra.mass_matrix import dense_mass
 from zwang.algebra.metric import Metric, Rows, dense_metric, is_singular
 from zwang.algebra.pseudoinverse import Proximal
+from zwang.algebra.reaction import MOST_STEPS
 from zwang.analysis.local_equations import (
     Generator,
     Local,
@@ -28,6 +30,7 @@ from zwang.dynamics.placement import place
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError
 from zwang.record import replace
+from zwang.thresholds import ROUND_OFF
 
 
 def dynamics_of(model: Model, params) -> Dynamics:
@@ -88,8 +91,25 @@ class ConstrainedState:
 
     @functools.cached_property
     def free(self) -> np.ndarray:
-        """A basis of the accelerations that all rows leave free."""
+        """A basis W of the accelerations that all rows leave free."""
         return kernel(self.all_rows)
+
+    @functools.cached_property
+    def pushing(self) -> Rows:
+        """`A + ∂c/∂λᵀ`: what multipliers push, friction that slides included."""
+        return self.mass.rows(self.local.A + self.local.pull.T)
+
+    @functools.cached_property
+    def unpushed(self) -> np.ndarray:
+        """A basis Z of what multipliers do not push, see `unpushed`."""
+        return unpushed(self.pushing, self.local.pull, self.free)
+
+    def turned(self, rate, dynamic) -> np.ndarray:
+        """δv̇ of neighbors whose `A w − b` and `M w − F − Aᵀλ` are these with w and λ held."""
+        held = -self.all_rows.correct(rate)
+        if np.any(self.local.pull):
+            dynamic = dynamic + self.local.M @ held
+        return held - self.free @ (self.unpushed.T @ dynamic)
 
     @functools.cached_property
     def variation(self) -> Variation:
@@ -119,14 +139,38 @@ class ConstrainedState:
         return tangent_space(self.mass, d.phi[:, :nv], d.psi[:, :nv], d.psi[:, nv : 2 * nv])
 
 
+def unpushed(pushing: Rows, pull: np.ndarray, free: np.ndarray) -> np.ndarray:
+    """A basis Z of what multipliers do not push, `Zᵀ (Aᵀ + ∂c/∂λ) = 0` and `Zᵀ M W = I`, W being a
+    basis of what rows leave free: W itself without friction that slides.
+
+    Raises:
+        ModelError: where friction leaves no constraint force, or several.
+    """
+    if not np.any(pull):
+        return free
+    Z = kernel(pushing)
+    if Z.shape != free.shape:
+        raise ModelError("friction slides here and leaves no constraint force, or several.")
+    return solve_square(free.T @ pushing.metric.M @ Z, Z.T).T if Z.size else Z
+
+
 def solve(dynamics: Dynamics, s: State) -> ConstrainedState:
-    """v̇ = a + A⊕ (b − A a) and multipliers at a state, by singular values."""
-    here = Local(*(np.asarray(x) for x in local(dynamics, s)))
-    rows = metric_at(here.M, here.A).rows(here.A)
-    free = rows.kernel
-    # the first part is orthogonal to the kernel of A, on which M and M + AᵀDA are the same
-    w = rows.correct(here.b) + free @ (free.T @ here.F)
-    return ConstrainedState(dynamics, s, here, w, rows.multipliers(here.M @ w - here.F))
+    """v̇ = a + A⊕ (b − A a) and multipliers at a state, by singular values; with friction that
+    slides, by Newton's iteration for the multipliers that load it.
+    """
+    multipliers = np.zeros(dynamics.constraints.m)
+    for _ in range(MOST_STEPS):
+        here = Local(*(np.asarray(x) for x in local(dynamics, s, jnp.asarray(multipliers))))
+        found = ConstrainedState(dynamics, s, here, np.zeros(len(here.M)), multipliers)
+        # the first part is orthogonal to the kernel of A, on which M and M + AᵀDA are the same
+        w = found.turned(-here.b, -here.F - here.A.T @ multipliers)
+        further = found.pushing.multipliers(here.M @ w - here.F - here.A.T @ multipliers)
+        found = dataclasses.replace(found, w=w, multipliers=multipliers + further)
+        size = np.max(np.abs(found.multipliers), initial=0.0)
+        if dynamics.constraints.sliding is None or np.max(np.abs(further)) <= ROUND_OFF * size:
+            return found
+        multipliers = found.multipliers
+    raise ModelError("friction slides here and leaves no constraint force, or several.")
 
 
 def on_constraints(dynamics: Dynamics, q, v, t) -> State | None:

@@ -42,7 +42,7 @@ def descriptor(here: ConstrainedState, d: Variation, acting: Inputs) -> Descript
     A[nv : 2 * nv] = np.hstack(
         [
             -d.dynamic[:, : 2 * nv] - here.local.M @ d.generator[:, : 2 * nv],
-            here.local.A.T,
+            here.local.A.T + here.local.pull,
         ]
     )
     A[2 * nv + rows.position_rows, : 2 * nv] = d.phi[:, : 2 * nv]

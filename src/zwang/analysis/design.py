@@ -21,6 +21,7 @@ from zwang.arguments import count, host_only, listed, mapping, number
 from zwang.errors import ModelError
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
+from zwang.thresholds import ALL_BUT_ZERO
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -29,8 +30,6 @@ CLEAR_OF_ENDS = 0.02
 """Least singular value of the rows at unit length that a design keeps away from branches' ends."""
 PENALTY = 10.0
 """Cost of a trial that leaves its branch, in units of the first design's cost."""
-LIMIT_KEPT = 1e-6
-"""Violation of a limit that counts as none."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -128,7 +127,7 @@ class Design(AbstractResult):
             ),
         ]
         for name, least in self.limits.items():
-            kept = "kept" if least >= -LIMIT_KEPT else "violated"
+            kept = "kept" if least >= -ALL_BUT_ZERO else "violated"
             lines.append(f"  {name}: {kept}, least margin {least:.3g}")
         branch = "the same, every step certified" if self.same_branch else "not certified"
         lines.append(f"  branch: {branch}; smallest singular value {self.clearance:.3g}")

@@ -26,6 +26,7 @@ from zwang.analysis.balance_search import (
 )
 from zwang.analysis.constrained_state import dynamics_of
 from zwang.analysis.inputs import chosen_inputs, with_entries
+from zwang.analysis.local_equations import forces_by_constraint, loads
 from zwang.analysis.moving_state import (
     Motion,
     MovingState,
@@ -38,6 +39,7 @@ from zwang.analysis.result import AbstractResult
 from zwang.analysis.sensitivity import Root
 from zwang.arguments import choice, host_only, instance, labels
 from zwang.dynamics.model import Model
+from zwang.equations.state import host_state
 from zwang.errors import ModelError
 from zwang.remedy import Remedy, advice
 from zwang.thresholds import ALL_BUT_ZERO
@@ -145,9 +147,8 @@ class Equilibrium(AbstractResult):
         `unique` it is one that balances.
         """
         at = self._moved(params)
-        c, s, p = at.dynamics.constraints, at.state, at.dynamics.p
-        A = c.matrix(s.q, s.v, s.t, p)
-        return jnp.stack([A[x].T @ at.multipliers[x] for x in c.row_slices.values()])
+        s, multipliers = at.state, jnp.asarray(at.multipliers)
+        return forces_by_constraint(at.dynamics, s, multipliers)
 
     @functools.cached_property
     def _rest(self) -> tuple[Motion, Root]:
@@ -288,12 +289,13 @@ def equilibrium(
 
 def as_equilibrium(model: Model, problem: Problem, at: Point, params) -> Equilibrium:
     """The result at a trial that balances."""
-    constraints, names = problem.dynamics.constraints, problem.acting.names
-    null = at.mass.rows(at.local.A).dependencies
-    forces, unique = {}, {}
-    for name, own in constraints.row_slices.items():
-        forces[name] = at.local.A[own].T @ at.multipliers[own]
-        unique[name] = bool(np.all(np.abs(at.local.A[own].T @ null[own]) <= ALL_BUT_ZERO))
+    dynamics, names = problem.with_parameters(at.mu), problem.acting.names
+    state, parts = host_state(at.q, at.v, problem.t), dynamics.constraints.row_slices
+    found, by_multipliers = loads(dynamics, state, jnp.asarray(at.multipliers))
+    null = at.mass.rows(at.local.A + at.local.pull.T).dependencies
+    open_to = np.abs(np.asarray(by_multipliers) @ null)
+    forces = dict(zip(parts, np.asarray(found), strict=True))
+    unique = {x: bool(np.all(y <= ALL_BUT_ZERO)) for x, y in zip(parts, open_to, strict=True)}
     given = dict(params) if isinstance(params, dict) else params
     if problem.acting.parameters:
         given = with_entries(model, params, problem.acting, at.mu)

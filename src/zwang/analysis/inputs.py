@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import PyTree
 
 from zwang.analysis.constrained_state import ConstrainedState
 from zwang.arguments import function, labels, real_array
@@ -34,8 +34,8 @@ class Inputs:
 
     model: Model
     names: tuple[str, ...] = ()
-    directions: Any = None
-    actuation: Any = None
+    directions: PyTree = None
+    actuation: Callable | np.ndarray | None = None
     nominal: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0))
     parameters: tuple[tuple[str, int], ...] = ()
 
@@ -49,7 +49,7 @@ class Inputs:
         return np.asarray(self.actuation)
 
 
-def chosen_inputs(model: Model, params, inputs: Any) -> Inputs:
+def chosen_inputs(model: Model, params, inputs: object) -> Inputs:
     """Inputs from what a user gives, see `zw.analysis.linearize`."""
     nv = model.system.nv
     if inputs is None or (isinstance(inputs, (list, tuple)) and not len(inputs)):
@@ -111,7 +111,7 @@ def _named(model: Model, params, given: tuple[str, ...]) -> Inputs:
     )
 
 
-def _tangent(model: Model, own: dict, name: str, along) -> Any:
+def _tangent(model: Model, own: dict, name: str, along) -> PyTree:
     """The parameters' own change, as functions get them, with one parameter."""
     packed = lambda x: model.parameters({name: x})
     return jax.jvp(packed, (jnp.asarray(own[name], float),), (along,))[1]
@@ -128,7 +128,9 @@ def with_entries(model: Model, params, acting: Inputs, mu: np.ndarray) -> dict:
     return given
 
 
-def chosen_outputs(model: Model, outputs: Any) -> tuple[Callable, tuple[str, ...] | None]:
+def chosen_outputs(
+    model: Model, outputs: Sequence[str] | Callable | None
+) -> tuple[Callable, tuple[str, ...] | None]:
     """A function (q, v, t, p) → y and the names of its entries, if they are known."""
     system = model.system
     if outputs is not None and callable(outputs):

@@ -21,13 +21,13 @@ from zwang.arguments import choice, count, host_only, listed, mapping, number, r
 from zwang.compile.blocks import mapped
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
-from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.dynamics.model import Model
 from zwang.dynamics.number_range import LARGEST_SIZE
 from zwang.dynamics.tangent_cone import may_branch, tangent_cone
 from zwang.equations.state import host_state
 from zwang.errors import ModelError
 from zwang.remedy import Remedy, advice
+from zwang.thresholds import ACCEPTED_VIOLATION
 
 TIME = "time"
 """The input of a model whose own constraints depend on t."""
@@ -247,7 +247,7 @@ def _refuse_off(subject: Subject, dynamics: Dynamics, inputs, q, t) -> None:
         if wanted is None:
             continue
         value, asked = _value(quantity, dynamics, q, t), float(wanted(jnp.asarray(t)))
-        if abs(value - asked) > START_TOLERANCE * (1 + abs(asked)):
+        if abs(value - asked) > ACCEPTED_VIOLATION * (1 + abs(asked)):
             raise ModelError(
                 f"{subject.model.name}: input {quantity.name!r} is {value:.6g} at the start, but "
                 f"{asked:.6g} is prescribed for {t:g}: {advice(OF_ALL_STARTS)}."

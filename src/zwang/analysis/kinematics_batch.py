@@ -18,6 +18,7 @@ from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.certified_step import across, carried, growth, krawczyk, split_by
 from zwang.analysis.curve import bounds, chart, jacobian
 from zwang.analysis.kinematics import scales
+from zwang.analysis.path import FIRST, SHORTEST
 from zwang.analysis.subject import subject_of, with_inputs
 from zwang.arguments import host_only, real_array
 from zwang.arrays import AnyArray
@@ -27,9 +28,6 @@ from zwang.errors import ModelError
 from zwang.record import replace
 from zwang.thresholds import CONVERGED
 
-FIRST_BATCH_STEP, SHORTEST_BATCH_STEP = 0.1, 1e-8
-"""Lengths of the first step, and of one below which a member counts as lost [1, in scaled
-directions]."""
 BATCH_NEWTON = 10
 """Steps of the corrector, which starts on the tangent inside of a certified box."""
 MOST_BATCH_STEPS = 5_000
@@ -151,7 +149,7 @@ def _packed(held, params: PyTree, n: int) -> PyTree:
 def _run(dynamics, packed, scale, begin, first, last, most_rounds) -> KinematicsBatch:
     """All members step by step; those that have ended leave the batch."""
     n, ahead = len(begin), 1.0 if last >= first else -1.0
-    q, t, h = begin.copy(), np.full(n, first), np.full(n, FIRST_BATCH_STEP)
+    q, t, h = begin.copy(), np.full(n, first), np.full(n, FIRST)
     tangent = np.zeros((n, len(scale)))
     tangent[:, -1] = ahead
     ended, steps = np.full(n, "lost", dtype="<U5"), np.zeros(n, int)
@@ -177,7 +175,7 @@ def _run(dynamics, packed, scale, begin, first, last, most_rounds) -> Kinematics
         ended[running[turned]] = "limit"
         there = good & ~turned & ((t[running] - last) * ahead >= 0)
         ended[running[there]] = "range"
-        running = running[~(turned | there | (h[running] < SHORTEST_BATCH_STEP))]
+        running = running[~(turned | there | (h[running] < SHORTEST))]
     member, points, inputs = (np.concatenate([x[i] for x in took]) for i in range(3))
     order = np.argsort(member, kind="stable")
     return KinematicsBatch(ended, steps, q, t, member[order], points[order], inputs[order])

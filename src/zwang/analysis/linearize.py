@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 from jaxtyping import PyTree
 
 from zwang.algebra.decomposition import Decomposition, pivots
@@ -36,6 +37,7 @@ from zwang.analysis.linear_system import LinearSystem
 from zwang.analysis.local_equations import (
     Generator,
     Variation,
+    energy_rates,
     output_slopes,
     time_derivatives,
 )
@@ -46,7 +48,7 @@ from zwang.arguments import host_only, instance
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.text import counted
-from zwang.thresholds import DERIVED
+from zwang.thresholds import ALL_BUT_ZERO, DERIVED
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -233,7 +235,7 @@ def linearize(
     q,
     v=None,
     *,
-    t=0.0,
+    t: ArrayLike = 0.0,
     params: PyTree = None,
     inputs: Any = (),
     outputs: Any = None,
@@ -339,6 +341,8 @@ def linear_at(model: Model, here: ConstrainedState, acting: Inputs, outputs) -> 
 
 def _steady(here: ConstrainedState) -> tuple[Symmetries | None, Generator | None, str]:
     """The symmetry that a state moves along, if there is one."""
+    if _changes_energy(here):
+        return None, None, "moving state"
     found = symmetries(here.dynamics, here)
     if found.base is not None:
         rates, left = found.rates(here.dynamics, here.state, here.w)
@@ -349,14 +353,26 @@ def _steady(here: ConstrainedState) -> tuple[Symmetries | None, Generator | None
     return None, None, "moving state"
 
 
+def _changes_energy(here: ConstrainedState) -> bool:
+    """Whether the kinetic energy T changes: no symmetry keeps M and moves the state so. Of T = ½ vᵀ
+    M v it is T′ or, at rest, T″ = wᵀ M w; the search for symmetries of a humanoid takes seconds.
+    """
+    M, v, w = here.local.M, np.asarray(here.state.v), here.w
+    by_place, by_velocity = map(float, energy_rates(here.dynamics, here.state, jnp.asarray(w)))
+    size = max(float(np.linalg.norm(np.concatenate([v, w]))), 1.0)
+    # what symmetries may leave of (v, w) in a steady motion, times ten
+    off = ALL_BUT_ZERO * size
+    terms = np.linalg.norm(M @ v) + np.linalg.norm(M @ w) + abs(by_place)
+    changes = abs(by_place + by_velocity) > off * terms
+    return bool(changes or (not np.any(v) and np.linalg.norm(w) > off))
+
+
 def generator_of_deviations(here: ConstrainedState, d: Variation) -> np.ndarray:
     """∂f − ∂Ξ on (ξ, δv), shape (2 nv, 2 nv).
 
-    δv̇ = A⊕ δ(b − A w) − W Wᵀ δ(M w − F − Aᵀλ), w and λ held.
+    δv̇ = A⊕ δ(b − A w) − W Zᵀ δ(M w − F − Aᵀλ), w and λ held; Z = W where no friction slides.
     """
-    nv = here.dynamics.system.nv
-    free = here.free
-    turned = -here.all_rows.correct(d.rate) - free @ (free.T @ d.dynamic)
+    nv, turned = here.dynamics.system.nv, here.turned(d.rate, d.dynamic)
     return np.vstack([d.kinematic, turned - d.generator])[:, : 2 * nv]
 
 
@@ -373,9 +389,8 @@ def input_accelerations(here: ConstrainedState, d: Variation, acting: Inputs) ->
             f"input {name!r} moves the constraints themselves, so that the state would have to "
             "jump with it; let it act on forces, or through an actuator."
         )
-    free = here.free
-    from_parameters = -here.all_rows.correct(d.rate_input) - free @ (free.T @ d.dynamic_input)
-    return np.hstack([from_parameters, free @ (free.T @ acting.matrix(here))])
+    acting_forces = here.free @ (here.unpushed.T @ acting.matrix(here))
+    return np.hstack([here.turned(d.rate_input, d.dynamic_input), acting_forces])
 
 
 def moving_frame(here: ConstrainedState, tangent: TangentSpace) -> np.ndarray:

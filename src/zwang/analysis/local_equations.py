@@ -16,7 +16,7 @@ from typing import Any, Generic, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 
 from zwang.algebra.mass_matrix import dense_mass
 from zwang.arrays import AnyArray
@@ -58,6 +58,7 @@ class Local(NamedTuple, Generic[AnyArray]):
         M, F, N: dense mass matrix, force with that of actuators and nonideal constraints, velocity
             map.
         rate: q̇, shape (nq,).
+        pull: derivative of F by multipliers, which load dry friction that slides, shape (nv, m).
     """
 
     phi: AnyArray
@@ -68,6 +69,7 @@ class Local(NamedTuple, Generic[AnyArray]):
     F: AnyArray
     N: AnyArray
     rate: AnyArray
+    pull: AnyArray
 
 
 class Variation(NamedTuple, Generic[AnyArray]):
@@ -105,22 +107,24 @@ def mass(system: System, q, t, p) -> Float[Array, "nv nv"]:
     return dense_mass(functions.mass_matrix(system, q, t, p))
 
 
-def force(dynamics: Dynamics, s: State) -> Float[Array, " nv"]:
-    """F with the force of actuators and, of constraints that are not ideal, c; c that depends on
-    the constraint force is refused before (`depends_on_constraint_force`).
+def force(dynamics: Dynamics, s: State, multipliers) -> Float[Array, " nv"]:
+    """F with the force of actuators and, of constraints that are not ideal, c: of dry friction that
+    slides, loaded by multipliers. Another c that depends on the constraint force is refused before
+    (`depends_on_constraint_force`).
     """
     F, p = dynamics.applied_force(s), dynamics.p
     for c in dynamics.constraints.members:
         if c.nonideal is not None:
             ideal = jnp.zeros((len(c.parts), dynamics.system.nv))
             F = F + jnp.sum(c.impressed(s.q, s.v, s.t, p, ideal), axis=0)
-    return F
+    return sum(dynamics.sliding_forces(s, multipliers).values(), F)
 
 
 def dynamic_residual(dynamics: Dynamics, s: State, w, multipliers) -> Float[Array, " nv"]:
     """`M w − F − Aᵀλ`."""
     system, p = dynamics.system, dynamics.p
-    residual = functions.inertial_force(system, s.q, s.t, p, w) - force(dynamics, s)
+    residual = functions.inertial_force(system, s.q, s.t, p, w)
+    residual = residual - force(dynamics, s, multipliers)
     if not dynamics.constraints.m:
         return residual
     return residual - constraint_force(dynamics, s, multipliers)
@@ -134,6 +138,24 @@ def constraint_force(dynamics: Dynamics, s: State, multipliers) -> Float[Array, 
         return found
     except Exception:  # an operation that cannot be transposed, such as a loop of unknown length
         return dynamics.constraints.matrix(s.q, s.v, s.t, dynamics.p).T @ multipliers
+
+
+def forces_by_constraint(dynamics: Dynamics, s: State, multipliers) -> Float[Array, "parts nv"]:
+    """`Aᵢᵀ λᵢ` of each constraint, with the force of dry friction that slides."""
+    slices = dynamics.constraints.row_slices
+    sliding, still = dynamics.sliding_forces(s, multipliers), jnp.zeros(dynamics.system.nv)
+    if not slices:
+        return jnp.zeros((0, dynamics.system.nv))
+    A = dynamics.constraints.matrix(s.q, s.v, s.t, dynamics.p)
+    each = [A[x].T @ multipliers[x] + sliding.get(name, still) for name, x in slices.items()]
+    return jnp.stack(each)
+
+
+@once
+def loads(dynamics: Dynamics, s: State, multipliers):
+    """`forces_by_constraint`, and its derivative by the multipliers."""
+    each = lambda x: forces_by_constraint(dynamics, s, x)
+    return each(multipliers), jax.jacfwd(each)(multipliers)
 
 
 def constraint_rate(dynamics: Dynamics, s: State, w) -> Float[Array, " m"]:
@@ -164,7 +186,7 @@ def lifted(system: System, field: Generator, q, v, t, p) -> Float[Array, " nv"]:
 
 
 def departures(
-    dynamics: Dynamics, s: State, w, multipliers, field: Generator, step, held: Any
+    dynamics: Dynamics, s: State, w, multipliers, field: Generator, step, held: PyTree
 ) -> tuple[Any, Any, Any, Any, Any, Any]:
     """What vanishes along a motion, at a neighbor of one of its states.
 
@@ -194,18 +216,20 @@ def departures(
 
 
 @once
-def local(dynamics: Dynamics, s: State) -> Local:
-    """All values at one state."""
+def local(dynamics: Dynamics, s: State, multipliers: Float[Array, " m"]) -> Local:
+    """All values at one state, with friction loaded by multipliers."""
     system, rows, p = dynamics.system, dynamics.constraints, dynamics.p
+    slides, still = rows.sliding is not None, jnp.zeros((system.nv, rows.m))
     return Local(
         rows.position_residual(s.q, s.t, p),
         rows.velocity_residual(s.q, s.v, s.t, p),
         rows.matrix(s.q, s.v, s.t, p) if rows.m else jnp.zeros((0, system.nv)),
         rows.rhs(s.q, s.v, s.t, p) if rows.m else jnp.zeros(0),
         mass(system, s.q, s.t, p),
-        force(dynamics, s),
+        force(dynamics, s, multipliers),
         velocity_map(system, s.q, s.t, p),
         system.rate(s.q, s.v, s.t, p),
+        jax.jacfwd(lambda x: force(dynamics, s, x))(multipliers) if slides else still,
     )
 
 
@@ -320,6 +344,16 @@ def time_derivatives(dynamics: Dynamics, s: State, w):
 
     M, A, N = jax.jvp(matrices, (s.q, s.v, s.t), along)[1]
     return M, A, jax.vmap(lambda x: as_velocity(system, s.q, s.t, p, x), 1, 1)(N)
+
+
+@once
+def energy_rates(dynamics: Dynamics, s: State, w):
+    """Rate of the kinetic energy, by the rate of q and by that of v."""
+    system, p = dynamics.system, dynamics.p
+    energy = lambda q, v: 0.5 * v @ functions.inertial_force(system, q, s.t, p, v)
+    rate = system.rate(s.q, s.v, s.t, p)
+    by_place = jax.jvp(lambda q: energy(q, s.v), (s.q,), (rate,))[1]
+    return by_place, jax.jvp(lambda v: energy(s.q, v), (s.v,), (w,))[1]
 
 
 @once

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import jax.numpy as jnp
 import numpy as np
@@ -18,6 +18,8 @@ from zwang.analysis.linear_system import LinearSystem
 from zwang.analysis.linearize import Linearization
 from zwang.analysis.moving_axes import MovingAxes, axes_of
 from zwang.analysis.result import AbstractResult
+from zwang.analysis.time_varying import TimeVaryingLinearization
+from zwang.analysis.time_varying_lqr import TrackingRegulator, tracking_regulator
 from zwang.arguments import instance, real_array
 from zwang.call import misfits_named
 from zwang.dynamics.model import Model
@@ -160,8 +162,14 @@ class Regulator(AbstractResult):
     __repr__ = __str__
 
 
+@overload
+def lqr(linearization: Linearization, Q=None, R=None) -> Regulator: ...
+@overload
+def lqr(linearization: TimeVaryingLinearization, Q=None, R=None) -> TrackingRegulator: ...
 @misfits_named
-def lqr(linearization: Linearization, Q=None, R=None) -> Regulator:
+def lqr(
+    linearization: Linearization | TimeVaryingLinearization, Q=None, R=None
+) -> Regulator | TrackingRegulator:
     """Gains that minimize a quadratic cost of outputs and inputs.
 
         ∫ (δyᵀ Q δy + δuᵀ R δu) dt → min,    δu = −K z,    K = R⁻¹ Bᵀ S,
@@ -171,14 +179,15 @@ def lqr(linearization: Linearization, Q=None, R=None) -> Regulator:
         linearization: of an equilibrium or a steady motion, with inputs:
             `zw.analysis.linearize(model, q, inputs=[…])`. About a steady motion the gains act on
             deviations in axes that move along, and leave alone where along its symmetries the model
-            is.
+            is. Of a trajectory, gains over time.
         Q: weights of the outputs, a number, shape (ny,), or a matrix (ny, ny); the identity if left
             out. The outputs are all coordinates and velocities if `zw.analysis.linearize` chose
             none.
         R: weights of the inputs in the same way, positive.
 
     Returns:
-        A `Regulator`: its gains work on the full coordinates, and `.model` is the closed loop.
+        A `Regulator`: its gains work on the full coordinates, and `.model` is the closed loop; of a
+        trajectory a `TrackingRegulator`.
 
     Raises:
         ModelError: without inputs, at a state that neither rests nor moves steadily, for weights of
@@ -190,11 +199,14 @@ def lqr(linearization: Linearization, Q=None, R=None) -> Regulator:
 
     Reference: Anderson and Moore (1990), Optimal Control: Linear Quadratic Methods, chapter 3.
     """
-    at = instance(linearization, Linearization, "lqr: linearization", "zw.analysis.linearize(...)")
+    kinds = (Linearization, TimeVaryingLinearization)
+    at = instance(linearization, kinds, "lqr: linearization", "zw.analysis.linearize(...)")
     if not at.inputs:
         raise ModelError(
             "lqr: the linearization has no inputs; give inputs= to zw.analysis.linearize."
         )
+    if isinstance(at, TimeVaryingLinearization):
+        return tracking_regulator(at, _output_weight(at, Q), _effort_weight(at, R))
     steady = at.kind == "steady motion"
     if at.kind == "moving state":
         raise ModelError(
@@ -202,10 +214,7 @@ def lqr(linearization: Linearization, Q=None, R=None) -> Regulator:
             "motion: a gain on the coordinates themselves would pull it back to where it was."
         )
     system = at.reduced() if steady else at
-    output = _weight(Q, len(at.outputs), "Q", at.outputs)
-    effort = _weight(R, len(at.inputs), "R", at.inputs)
-    if principal(effort)[0][0] <= 0:
-        raise ModelError("lqr: R has an eigenvalue that is not positive; every input must cost.")
+    output, effort = _output_weight(at, Q), _effort_weight(at, R)
     _refuse_unstabilizable(system)
     A, B, C = system.A, system.B, system.C
     try:
@@ -223,6 +232,17 @@ def lqr(linearization: Linearization, Q=None, R=None) -> Regulator:
     back = Decomposition(at.here.local.N).inverse
     axes = axes_of(at) if steady else None
     return Regulator(at, K, gains[:, :nv] @ back, gains[:, nv:], S, poles, axes, (output, effort))
+
+
+def _output_weight(at: Linearization | TimeVaryingLinearization, Q) -> np.ndarray:
+    return _weight(Q, len(at.outputs), "Q", at.outputs)
+
+
+def _effort_weight(at: Linearization | TimeVaryingLinearization, R) -> np.ndarray:
+    effort = _weight(R, len(at.inputs), "R", at.inputs)
+    if principal(effort)[0][0] <= 0:
+        raise ModelError("lqr: R has an eigenvalue that is not positive; every input must cost.")
+    return effort
 
 
 def _weight(given, n: int, name: str, entries: tuple[str, ...]) -> np.ndarray:

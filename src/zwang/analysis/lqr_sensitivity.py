@@ -63,9 +63,10 @@ def gains(regulator: Regulator, params: PyTree, v: ArrayLike | None) -> Gains:
     at = regulator.linearization
     model = at.acting.model
     by_name = at.outputs[:1] != ("y0",)
-    if not by_name or is_singular(at.here.local.M):
+    if not by_name or is_singular(at.here.local.M) or np.any(at.here.local.pull):
         raise ModelError(
-            f"{model.name}: gains(params) need outputs by name and a mass matrix that is positive."
+            f"{model.name}: gains(params) need outputs by name, a mass matrix that is positive, "
+            "and no friction that slides."
         )
     function, _ = chosen_outputs(model, at.outputs)
     assert isinstance(function, Selected)

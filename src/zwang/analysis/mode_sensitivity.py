@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jax.typing import ArrayLike
 from jaxtyping import PyTree
 
 from zwang.algebra.rank import DEPENDENT_ROWS
 from zwang.analysis.constrained_state import dynamics_of
-from zwang.analysis.local_equations import constraint_force, mass
+from zwang.analysis.local_equations import dynamic_residual, mass
 from zwang.analysis.moving_state import MovingState, moving_state, varied
 from zwang.analysis.sensitivity import held
 from zwang.dynamics.functions import as_velocity
@@ -78,7 +79,7 @@ def _eigenpair(linear: Linearization, value: complex, moved: np.ndarray) -> tupl
     E, A, _ = linear.descriptor
     L = value * E - A
     nv = n // 2
-    pushed = here.all_rows.multipliers(L[nv:n, :n] @ moved)
+    pushed = here.pushing.multipliers(L[nv:n, :n] @ moved)
     x = np.concatenate([moved, pushed])
     unit = _one_over(np.linalg.norm(L, axis=1))
     J = np.column_stack([E @ x, L])  # by σ and x
@@ -97,12 +98,13 @@ def _one_over(length: np.ndarray) -> np.ndarray:
     return 1 / np.where(length > 0, length, 1.0)
 
 
-def _applied(at: MovingState, value: complex, x: Any) -> Any:
+def _applied(at: MovingState, value: complex, x: np.ndarray) -> Array:
     """L(σ) x at the state where it is now, shape (2 nv + m,), complex."""
     dynamics, s = at.dynamics, at.state
     rows, nv = dynamics.constraints, dynamics.system.nv
     still = jnp.zeros(2 * nv)
-    force = lambda y: constraint_force(dynamics, s, jnp.asarray(y)) if rows.m else still[:nv]
+    left = lambda y: dynamic_residual(dynamics, s, at.w, y)
+    pushed = lambda y: -jax.jvp(left, (jnp.asarray(at.multipliers),), (jnp.asarray(y),))[1]
     M, function = mass(dynamics.system, s.q, s.t, dynamics.p), varied(at)
 
     def turned(x):
@@ -110,9 +112,9 @@ def _applied(at: MovingState, value: complex, x: Any) -> Any:
         lower = jnp.zeros(rows.m).at[rows.position_rows].set(phi)
         own = np.isin(rows.velocity_rows, rows.nonholonomic_rows)
         lower = lower.at[rows.nonholonomic_rows].set(psi[own])
-        upper = -dynamic - M @ generator + force(x[2 * nv :])
+        upper = -dynamic - M @ generator + pushed(x[2 * nv :])
         return jnp.concatenate([kinematic, upper, lower])
 
-    A = turned(jnp.asarray(x.real)) + 1j * turned(jnp.asarray(x.imag))
+    A = turned(jnp.real(x)) + 1j * turned(jnp.imag(x))
     E = jnp.concatenate([x[:nv], M @ x[nv : 2 * nv], jnp.zeros(rows.m)])
     return value * E - A

@@ -131,7 +131,8 @@ def torques(dynamics: Dynamics, m: Moving, rate):
 
     def one(q, v, a, t):
         when = (t - m.t[0]) / rate
-        F = force(dynamics, State(q, rate * v, when))
+        # constraints are holonomic: no dry friction is loaded by their multipliers
+        F = force(dynamics, State(q, rate * v, when), jnp.zeros(dynamics.constraints.m))
         return v @ (mass(dynamics.system, q, t, dynamics.p) @ (rate**2 * a) - F)
 
     return over_rows(one)(m.q, m.v, m.a, m.t)

@@ -21,6 +21,7 @@ from zwang.algebra.pseudoinverse import SVD, Pseudoinverse
 from zwang.algebra.rank import PLACED
 from zwang.analysis.local_equations import Generator, departures, dynamic_residual, lifted
 from zwang.analysis.sensitivity import (
+    LEFT_FREE,
     Root,
     held,
     root,
@@ -37,10 +38,6 @@ from zwang.thresholds import DERIVED
 if TYPE_CHECKING:
     from zwang.analysis.linearize import Linearization
     from zwang.analysis.symmetry import Symmetries
-
-NEARLY_ZERO = 1e-4
-"""Singular values of J at a special point, which is known to the root of round-off, relative to the
-largest, that count as zero."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -248,7 +245,7 @@ def _critical_null(J: np.ndarray, gauge: np.ndarray) -> np.ndarray:
     """The direction of x that loses its stiffness: of those that J, its rows scaled, takes to zero
     the one that moves q most across the symmetries; multipliers of redundant rows move nothing.
     """
-    null, nv = Decomposition(J, NEARLY_ZERO, least=1.0).kernel.T, len(gauge)
+    null, nv = Decomposition(J, LEFT_FREE, least=1.0).kernel.T, len(gauge)
     along = Decomposition(gauge).range
     across = null[:, :nv] - (null[:, :nv] @ along) @ along.T
     n = Decomposition(across).left[:, 0] @ null

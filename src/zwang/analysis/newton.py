@@ -27,8 +27,6 @@ Rows = Callable[[Array], tuple[Array, Array]]
 """`q → A, r`: rows and their residual."""
 FAR_DAMPING = 1e-3
 """Damping of rows at unit length, beside the square of their residual."""
-CLOSED_ROWS = 1e-10
-"""Residual of rows at unit length of a mechanism that is closed."""
 
 
 def unweighted(A: Float[Array, "m nv"]) -> Gauss:

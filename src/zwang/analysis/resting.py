@@ -11,18 +11,19 @@ import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
 from zwang.analysis.constrained_state import placed
 from zwang.dynamics.contact_problem import ContactProblem
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.dynamics.model import Model
 from zwang.equations.state import host_state
 from zwang.errors import ModelError
 from zwang.simulation.mode import Mode, mode_of, with_equations
-from zwang.thresholds import ALL_BUT_ZERO
+from zwang.thresholds import ACCEPTED_VIOLATION, ALL_BUT_ZERO
 
 if TYPE_CHECKING:
     from zwang.analysis.equilibrium import Equilibrium
@@ -76,13 +77,23 @@ def _unique(model: Model, dynamics: Dynamics, mode: Mode, found: Equilibrium) ->
     problem = _problem(dynamics, q, found.t, gaps)
     shut = problem.phi[gaps] <= _depth(problem) * problem.length[gaps]
     rows = np.setdiff1d(np.flatnonzero(mode.on), gaps)
-    rows = np.concatenate([rows, gaps[shut]])
+    spent = [x for x in c.frictions if np.any(mode.sliding[x.indices])]
+    given = np.concatenate([np.zeros(0, int), *(x.indices for x in spent)])
+    rows, acting = np.concatenate([rows, gaps[shut], given]), mode.on.copy()
+    acting[given] = True
     null = problem.metric.rows(problem.A[rows]).dependencies
     # what does not push can only push more
-    idle = -null[~mode.on[rows]]
+    idle = -null[np.isin(rows, gaps) & ~mode.on[rows]]
+    multipliers = np.zeros(c.m)
+    multipliers[acting] = found.multipliers
+    for x in spent:  # and friction that gives all it may only less
+        load = lambda y, x=x: x.law.limit(dynamics.p, x.load(dynamics.p, y))
+        beyond = -np.asarray(jax.grad(load)(jnp.asarray(multipliers)))
+        beyond[x.indices] -= mode.sliding[x.indices] / 2
+        idle = np.vstack([idle, beyond[rows] @ null])
     unique = dict(found.unique)
     for i, row in enumerate(rows):
-        if not mode.on[row] or np.all(np.abs(null[i]) <= ALL_BUT_ZERO):
+        if not acting[row] or np.all(np.abs(null[i]) <= ALL_BUT_ZERO):
             continue
         best = lambda sign, i=i: linprog(
             sign * null[i], idle if len(idle) else None, np.zeros(len(idle)), bounds=(-1, 1)
@@ -105,7 +116,7 @@ def _beyond(dynamics: Dynamics, q, t: float, gaps: np.ndarray) -> list[int]:
 
 def _depth(problem: ContactProblem) -> float:
     """Depth in the mass metric up to which a gap counts as closed."""
-    return START_TOLERANCE * (1 + problem.metric.speed(np.ones(len(problem.F))))
+    return ACCEPTED_VIOLATION * (1 + problem.metric.speed(np.ones(len(problem.F))))
 
 
 def _first_reached(dynamics: Dynamics, mode: Mode, q, t: float, gaps: np.ndarray) -> int | None:

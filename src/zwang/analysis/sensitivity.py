@@ -25,7 +25,9 @@ from zwang.arrays import AnyArray
 from zwang.thresholds import DERIVED
 
 LEFT_FREE = 1e-4
-"""Largest entry of what J leaves free at an unknown that it determines."""
+"""Largest entry of what J leaves free at an unknown that it determines, and singular value of J,
+beside the largest, that counts as zero at a special point, which is known to the root of round-off.
+"""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

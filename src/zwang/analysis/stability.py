@@ -255,8 +255,8 @@ def _round_off(linear: Linearization) -> np.ndarray:
         here.dynamics, here.state, here.local, here.w, 0 * here.multipliers
     ).varied(field)
     terms = np.abs(forces.dynamic) + np.abs(d.dynamic - forces.dynamic)
-    free, nv = here.free, here.dynamics.system.nv
-    turned = np.abs(here.all_rows.correct(d.rate)) + np.abs(free) @ (np.abs(free.T) @ terms)
+    free, nv = np.abs(here.free), here.dynamics.system.nv
+    turned = np.abs(here.all_rows.correct(d.rate)) + free @ (np.abs(here.unpushed.T) @ terms)
     sizes = np.vstack([np.abs(d.kinematic), turned + np.abs(d.generator)])[:, : 2 * nv]
     entries = np.abs(linear.project) @ sizes @ np.abs(linear.basis)
     return (FACTOR_ROUND_OFF + linear.defect + linear.unexplained) * entries

@@ -217,7 +217,7 @@ def _changes(dynamics: Dynamics, at: ConstrainedState, isometric: np.ndarray) ->
         step = np.concatenate([xi, turned, [0.0]])
         columns.append((step, at.local.M @ np.asarray(change)))
     columns.append((np.eye(2 * nv + 1)[-1], np.zeros(nv)))
-    free = at.free
+    free = at.unpushed
     steps = np.array([step for step, _ in columns]).T
     extra = np.array([extra for _, extra in columns]).T
     largest = lambda x: np.max(np.abs(x), initial=0.0)

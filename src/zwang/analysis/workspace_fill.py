@@ -20,7 +20,7 @@ from zwang.algebra.decomposition import (
     singular_values,
 )
 from zwang.analysis.curve import quickly
-from zwang.analysis.newton import CLOSED_ROWS, newton, rows_at, unweighted
+from zwang.analysis.newton import newton, rows_at, unweighted
 from zwang.analysis.sensitivity import fold, last_direction, root, with_slope
 from zwang.analysis.subject import Quantity
 from zwang.arrays import AnyArray
@@ -30,6 +30,7 @@ from zwang.errors import ModelError
 from zwang.mechanism.relative_pose import wrapped
 from zwang.remedy import Remedy, advice
 from zwang.reporting import report
+from zwang.thresholds import RESOLVED
 
 GRID_NEWTON = 10
 """Steps of Newton's iteration from one place of the grid to the next."""
@@ -141,7 +142,7 @@ def filled(grid: Grid, axes: tuple[np.ndarray, ...], q: np.ndarray, name: str):
             "inputs given; a mechanism needs as many inputs as degrees of freedom."
         )
     sign = orientation(first.A[0][rows])
-    branch = lambda x: (x.residual < CLOSED_ROWS) & (orientation(x.A[:, rows]) == sign)
+    branch = lambda x: (x.residual < RESOLVED) & (orientation(x.A[:, rows]) == sign)
     inputs = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
     state = _outwards(grid, inputs, u0, start, branch)
     reached = state["reached"]

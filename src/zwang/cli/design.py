@@ -15,6 +15,7 @@ from zwang.cli.subject import mechanism_or_model, numbers, ranges
 from zwang.cli.target import locate, made_folder
 from zwang.cli.terminal import say
 from zwang.cli.values import assignments
+from zwang.thresholds import ALL_BUT_ZERO
 
 
 def command(
@@ -66,7 +67,7 @@ def command(
 
     start_jax()
     bounds = ranges(vary, "--vary")
-    from zwang.analysis.design import LIMIT_KEPT, design
+    from zwang.analysis.design import design
     from zwang.analysis.design_targets import (
         DrivingEffort,
         StraightLine,
@@ -101,7 +102,7 @@ def command(
         found.save(folder / "design.nc")
         found.plot().save(folder / "design.svg")
         say(f"written to {folder}")
-    kept = all(x >= -LIMIT_KEPT for x in found.limits.values())
+    kept = all(x >= -ALL_BUT_ZERO for x in found.limits.values())
     return 0 if found.converged and kept else 3
 
 

@@ -86,8 +86,12 @@ def locate(model: str) -> Path | None:
         UserError: for a missing file, a file of another kind, or an unknown name.
     """
     path, shown = Path(model), shown_path(model)
-    # a name with a slash or an ending is meant as a file, also where none is there
-    if path.suffix in FILES or is_file(path) or len(path.parts) > 1:
+    from zwang.gallery.index import ENTRIES
+
+    # a name with a slash or an ending is meant as a file, also where none is there; a folder of
+    # results may have the name of a member of the gallery
+    there = model not in ENTRIES and os.path.lexists(path)
+    if path.suffix in FILES or is_file(path) or len(path.parts) > 1 or there:
         if not os.path.lexists(path):
             raise UserError(f"there is no file {shown}.")
         if not is_file(path):
@@ -100,8 +104,6 @@ def locate(model: str) -> Path | None:
                 f"model, q0 and v0, a .toml mechanism, or a robot file ({', '.join(ROBOTS)})."
             )
         return path
-    from zwang.gallery.index import ENTRIES
-
     if model not in ENTRIES:
         hint = f"`zwang list` shows all; a file's name ends in {', '.join(FILES)}"
         raise UserError(f"unknown model {model!r:.100}{did_you_mean(model, ENTRIES)} {hint}.")

@@ -11,7 +11,7 @@ import functools
 import importlib
 from typing import Any
 
-TESTED_VERSIONS = {"jax": "0.10.2", "jaxlib": "0.10.2", "equinox": "0.13.8"}
+TESTED_VERSIONS = {"jax": "0.10.2", "jaxlib": "0.10.2"}
 """Versions that the tests ran with. `pyproject.toml` bounds each to its minor version."""
 
 PRIVATE_NAMES = {

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
 from zwang.arithmetic import traced
-from zwang.compile.engine import NATIVE
+from zwang.by_identity import ByIdentity
+from zwang.compile.engine import NATIVE, is_native_wanted
 from zwang.native import NativeFunction
 from zwang.record import is_array
+
+P = TypeVar("P")
 
 
 class NotCacheableError(Exception):
@@ -39,8 +43,29 @@ class FixedArray:
         return hash(self._key)
 
 
+class Zeros:
+    """Which entries of an array are zero, as a part of a program: products with them vanish from
+    its code.
+    """
+
+    __slots__ = ("_key", "where")
+
+    def __init__(self, array: np.ndarray):
+        self.where = array == 0
+        self._key = array.shape, self.where.tobytes()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Zeros) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
 MOST_FIXED = 6000
-"""Elements of an array of integers that is a part of a program; a larger one is an argument."""
+"""Elements of an array that is a part of a program with its integers, or its zeros; a larger one is
+an argument."""
+_zeros: ByIdentity[Zeros] = ByIdentity()
+NO_ZEROS: tuple = ()
 
 
 def with_structure(arguments: tuple) -> tuple[list, Any]:
@@ -54,12 +79,48 @@ def with_structure(arguments: tuple) -> tuple[list, Any]:
 def _fixed(x: Any) -> Any:
     if not isinstance(x, (np.ndarray, jax.Array)) or isinstance(x, Tracer):
         return x
-    whole = x.ndim and x.size <= MOST_FIXED and np.dtype(x.dtype).kind in "iub"
+    whole = x.ndim and x.size <= MOST_FIXED and np.dtype(x.dtype).kind in "iu"
     return FixedArray(np.asarray(x)) if whole else x
+
+
+def with_known_zeros(params: P) -> P:
+    """Parameters whose zeros are parts of the programs that take them: three fifths of a robot's
+    inertias, axes and places are zero. They are looked up in tables, which do not change any more.
+    """
+    for x in jax.tree_util.tree_leaves(params):
+        table = isinstance(x, jax.Array) and not isinstance(x, Tracer) and x.ndim > 1
+        if table and x.size <= MOST_FIXED and x.dtype == np.float64 and _zeros.get(x) is None:
+            _zeros.keep(x, Zeros(np.asarray(x)))
+    return params
+
+
+def zeros_of(leaves: list) -> tuple[Zeros | None, ...]:
+    """Known zeros of each leaf, where there are any; as XLA's programs do not become shorter by
+    them, they are for native code alone.
+    """
+    found = tuple([_zeros.get(x) for x in leaves]) if is_native_wanted() else NO_ZEROS
+    return found if any(x is not None for x in found) else NO_ZEROS
+
+
+def serving(programs: Mapping[tuple, CompiledProgram], zeros: tuple) -> tuple:
+    """The zeros of the program that serves arguments with these zeros, among those that were made:
+    the first one has its own, and all that it does not serve share one without any.
+    """
+    if not programs or zeros in programs:
+        return zeros
+    first = next(iter(programs))
+    pairs = zip(first, zeros, strict=False)
+    served = len(first) <= len(zeros) and all(
+        x is None or (y is not None and not np.any(x.where & ~y.where)) for x, y in pairs
+    )
+    return first if served else NO_ZEROS
 
 
 class FlatFunction:
     """A function of pytrees as one of their arrays; all other leaves are constants of it.
+
+    Args:
+        zeros: of the arguments' leaves (`zeros_of`).
 
     Attributes:
         function: the function.
@@ -68,8 +129,8 @@ class FlatFunction:
         skeleton: what it returns, arrays as slots; None before it is traced.
     """
 
-    def __init__(self, function: Callable, leaves: list, tree):
-        self.function, self.tree = function, tree
+    def __init__(self, function: Callable, leaves: list, tree, zeros: tuple = NO_ZEROS):
+        self.function, self.tree, self.zeros = function, tree, zeros
         self.leaves = [ArraySlot() if is_array(x) else x for x in leaves]
         self.skeleton: Any = None
         self.__name__ = function.__name__
@@ -80,7 +141,11 @@ class FlatFunction:
             return self._called(given)
 
     def _called(self, given) -> list:
-        args, kwargs = self.tree.unflatten([_given(x, given) for x in self.leaves])
+        leaves = [_given(x, given) for x in self.leaves]
+        for i, zeros in enumerate(self.zeros):
+            if zeros is not None:
+                leaves[i] = jnp.where(zeros.where, 0.0, leaves[i])
+        args, kwargs = self.tree.unflatten(leaves)
         out, out_tree = jax.tree_util.tree_flatten(self.function(*args, **kwargs))
         # known only after a trace; constants of the result are put back without being computed
         self.skeleton = out_tree.unflatten([ArraySlot() if is_array(x) else x for x in out])
@@ -107,7 +172,12 @@ class CompiledProgram:
         skeleton: of the result (`FlatFunction`).
         seconds: how long it took to make.
         engine: what it was compiled by, in words.
+
+    Attributes:
+        zeros: of the arguments that it serves (`zeros_of`).
     """
+
+    zeros: tuple = NO_ZEROS
 
     def __init__(
         self, compiled: Callable[..., list], skeleton: Any, seconds: float, engine: str = NATIVE

@@ -16,6 +16,7 @@ from jax.custom_batching import custom_vmap
 from jax.typing import ArrayLike
 
 from zwang.compile.engine import is_native
+from zwang.native.rules.calls import WRITTEN_OUT
 from zwang.native.subroutines import SHARED
 from zwang.recent import Recent
 from zwang.record import combine, partition
@@ -149,6 +150,14 @@ def shared_code(function: Callable) -> Callable:
     return _traced(function, f"{SHARED}{function.__name__}")
 
 
+def written_out(function: Callable) -> Callable:
+    """A function that is `traced_once`, whose native code has no loops over elements that are
+    computed alike: where they are gathered from places far from each other, some hundred of them
+    take longer by a loop, which reads and writes memory.
+    """
+    return _traced(function, f"{WRITTEN_OUT}{function.__name__}")
+
+
 def _traced(function: Callable, name: str) -> Callable:
     known: Recent[Callable] = Recent(MOST_TRACES)
 
@@ -159,7 +168,11 @@ def _traced(function: Callable, name: str) -> Callable:
         arrays, fixed = partition(args)
         leaves, tree = jax.tree_util.tree_flatten(fixed)
         key = tree, tuple(leaves)
-        if (inner := known.get(key)) is None:
+        try:
+            inner = known.get(key)
+        except TypeError:  # of what cannot be hashed, nothing is shared
+            return function(*args)
+        if inner is None:
             traced = lambda given: function(*combine(given, fixed))
             traced.__name__ = name
             known.put(key, inner := jax.jit(traced))

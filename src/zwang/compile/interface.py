@@ -20,22 +20,21 @@ from zwang.arguments import flag, refuse
 from zwang.by_identity import ByIdentity
 from zwang.call import misfits_named
 from zwang.compile.compatibility import trace_context, trace_state_clean
-from zwang.compile.engine import is_native_wanted, native_trace
-from zwang.compile.events import NOT_NATIVE
+from zwang.compile.engine import is_native_wanted
 from zwang.compile.flat import (
     CompiledProgram,
     FlatFunction,
     NotCacheableError,
     of_xla,
+    serving,
     signature,
     with_structure,
+    zeros_of,
 )
 from zwang.compile.hints import of_members
-from zwang.compile.options import compiler_options
+from zwang.compile.making import obtained
 from zwang.compile.program_cache import cache
-from zwang.compile.program_cache.source_digest import ModuleConstants
-from zwang.errors import ModelError
-from zwang.native import NativeFunction, NotNativeError, fast_code_apart, lanes, translated
+from zwang.native import lanes
 from zwang.recent import Recent
 from zwang.record import is_array
 
@@ -64,7 +63,7 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
     if not callable(function):
         refuse("program: function", function, "a function")
     flag(structure, "program: structure")
-    compiled: Recent[CompiledProgram] = Recent()
+    compiled: Recent[dict[tuple, CompiledProgram]] = Recent()
     jitted = functools.cache(lambda: _jitted(function))
 
     def answer(args: tuple, kwargs: dict) -> tuple[R, str]:
@@ -74,7 +73,7 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
             return jitted()(*args, **kwargs), "JAX"
         try:
             leaves, tree, arrays = _leaves((args, kwargs), structure)
-            ready = _at_hand(compiled, function, leaves, tree)
+            ready = _at_hand(compiled, function, leaves, tree, structure * len(leaves))
         except (TypeError, NotCacheableError):
             # something that cannot be hashed, or an array that is not on this machine
             return jitted()(*args, **kwargs), "JAX"
@@ -94,9 +93,11 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
         if known is None or known[0] != _setting():
             try:
                 leaves, tree, arrays = _leaves(((fixed, *rest), {}), structure)
-                ready = _at_hand(compiled, function, leaves, tree)
-                first = len(arrays) - len(jax.tree_util.tree_leaves(rest))
-                known = bound.keep(fixed, (_setting(), ready.bound(arrays[:first])))
+                others = len(jax.tree_util.tree_leaves(rest))
+                held = structure * (len(leaves) - others)
+                ready = _at_hand(compiled, function, leaves, tree, held)
+                first = arrays[: len(arrays) - others]
+                known = bound.keep(fixed, (_setting(), ready.bound(first)))
             except (TypeError, NotCacheableError):
                 return anew(fixed, *rest)
         return known[1](*jax.tree_util.tree_leaves(rest))
@@ -106,10 +107,21 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
 
 
 def _jitted(function: Callable) -> Callable:
-    """The function compiled by XLA, arrays traced, whatever else its arguments hold."""
-    import equinox as eqx
+    """The function compiled by XLA, arrays traced, whatever else its arguments hold; also where
+    they are spread over devices, and where JAX is to look into programs.
+    """
+    known: Recent[tuple[FlatFunction, Callable]] = Recent()
 
-    return eqx.filter_jit(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
+        shapes = tuple((x.shape, x.dtype) if is_array(x) else (type(x), x) for x in leaves)
+        if (ready := known.get((tree, shapes))) is None:
+            flat = FlatFunction(function, leaves, tree)
+            known.put((tree, shapes), ready := (flat, jax.jit(flat)))
+        arrays = ready[1](*(x for x in leaves if is_array(x)))
+        return CompiledProgram(ready[1], ready[0].skeleton, 0.0)._result(arrays)
+
+    return called
 
 
 def _leaves(arguments: Any, structure: bool) -> tuple[list, Any, list]:
@@ -119,17 +131,25 @@ def _leaves(arguments: Any, structure: bool) -> tuple[list, Any, list]:
     return leaves, tree, [x for x in leaves if is_array(x)]
 
 
-def _at_hand(known: Recent, function: Callable, leaves: list, tree: Any) -> CompiledProgram:
+def _at_hand(
+    known: Recent[dict], function: Callable, leaves: list, tree: Any, fixed: int
+) -> CompiledProgram:
     """The program of a function that is known, or else obtained.
+
+    Args:
+        fixed: how many of the leaves it is not called with others of.
 
     Raises:
         TypeError: for a leaf that is no array and cannot be hashed.
     """
     key = function, _setting(), tree, tuple(map(signature, leaves))
-    if (ready := known.get(key)) is None:
-        ready = cast(CompiledProgram, obtained(FlatFunction(function, leaves, tree), leaves))
-        known.put(key, ready)
-    return ready
+    if (programs := known.get(key)) is None:
+        known.put(key, programs := {})
+    zeros = serving(programs, zeros_of(leaves[:fixed]))
+    if zeros not in programs:
+        flat = FlatFunction(function, leaves, tree, zeros)
+        programs[zeros] = cast(CompiledProgram, obtained(flat, leaves))
+    return programs[zeros]
 
 
 model_program = functools.partial(program, structure=True)
@@ -167,8 +187,9 @@ class BoundProgram:
 
     def __init__(self, function: Callable, fixed: tuple, example: tuple):
         leaves, tree, arrays = _leaves(((*fixed, *example), {}), True)
-        self._program = _at_hand_or_obtained(function, leaves, tree)
-        self._first = arrays[: len(arrays) - len(jax.tree_util.tree_leaves(example))]
+        others = len(jax.tree_util.tree_leaves(example))
+        self._program = _at_hand_or_obtained(function, leaves, tree, len(leaves) - others)
+        self._first = arrays[: len(arrays) - others]
         self._call, self.seconds = self._program.bound(self._first), self._program.seconds
 
     def __call__(self, *arrays: Any) -> Any:
@@ -184,18 +205,21 @@ class BoundProgram:
         return self._program.members([*self._first, *arrays], of_each, len(arrays[0]), 1)
 
 
-_ready: Recent[CompiledProgram] = Recent()
+_ready: Recent[dict[tuple, CompiledProgram]] = Recent()
 """Programs that were asked for by an equal function of equal arguments but for their numbers."""
 
 
-def _at_hand_or_obtained(function: Callable, leaves: list, tree: Any) -> CompiledProgram:
+def _at_hand_or_obtained(
+    function: Callable, leaves: list, tree: Any, fixed: int
+) -> CompiledProgram:
     """The program of a function for leaves of its arguments and their structure, which is looked
     through to its content once.
     """
     try:
-        return _at_hand(_ready, function, leaves, tree)
+        return _at_hand(_ready, function, leaves, tree, fixed)
     except (TypeError, NotCacheableError):  # what cannot be hashed is looked through each time
-        return cast(CompiledProgram, obtained(FlatFunction(function, leaves, tree), leaves))
+        flat = FlatFunction(function, leaves, tree, zeros_of(leaves[:fixed]))
+        return cast(CompiledProgram, obtained(flat, leaves))
 
 
 def _setting() -> tuple:
@@ -282,10 +306,11 @@ class Many:
     def _of_one(self, function: Callable, example: tuple) -> CompiledProgram | None:
         """The native code of one member, or None where it is not to be had."""
         leaves, of_each, tree = self._flattened(example)
-        ones = [x[0] if each else x for x, each in zip(leaves, of_each, strict=True)]
-        one = FlatFunction(function, ones, tree), ones
+        # of NumPy, as the zeros of one member are not those of all
+        ones = [np.asarray(x[0]) if own else x for x, own in zip(leaves, of_each, strict=True)]
         self._of_each = [each for x, each in zip(leaves, of_each, strict=True) if is_array(x)]
-        found = _at_hand_or_obtained(function, ones, tree)
+        found = _at_hand_or_obtained(function, ones, tree, len(ones))
+        one = FlatFunction(function, ones, tree, found.zeros), ones
         if not found.is_native:
             return None
         # time counts for the program: many small batches of one model are one large one
@@ -331,6 +356,11 @@ class Many:
         if self._native is None:
             return self._by_xla(arguments)
         leaves, of_each, _ = self._flattened(arguments)
+        shared = [None if own else x for x, own in zip(leaves, of_each, strict=True)]
+        zeros = self._native.zeros
+        if zeros and serving({zeros: self._native}, zeros_of(shared)) != zeros:
+            self.__init__(self._function, self._axes, arguments)
+            return self(*arguments, cores=cores)
         number = self._number(leaves, of_each)
         arrays = [x for x in leaves if is_array(x)]
         wide = self.several.ready if number >= lanes() else None
@@ -349,81 +379,6 @@ def _along(axis: Any, x: Any) -> list[bool]:
     if isinstance(axis, dict):  # the leaves of a dictionary come in the order of its keys
         return [each for name in sorted(axis) for each in _along(axis[name], x[name])]
     return [axis is not None] * len(jax.tree_util.tree_leaves(x))
-
-
-_kept_here: Recent[CompiledProgram] = Recent()
-"""Programs of this process by what they are made from, where none are kept on disk."""
-_modules = ModuleConstants()
-
-
-def _content(flat: FlatFunction, leaves: list, of_each: list[bool] | None) -> tuple | None:
-    """What a program is known by; None where it holds what cannot be looked through."""
-    # whatever a foreign object raises while it is looked through
-    with contextlib.suppress(Exception):
-        found = cache.content(flat, leaves)
-        found.token(_modules.digest(found.modules))
-        return trace_context(), is_native_wanted(), found.hexdigest(), repr(of_each)
-    return None
-
-
-def obtained(
-    flat: FlatFunction, leaves: list, *, make: bool = True, of_each: list[bool] | None = None
-) -> CompiledProgram | None:
-    """A program of equal content as it was kept, or else made, if it is to be.
-
-    Args:
-        of_each: for one that computes several members at once, which arrays they have each for
-            itself.
-    """
-    kept = cache.current() if is_native_wanted() else None
-    key: Any = (_content if kept is None else kept.key)(flat, leaves, of_each)
-    known: Callable[[Any], CompiledProgram | None] = _kept_here.get if kept is None else kept.known
-    if key is not None and (ready := known(key)) is not None:
-        return ready
-    if not make:
-        return None
-    ready = _made(flat, [x for x in leaves if is_array(x)], of_each)
-    if key is not None and kept is not None:
-        kept.keep(key, flat, ready)
-    elif key is not None:
-        _kept_here.put(key, ready)
-    return ready
-
-
-def _made(flat: FlatFunction, arrays: list, of_each: list[bool] | None) -> CompiledProgram:
-    begun = time.perf_counter()
-    if is_native_wanted():
-        with native_trace():
-            traced = jax.jit(flat).trace(*arrays)
-        _refuse_kept_values(traced, arrays)
-        try:
-            if of_each is None:
-                code = NativeFunction(translated(traced.jaxpr))
-            else:
-                apart = lambda text, level: fast_code_apart(text)
-                code = NativeFunction(translated(traced.jaxpr, 1, of_each, apart))
-            return CompiledProgram(code, flat.skeleton, time.perf_counter() - begun)
-        except NotNativeError as reason:
-            if of_each is not None:
-                raise
-            why = f"{flat.__name__}: {reason}"
-            jax.monitoring.record_event(NOT_NATIVE, reason=why)
-    else:
-        why = "asked for"
-    traced = jax.jit(flat).trace(*arrays)
-    _refuse_kept_values(traced, arrays)
-    compiled = traced.lower().compile(compiler_options())
-    seconds = time.perf_counter() - begun
-    return CompiledProgram(compiled, flat.skeleton, seconds, of_xla(why))
-
-
-def _refuse_kept_values(traced: Any, arrays: list) -> None:
-    # a value of another trace that somebody's function has kept becomes an argument that nobody has
-    if len(traced.jaxpr.jaxpr.invars) != len(arrays):
-        raise ModelError(
-            "a function of the model keeps a traced value from one call to the next: return it "
-            "rather than store it in a global, a list or an attribute."
-        )
 
 
 def _is_debugging() -> bool:

@@ -12,7 +12,6 @@ import numpy as np
 
 from zwang.algebra.judgement import (
     ABSENT,
-    CONSISTENT,
     OFF_MANIFOLD,
     relative_residuals,
     row_scale,
@@ -26,7 +25,7 @@ from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.dynamics.number_range import acts, kin_of
 from zwang.equations.state import State, host_state
-from zwang.thresholds import AGREEMENT
+from zwang.thresholds import AGREEMENT, SOLUTION_ERROR
 
 DENSE_ROWS = 400
 """Up to this many rows singular values are computed at a start; 400 take a tenth of a second."""
@@ -41,9 +40,6 @@ KEPT = 0.5
 Newton's, leaves far less of the lowest derivatives, and no other one changes a residual by half."""
 NO_ZERO = 1e-3
 """Part of its second derivative that a residual has at an extremum if it passes through no zero."""
-FORM_OF_KIN = 1e-12
-"""Second-order forms below this part of those of other rows of their constraint are round-off: the
-gap of two points across the plane in which they move has none of its own."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,7 +117,7 @@ def judge(
     terms = terms + np.asarray(scales.row_length) * turning
     return Verdict(
         relative_residuals(np, miss, terms, units_of(np, scale)),
-        CONSISTENT + OFF_MANIFOLD * violation,
+        AGREEMENT + OFF_MANIFOLD * violation,
         judged_rows(metric, A, length, typical),
     )
 
@@ -242,7 +238,7 @@ def _of_one_sign(
     for k, row in enumerate(rows):
         value = principal(H[:, :, k])[0]
         of_kin = np.max(loudest[kin_of(dynamics.constraints, row)])
-        small = max(AGREEMENT * scale[k], FORM_OF_KIN * of_kin, 1e-300)
+        small = max(AGREEMENT * scale[k], SOLUTION_ERROR * of_kin, 1e-300)
         if np.max(np.abs(value)) <= small or (value[0] < -small and value[-1] > small):
             continue
         isolated = np.min(np.abs(value)) > small

@@ -142,6 +142,11 @@ class AbstractControlLaw(Record):
         the actuation matrix.
         """
 
+    @property
+    def remark(self) -> str:
+        """What the law adds to the system of its own, in words; "" where it is nothing."""
+        return ""
+
     def residual_units(self) -> dict[str, tuple[str, str]]:
         """Units of φ and ψ of each servo constraint, where it states them."""
         return {}

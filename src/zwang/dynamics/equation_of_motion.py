@@ -7,7 +7,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Protocol
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
@@ -23,6 +22,7 @@ from zwang.algebra.mass_matrix import (
 )
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.algebra.reaction import Reaction, acting_reaction
+from zwang.compile.hints import over_rows
 from zwang.dynamics import functions
 from zwang.dynamics.matrix_structure import DENSE, AbstractStructure
 from zwang.equations.constraint import Constraints
@@ -373,7 +373,7 @@ class Dynamics(Record):
         def gains(rows):
             # the operator of multipliers is symmetric
             push = lambda e: eq.mass.solve(gauss.A.T @ gauss.multipliers(e))
-            return jax.vmap(push)(jnp.eye(len(ideal))[rows])
+            return over_rows(push)(jnp.eye(len(ideal))[rows])
 
         return acting_reaction(ideal, gains, reaction, lambda x: self._impressed(eq, x), parts)
 
@@ -399,10 +399,17 @@ class Dynamics(Record):
             forces = {
                 part: jnp.where(jnp.any(on[rows[part]]), c, 0.0) for part, c in forces.items()
             }
+        return forces | self.sliding_forces(s, multipliers)
+
+    def sliding_forces(
+        self, s: State, multipliers: Float[Array, " m"]
+    ) -> dict[str, Float[Array, " nv"]]:
+        """Force of each dry friction that slides or gives all it may, by name."""
+        constraints, forces = self.constraints, {}
         if constraints.sliding is not None:
             for x in constraints.frictions:
                 load, direction = x.load(self.p, multipliers), constraints.sliding[x.indices]
-                straight = False if on is None else on[x.rows.start]
+                straight = False if constraints.on is None else constraints.on[x.rows.start]
                 slides = x.law.sliding_force(s.q, s.v, s.t, self.p, load, direction, straight)
                 forces[x.law.name] = jnp.where(jnp.any(direction != 0), slides, 0.0)
         return forces

@@ -19,7 +19,7 @@ from zwang.compile import BoundProgram, Many
 from zwang.dynamics import functions
 from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.drift import AbstractDrift, Projection
-from zwang.dynamics.equation_of_motion import Choice, Dynamics, Scales
+from zwang.dynamics.equation_of_motion import Choice, Dynamics, Equation, Scales
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
 from zwang.equations.system import System
@@ -66,15 +66,28 @@ class Untreated(NamedTuple):
 
 def untreated(dynamics: Dynamics, drift: AbstractDrift, t, y) -> Untreated:
     """Evaluate a model at a state whose velocity is taken as it is."""
+    rate = drift.rate(dynamics, _state(dynamics, t, y), False)
+    at = _functions_of(dynamics, rate.phi, rate.psi, rate.equation)
+    return Untreated(jnp.concatenate([rate.q, rate.v]), rate.residual, at)
+
+
+def functions_at(dynamics: Dynamics, drift: AbstractDrift, t, y) -> ModelEvaluation:
+    """The model's functions alone."""
+    return _functions_of(dynamics, *drift.equation(dynamics, _state(dynamics, t, y), False))
+
+
+def _state(dynamics: Dynamics, t, y) -> State:
     nq = dynamics.system.nq
-    rate = drift.rate(dynamics, State(y[:nq], y[nq:], t), False)
-    eq = rate.equation
+    return State(y[:nq], y[nq:], t)
+
+
+def _functions_of(dynamics: Dynamics, phi, psi, eq: Equation) -> ModelEvaluation:
     M = eq.mass.given
     if dynamics.singular_mass:  # what was factored is the augmented matrix
         M = dynamics.mass_as_given(eq.state).given
-    at = ModelEvaluation(
-        rate.phi,
-        rate.psi,
+    return ModelEvaluation(
+        phi,
+        psi,
         eq.gauss.A,
         eq.given_b,
         M,
@@ -82,12 +95,6 @@ def untreated(dynamics: Dynamics, drift: AbstractDrift, t, y) -> Untreated:
         jnp.zeros_like(eq.force) if eq.choice is None else eq.choice.actuator_force,
         None if eq.choice is None else _diagnosed(dynamics, eq.choice),
     )
-    return Untreated(jnp.concatenate([rate.q, rate.v]), rate.residual, at)
-
-
-def functions_at(dynamics: Dynamics, drift: AbstractDrift, t, y) -> ModelEvaluation:
-    """The model's functions alone."""
-    return untreated(dynamics, drift, t, y).at
 
 
 def _diagnosed(dynamics: Dynamics, choice: Choice) -> Control:
@@ -101,8 +108,7 @@ def _diagnosed(dynamics: Dynamics, choice: Choice) -> Control:
 
 def rate_at(dynamics: Dynamics, drift: AbstractDrift, t, y) -> Float[Array, " n"]:
     """ẏ as a stage of a run computes it, its velocity brought onto the constraints."""
-    nq = dynamics.system.nq
-    rate = drift.rate(dynamics, State(y[:nq], y[nq:], t), True)
+    rate = drift.rate(dynamics, _state(dynamics, t, y))
     return jnp.concatenate([rate.q, rate.v])
 
 

@@ -31,11 +31,8 @@ from zwang.equations.state import State, host_state
 from zwang.errors import ModelError, NotFiniteError, Result
 from zwang.record import replace
 from zwang.remedy import MOVED, TOLERATED, Remedy, advice
-from zwang.thresholds import ALL_BUT_ZERO, CONVERGED, ROUND_OFF
+from zwang.thresholds import ALL_BUT_ZERO, CONVERGED, ROUND_OFF, SOLUTION_ERROR
 
-START_TOLERANCE = 1e-6
-"""Largest violation of a start [dimensionless: an angle, or a fraction of the speed] that a run
-accepts by default."""
 SYMMETRIC = 1e-8
 """Largest difference between M and its transpose, relative to the entry or to the masses that it
 couples, that counts as round-off."""
@@ -44,8 +41,6 @@ LIGHT = 1e-3
 its own axis, of 1e-6 m l². Rows that turn it are then parallel but for 1e-3 in the metric of M⁻¹,
 at 1e-10 m l² too nearly so to be met. No member of the gallery is below 0.027.
 """
-NO_RESIDUAL = 1e-12
-"""A residual up to this, in the units of its constraint, is said to be none."""
 
 
 class PlacementError(ModelError):
@@ -377,7 +372,7 @@ def lost_in_round_off(model: Model, dynamics: Dynamics, start: Start) -> str:
     rows = rows_of(at.A)
     size = np.asarray(abs(rows).max(axis=1)).ravel() if len(residuals) else np.zeros(0)
     gone = np.flatnonzero((size > 0) & (size < ALL_BUT_ZERO * np.max(size, initial=0.0)))
-    if np.max(np.abs(residuals), initial=0.0) > NO_RESIDUAL or not len(gone):
+    if np.max(np.abs(residuals), initial=0.0) > SOLUTION_ERROR or not len(gone):
         return ""
     row = int(gone[np.argmin(size[gone])])
     if acts(dynamics, start.given, rows, row):
@@ -389,7 +384,7 @@ def worst_violation(model: Model, state: State, params: PyTree) -> str:
     """The constraint with the largest residual, in its own units."""
     c, p = model.constraints, model.params if params is None else model.merged(params)
     phi, psi = residuals(c, state, p)
-    size, symbol = (phi, "phi") if phi.max(initial=0.0) > NO_RESIDUAL else (psi, "psi")
+    size, symbol = (phi, "phi") if phi.max(initial=0.0) > SOLUTION_ERROR else (psi, "psi")
     name = max(c.row_slices, key=lambda n: float(size[c.row_slices[n]].max(initial=0.0)))
     return f"constraint {name!r} has {symbol} = {size[c.row_slices[name]].max():.3g}"
 

@@ -28,6 +28,7 @@ from zwang.arrays import (
 )
 from zwang.by_identity import ByIdentity
 from zwang.call import misfits_named
+from zwang.compile.flat import with_known_zeros
 from zwang.display import present
 from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -271,9 +272,9 @@ class Model(Record):
         p = self.params if params is None else self.merged(params)
         if any(isinstance(x, ASSIGNED) for x in jax.tree_util.tree_leaves(p)):
             p = as_parameters(p)  # a user has put something in the place of a number
-        if self.layout is None or (self.servo is not None and not self.layout.with_control):
-            return p
-        return self.layout.packed(p)
+        if self.layout is not None and (self.servo is None or self.layout.with_control):
+            p = self.layout.packed(p)
+        return with_known_zeros(p) if params is None else p
 
     def with_params(self, params: PyTree) -> Model:
         """The same model with other numbers; every name must exist.
@@ -312,8 +313,9 @@ def refuse_letting_go(model: Model) -> None:
     if loose := model.constraints.loose:
         raise ModelError(
             f"{model.name}: constraint {loose[0]!r} may let go, which only zw.simulate, zw.batch, "
-            "zw.sweep, zw.check and zw.analysis.equilibrium follow; take the equations that hold "
-            "at a state by zw.contact_mode(model, q, v), or leave it out here."
+            "zw.sweep, zw.check and zw.analysis.equilibrium follow, and zw.analysis.final_state "
+            "differentiates; take the equations that hold at a state by zw.contact_mode(model, q, "
+            "v), or leave it out here."
         )
 
 

@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.gauss import certified_acceleration
 from zwang.algebra.judgement import allowance, misses_by, relative_residual
+from zwang.algebra.mass_matrix import Matrix
 from zwang.algebra.metric import metric_of, rows_of
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.arguments import flag, instance
@@ -184,7 +185,7 @@ def _is_regular(answer: Motion) -> bool:
     return int(answer.result) == Result.SUCCESS and not _has_short_rows(answer.matrix)
 
 
-def _has_short_rows(A: Any) -> bool:
+def _has_short_rows(A: Matrix) -> bool:
     """Whether a row may vanish, beside the longest one."""
     rows = (A.data, (0, 1)) if isinstance(A, SparseMatrix) else (A, 1)
     size = np.add.reduce(np.abs(rows[0]), rows[1])

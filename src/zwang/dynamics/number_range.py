@@ -5,7 +5,6 @@ of sums of squares, which overflow above 1e154 and vanish below 1e-162.
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from zwang.algebra.judgement import ABSENT
 from zwang.algebra.metric import mass_blocks, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
+from zwang.equations.constraint import Constraints
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError
 from zwang.thresholds import LARGEST_SIZE, LEAST_SIZE, ROUND_OFF
@@ -88,12 +88,12 @@ def probes(nv: int) -> np.ndarray:
     return np.reshape(PROBED, (-1, 1, 1)) * np.random.default_rng(1687).standard_normal((3, nv))
 
 
-def kin_of(constraints: Any, row: int) -> slice:
+def kin_of(constraints: Constraints, row: int) -> slice:
     """The rows of the constraint that a row belongs to."""
     return next(x for x in constraints.row_slices.values() if x.start <= row < x.stop)
 
 
-def round_off_of_kin(xp: ModuleType, constraints: Any, A):
+def round_off_of_kin(xp: ModuleType, constraints: Constraints, A):
     """Rows that are the round-off of others of their constraint, which have their unit, shape (m,);
     by the entries of A, as a light body makes such a row long in the metric of M⁻¹.
     """

@@ -259,7 +259,12 @@ class ConstrainedVectorField(Record):
         return solve
 
 
-# Every program of a motion calls these two, whose code is made once for all of them.
+# Programs of a motion call these, whose code is made once for all of them.
+
+
+@shared_code
+def _event_values(events: Events, flow: ConstrainedVectorField, controller_state, t, y):
+    return events.values(flow, controller_state, t, y)
 
 
 @shared_code
@@ -319,6 +324,9 @@ class Events(Record):
     def __call__(self, flow: ConstrainedVectorField, controller_state, t, y) -> Float[Array, " e"]:
         if not len(self.rising):
             return jnp.zeros(0)
+        return _event_values(self, flow, controller_state, t, y)
+
+    def values(self, flow: ConstrainedVectorField, controller_state, t, y) -> Float[Array, " e"]:
         s, dynamics = (
             flow.state(jnp.asarray(t), jnp.asarray(y)),
             flow.with_input(flow.held_input(controller_state)).dynamics,

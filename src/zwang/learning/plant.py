@@ -34,9 +34,8 @@ from zwang.simulation.tolerances import step_tolerances
 from zwang.simulation.watch import suited
 from zwang.stepping import AbstractIntegrator, Tsit5
 from zwang.stepping.step import Progress
-from zwang.stepping.step_control import FIXED_STEP_ACCEPT
 from zwang.text import counted
-from zwang.thresholds import LARGEST_SIZE, ROUND_OFF
+from zwang.thresholds import ACCEPTED_VIOLATION, LARGEST_SIZE, ROUND_OFF
 
 
 class HeldForce(Record):
@@ -130,7 +129,7 @@ class Plant:
         self.substeps = count(substeps, "Plant: substeps", least=1)
         self._inputs, self._method, self._params = chosen, method, params
         given = step_tolerances(model, 1e-8, None, self.length, np.inf, self.length)
-        self._tolerances = given._replace(accept=jnp.asarray(FIXED_STEP_ACCEPT))
+        self._tolerances = given._replace(accept=jnp.asarray(ACCEPTED_VIOLATION))
         self._settle(q0, v0)
 
     def _settle(self, q0, v0) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from zwang.native.instructions import Value
+from zwang.native.instructions import Operand, Value
 from zwang.native.types import FLOATS, rounded, same
 
 
@@ -20,7 +20,9 @@ class Arithmetic:
 
     fused: bool
 
-    def shared(self, type_: str, operation: str, *operands: Any, of: str | None = None) -> Value:
+    def shared(
+        self, type_: str, operation: str, *operands: Operand | str, of: str | None = None
+    ) -> Value:
         """An instruction whose result depends on its operands alone; an equal one is not repeated.
 
         Args:
@@ -28,11 +30,11 @@ class Arithmetic:
         """
         raise NotImplementedError
 
-    def intrinsic(self, t: str, name: str, *operands: Any) -> Any:
+    def intrinsic(self, t: str, name: str, *operands: Operand) -> Operand:
         """A call of one of LLVM's own functions of numbers of one type."""
         raise NotImplementedError
 
-    def add(self, t: str, a: Any, b: Any) -> Any:
+    def add(self, t: str, a: Any, b: Any) -> Operand:
         ca, cb = type(a) is not Value, type(b) is not Value
         if ca and cb:
             return rounded(t, a + b)
@@ -49,7 +51,7 @@ class Arithmetic:
             return self.shared(t, "fsub", a, b.operands[0])
         return self.shared(t, "fadd", *ordered(a, b))
 
-    def subtract(self, t: str, a: Any, b: Any) -> Any:
+    def subtract(self, t: str, a: Any, b: Any) -> Operand:
         ca, cb = type(a) is not Value, type(b) is not Value
         if ca and cb:
             return rounded(t, a - b)
@@ -67,7 +69,7 @@ class Arithmetic:
                 return self.multiply_add(t, a.operands[0], a.operands[1], self.negative(t, b))
         return self.shared(t, "fsub", a, b)
 
-    def multiply(self, t: str, a: Any, b: Any) -> Any:
+    def multiply(self, t: str, a: Any, b: Any) -> Operand:
         ca, cb = type(a) is not Value, type(b) is not Value
         if ca and cb:
             return rounded(t, a * b)
@@ -84,18 +86,19 @@ class Arithmetic:
             return self.multiply(t, a.operands[0], b.operands[0])
         return self.shared(t, "fmul", *ordered(a, b))
 
-    def multiply_add(self, t: str, a: Any, b: Any, c: Any) -> Any:
+    def multiply_add(self, t: str, a: Operand, b: Operand, c: Operand) -> Operand:
         """`a b + c`, rounded once where the processor can."""
         known = type(a) is not Value or type(b) is not Value
         if known or not self.fused or (type(c) is not Value and c == 0):
             product = self.multiply(t, a, b)
-            plain = type(product) is not Value or product.operation != "fmul" or not self.fused
-            if plain or (type(c) is not Value and c == 0):
-                return self.add(t, product, c) if not self.fused or plain else product
+            if type(product) is not Value or product.operation != "fmul" or not self.fused:
+                return self.add(t, product, c)
+            if type(c) is not Value and c == 0:
+                return product
             a, b = product.operands
         return self.intrinsic(t, "fma.f64" if t == "double" else "fma.f32", *ordered(a, b), c)
 
-    def divide(self, t: str, a: Any, b: Any) -> Any:
+    def divide(self, t: str, a: Any, b: Any) -> Operand:
         ca, cb = type(a) is not Value, type(b) is not Value
         if ca and cb:
             if b != 0:
@@ -108,22 +111,22 @@ class Arithmetic:
             return a
         return self.shared(t, "fdiv", a, b)
 
-    def negative(self, t: str, a: Any) -> Any:
+    def negative(self, t: str, a: Operand) -> Operand:
         if type(a) is not Value:
             return -a
         if a.operation == "fneg":
             return a.operands[0]
         return self.shared(t, "fneg", a)
 
-    def total(self, t: str, terms: Sequence[Any]) -> Any:
+    def total(self, t: str, terms: Sequence[Operand]) -> Operand:
         """The sum of some terms, added in order."""
         terms = [x for x in terms if type(x) is Value or x != 0]
-        found: Any = 0.0
+        found: Operand = 0.0
         for x in terms:
             found = self.add(t, found, x)
         return found
 
-    def dot(self, t: str, a: Sequence[Any], b: Sequence[Any]) -> Any:
+    def dot(self, t: str, a: Sequence[Operand], b: Sequence[Operand]) -> Operand:
         """`Σ aᵢ bᵢ`, in two chains where it is long."""
         pairs = [
             (x, y)
@@ -135,15 +138,15 @@ class Arithmetic:
             return self.add(t, self._chain(t, pairs[:half]), self._chain(t, pairs[half:]))
         return self._chain(t, pairs)
 
-    def _chain(self, t: str, pairs: Sequence[tuple]) -> Any:
+    def _chain(self, t: str, pairs: Sequence[tuple]) -> Operand:
         if len(pairs) == 2:  # as written out, and for the same reason not fused
             return self.add(t, *(self.multiply(t, *pair) for pair in pairs))
-        found: Any = 0.0
+        found: Operand = 0.0
         for x, y in pairs:
             found = self.multiply_add(t, x, y, found)
         return found
 
-    def integer(self, operation: str, t: str, a: Any, b: Any, fold) -> Any:
+    def integer(self, operation: str, t: str, a: Operand, b: Operand, fold) -> Operand:
         """An operation on two integers; `fold` computes it of constants."""
         if type(a) is not Value and type(b) is not Value:
             return fold(a, b)
@@ -159,13 +162,13 @@ class Arithmetic:
                     return y
         return self.shared(t, operation, a, b)
 
-    def compare(self, predicate: str, t: str, a: Any, b: Any, fold) -> Any:
+    def compare(self, predicate: str, t: str, a: Operand, b: Operand, fold) -> Operand:
         if type(a) is not Value and type(b) is not Value:
             return bool(fold(a, b))
         operation = ("fcmp " if t in FLOATS else "icmp ") + predicate
         return self.shared("i1", operation, a, b, of=t)
 
-    def logic(self, operation: str, a: Any, b: Any) -> Any:
+    def logic(self, operation: str, a: Operand, b: Operand) -> Operand:
         ca, cb = type(a) is not Value, type(b) is not Value
         if ca and cb:
             return {"and": a and b, "or": a or b, "xor": a != b}[operation]
@@ -180,7 +183,7 @@ class Arithmetic:
             return a
         return self.shared("i1", operation, a, b)
 
-    def select(self, t: str, condition: Any, yes: Any, no: Any) -> Any:
+    def select(self, t: str, condition: Operand, yes: Operand, no: Operand) -> Operand:
         if type(condition) is not Value:
             return yes if condition else no
         if yes is no or (type(yes) is not Value and type(no) is not Value and same(yes, no)):
@@ -194,14 +197,14 @@ of its terms.
 """
 
 
-def _both_products(a: Any, b: Any) -> bool:
+def _both_products(a: Operand, b: Operand) -> bool:
     """Whether two products are added: fused, the error of one would stay in the difference of equal
     ones, which residuals of constraints are.
     """
     return all(type(x) is Value and x.operation == "fmul" for x in (a, b))
 
 
-def ordered(a: Any, b: Any) -> tuple[Any, Any]:
+def ordered(a: Operand, b: Operand) -> tuple[Operand, Operand]:
     """Operands that may be exchanged, in one order, so that equal expressions are found equal."""
     if type(a) is not Value:
         return b, a

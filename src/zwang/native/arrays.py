@@ -15,9 +15,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
-from zwang.native.builder import Buffer, Builder, Value, is_wide
-from zwang.native.rolled import LEAST_ALIKE, alike, copied, side_by_side, written
+from zwang.native.blocks import is_wide
+from zwang.native.builder import Buffer, Builder, Value
+from zwang.native.instructions import LEAST_ALIKE, Operand
+from zwang.native.rolled import alike, copied, side_by_side, written
 from zwang.native.types import register_type
 
 MOST_UNROLLED = 256
@@ -60,6 +63,12 @@ class Memory:
         return self.strides == row_major(self.shape)
 
 
+Elements = Scalars | Memory
+"""An array of either kind."""
+Emitted = Elements | list
+"""What the rule of an operation gives: an array, or several."""
+
+
 def row_major(shape: Sequence[int]) -> tuple[int, ...]:
     """Strides of an array that lies row by row."""
     strides, step = [], 1
@@ -69,26 +78,26 @@ def row_major(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def scalar(x: Any) -> Scalars:
+def scalar(x: Operand) -> Scalars:
     """An array without axes."""
     found = np.empty((), object)
     found[()] = x
     return found
 
 
-def constants(x: Any) -> Scalars:
+def constants(x: ArrayLike) -> Scalars:
     """An array of constants."""
     x = np.asarray(x)
     register_type(x.dtype)
     return x.astype(object, "C")
 
 
-def is_constant(x: Any) -> bool:
+def is_constant(x: object) -> bool:
     """Whether every element is known."""
     return isinstance(x, np.ndarray) and Value not in set(map(type, x.reshape(-1).tolist()))
 
 
-def is_written_out(x: Scalars | Memory) -> bool:
+def is_written_out(x: Elements) -> bool:
     """Whether an array has elements of its own in registers, zeros of its structure among them: to
     store them would be as long as an operation with them.
     """
@@ -99,7 +108,7 @@ def is_written_out(x: Scalars | Memory) -> bool:
     return any(y is not first for y in values)
 
 
-def known(x: Scalars, dtype: Any) -> np.ndarray:
+def known(x: Scalars, dtype: DTypeLike) -> np.ndarray:
     """An array of constants as one of NumPy."""
     return np.array(x.reshape(-1).tolist(), dtype).reshape(x.shape)
 
@@ -126,7 +135,7 @@ def each(
     if not all(x.size for x in arrays):
         return np.empty(shape, object)
     with np.errstate(all="ignore"):  # of constants, which are folded as the processor would
-        if math.prod(shape) < LEAST_ALIKE:
+        if math.prod(shape) < b.least_alike:
             return np.frompyfunc(function, len(arrays), 1)(*arrays)
         operands = [np.broadcast_to(x, shape).reshape(-1).tolist() for x in arrays]
         found = np.empty(shape, object)
@@ -134,14 +143,16 @@ def each(
         return found
 
 
-def new_memory(b: Builder, dtype: Any, shape: Sequence[int], layout: str = "interleaved") -> Memory:
+def new_memory(
+    b: Builder, dtype: DTypeLike, shape: Sequence[int], layout: str = "interleaved"
+) -> Memory:
     """Memory of the workspace for an array (`Builder.allocate`)."""
     shape, dtype = tuple(shape), np.dtype(dtype)
     buffer = b.allocate(register_type(dtype), max(math.prod(shape), 1), layout)
     return Memory(buffer, dtype, shape, row_major(shape))
 
 
-def place(b: Builder, x: Memory, index: Sequence[Any]) -> Any:
+def place(b: Builder, x: Memory, index: Sequence[Operand]) -> Operand:
     """Where an element lies in the buffer [elements]; entries of the index may be values."""
     at = x.offset
     for i, step in zip(index, x.strides, strict=True):
@@ -149,20 +160,20 @@ def place(b: Builder, x: Memory, index: Sequence[Any]) -> Any:
     return at
 
 
-def index_sum(b: Builder, i: Any, j: Any) -> Any:
+def index_sum(b: Builder, i: Operand, j: Operand) -> Operand:
     return b.integer("add", "i64", i, j, lambda x, y: x + y)
 
 
-def index_product(b: Builder, i: Any, j: Any) -> Any:
+def index_product(b: Builder, i: Operand, j: Operand) -> Operand:
     return b.integer("mul", "i64", i, j, lambda x, y: x * y)
 
 
-def element(b: Builder, x: Memory, index: Sequence[Any]) -> Any:
+def element(b: Builder, x: Memory, index: Sequence[Operand]) -> Operand:
     return b.load(x.type, x.buffer, place(b, x, index))
 
 
-def scalars(b: Builder, x: Scalars | Memory) -> Scalars:
-    """Any array as scalars: elements of memory are loaded here."""
+def scalars(b: Builder, x: Elements) -> Scalars:
+    """Operand array as scalars: elements of memory are loaded here."""
     if isinstance(x, np.ndarray):
         return x
     found = np.empty(x.shape, object)
@@ -179,8 +190,8 @@ def _is_long(x: Memory) -> bool:
     return x.size >= LEAST_ALIKE and x.type == "double" and x.is_contiguous
 
 
-def memory(b: Builder, x: Scalars | Memory, dtype: Any) -> Memory:
-    """Any array in memory: scalars are stored here, constants once for all."""
+def memory(b: Builder, x: Elements, dtype: DTypeLike) -> Memory:
+    """Operand array in memory: scalars are stored here, constants once for all."""
     if isinstance(x, Memory):
         return x
     if is_constant(x):
@@ -202,7 +213,7 @@ def memory(b: Builder, x: Scalars | Memory, dtype: Any) -> Memory:
     return found
 
 
-def fill(b: Builder, target: Memory, source: Scalars | Memory) -> None:
+def fill(b: Builder, target: Memory, source: Elements) -> None:
     """Write an array into memory."""
     if isinstance(source, Memory) and source.size > MOST_COPIED and not _overlap(source, target):
         loop(b, target.shape, lambda i: assign(b, target, i, element(b, source, i)))
@@ -212,7 +223,7 @@ def fill(b: Builder, target: Memory, source: Scalars | Memory) -> None:
         if 2 * len(others) <= source.size:
             loop(b, target.shape, lambda i: assign(b, target, i, frequent))
             for index in others:
-                assign(b, target, index, source[index])
+                assign(b, target, index, source.item(*index))
             return
         if _is_long(target) and not is_wide(target.offset):
             places, flat = [*np.ndindex(*target.shape)], source.reshape(-1).tolist()
@@ -221,16 +232,16 @@ def fill(b: Builder, target: Memory, source: Scalars | Memory) -> None:
             return
     values = scalars(b, source)  # all are read before the first is written
     for index in np.ndindex(*target.shape):
-        assign(b, target, index, values[index])
+        assign(b, target, index, values.item(*index))
 
 
-def _most_frequent(x: Scalars) -> tuple[Any, list[tuple[int, ...]]]:
+def _most_frequent(x: Scalars) -> tuple[Operand, list[tuple[int, ...]]]:
     """The constant that most elements of an array are, and where the others are."""
     # by its text, as −0 is another number than 0 and NaN is itself
     texts = [None if type(y) is Value else repr(y) for y in x.reshape(-1).tolist()]
     counts = Counter(y for y in texts if y is not None)
     if not counts:
-        return None, [*np.ndindex(*x.shape)]
+        return 0.0, [*np.ndindex(*x.shape)]
     text, _ = counts.most_common(1)[0]
     others = [i for i, y in zip(np.ndindex(*x.shape), texts, strict=True) if y != text]
     return x.reshape(-1)[texts.index(text)], others
@@ -240,7 +251,7 @@ def _overlap(source: Memory, target: Memory) -> bool:
     return source.buffer is target.buffer and source.size <= MOST_UNROLLED
 
 
-def assign(b: Builder, target: Memory, index: Sequence[Any], value: Any) -> None:
+def assign(b: Builder, target: Memory, index: Sequence[Operand], value: Operand) -> None:
     b.store(target.type, target.buffer, place(b, target, index), value)
 
 
@@ -261,7 +272,7 @@ def _nested(b: Builder, shape: tuple, index: tuple, body: Callable[[tuple], None
     counted(b, shape[0], lambda i: _nested(b, shape[1:], (*index, i), body))
 
 
-def counted(b: Builder, count: Any, body: Callable[[Value], None], first: Any = 0) -> None:
+def counted(b: Builder, count: Operand, body: Callable[[Value], None], first: Operand = 0) -> None:
     """A loop of a counter from `first` to below `count`, with at least one turn."""
     before, turn, after = b.block, b.new_block(), b.new_block()
     b.jump(turn)
@@ -276,7 +287,7 @@ def counted(b: Builder, count: Any, body: Callable[[Value], None], first: Any = 
     b.begin(after)
 
 
-def take_axis(x: Memory, axis: int, start: Any, size: int, b: Builder, step: int = 1) -> Memory:
+def take_axis(x: Memory, axis: int, start: Operand, size: int, b: Builder, step: int = 1) -> Memory:
     """Part of a view along one axis, from `start`, which may be a value."""
     offset = index_sum(b, x.offset, index_product(b, start, x.strides[axis]))
     shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])

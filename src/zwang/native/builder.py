@@ -15,20 +15,19 @@ also of −0; x − x is zero.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from zwang.native.arithmetic import Arithmetic
+from zwang.native.blocks import Blocks, is_wide
 from zwang.native.errors import NotNativeError
-from zwang.native.instructions import Block, Buffer, Value
+from zwang.native.instructions import LEAST_ALIKE, Block, Buffer, Operand, Value
 from zwang.native.types import constant_text, stored_type
 
 ALIGNMENT = 64
 """Bytes at which each array of the workspace begins: a line of the cache."""
 
 
-class Builder(Arithmetic):
+class Builder(Blocks):
     """Emits the body of one function, block by block.
 
     Args:
@@ -41,7 +40,6 @@ class Builder(Arithmetic):
 
     Attributes:
         rolls: whether elements that are computed alike are computed by loops.
-        mask: lanes that the instructions are meant for; all of them where it is None.
         calls: declarations of the functions that are called, by name.
         routines: names of those that are called for what they write (`zwang.native.library`).
         workspace: bytes that the function needs beside its arguments and results.
@@ -50,14 +48,14 @@ class Builder(Arithmetic):
         origins: where values have been read from: a buffer and a place in it, its version and the
             turn of a loop.
         buffers: stored type and number of elements of each array of the workspace, by its pointer.
-        spans: whether a register may hold elements side by side instead of members.
+        least_alike: how many elements that are computed alike are in a loop.
     """
 
     def __init__(
         self, fused: bool = True, lanes: int = 1, name: str = "", make: Callable | None = None
     ):
-        self.fused, self.lanes, self.name, self.make = fused, lanes, name, make
-        self.mask: Value | None = None
+        super().__init__(fused, lanes)
+        self.name, self.make = name, make
         self.calls: dict[str, str] = {}
         self.routines: set[str] = set()
         self.constants: list[tuple[str, str, Sequence[Any]]] = []
@@ -66,158 +64,30 @@ class Builder(Arithmetic):
         self.origins: dict[Value, tuple[Buffer, int, int, int]] = {}
         self.rolls = bool(name) and make is None
         self.spans = lanes == 1 and self.rolls
+        self.least_alike: float = LEAST_ALIKE
         self.workspace = 0
-        self.blocks: list[Block] = []
-        self.count = 0
-        self._turns = 0
-        self._scopes: list[dict] = [{}]
-        self.block = self.new_block()
-        self.entry = self.block
         self.pointers = [Value(0, "ptr", "named", (name,)) for name in ("%in", "%out", "%work")]
 
-    # blocks
-
-    def new_block(self) -> Block:
-        """A block, which is not yet a part of the function."""
-        self.count += 1
-        block = Block(f"b{self.count}")
-        if not self.blocks:
-            self.blocks.append(block)
-        return block
-
-    def begin(self, block: Block) -> None:
-        """Go on in a block."""
-        if block not in self.blocks[:1]:
-            self.blocks.append(block)
-        self.block = block
-
-    def jump(self, target: Block) -> None:
-        self.block.end = ("br", (target,))
-
-    def branch(self, condition: Any, yes: Block, no: Block) -> None:
-        self.block.end = ("br", (condition, yes, no))
-
-    @contextmanager
-    def masked(self, mask: Any) -> Iterator[None]:
-        """A region that is meant for some lanes alone (`active`)."""
-        before, self.mask = self.mask, mask
-        try:
-            yield
-        finally:
-            self.mask = before
-
-    def active(self, condition: Any) -> Any:
-        """The lanes, of those that are active here, for which a condition holds that is wide."""
-        return condition if self.mask is None else self.logic("and", self.mask, condition)
-
-    def any(self, condition: Any) -> Any:
-        """Whether a condition holds in any lane, as what a branch depends on."""
-        if not is_wide(condition):
-            return condition
-        return self._new("i1", "any", (condition,), wide=False)
-
-    @contextmanager
-    def scope(self, *, repeated: bool = False) -> Iterator[None]:
-        """A region whose values are unknown after it: one way of a branch, or the body of a loop,
-        which is `repeated`.
+    def forget(self) -> None:
+        """Let go of all instructions, which loops tie together: they are gone at once so, before
+        Python searches for garbage among them.
         """
-        self._turns += repeated
-        self._scopes.append({})
-        try:
-            yield
-        finally:
-            self._scopes.pop()
-
-    @contextmanager
-    def spanned(self, count: int) -> Iterator[None]:
-        """A region in which a wide register holds `count` elements side by side, if that is
-        more than one.
-        """
-        before, self.lanes = self.lanes, count if count > 1 else self.lanes
-        try:
-            yield
-        finally:
-            self.lanes = before
-
-    @contextmanager
-    def apart(self, block: Block) -> Iterator[None]:
-        """A region whose instructions do not become a part of the function."""
-        before, count, self.block = self.block, len(self.blocks), block
-        with self.scope():
-            yield
-        self.block = before
-        del self.blocks[count:]
-
-    def remembered(self, key: Any) -> Any:
-        """What is known under a key here, or None."""
-        for scope in reversed(self._scopes):
-            if (found := scope.get(key)) is not None:
-                return found
-        return None
-
-    def remember(self, key: Any, value: Any) -> Any:
-        self._scopes[-1][key] = value
-        return value
-
-    # instructions
-
-    def emit(self, type_: str, operation: str, *operands: Any) -> Value:
-        """An instruction that is not shared: it writes, or reads what may change."""
-        wide = self.lanes > 1 and any(map(is_wide, operands))
-        if wide and not operation.startswith("getelementptr"):  # which takes both
-            known = operation == "select"  # so does a choice, as to what it depends on
-            operands = (*operands[:known], *map(self.widened, operands[known:]))
-        return self._new(type_, operation, operands, wide)
-
-    def _new(
-        self, type_: str, operation: str, operands: tuple, wide: bool, block: Block | None = None
-    ) -> Value:
-        self.count += 1
-        value = Value(self.count, type_, operation, operands, wide)
-        (self.block if block is None else block).instructions.append(value)
-        return value
-
-    def widened(self, x: Any) -> Any:
-        """A value with a number for each lane; constants are written as that."""
-        if type(x) is not Value or x.wide:
-            return x
-        key = ("widened", x)
-        found = self.remembered(key)
-        return found or self.remember(key, self._new(x.type, "splat", (x,), wide=True))
-
-    def shared(self, type_: str, operation: str, *operands: Any, of: str | None = None) -> Value:
-        """An instruction whose result depends on its operands alone; an equal one is not repeated.
-
-        Args:
-            of: type of constants among the operands; by default the result's.
-        """
-        of = type_ if of is None else of
-        known = [x if type(x) is Value else self._text(of, x) for x in operands]
-        key = operation, type_, *known
-        for scope in self._scopes:
-            if (found := scope.get(key)) is not None:
-                return found
-        if self.lanes == 1:  # most of what is emitted, at once
-            found = self._new(type_, operation, operands, False)
-        else:
-            found = self.emit(type_, operation, *operands)
-        self._scopes[-1][key] = found
-        return found
-
-    @staticmethod
-    def _text(type_: str, x: Any) -> str:
-        return x if isinstance(x, str) else constant_text(type_, x)
+        for block in self.blocks:
+            for x in block.instructions:
+                x.operands = ()
+            block.instructions, block.end = [], None
+        self._scopes, self.origins, self.buffers = [{}], {}, {}
 
     # calls
 
-    def cast(self, operation: str, source: str, target: str, a: Any) -> Value:
+    def cast(self, operation: str, source: str, target: str, a: Operand) -> Value:
         return self.shared(target, f"{operation} {source}", a, of=source)
 
-    def intrinsic(self, t: str, name: str, *operands: Any) -> Any:
+    def intrinsic(self, t: str, name: str, *operands: Operand) -> Operand:
         """A call of one of LLVM's own functions of numbers of one type."""
         return self.call(t, f"llvm.{name}", [t] * len(operands), *operands)
 
-    def call(self, t: str, name: str, types: Sequence[str], *operands: Any) -> Any:
+    def call(self, t: str, name: str, types: Sequence[str], *operands: Operand) -> Operand:
         """A call whose result depends on its operands alone."""
         if name not in self.calls:
             self.calls[name] = f"declare {t} @{name}({', '.join(types)})"
@@ -248,13 +118,13 @@ class Builder(Arithmetic):
         mask = [] if self.mask is None else [self.mask]
         return self._new("ptr", f"enter {function.name}", (frame, *mask, *pointers), wide=False)
 
-    def part(self, frame: Value, place: Any, wide: bool = False) -> Value:
+    def part(self, frame: Value, place: Operand, wide: bool = False) -> Value:
         """The pointer to a part of a subroutine's memory."""
         return self._new("ptr", "getelementptr i8", (frame, place), wide)
 
     # memory
 
-    def pack(self, type_: str, values: Sequence[Value], wide: bool) -> Value:
+    def pack(self, type_: str, values: Sequence[Operand], wide: bool) -> Value:
         """The pointer to memory that holds some values, one after the other."""
         key = ("pack", *values)
         if (known := self.remembered(key)) is not None:
@@ -262,11 +132,13 @@ class Builder(Arithmetic):
         place = self.allocate(type_, len(values), "interleaved" if wide else "common")
         return self.remember(key, self._stored("pack", type_, place, values, wide))
 
-    def leave(self, type_: str, place: Buffer, values: Sequence[Value], wide: bool) -> None:
+    def leave(self, type_: str, place: Buffer, values: Sequence[Operand], wide: bool) -> None:
         """Leave values to a caller, which reads them one after the other."""
         self._stored("leave", type_, place, values, wide)
 
-    def _stored(self, what: str, type_: str, place: Buffer, values: Any, wide: bool) -> Value:
+    def _stored(
+        self, what: str, type_: str, place: Buffer, values: Sequence[Operand], wide: bool
+    ) -> Value:
         if type_ == "i1":
             values = [self.cast("zext", "i1", "i8", x) for x in values]
         operation = f"{what} {stored_type(type_)}{' wide' * wide}"
@@ -316,7 +188,7 @@ class Builder(Arithmetic):
         self._scopes[0][key] = buffer = Buffer(Value(0, "ptr", "named", (name,)), False)
         return buffer
 
-    def load(self, type_: str, buffer: Buffer, index: Any) -> Value:
+    def load(self, type_: str, buffer: Buffer, index: Operand) -> Value:
         """One element; shared until something is written to the buffer."""
         # what a loop reads may be what its turn before has written
         turns = self._turns if buffer.mutable else 0
@@ -355,7 +227,7 @@ class Builder(Arithmetic):
             return None
         return buffer, index
 
-    def store(self, type_: str, buffer: Buffer, index: Any, value: Any) -> None:
+    def store(self, type_: str, buffer: Buffer, index: Operand, value: Operand) -> None:
         stored = stored_type(type_)
         if type_ == "i1":
             known = type(value) is not Value
@@ -369,7 +241,7 @@ class Builder(Arithmetic):
         self._new(stored, operation, operands, wide)
         self.changed(buffer)
 
-    def load_span(self, type_: str, buffer: Buffer, index: Any) -> Value:
+    def load_span(self, type_: str, buffer: Buffer, index: Operand) -> Value:
         """Elements side by side, in a wide register."""
         stored = stored_type(type_)
         return self._read("load", type_, (self.address(stored, buffer, index),))
@@ -387,7 +259,7 @@ class Builder(Arithmetic):
         value = self._new(stored_type(type_), operation, operands, wide=True)
         return self.cast("trunc", "i8", "i1", value) if type_ == "i1" else value
 
-    def store_span(self, type_: str, buffer: Buffer, index: Any, value: Any) -> None:
+    def store_span(self, type_: str, buffer: Buffer, index: Operand, value: Operand) -> None:
         """Write the elements of a wide register side by side."""
         stored = stored_type(type_)
         if type_ == "i1":
@@ -403,7 +275,7 @@ class Builder(Arithmetic):
         """Something has been written to a buffer: loads before it say nothing any more."""
         buffer.version += 1
 
-    def address(self, stored: str, buffer: Buffer, index: Any) -> Value:
+    def address(self, stored: str, buffer: Buffer, index: Operand) -> Value:
         if type(index) is not Value and index == 0:
             return buffer.base
         element = f"[{self.lanes} x {stored}]" if buffer.interleaved else stored
@@ -420,17 +292,13 @@ class Builder(Arithmetic):
         self.block.instructions.insert(first, value)
         return value
 
-    def incoming(self, phi: Value, *ways: tuple[Any, Block]) -> None:
+    def incoming(self, phi: Value, *ways: tuple[Operand, Block]) -> None:
         """Say what a `phi` is for each block that it may be entered from."""
         if not phi.wide and any(is_wide(x) for x, _ in ways):
             raise NotNativeError("a counter that members have each for itself")
-        one_for_all = lambda x: phi.wide and type(x) is Value and not x.wide
         phi.operands = tuple(
-            (self._new(x.type, "splat", (x,), True, block) if one_for_all(x) else x, block)
+            (self._new(x.type, "splat", (x,), True, block), block)
+            if type(x) is Value and phi.wide and not x.wide
+            else (x, block)
             for x, block in ways
         )
-
-
-def is_wide(x: Any) -> bool:
-    """Whether a value has a number for each lane."""
-    return type(x) is Value and x.wide

@@ -8,7 +8,6 @@ import gc
 import math
 import threading
 import time
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -22,7 +21,7 @@ from zwang.native.builder import ALIGNMENT, Buffer, Builder
 from zwang.native.errors import NotNativeError, refuse_lapack
 from zwang.native.instructions import Value
 from zwang.native.machine import Code, optimized_apart
-from zwang.native.module import module_text
+from zwang.native.module import entry_text, packed_module, unpacked
 from zwang.native.text import function_text, used
 from zwang.native.translate import has_fused, lanes, object_code
 from zwang.native.types import register_type
@@ -37,7 +36,7 @@ class Stored(NamedTuple):
     Attributes:
         binaries: object code, of the function and of subroutines that it calls.
         level: of optimization.
-        text: in LLVM's language, compressed.
+        text: in LLVM's language, in parts (`zwang.native.module.unpacked`).
         arguments, results: shape and type of each.
         workspace: bytes that a call needs beside them.
         instructions: their number.
@@ -47,7 +46,7 @@ class Stored(NamedTuple):
 
     binaries: tuple[bytes, ...]
     level: int
-    text: bytes
+    text: tuple[bytes, ...]
     arguments: tuple[tuple[tuple[int, ...], str], ...]
     results: tuple[tuple[tuple[int, ...], str], ...]
     workspace: int
@@ -248,11 +247,11 @@ class NativeFunction:
                 if self.instructions <= AT_ONCE:
                     self.optimize()
                 else:
-                    optimized_apart(zlib.decompress(self.stored.text).decode(), self._replaced)
+                    optimized_apart(unpacked(self.stored.text), self._replaced)
 
     def optimize(self) -> None:
         """Replace the code at once by a faster one, which gives the same bits."""
-        self._replaced(object_code(zlib.decompress(self.stored.text).decode(), 1))
+        self._replaced(object_code(unpacked(self.stored.text), 1))
 
     def _replaced(self, binary: bytes) -> None:
         self._code = Code((binary,), ENTRY, self.stored.routines)
@@ -298,20 +297,20 @@ def translated(
         _emit_program(builder, program, of_each or [False] * len(program.in_avals))
         head = f"void @{ENTRY}(ptr noalias %in, ptr noalias %out, ptr noalias %work)"
         functions = function_text(builder, head, "ret void", used(builder)).all
-        text = module_text(functions, ENTRY)
-    instructions = sum(x.instructions for x in functions)
+        builder.forget()
+    instructions, text = sum(x.instructions for x in functions), packed_module(functions)
     if level:
-        binaries = (make(text, level),)
+        binaries = (make(unpacked(text), level),)
         if not binaries[0]:
             raise NotNativeError("a process that could not be started, or has failed")
     else:  # those of subroutines are at hand, if another program has called them
-        own = object_code(module_text(functions[:1], ENTRY), 0)
+        own = object_code(entry_text(functions[0]), 0)
         binaries = (own, *(x.binary for x in functions[1:]))
     specify = lambda avals: tuple((tuple(x.shape), np.dtype(x.dtype).str) for x in avals)
     return Stored(
         binaries,
         level,
-        zlib.compress(text.encode(), 1),
+        text,
         specify(program.in_avals),
         specify(program.out_avals),
         builder.workspace,

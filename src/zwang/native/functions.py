@@ -10,11 +10,12 @@ import contextlib
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from zwang.native.builder import Builder, Value
+from zwang.native.instructions import Operand
 from zwang.native.types import BITS, FLOATS, is_signed, register_type, wrapped
 
 
@@ -22,7 +23,7 @@ def _suffix(t: str) -> str:
     return "f64" if t == "double" else "f32"
 
 
-def intrinsic(b: Builder, t: str, name: str, *x: Any) -> Any:
+def intrinsic(b: Builder, t: str, name: str, *x: Operand) -> Operand:
     """One of LLVM's functions that the processor has an instruction for."""
     if all(type(y) is not Value for y in x):
         fold = {
@@ -44,18 +45,19 @@ def _rounded_away(x: float) -> float:
     return math.copysign(whole + (np.abs(x) - whole >= 0.5), x)
 
 
-def magnitude(b: Builder, t: str, x: Any) -> Any:
+def magnitude(b: Builder, t: str, x: Operand) -> Operand:
     if type(x) is Value and x.operation == "fneg":
         x = x.operands[0]
     return intrinsic(b, t, "fabs", x)
 
 
-def library(b: Builder, t: str, name: str, *x: Any) -> Any:
+def library(b: Builder, t: str, name: str, *x: Operand) -> Operand:
     """A function of the C library."""
-    if all(type(y) is not Value for y in x) and (fold := FOLDED.get(name)) is not None:
+    known = [float(y) for y in x if type(y) is not Value]
+    if len(known) == len(x) and (fold := FOLDED.get(name)) is not None:
         # where Python refuses to give infinity or NaN, the code finds it
         with contextlib.suppress(ValueError, OverflowError):
-            return _narrow(t, fold(*map(float, x)))
+            return _narrow(t, fold(*known))
     name = name if t == "double" else name + "f"
     return b.call(t, name, [t] * len(x), *x)
 
@@ -79,11 +81,11 @@ def _by_library(name: str) -> Callable:
     return lambda b, t, *x: library(b, t, name, *x)
 
 
-def _reciprocal_root(b: Builder, t: str, x: Any) -> Any:
+def _reciprocal_root(b: Builder, t: str, x: Operand) -> Operand:
     return b.divide(t, 1.0, intrinsic(b, t, "sqrt", x))
 
 
-def _logistic(b: Builder, t: str, x: Any) -> Any:
+def _logistic(b: Builder, t: str, x: Operand) -> Operand:
     return b.divide(t, 1.0, b.add(t, 1.0, library(b, t, "exp", b.negative(t, x))))
 
 
@@ -123,7 +125,7 @@ OF_FLOATS: dict[str, Callable] = {
 cosine."""
 
 
-def converted(b: Builder, source: Any, target: Any, x: Any) -> Any:
+def converted(b: Builder, source: DTypeLike, target: DTypeLike, x: Operand) -> Operand:
     """A number as one of another type, as XLA converts it."""
     s, t = register_type(source), register_type(target)
     if type(x) is not Value:
@@ -148,7 +150,7 @@ def converted(b: Builder, source: Any, target: Any, x: Any) -> Any:
     return b.cast("sext" if is_signed(source) else "zext", s, t, x)
 
 
-def total_order(b: Builder, dtype: Any, x: Any) -> tuple[str, Any]:
+def total_order(b: Builder, dtype: DTypeLike, x: Operand) -> tuple[str, Operand]:
     """An integer by which floats are ordered in full, −0 before 0 and NaN last, and its type."""
     t = register_type(dtype)
     if t not in FLOATS:
@@ -163,7 +165,7 @@ def total_order(b: Builder, dtype: Any, x: Any) -> tuple[str, Any]:
     return of, b.shared(of, "xor", x, b.shared(of, "lshr", below, 1))
 
 
-def _converted_constant(s: str, t: str, target: Any, x: Any) -> Any:
+def _converted_constant(s: str, t: str, target: DTypeLike, x: float) -> Operand:
     if t == "i1":
         return bool(x)
     if t in FLOATS:

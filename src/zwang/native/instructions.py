@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import final
+
+LEAST_ALIKE = 64
+"""Elements that are computed alike by a loop; fewer are written out, but where something else is
+said (`zwang.native.walk.alike_from`).
+"""
 
 
+@final
 class Value:
     """The result of one instruction.
 
@@ -28,6 +35,10 @@ class Value:
 
     def __repr__(self) -> str:
         return f"{self.type} {self.name}"
+
+
+Operand = Value | float
+"""A value, or a constant: a number or a truth value."""
 
 
 @dataclasses.dataclass(eq=False)

@@ -7,7 +7,9 @@ import dataclasses
 import functools
 import os
 import threading
-from collections.abc import Sequence
+import zlib
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from zwang.native.translate import object_code
 
@@ -60,6 +62,16 @@ class Function:
             found |= {x.name: x for x in each.all}
         return list(found.values())
 
+    def definition(self, hidden: bool = False) -> str:
+        """Its text, with the arrays that it reads; `hidden` from all but its own module."""
+        head = f"define {'internal ' * hidden}{self.head} #{int(hidden)} {{"
+        return "\n".join([*self.constants, head, self.body, "}"])
+
+    @functools.cached_property
+    def packed(self) -> bytes:
+        """Its text as a hidden part of a module, compressed, once for all that call it."""
+        return _packed(self.definition(hidden=True))
+
     @property
     def binary(self) -> bytes:
         """Its object code by itself, made at once."""
@@ -81,33 +93,48 @@ class Function:
             self._maker = maker
 
     def _make(self) -> None:
-        self._binary = object_code(module_text([self]), 0)
+        self._binary = object_code(_module(self, self.functions), 0)
 
     def _make_quietly(self) -> None:
         with contextlib.suppress(Exception):
             self._make()
 
 
-def module_text(functions: Sequence[Function], entry: str = "") -> str:
-    """A module of some functions.
+def entry_text(entry: Function) -> str:
+    """A module of the function that is called with members; those that it calls are elsewhere."""
+    return _module(entry, entry.functions, MEMBERS.replace("NAME", entry.name))
 
-    Args:
-        entry: name of the one that is called with members; the others are seen by it alone.
+
+def packed_module(functions: Sequence[Function]) -> tuple[bytes, ...]:
+    """A module of all functions in parts, compressed; the first one is called with members, the
+    others are seen by it alone.
     """
-    defined = {x.name for x in functions}
-    known: dict[str, str] = {}
-    parts: list[str] = []
-    for each in functions:
-        parts += each.constants
-        hidden = "internal " if entry and each.name != entry else ""
-        parts += [f"define {hidden}{each.head} #{int(bool(hidden))} {{", each.body, "}"]
-        # functions of LLVM are known to it, whatever the number of their lanes
-        known |= {n: x for n, x in each.calls.items() if not n.startswith("llvm.")}
-        known |= {x.name: f"declare {x.head}" for x in each.functions if x.name not in defined}
-    if entry:
-        parts.append(MEMBERS.replace("NAME", entry))
-    parts += sorted(known.values())
-    return "\n".join([*parts, ATTRIBUTES])
+    entry, *others = functions
+    declared = {n: x for each in others for n, x in each.calls.items()}
+    first = _module(entry, [], MEMBERS.replace("NAME", entry.name), declared)
+    return _packed(first), *(x.packed for x in others)
+
+
+def unpacked(parts: Sequence[bytes]) -> str:
+    """The text of a module that was packed."""
+    return "\n".join(zlib.decompress(x).decode() for x in parts)
+
+
+def _packed(text: str) -> bytes:
+    return zlib.compress(text.encode(), 1)
+
+
+def _module(
+    function: Function,
+    elsewhere: Sequence[Function],
+    more: str = "",
+    calls: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """A module of one function, with declarations of what it calls."""
+    known = {n: x for n, x in {**calls, **function.calls}.items() if not n.startswith("llvm.")}
+    # functions of LLVM are known to it, whatever the number of their lanes
+    known |= {x.name: f"declare {x.head}" for x in elsewhere}
+    return "\n".join([function.definition(), more, *sorted(known.values()), ATTRIBUTES])
 
 
 ATTRIBUTES = """

@@ -6,33 +6,32 @@ than to execute. Elements of an array that are computed alike (the same operands
 the same ones are equal) are therefore computed by one loop, from memory to memory; elements beside
 a zero of the structure are others, so that these vanish as ever.
 
-Operands that do not lie side by side are read by an array of constant indices. Each element of the
-result is a value that has been read from its place (`Builder.origins`), so that what follows finds
-it there. In machine code for one member several elements are computed at once, in vector registers;
-the last of them may be computed twice. The same elements are in loops whatever the number of lanes,
-so that results are the same to the bit.
+Operands that do not lie side by side are read by constant indices. Each element of the result is a
+value that has been read from its place (`Builder.origins`), so that what follows finds it there.
+Code for one member computes several elements at once, in vector registers, the last ones perhaps
+twice. The same elements are in loops whatever the number of lanes: results are the same to the bit.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, groupby
 from typing import Any, NamedTuple
 
 from zwang.native.arithmetic import ordered
-from zwang.native.builder import Buffer, Builder, Value, is_wide
-from zwang.native.instructions import Block
+from zwang.native.blocks import is_wide
+from zwang.native.builder import Buffer, Builder
+from zwang.native.instructions import LEAST_ALIKE, Block, Operand, Value
 
-LEAST_ALIKE = 64
-"""Elements that are computed alike by a loop; fewer are written out."""
 SIDE_BY_SIDE = 8
 """Elements that a loop computes at once: a vector register of 512 bits."""
 FOLDED = (0.0, 1.0, -1.0)
 """Constants beside which an operation may be another one."""
 SIZES = {"double": 8, "float": 4, "i1": 1}
-Read = Callable[[Any], Any]
+Read = Callable[[Operand], Operand]
 """What gives the operand of an element, or of several, by the number of the first of them."""
 
 
@@ -54,6 +53,7 @@ def alike(
     operands: Sequence[Sequence[Any]],
     type_: str,
     commutes: bool = False,
+    least: float = math.inf,
 ) -> list:
     """A function of numbers for each element of a result.
 
@@ -62,10 +62,11 @@ def alike(
         operands: for each of them the numbers, which are as many.
         type_: of the results.
         commutes: whether its two operands may be exchanged.
+        least: from how many on there is a loop, if fewer than usual; none in C and pages.
     """
-    rows = list(zip(*operands, strict=True))
+    least, rows = min(least, b.least_alike), list(zip(*operands, strict=True))
     varying = [k for k, row in enumerate(rows) if Value in map(type, row)]
-    if not b.rolls or len(varying) < LEAST_ALIKE or not {type_, *types} <= SIZES.keys():
+    if not b.rolls or len(varying) < least or not {type_, *types} <= SIZES.keys():
         return [function(*row) for row in rows]
     if commutes:  # equal elements are computed once
         for k in varying:
@@ -81,7 +82,7 @@ def alike(
     found: dict[tuple, Any] = {}
     for pattern, each in groups.items():
         results = None
-        if len(each) >= LEAST_ALIKE:
+        if len(each) >= least:
             columns = list(zip(*each.values(), strict=True))
             results = _in_loop(b, function, types, columns, pattern, type_)
         if results is None:
@@ -119,7 +120,7 @@ def _in_loop(
         for j, (t, p, column) in enumerate(zip(types, pattern, columns, strict=True))
     ]
 
-    def value(i: Any) -> Any:
+    def value(i: Operand) -> Operand:
         read: list = []
         for p, of in zip(pattern, sources, strict=True):
             read.append(read[p] if of is None else of.read(i))
@@ -159,7 +160,7 @@ def looped(
     step: int,
     value: Read,
     target: Buffer | None = None,
-    start: Any = 0,
+    start: Operand = 0,
     steady: bool = False,
 ) -> Buffer:
     """Memory for the results of a loop over elements.
@@ -205,7 +206,7 @@ def looped(
 def _go_on(b: Builder, i: Value, step: int, last: int, before: Block, turn: Block, after: Block):
     """The next turn of a loop, the last of which is full, too."""
     going = b.shared("i1", "icmp slt", i, last, of="i64")
-    following: Any = b.shared("i64", "add", i, step)
+    following: Operand = b.shared("i64", "add", i, step)
     if last % step:
         beyond = b.shared("i1", "icmp sgt", following, last, of="i64")
         following = b.select("i64", beyond, last, following)
@@ -221,7 +222,7 @@ def _content(block: Block, found: Any) -> tuple:
     return (*lines, name(found))
 
 
-def _write(b: Builder, type_: str, target: Buffer, i: Any, value: Any, step: int) -> None:
+def _write(b: Builder, type_: str, target: Buffer, i: Operand, value: Operand, step: int) -> None:
     if step == 1:
         b.store(type_, target, i, value)
         return
@@ -318,10 +319,10 @@ def _begin(b: Builder, buffer: Buffer, type_: str) -> int | None:
     return place // SIZES[type_] if place % SIZES[type_] == 0 else None
 
 
-def _reader(b: Builder, type_: str, buffer: Buffer, start: Any, step: int) -> Read:
+def _reader(b: Builder, type_: str, buffer: Buffer, start: Operand, step: int) -> Read:
     """Elements that lie side by side."""
 
-    def read(i: Any) -> Any:
+    def read(i: Operand) -> Operand:
         place = b.integer("add", "i64", i, start, operator.add)
         return b.load(type_, buffer, place) if step == 1 else b.load_span(type_, buffer, place)
 
@@ -338,14 +339,14 @@ def _picker(
     """
     places = _reader(b, "i64", b.literal("i64", index), 0, step)
 
-    def read(i: Any) -> Any:
-        place = places(i)
+    def read(i: Operand) -> Operand:
+        place: Any = places(i)
         return b.load(type_, buffer, place) if step == 1 else b.gather(type_, buffer, place, of)
 
     return read
 
 
-def copied(b: Builder, type_: str, buffer: Buffer, start: Any, count: int) -> list:
+def copied(b: Builder, type_: str, buffer: Buffer, start: Operand, count: int) -> list:
     """Elements that lie side by side in memory that may change, as they are now."""
     step, differ = step_of(b, count), buffer.interleaved or buffer.base.wide
     target = b.allocate(type_, count, "interleaved" if differ else "common")
@@ -354,7 +355,7 @@ def copied(b: Builder, type_: str, buffer: Buffer, start: Any, count: int) -> li
 
 
 def written(
-    b: Builder, type_: str, target: Buffer, start: Any, values: Sequence[Any]
+    b: Builder, type_: str, target: Buffer, start: Operand, values: Sequence[Operand]
 ) -> Iterator[int]:
     """Write values side by side from where they lie, many of them by loops, and give the numbers of
     those that are left to be written.
@@ -375,7 +376,7 @@ def written(
         first = last
 
 
-def side_by_side(b: Builder, values: Sequence[Any]) -> tuple[Buffer, int] | None:
+def side_by_side(b: Builder, values: Sequence[Operand]) -> tuple[Buffer, int] | None:
     """Where values lie one behind the other, or None."""
     places = [origin(b, x) if type(x) is Value else None for x in values]
     if places[0] is None:

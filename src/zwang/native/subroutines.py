@@ -15,18 +15,19 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from jax.extend.core import ClosedJaxpr
 
-from zwang.native.arrays import Memory, fill, new_memory
-from zwang.native.builder import Buffer, Builder, Value, is_wide
+from zwang.native.arrays import MOST_UNROLLED, Memory, Scalars, fill, new_memory, scalars
+from zwang.native.blocks import is_wide
+from zwang.native.builder import Buffer, Builder, Value
 from zwang.native.module import Function
-from zwang.native.rolled import origin, side_by_side, stored
+from zwang.native.operands import Operands, unsigned
+from zwang.native.rolled import origin
 from zwang.native.text import function_text, used
-from zwang.native.types import FLOATS, register_type, stored_type
+from zwang.native.types import FLOATS, register_type
 from zwang.native.walk import Call, emit_jaxpr, operations
 from zwang.recent import Recent
 
@@ -109,98 +110,6 @@ class Subroutine:
     workspace: int
 
 
-@dataclasses.dataclass(eq=False)
-class Group:
-    """What the callee reads through one pointer: elements of one operand, or its memory.
-
-    Attributes:
-        values: the elements, in their order.
-        wide: whether each lane has its own; of memory, its own pointer.
-        memory: the operand, if it lies in memory.
-        pointer: to that memory.
-    """
-
-    type: str
-    values: list[Value]
-    wide: bool
-    memory: Memory | None = None
-    pointer: Value | None = None
-
-
-class Operands:
-    """The operands of a call.
-
-    Attributes:
-        key: all that the callee depends on of them.
-        groups: what is passed by pointers.
-        values: all values among them, in the order of their numbers.
-    """
-
-    def __init__(self, call: Call):
-        self._b = call.builder
-        self.groups: list[Group] = []
-        self._numbers: dict[Value, int] = {}
-        self._buffers: dict[Buffer, int] = {}
-        given = zip(call.inputs, call.dtypes, strict=True)
-        self.key = tuple(
-            self._memory(x) if isinstance(x, Memory) else self._scalars(x, dtype)
-            for x, dtype in given
-        )
-        self.values = list(self._numbers)
-
-    def _scalars(self, x: np.ndarray, dtype: Any) -> tuple:
-        elements, order, numbers = [], [], self._numbers
-        new: tuple[list[Value], list[Value]] = [], []
-        for element in x.reshape(-1).tolist():
-            if type(element) is not Value:
-                elements.append(_constant(element))
-                continue
-            value, negative = _unsigned(element)
-            if (number := numbers.get(value)) is None:
-                numbers[value] = number = len(numbers)
-                new[value.wide].append(value)
-                order.append(value.wide)
-            elements.append((number, negative))
-        type_ = register_type(dtype)
-        self.groups += [Group(type_, group, bool(k)) for k, group in enumerate(new) if group]
-        return np.dtype(dtype).str, x.shape, tuple(elements), tuple(order)
-
-    def _memory(self, x: Memory) -> tuple:
-        buffer, offset, pointer = x.buffer, x.offset, x.buffer.base
-        number = len(self.groups)
-        if type(offset) is Value:  # what moves begins at a pointer of its own
-            pointer, offset = self._b.address(stored_type(x.type), buffer, offset), 0
-        else:
-            number = self._buffers.setdefault(buffer, number)
-        if number == len(self.groups):
-            self.groups.append(Group(x.type, [], pointer.wide, x, pointer))
-        layout = buffer.interleaved, pointer.wide
-        return "memory", number, x.dtype.str, x.shape, x.strides, offset, *layout
-
-    def pointer(self, group: Group) -> Value:
-        """Where the callee finds a group: in memory that holds it already, or where it is stored
-        now.
-        """
-        b, values = self._b, group.values
-        if group.pointer is not None:
-            return group.pointer
-        if (place := side_by_side(b, values)) is not None and place[0].interleaved == group.wide:
-            return b.address(stored_type(group.type), *place)
-        return stored(b, group.type, values, group.wide).base
-
-
-def _constant(x: Any) -> Any:
-    """A constant as a part of a key: zeros of both signs differ, NaN is itself."""
-    if x > 0 or x < 0:
-        return x
-    return "NaN" if x != x else "-0" if math.copysign(1.0, x) < 0 else "0"
-
-
-def _unsigned(x: Value) -> tuple[Value, bool]:
-    """A value and whether it is the negative of that."""
-    return (x.operands[0], True) if x.operation == "fneg" else (x, False)
-
-
 def results_of(call: Call, program: ClosedJaxpr) -> list | None:
     """The results of an inner program by a call of its subroutine, or None if it has none: it is
     not one that several programs share, or it is short.
@@ -210,6 +119,10 @@ def results_of(call: Call, program: ClosedJaxpr) -> list | None:
         return None
     if operations(program.jaxpr) < LEAST:
         return None
+    # a number beside other results costs little, and one subroutine serves more callers
+    needed = [x or not y.shape for x, y in zip(call.needed, call.outputs, strict=True)]
+    inputs = [_loaded(b, x) for x in call.inputs]
+    call = dataclasses.replace(call, inputs=inputs, needed=needed)
     operands = Operands(call)
     made_from = program if program.consts else program.jaxpr
     key = id(made_from), operands.key, b.lanes, b.fused, b.mask is not None, b.make
@@ -220,6 +133,15 @@ def results_of(call: Call, program: ClosedJaxpr) -> list | None:
         variants = [*known.variants, (call.needed, fitting[0])]
         _known.put(key, _Known(made_from, variants))
     return None if fitting[0] is None else _called(call, fitting[0], operands)
+
+
+def _loaded(b: Builder, x: Scalars | Memory) -> Scalars | Memory:
+    """An operand that lies side by side in memory as its elements, as other programs have it: what
+    is passed is the same pointer, and one subroutine serves them all.
+    """
+    if not isinstance(x, Memory) or x.size > MOST_UNROLLED or type(x.offset) is not int:
+        return x
+    return scalars(b, x) if x.is_contiguous else x
 
 
 class _Known(NamedTuple):
@@ -254,7 +176,7 @@ def _emitted(call: Call, program: ClosedJaxpr, operands: Operands) -> Subroutine
     if outer.mask is not None:
         b.mask = Value(0, "i1", "named", ("%mask",), True)
     local, given = _inside(b, call, operands)
-    found = emit_jaxpr(b, program.jaxpr, program.consts, given)
+    found = emit_jaxpr(b, program.jaxpr, program.consts, given, call.needed)
     blocks, results = _left(b, call, found, [local[x] for x in operands.values])
     # results that lie in the callee's own memory are read by its caller
     own = {x.place for x in (*blocks, *results) if isinstance(x, (Block, View))}
@@ -282,6 +204,7 @@ def _in_llvm(b: Builder, pointers: dict[str, bool], kept: set[Value]) -> Functio
     ]
     parameters = ", ".join(["ptr noalias returned %work", *mask, *each])
     function = function_text(b, f"ptr @{b.name}({parameters})", "ret ptr %work", kept)
+    b.forget()
     if b.lanes == 1:  # code of several members is made in another process, as a whole
         function.begin()
     return function
@@ -312,7 +235,7 @@ def _inside(b: Builder, call: Call, operands: Operands) -> tuple[dict[Value, Val
 def _inner(b: Builder, dtype: Any, local: dict[Value, Value], x: Any) -> Any:
     if type(x) is not Value:
         return x
-    value, negative = _unsigned(x)
+    value, negative = unsigned(x)
     return b.negative(register_type(dtype), local[value]) if negative else local[value]
 
 
@@ -335,7 +258,7 @@ def _left(b: Builder, call: Call, found: list, given: list[Value]) -> tuple[list
             flat, type_ = x.reshape(-1).tolist(), register_type(like.dtype)
             _note_own(b, type_, flat, blocks, places)
             for wide in (False, True):
-                of_all = (_unsigned(y)[0] for y in flat if type(y) is Value)
+                of_all = (unsigned(y)[0] for y in flat if type(y) is Value)
                 new = dict.fromkeys(y for y in of_all if y.wide == wide and y not in places)
                 if new:
                     buffer = b.allocate(type_, len(new), "interleaved" if wide else "common")
@@ -343,7 +266,7 @@ def _left(b: Builder, call: Call, found: list, given: list[Value]) -> tuple[list
                     places |= {y: (len(blocks), k) for k, y in enumerate(new)}
                     blocks.append(Block(type_, buffer.base.operands[1], wide))
             results.append(
-                [y if type(y) is not Value else _placed(places, *_unsigned(y)) for y in flat]
+                [y if type(y) is not Value else _placed(places, *unsigned(y)) for y in flat]
             )
     return blocks, results
 
@@ -352,7 +275,7 @@ def _note_own(b: Builder, type_: str, flat: list, blocks: list[Block], places: d
     """Note which elements lie in the callee's own memory already."""
     numbers: dict[Buffer, int] = {}
     for x in flat:
-        value = _unsigned(x)[0] if type(x) is Value else None
+        value = unsigned(x)[0] if type(x) is Value else None
         if value is None or value in places or (at := origin(b, value)) is None:
             continue
         (buffer, k), base = at, at[0].base

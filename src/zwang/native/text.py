@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
-from zwang.native.builder import Block, Builder, Value
+from zwang.native.builder import Builder
+from zwang.native.instructions import Block, Operand, Value
 from zwang.native.module import Function
 from zwang.native.rolled import SIDE_BY_SIDE
 from zwang.native.types import BITS, constant_text
@@ -20,7 +20,7 @@ def used(b: Builder, read: Sequence[Value] = ()) -> set[Value]:
     """The values that results, memory or the way of the program depend on; what is written to an
     array of the workspace counts where something reads it, or where it is one of `read`.
     """
-    waiting: list[Any] = [*read]
+    waiting: list[Operand] = [*read]
     written: dict[Value, list[Value]] = {}
     for block in b.blocks:
         going = [block.end[1][0]] if block.end is not None else []
@@ -63,7 +63,7 @@ def single_uses(b: Builder, needed: set[Value]) -> dict[Value, Block | None]:
     """The block in which a value is used, of those that are used once; None of others."""
     found: dict[Value, Block | None] = {}
 
-    def note(x: Any, where: Block | None) -> None:
+    def note(x: Operand, where: Block | None) -> None:
         if type(x) is Value:
             found[x] = None if x in found else where
 
@@ -78,7 +78,7 @@ def single_uses(b: Builder, needed: set[Value]) -> dict[Value, Block | None]:
     return found
 
 
-def transfers(block: Block, target: Block, needed: set[Value]) -> list[tuple[Value, Any]]:
+def transfers(block: Block, target: Block, needed: set[Value]) -> list[tuple[Value, Operand]]:
     """The phi instructions of a block that may follow another one, each with the value that it has
     then, of those that change.
     """
@@ -98,12 +98,12 @@ class Writer:
     def __init__(self, lanes: int, aligned: bool):
         self.lanes, self.aligned = lanes, aligned
         self.stored: dict[Value, set[Value]] = {}
-        self._ways: dict[str, tuple[str, str, Any]] = {}
+        self._ways: dict[str, tuple[str, str, Callable | None]] = {}
 
     def type(self, type_: str, wide: bool) -> str:
         return f"<{self.lanes} x {type_}>" if wide else type_
 
-    def operand(self, type_: str, x: Any, wide: bool = False) -> str:
+    def operand(self, type_: str, x: Operand | str, wide: bool = False) -> str:
         if type(x) is Value:
             return x.name
         if isinstance(x, str):
@@ -125,11 +125,11 @@ class Writer:
             return f"{x.name} = {name} {self.type(rest, x.wide)} {first} to {t}"
         return f"{x.name} = {name} {t} {first}, {self.operand(x.type, given[1], x.wide)}"
 
-    def _phi(self, x: Value, rest: str, given: Any) -> str:
+    def _phi(self, x: Value, rest: str, given: tuple) -> str:
         ways = (f"[ {self.operand(x.type, v, x.wide)}, %{b.left_from} ]" for v, b in given)
         return f"{x.name} = phi {self.type(x.type, x.wide)} {', '.join(ways)}"
 
-    def _store(self, x: Value, rest: str, given: Any) -> str:
+    def _store(self, x: Value, rest: str, given: tuple) -> str:
         stored, _, masked = rest.partition(" ")
         value = f"{self.type(stored, x.wide)} {self.operand(stored, given[0], x.wide)}"
         if not masked:
@@ -140,37 +140,37 @@ class Writer:
             f"{self._mask(given[2:])})"
         )
 
-    def _scatter(self, x: Value, rest: str, given: Any) -> str:
+    def _scatter(self, x: Value, rest: str, given: tuple) -> str:
         value = f"{self.type(rest, True)} {self.operand(rest, given[0], True)}"
         places = f"{self.type('ptr', True)} align 1 {given[1].name}"
         name = f"@llvm.masked.scatter.{self._suffix(rest)}.{self._suffix('p0')}"
         return f"call void {name}({value}, {places}, {self._mask(given[2:])})"
 
-    def _gather(self, x: Value, rest: str, given: Any) -> str:
+    def _gather(self, x: Value, rest: str, given: tuple) -> str:
         t = self.type(x.type, True)
         places = f"{self.type('ptr', True)} align 1 {given[0].name}"
         name = f"@llvm.masked.gather.{self._suffix(x.type)}.{self._suffix('p0')}"
         return f"{x.name} = call {t} {name}({places}, {self._mask(())}, {t} poison)"
 
-    def _mask(self, given: Any) -> str:
+    def _mask(self, given: tuple) -> str:
         return f"{self.type('i1', True)} {given[0].name if given else 'splat (i1 true)'}"
 
     def _suffix(self, stored: str) -> str:
         short = {"double": "f64", "float": "f32"}.get(stored, stored)
         return f"v{self.lanes}{short}"
 
-    def _do(self, x: Value, rest: str, given: Any) -> str:
+    def _do(self, x: Value, rest: str, given: tuple) -> str:
         pointers = ", ".join(f"ptr {y.name}" for y in given)
         return f'call void @"{rest}"({pointers})'
 
-    def _load(self, x: Value, rest: str, given: Any) -> str:
+    def _load(self, x: Value, rest: str, given: tuple) -> str:
         place = f"ptr {given[0].name}{self._alignment(x, x.type)}"
         return f"{x.name} = load {self.type(x.type, x.wide)}, {place}"
 
     def _alignment(self, x: Value, stored: str) -> str:
         return f", align {BITS[stored] // 8}" if x.wide and not self.aligned else ""
 
-    def _getelementptr(self, x: Value, rest: str, given: Any) -> str:
+    def _getelementptr(self, x: Value, rest: str, given: tuple) -> str:
         base, indices = given[0], given[1:]
         wide = [type(i) is str or (type(i) is Value and i.wide) for i in indices]
         places = ", ".join(
@@ -180,21 +180,21 @@ class Writer:
         pointer = f"{self.type('ptr', base.wide)} {base.name}"
         return f"{x.name} = getelementptr {rest}, {pointer}, {places}"
 
-    def _fcmp(self, x: Value, rest: str, given: Any) -> str:
+    def _fcmp(self, x: Value, rest: str, given: tuple) -> str:
         known = next(v.type for v in given if type(v) is Value)
         first, second = (self.operand(known, y, x.wide) for y in given)
         return f"{x.name} = {x.operation} {self.type(known, x.wide)} {first}, {second}"
 
     _icmp = _fcmp
 
-    def _select(self, x: Value, rest: str, given: Any) -> str:
+    def _select(self, x: Value, rest: str, given: tuple) -> str:
         condition, yes, no = given
         t = self.type(x.type, x.wide)
         yes, no = (self.operand(x.type, y, x.wide) for y in (yes, no))
         which = self.type("i1", condition.wide)
         return f"{x.name} = select {which} {condition.name}, {t} {yes}, {t} {no}"
 
-    def _pack(self, x: Value, rest: str, given: Any) -> str:
+    def _pack(self, x: Value, rest: str, given: tuple) -> str:
         lines = [f"{x.name} = getelementptr i8, ptr {given[0].name}, i64 0"]
         for k, value in enumerate(given[1:]):
             if value not in self.stored.get(x, ()):
@@ -213,11 +213,11 @@ class Writer:
 
     _leave = _pack
 
-    def _enter(self, x: Value, rest: str, given: Any) -> str:
+    def _enter(self, x: Value, rest: str, given: tuple) -> str:
         arguments = ", ".join(f"{self.type(y.type, y.wide)} {y.name}" for y in given)
         return f"{x.name} = call ptr @{rest}({arguments})"
 
-    def _call(self, x: Value, rest: str, given: Any) -> str:
+    def _call(self, x: Value, rest: str, given: tuple) -> str:
         types = [v.type if type(v) is Value else x.type for v in given]
         pairs = list(zip(types, given, strict=True))
         if x.wide and not rest.startswith("@llvm."):
@@ -247,22 +247,22 @@ class Writer:
             so_far = after
         return "\n  ".join(lines)
 
-    def _splat(self, x: Value, rest: str, given: Any) -> str:
+    def _splat(self, x: Value, rest: str, given: tuple) -> str:
         t, one = self.type(x.type, True), given[0]
         return (
             f"{x.name}_0 = insertelement {t} poison, {x.type} {one.name}, i32 0\n  {x.name} = "
             f"shufflevector {t} {x.name}_0, {t} poison, <{self.lanes} x i32> zeroinitializer"
         )
 
-    def _any(self, x: Value, rest: str, given: Any) -> str:
+    def _any(self, x: Value, rest: str, given: tuple) -> str:
         name = f"@llvm.vector.reduce.or.{self._suffix('i1')}"
         return f"{x.name} = call i1 {name}({self._mask(given)})"
 
-    def _lane(self, x: Value, rest: str, given: Any) -> str:
+    def _lane(self, x: Value, rest: str, given: tuple) -> str:
         of = self.type(given[0].type, True)
         return f"{x.name} = extractelement {of} {given[0].name}, i32 {rest}"
 
-    def _fneg(self, x: Value, rest: str, given: Any) -> str:
+    def _fneg(self, x: Value, rest: str, given: tuple) -> str:
         return f"{x.name} = fneg {self.type(x.type, x.wide)} {given[0].name}"
 
     def end(self, block: Block) -> str:
@@ -325,7 +325,7 @@ def function_text(b: Builder, head: str, end: str, needed: set[Value]) -> Functi
     )
 
 
-def _constants(name: str, stored: str, values: Sequence[Any]) -> str:
+def _constants(name: str, stored: str, values: Sequence[float]) -> str:
     """The definition of an array of constants."""
     body = ", ".join(f"{stored} {constant_text(stored, x)}" for x in values)
     array = f"[{len(values)} x {stored}] [{body}]"

@@ -9,10 +9,15 @@ rounding of r has lost is added to first order. The result is within one unit in
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import TypeGuard
+
+import numpy as np
 
 from zwang.native import functions
 from zwang.native.builder import Builder, Value
+from zwang.native.instructions import Operand
+from zwang.native.rolled import SIDE_BY_SIDE, alike
 
 LIMIT = 1600.0
 """Beyond it, k has more than ten bits, and the three parts of π/2 too few."""
@@ -31,19 +36,37 @@ C = (
 """Interpolation of (sin r − r) / r³ and (cos r − 1 + r²/2) / r⁴ at Chebyshev's nodes."""
 
 
-def sine(b: Builder, t: str, x: Any) -> Any:
-    return sine_and_cosine(b, x)[0] if _own(t, x) else functions.library(b, t, "sin", x)
+def sine(b: Builder, t: str, x: Operand) -> Operand:
+    return sine_and_cosine(b, x)[0] if _own(x, t) else functions.library(b, t, "sin", x)
 
 
-def cosine(b: Builder, t: str, x: Any) -> Any:
-    return sine_and_cosine(b, x)[1] if _own(t, x) else functions.library(b, t, "cos", x)
+def cosine(b: Builder, t: str, x: Operand) -> Operand:
+    return sine_and_cosine(b, x)[1] if _own(x, t) else functions.library(b, t, "cos", x)
 
 
-def _own(t: str, x: Any) -> bool:
+OF_ANGLES = {"sin": sine, "cos": cosine}
+
+
+def of_angles(b: Builder, name: str, angles: np.ndarray) -> np.ndarray:
+    """One of the functions of an array, in registers that hold several numbers, where the code is
+    for one member and they are full: fifty instructions for each of them.
+    """
+    key = name, *(x if type(x) is Value else repr(x) for x in angles.flat)
+    if (known := b.remembered(key)) is None:
+        function = lambda x: OF_ANGLES[name](b, "double", x)
+        least = SIDE_BY_SIDE if b.spans else math.inf
+        operands = [angles.reshape(-1).tolist()]
+        known = b.remember(key, alike(b, function, ["double"], operands, "double", least=least))
+    found = np.empty(angles.shape, object)
+    found.reshape(-1)[:] = known
+    return found
+
+
+def _own(x: Operand, t: str) -> TypeGuard[Value]:
     return t == "double" and type(x) is Value
 
 
-def sine_and_cosine(b: Builder, x: Value) -> tuple[Any, Any]:
+def sine_and_cosine(b: Builder, x: Value) -> tuple[Operand, Operand]:
     """Both functions of a double, which share most of their work."""
     key = ("sine and cosine", x)
     if (known := b.remembered(key)) is not None:
@@ -64,10 +87,10 @@ def sine_and_cosine(b: Builder, x: Value) -> tuple[Any, Any]:
     found = [b.phi(t, x.wide) for _ in near]
     for phi, y, z in zip(found, near, chosen, strict=True):
         b.incoming(phi, (y, before), (z, end))
-    return b.remember(key, tuple(found))
+    return b.remember(key, (found[0], found[1]))
 
 
-def _of_small(b: Builder, x: Value, small: Any) -> tuple[Any, Any]:
+def _of_small(b: Builder, x: Value, small: Operand) -> tuple[Operand, Operand]:
     t = "double"
     k = functions.intrinsic(b, t, "roundeven", b.multiply(t, small, TWO_OVER_PI))
     first, second, third = (b.multiply(t, k, part) for part in HALF_PI)
@@ -99,14 +122,14 @@ def _of_small(b: Builder, x: Value, small: Any) -> tuple[Any, Any]:
     )
 
 
-def _rest(b: Builder, y: Any, z: Any, tail: Any) -> Any:
+def _rest(b: Builder, y: Operand, z: Operand, tail: Operand) -> Operand:
     """What cos(y + tail) has beside 1 − y²/2."""
     t = "double"
     quartic = b.multiply(t, b.multiply(t, z, z), _polynomial(b, C, z))
     return b.multiply_add(t, b.negative(t, y), tail, quartic)
 
 
-def _difference(b: Builder, x: Any, y: Any) -> tuple[Any, Any]:
+def _difference(b: Builder, x: Operand, y: Operand) -> tuple[Operand, Operand]:
     """x − y, and what its rounding has lost."""
     t = "double"
     d = b.shared(t, "fsub", x, y)
@@ -115,17 +138,17 @@ def _difference(b: Builder, x: Any, y: Any) -> tuple[Any, Any]:
     return d, b.add(t, b.shared(t, "fsub", x, other), b.shared(t, "fsub", back, y))
 
 
-def _polynomial(b: Builder, coefficients: tuple, z: Any) -> Any:
-    found: Any = coefficients[-1]
+def _polynomial(b: Builder, coefficients: tuple, z: Operand) -> Operand:
+    found: Operand = coefficients[-1]
     for c in reversed(coefficients[:-1]):
         found = b.multiply_add("double", found, z, c)
     return found
 
 
-def _bit(b: Builder, whole: Value, which: int) -> Any:
+def _bit(b: Builder, whole: Value, which: int) -> Operand:
     one = b.shared("i32", "and", whole, which)
     return b.compare("ne", "i32", one, 0, lambda x, y: x != y)
 
 
-def _signed(b: Builder, negative: Any, x: Any) -> Any:
+def _signed(b: Builder, negative: Operand, x: Operand) -> Operand:
     return b.select("double", negative, b.negative("double", x), x)

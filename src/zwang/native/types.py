@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from zwang.native.errors import NotNativeError
 
@@ -26,7 +26,7 @@ FLOATS = {"double", "float"}
 BITS = {"double": 64, "float": 32, "i64": 64, "i32": 32, "i8": 8, "i1": 1}
 
 
-def register_type(dtype: Any) -> str:
+def register_type(dtype: DTypeLike) -> str:
     """The type of a register that holds one element of an array.
 
     Raises:
@@ -43,11 +43,11 @@ def stored_type(type_: str) -> str:
     return "i8" if type_ == "i1" else type_
 
 
-def is_signed(dtype: Any) -> bool:
+def is_signed(dtype: DTypeLike) -> bool:
     return np.dtype(dtype).kind == "i"
 
 
-def constant_text(type_: str, value: Any) -> str:
+def constant_text(type_: str, value: float) -> str:
     """A constant in LLVM's language."""
     if type_ in FLOATS:  # one of 32 bits is written with the bits of the double that equals it
         value = value if type_ == "double" else float(np.float32(value))
@@ -57,7 +57,7 @@ def constant_text(type_: str, value: Any) -> str:
     return str(int(value))
 
 
-def wrapped(dtype: Any, value: int) -> int:
+def wrapped(dtype: DTypeLike, value: int) -> int:
     """An integer reduced to the range of its type, as registers do."""
     bits, value = np.dtype(dtype).itemsize * 8, int(value)
     value &= (1 << bits) - 1
@@ -70,7 +70,7 @@ def rounded(t: str, x: float) -> float:
     return x if t == "double" else float(np.float32(x))
 
 
-def same(a: Any, b: Any) -> bool:
+def same(a: object, b: object) -> bool:
     """Whether two constants are one: −0 is not 0, NaN is NaN."""
     if isinstance(a, float) and isinstance(b, float):
         both_nan = a != a and b != b

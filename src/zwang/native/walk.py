@@ -6,10 +6,11 @@ theirs with `@rule`.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
@@ -19,6 +20,8 @@ from zwang.native.arrays import MOST_LOADED, Memory, Scalars, constants, is_cons
 from zwang.native.builder import Builder
 from zwang.native.errors import NotNativeError
 
+OURS = "zwang"
+"""Beginning of the names of traced functions that are emitted in a way of their own."""
 RULES: dict[str, Callable] = {}
 """`rule(call) → results`, by the name of a primitive."""
 MOST_INSTRUCTIONS = 400_000
@@ -93,16 +96,36 @@ class Call:
         return not shared and x.buffer.live <= int(self.last[i])
 
 
+@contextlib.contextmanager
+def alike_from(b: Builder, least: float) -> Iterator[None]:
+    """A region in which elements that are computed alike are in a loop from this number on."""
+    before, b.least_alike = b.least_alike, least
+    try:
+        yield
+    finally:
+        b.least_alike = before
+
+
 def emit(b: Builder, closed: ClosedJaxpr, arguments: Sequence[Scalars | Memory]) -> list:
     """Emit a traced program, of which only results are asked for, and return these."""
     return emit_jaxpr(b, closed.jaxpr, closed.consts, arguments)
 
 
-def emit_jaxpr(b: Builder, jaxpr: Jaxpr, consts: Sequence, arguments: Sequence) -> list:
+def emit_jaxpr(
+    b: Builder,
+    jaxpr: Jaxpr,
+    consts: Sequence,
+    arguments: Sequence,
+    needed: Sequence[bool] | None = None,
+) -> list:
+    """Emit what the results of a program depend on, and return these.
+
+    Args:
+        needed: which results are read, by default all; others are zeros, or what they are.
+    """
     if b.count > MOST_INSTRUCTIONS:
         raise NotNativeError(f"more than {MOST_INSTRUCTIONS} operations")
-    if (plan := _plans.get(jaxpr)) is None:
-        plan = _plans.keep(jaxpr, _plan(jaxpr))
+    plan = _planned(jaxpr, (True,) * len(jaxpr.outvars) if needed is None else tuple(needed))
     environment: dict[Any, Scalars | Memory] = {}
 
     def bind(variable, value) -> None:
@@ -113,14 +136,14 @@ def emit_jaxpr(b: Builder, jaxpr: Jaxpr, consts: Sequence, arguments: Sequence) 
     def read(x) -> Scalars | Memory:
         if isinstance(x, Literal):
             return constants(np.asarray(x.val, _aval(x).dtype))
-        return environment[x]
+        return environment[x] if x in environment else _unread(_aval(x).shape)
 
     for variable, value in zip(jaxpr.constvars, consts, strict=True):
         bind(variable, constants(np.asarray(value)))
     for variable, value in zip(jaxpr.invars, arguments, strict=True):
         bind(variable, value)
 
-    for eqn, finished, *about in plan:
+    for eqn, finished, *about in plan.operations:
         results = _ruled(
             Call(b, eqn.primitive.name, eqn.params, [read(x) for x in eqn.invars], *about)
         )
@@ -139,13 +162,38 @@ def emit_jaxpr(b: Builder, jaxpr: Jaxpr, consts: Sequence, arguments: Sequence) 
     return results
 
 
-def _plan(jaxpr: Jaxpr) -> list[tuple]:
-    """What is known of each operation of a program wherever it is emitted: the variables that end
-    with it, and the last five attributes of its `Call`. Small programs are emitted hundreds of
+def _unread(shape: tuple[int, ...]) -> Scalars:
+    """What stands for an array that nothing reads."""
+    return np.broadcast_to(np.array(0.0, object), shape)
+
+
+class _Plan(NamedTuple):
+    """What is known of a program wherever it is emitted. Small programs are emitted hundreds of
     times.
+
+    Attributes:
+        operations: those that its results depend on: each with the variables that end with it, and
+            the last five attributes of its `Call`.
+        read: which of its arguments these read.
     """
-    last, plan = _last_uses(jaxpr), []
-    for k, eqn in enumerate(jaxpr.eqns):
+
+    operations: list[tuple]
+    read: list[bool]
+
+
+def _planned(jaxpr: Jaxpr, needed: tuple[bool, ...]) -> _Plan:
+    if (known := _plans.get(jaxpr)) is None:
+        known = _plans.keep(jaxpr, {})
+    if needed not in known:
+        known[needed] = _plan(jaxpr, needed)
+    return known[needed]
+
+
+def _plan(jaxpr: Jaxpr, results: tuple[bool, ...]) -> _Plan:
+    wanted = [x for x, each in zip(jaxpr.outvars, results, strict=True) if each]
+    eqns, live = _live(jaxpr, wanted)
+    last, plan = _last_uses(eqns, wanted), []
+    for k, eqn in enumerate(eqns):
         ends = [
             not isinstance(x, Literal) and last.get(x, -1) == k and x not in eqn.invars[:i]
             for i, x in enumerate(eqn.invars)
@@ -156,10 +204,34 @@ def _plan(jaxpr: Jaxpr) -> list[tuple]:
         needed = [last.get(x, -1) >= 0 for x in eqn.outvars]
         dtypes, outputs = [_aval(x).dtype for x in eqn.invars], [x.aval for x in eqn.outvars]
         plan.append((eqn, finished, dtypes, shapes, outputs, ends, needed))
-    return plan
+    return _Plan(plan, [x in live for x in jaxpr.invars])
 
 
-_plans: ByIdentity[list[tuple]] = ByIdentity()
+def _live(jaxpr: Jaxpr, wanted: Sequence) -> tuple[list, set]:
+    """The operations that some results of a program depend on, and the variables that these read:
+    what is traced for the sake of others is a third of some programs.
+    """
+    live = {x for x in wanted if not isinstance(x, Literal)}
+    eqns = []
+    for eqn in reversed(jaxpr.eqns):
+        needed = tuple(x in live for x in eqn.outvars)
+        if any(needed) or eqn.effects:
+            eqns.append(eqn)
+            pairs = zip(eqn.invars, _reads(eqn, needed), strict=True)
+            live |= {x for x, each in pairs if each and not isinstance(x, Literal)}
+    return eqns[::-1], live
+
+
+def _reads(eqn: Any, needed: tuple[bool, ...]) -> Sequence[bool]:
+    """Which operands an operation reads for some of its results."""
+    name = str(eqn.params.get("name", ""))
+    # what has a way of its own to be emitted is known by all of its operands
+    if eqn.primitive.name in ("jit", "pjit") and not name.startswith(OURS):
+        return _planned(eqn.params["jaxpr"].jaxpr, needed).read
+    return (True,) * len(eqn.invars)
+
+
+_plans: ByIdentity[dict[tuple[bool, ...], _Plan]] = ByIdentity()
 
 
 def _aval(x: Any) -> Any:
@@ -176,16 +248,16 @@ def _ruled(call: Call) -> list:
     return found if isinstance(found, list) else [found]
 
 
-def _last_uses(jaxpr: Jaxpr) -> dict[Any, int]:
+def _last_uses(eqns: Sequence, wanted: Sequence) -> dict[Any, int]:
     """The operation that uses each variable last; the end of the program for its results."""
     last: dict[Any, int] = {}
-    for k, eqn in enumerate(jaxpr.eqns):
+    for k, eqn in enumerate(eqns):
         for x in eqn.invars:
             if not isinstance(x, Literal):
                 last[x] = k
-    for x in jaxpr.outvars:
+    for x in wanted:
         if not isinstance(x, Literal):
-            last[x] = len(jaxpr.eqns)
+            last[x] = len(eqns)
     return last
 
 

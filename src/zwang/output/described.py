@@ -94,7 +94,8 @@ def model_tables(model: Model) -> list[NamedTable]:
     if named:
         tables.append(NamedTable("", ("parameter", "value"), named))
     if model.servo is not None:
-        tables.append(NamedTable("controlled by a servo", (), ()))
+        remark = f": {model.servo.remark}" * bool(model.servo.remark)
+        tables.append(NamedTable(f"controlled by a servo{remark}", (), ()))
     return tables
 
 

@@ -16,6 +16,8 @@ systems.
 | `loop.py` | `Loop`: sampled, delayed, noisy control, and controllers that believe another model |
 | `lie_derivative.py`, `relative_degree.py` | constraints reached after more differentiation |
 | `dynamic_extension.py`, `input_chain.py` | integrators before actuators that act too early |
+| `extension_search.py` | which integrators |
+| `extended_servo.py` | `ExtendedServo`: the servo behind them, and the actuators' own controls |
 | `zero_dynamics.py` | the motion that servo constraints leave free, and whether it is stable |
 | `inverse_dynamics.py` | the control for a given acceleration of a closed chain |
 """

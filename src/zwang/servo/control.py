@@ -19,13 +19,14 @@ from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
 from zwang.servo.controller import SOLVED, Controller
+from zwang.servo.extended_servo import ExtendedServo
 from zwang.servo.null_space import AUTHORITY_THRESHOLD
 from zwang.servo.servo import Servo
 
 
 def controller(
     model: Model,
-    servo: Servo | None = None,
+    servo: AbstractControlLaw | None = None,
     params: PyTree = None,
     pseudoinverse: AbstractPseudoinverse | None = None,
 ) -> Controller:
@@ -36,12 +37,12 @@ def controller(
         ModelError: if there is none, or if it does not fit the model.
     """
     dynamics, given = _acting(model, servo, params, pseudoinverse)
-    if not isinstance(given, Servo):
+    if not isinstance(given, (Servo, ExtendedServo)):
         raise ModelError(
             f"{model.name}: expected a zw.Servo, whose constraints are looked at, got "
             f"{shown(given)}."
         )
-    return Controller(dynamics, given)
+    return given.bound(dynamics)
 
 
 def _acting(

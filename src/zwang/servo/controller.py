@@ -21,6 +21,7 @@ from jaxtyping import Array, Float, Int
 
 from zwang.algebra.judgement import UNCERTAIN, relative_residual
 from zwang.algebra.mass_matrix import row_lengths
+from zwang.compile.hints import shared_code
 from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.equations.constraint import Constraints
@@ -102,8 +103,7 @@ class Controller(Record):
                 None if it is not known.
         """
         p, s = self.dynamics.p, eq.state
-        A = self.rows.matrix(s.q, s.v, s.t, p)
-        b, B = self.target(s), self.servo.actuation_matrix(s.q, s.t, p)
+        A, b, B = _demands(self, s)
         weighed = eq.mass.weigh(jnp.concatenate([A, B.T]))
         rows, columns = weighed[: len(A)], weighed[len(A) :]  # A_s W and (Wᵀ B)ᵀ
         # a choice of units, which has no derivative: v̇ does not depend on it
@@ -253,6 +253,14 @@ class Controller(Record):
             for c in self.servo.constraints
         }
         return phi, psi
+
+
+@shared_code
+def _demands(controller: Controller, s: State) -> tuple:
+    """`A_s`, `b_s` with the pull of the gains, and B, for all programs of a closed loop."""
+    p = controller.dynamics.p
+    A, b = controller.rows.matrix(s.q, s.v, s.t, p), controller.target(s)
+    return A, b, controller.servo.actuation_matrix(s.q, s.t, p)
 
 
 class ServoProblem(Record):

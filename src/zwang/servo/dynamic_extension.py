@@ -3,12 +3,7 @@
 A planar quadrotor that is to follow a path in x and y: thrust appears in both accelerations and the
 torque in neither, so that of the two rows at degree 2 one alone can be met. If the thrust is a
 state that is reached through two integrators, both rows have degree 4, where thrust'' and torque
-meet them together. The algorithm:
-
-    1. differentiate every row until an input appears in it, at a state in general position;
-    2. if the decoupling matrix has full rank, end;
-    3. put an integrator before every input that appears in rows which depend on each other, and
-       begin again.
+meet them together. `extension_search.py` finds the integrators.
 
 Reference: Isidori (1995), Nonlinear Control Systems, 3rd ed., section 5.4 (dynamic extension
     algorithm); Nijmeijer and van der Schaft (1990), Nonlinear Dynamical Control Systems, section
@@ -19,40 +14,31 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from functools import partial
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.algebra.decomposition import Decomposition
-from zwang.arguments import count, instance, mapping, number
+from zwang.arguments import count, instance
 from zwang.call import misfits_named
-from zwang.compile import program
-from zwang.dynamics.consistent_state import consistent_state
 from zwang.dynamics.model import Model
-from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.servo.control import controller
-from zwang.servo.controller import Controller
-from zwang.servo.input_chain import Chains, extended_model
-from zwang.servo.lie_derivative import passive_acceleration
-from zwang.servo.null_space import AUTHORITY_THRESHOLD
+from zwang.servo.extended_servo import ExtendedServo, extended_model
+from zwang.servo.extension_search import (
+    actuator_count,
+    held_controls,
+    integrators_for,
+    without_integrators,
+)
 from zwang.servo.one_row import separated
 from zwang.servo.relative_degree import (
     HIGHEST_DEGREE,
-    Decoupling,
     RowDegreeError,
     decoupling,
     relative_degree,
 )
 from zwang.servo.servo import Servo
-
-GENERAL = 0.1
-"""How far a state in general position is from the given one, in model units: what vanishes at the
-given state alone does not vanish there.
-"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,9 +47,9 @@ class DynamicExtension:
 
     Attributes:
         model: the extended model with its servo; the inputs that have integrators before them are
-            coordinates and velocities of it, and its controls are their highest derivatives.
+            coordinates and velocities of it, and its controls are those of the actuators.
         q, v: the given state with these inputs at rest.
-        integrators: actuator → number of integrators before it.
+        integrators: input (an actuator, or a sum of actuators) → number of integrators before it.
         degrees: relative degree of each servo constraint with them.
         inputs: actuator → the value at which it starts.
     """
@@ -80,18 +66,18 @@ class DynamicExtension:
         return f"{self.model.name}: {self.sentence}{f'; starts with {start}' if start else ''}"
 
     @property
-    def servo(self) -> Servo:
+    def servo(self) -> Servo | ExtendedServo:
         """The servo of `model`."""
-        assert isinstance(self.model.servo, Servo)
+        assert isinstance(self.model.servo, (Servo, ExtendedServo))
         return self.model.servo
 
     @property
     def sentence(self) -> str:
         """What was found in words."""
+        if self.servo.remark:
+            return self.servo.remark
         found = ", ".join(f"{name!r} {degree}" for name, degree in self.degrees.items())
-        if not self.integrators:
-            return f"relative degree {found}; no integrators are needed"
-        return f"dynamic extension: {_before(self.integrators)}; then relative degree {found}"
+        return f"relative degree {found}; no integrators are needed"
 
 
 @misfits_named
@@ -133,33 +119,37 @@ def dynamic_extension(
     given, state = bound.servo, model.state(q, v, t)
     passive = model.passive if params is None else model.passive.with_params(params)
     highest = count(highest, "dynamic_extension: highest", least=1)
-    found = _lengths(passive, given, bound, state, highest)
+    found = integrators_for(passive, given, bound, state, highest)
     if found is None:
+        names = ", ".join(given.names(actuator_count(bound, state)))
         raise ModelError(
-            f"{model.name}: {_without(bound, state, highest)}, and dynamic extension does not "
-            "help: integrators before the actuators that appear first "
-            f"({', '.join(given.names(_nu(bound, state)))}) leave the rest without authority. "
-            "Combine actuators that act alike (the sum and the difference of two forces), or "
-            "take fewer servo constraints."
+            f"{model.name}: {without_integrators(bound, state, highest)}, and dynamic extension "
+            f"does not help: integrators before the actuators that appear first ({names}) leave "
+            "the rest without authority. Take fewer servo constraints, or add an actuator."
         )
-    lengths, least, general = found
-    held = _held(bound, state, inputs)
-    chains = Chains(passive.system, lengths)
+    chains, least, general = found
+    held = held_controls(bound, state, inputs)
     q0, v0 = chains.state(state.q, state.v, held)
-    plain = extended_model(passive, given, lengths)
+    plain = extended_model(passive, given, chains)
     # in general position the extension works; the given state may still be an exception
     there = decoupling(controller(plain), plain.state(q0, v0, t), highest, least)
     if there.degrees != general.degrees or not there.is_regular:
         raise ModelError(
-            f"{model.name}: with {_before(_integrators(given, lengths)) or 'no integrators'} "
-            "the servo constraints can be met together in general, but not at this state: start "
-            "elsewhere, or with other inputs (inputs={...})."
+            f"{model.name}: with {chains.sentence or 'no integrators'} the servo constraints can "
+            "be met together in general, but not at this state: start elsewhere, or with other "
+            "inputs (inputs={...})."
         )
     degrees = {name: int(degree or 0) for name, degree in there.degrees.items()}
-    closed = extended_model(passive, given, lengths, gains=given.gains, degrees=degrees)
-    names = given.names(len(lengths))
-    values = {names[j]: float(held[j]) for j in chains.extended}
-    return DynamicExtension(closed, q0, v0, _integrators(given, lengths), degrees, values)
+    options = {"gains": given.gains, "degrees": degrees}
+    if not chains.extended:
+        closed = _given_degrees(model, passive, given, options)
+        return DynamicExtension(closed, q0, v0, {}, degrees, {})
+    closed = extended_model(passive, given, chains, **options)
+    start = np.asarray(chains.held(jnp.asarray(q0), jnp.asarray(v0)))
+    moved = np.any(chains.matrix[:, chains.extended], axis=1)
+    names = given.names(len(held))
+    values = {name: float(u) for name, u, own in zip(names, start, moved, strict=True) if own}
+    return DynamicExtension(closed, q0, v0, chains.integrators, degrees, values)
 
 
 @misfits_named
@@ -213,143 +203,29 @@ def with_found_degrees(
             f"{model.name}: {found.sentence}: no integrators are needed, and inputs= are where "
             "actuators behind integrators start; leave inputs= out."
         )
+    passive = model.passive if params is None else model.passive.with_params(params)
+    made = _given_degrees(model, passive, servo, {"gains": servo.gains, "degrees": degrees})
+    state = model.state(q, v, t)
+    return DynamicExtension(made, np.asarray(state.q), np.asarray(state.v), {}, degrees, {})
+
+
+def _given_degrees(model: Model, passive: Model, servo: Servo, options: Mapping) -> Model:
+    """The closed loop of a servo whose actuators reach its rows at their degrees."""
     closed = Servo(
         servo.constraints,
         servo.actuation,
         actuators=servo.actuators,
         actuator_units=servo.actuator_units,
-        gains=servo.gains,
         null_space=servo.null_space,
         limits=servo.limits,
-        degrees=degrees,
         pseudoinverse=servo.pseudoinverse,
+        **options,
     )
-    passive = model.passive if params is None else model.passive.with_params(params)
-    made = Model(
+    return Model(
         passive.system,
         passive.constraints.members,
         passive.params,
         servo=closed,
         singular_mass=passive.singular_mass,
         name=model.name,
-    )
-    state = model.state(q, v, t)
-    return DynamicExtension(made, np.asarray(state.q), np.asarray(state.v), {}, degrees, {})
-
-
-def _lengths(
-    model: Model, servo: Servo, bound: Controller, state: State, highest: int
-) -> tuple[tuple[int, ...], dict[str, int], Decoupling] | None:
-    """Number of integrators before each actuator, degrees below which none has authority with them,
-    and what the actuators do then; or None if none help.
-    """
-    lengths, least = np.zeros(_nu(bound, state), int), {}
-    while True:
-        tried = tuple(lengths.tolist())
-        found = _generic(model, servo, tried, bound, state, highest, least)
-        if found.is_regular:
-            return tried, least, found
-        # integrators never make an actuator appear earlier
-        least = {name: degree for name, degree in found.degrees.items() if degree is not None}
-        early = _in_dependent_rows(found.matrix, len(lengths))
-        # If all inputs are late alike, the same rows depend on each other one derivative later.
-        if not early.any() or early.all() or max(lengths[early]) >= highest - 2:
-            return None
-        # only actuators of these rows are delayed, until the late ones appear at the same
-        # derivative; rows that can be met as they are keep theirs
-        lengths[early] += 1
-
-
-def _in_dependent_rows(G: np.ndarray, actuators: int) -> np.ndarray:
-    """Which actuators appear in rows that depend on each other, shape (actuators,)."""
-    if not G.size:
-        return np.zeros(actuators, bool)
-    null = Decomposition(G, AUTHORITY_THRESHOLD, least=1.0).left_kernel
-    dependent = np.any(np.abs(null) > AUTHORITY_THRESHOLD, axis=1)
-    return np.any(np.abs(G[dependent]) > AUTHORITY_THRESHOLD, axis=0)
-
-
-def _generic(
-    model: Model,
-    servo: Servo,
-    lengths: tuple[int, ...],
-    bound: Controller,
-    state: State,
-    highest: int,
-    least: Mapping[str, int],
-) -> Decoupling:
-    """The decoupling matrix with integrators before the actuators, at a state in general position
-    near the given one, the inputs at rest near what they hold.
-    """
-    plain = extended_model(model, servo, lengths)
-    rng = np.random.default_rng(1995)
-    # a fixed seed: the answer must not change from one call to the next
-    beside = lambda x: np.asarray(x) + GENERAL * rng.standard_normal(np.shape(x))
-    q, v = beside(state.q), beside(state.v)
-    if model.constraints.m:
-        placed = consistent_state(model, q, v, float(state.t)).state
-        q, v = np.asarray(placed.q), np.asarray(placed.v)
-    held = _held(bound, state, None)
-    inputs = beside(held + GENERAL * np.max(np.abs(held), initial=0.0))
-    q, v = Chains(model.system, lengths).state(q, v, inputs)
-    return decoupling(controller(plain), plain.state(q, v, float(state.t)), highest, least)
-
-
-def _nu(bound: Controller, state: State) -> int:
-    # traced alone: carried out, each of its operations would be compiled
-    matrix = lambda q, t: bound.servo.actuation_matrix(q, t, bound.dynamics.p)
-    return jax.eval_shape(matrix, state.q, state.t).shape[1]
-
-
-def _held(bound: Controller, state: State, inputs: Mapping[str, float] | None) -> np.ndarray:
-    """Controls at the start, shape (nu,): as given, else those that hold the acceleration nearest
-    to zero.
-    """
-    names = bound.servo.names(_nu(bound, state))
-    inputs = (
-        {} if inputs is None else mapping(inputs, "dynamic extension: inputs", '{"thrust": 9.8}')
-    )
-    inputs = {name: number(x, f"dynamic extension: inputs[{name!r}]") for name, x in inputs.items()}
-    for name in inputs:
-        if name not in names:
-            raise ModelError(
-                f"dynamic extension: inputs names {name!r}, but the actuators are "
-                f"{', '.join(names)}."
-            )
-    a0, reaction = (np.asarray(x) for x in _accelerations(bound, state))
-    # controls that keep the system nearest to rest, so that the start of the extended system has no
-    # jump
-    held = -Decomposition(reaction, AUTHORITY_THRESHOLD).solve(a0)
-    given: dict[str, float] = {**dict(zip(names, held.tolist(), strict=True)), **inputs}
-    return np.array([given[name] for name in names], float)
-
-
-@partial(program)
-def _accelerations(bound: Controller, s: State):
-    """Acceleration without control, and what each actuator adds to it, in the mass metric."""
-    dynamics = bound.dynamics
-    gauss = dynamics.gauss_at(s)
-    B = bound.servo.actuation_matrix(s.q, s.t, dynamics.p)
-    reaction = jax.vmap(gauss.mobility, 1, 1)(B)
-    both = jnp.concatenate([passive_acceleration(dynamics, s)[None], reaction.T])
-    weighed = gauss.mass.weigh(jax.vmap(gauss.mass.apply)(both))
-    return weighed[0], weighed[1:].T
-
-
-def _without(bound: Controller, state: State, highest: int) -> str:
-    """What the actuators reach without integrators, in words."""
-    found = decoupling(bound, state, highest)
-    missing = [name for name, degree in found.degrees.items() if degree is None]
-    if missing:
-        return f"no actuator reaches {', '.join(map(repr, missing))}"
-    return f"of {len(found.matrix)} servo rows only {found.rank} can be met together"
-
-
-def _integrators(servo: Servo, lengths: tuple[int, ...]) -> dict[str, int]:
-    return {n: k for n, k in zip(servo.names(len(lengths)), lengths, strict=True) if k}
-
-
-def _before(integrators: Mapping[str, int]) -> str:
-    return ", ".join(
-        f"{k} integrator{'s' * (k > 1)} before {name!r}" for name, k in integrators.items()
     )

@@ -1,6 +1,6 @@
 """A model whose inputs are reached through chains of integrators: the thrust of a rotor as a state.
 
-    u_j = z,    d^k z / dt^k = w_j        w_j is the new input
+    u = T (z, …),    d^k z_j / dt^k = w_j        w is the new input, T combines the actuators
 
 A chain of k integrators has k − 1 coordinates z, ż … and one velocity z^(k−1), with a mass of 1 on
 which w_j acts. They are states of the controller: their rates count as no energy and no power.
@@ -8,38 +8,40 @@ which w_j acts. They are states of the controller: their rates count as no energ
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from zwang.algebra.decomposition import Decomposition
 from zwang.algebra.mass_matrix import dense_mass
-from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.constraint.level import AbstractLevel
 from zwang.equations.system import System
-from zwang.errors import ModelError
-from zwang.servo.servo import Servo
+from zwang.record import Record, field
 
 
-@dataclasses.dataclass(frozen=True)
-class Chains:
-    """Where the integrators of each input stand in the extended q and v.
+class Chains(Record):
+    """Integrators before inputs w, where the actuators apply `u = T w`.
 
     Attributes:
         system: the system without them.
-        lengths: number of integrators before each actuator, 0 where there are none.
+        lengths: number of integrators before each input, 0 where there are none.
+        names, units: of the inputs.
+        combination: rows of T, shape (nu, nu); None where each input is one actuator's.
     """
 
     system: System
-    lengths: tuple[int, ...]
+    lengths: tuple[int, ...] = field(static=True)
+    names: tuple[str, ...] = field(static=True)
+    units: tuple[str, ...] = field(static=True)
+    combination: tuple[tuple[float, ...], ...] | None = field(static=True, default=None)
 
     @property
     def extended(self) -> tuple[int, ...]:
-        """The actuators that have integrators before them."""
+        """The inputs that have integrators before them."""
         return tuple(j for j, k in enumerate(self.lengths) if k)
 
     @property
@@ -50,25 +52,54 @@ class Chains:
     def nv(self) -> int:
         return self.system.nv + len(self.extended)
 
+    @property
+    def matrix(self) -> np.ndarray:
+        """T."""
+        given = self.combination
+        return np.eye(len(self.lengths)) if given is None else np.array(given)
+
+    @property
+    def integrators(self) -> dict[str, int]:
+        """Input → number of integrators before it, where there are any."""
+        return {self.names[j]: self.lengths[j] for j in self.extended}
+
+    @property
+    def sentence(self) -> str:
+        """The integrators in words."""
+        return " and ".join(
+            f"{k} integrator{'s' * (k > 1)} before {name!r}" for name, k in self.integrators.items()
+        )
+
     def coordinates(self, j: int) -> range:
-        """Entries of q that are z, ż … of an actuator."""
+        """Entries of q that are z, ż … of an input."""
         before = sum(self.lengths[i] - 1 for i in self.extended if i < j)
         first = self.system.nq + before
         return range(first, first + self.lengths[j] - 1)
 
     def velocity(self, j: int) -> int:
-        """Entry of v that is z^(k−1) of an actuator."""
+        """Entry of v that is z^(k−1) of an input."""
         return self.system.nv + self.extended.index(j)
 
     def input(self, j: int, q, v) -> Float[Array, ""]:
-        """z: what the actuator applies."""
+        """z: what is applied at the end of the chain."""
         own = self.coordinates(j)
         return q[own[0]] if len(own) else v[self.velocity(j)]
 
-    def state(self, q, v, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """q and v of the extended system where the inputs are at rest at given values, (nu,)."""
+    def held(self, q, v) -> Float[Array, " nu"]:
+        """What the actuators apply of the states alone, `T z` with 0 for inputs without chains."""
+        z = [self.input(j, q, v) if k else 0.0 for j, k in enumerate(self.lengths)]
+        return jnp.asarray(self.matrix) @ jnp.stack([jnp.asarray(x, float) for x in z])
+
+    def applied(self, q, v, w: Float[Array, " nu"]) -> Float[Array, " nu"]:
+        """u of the actuators: `T` times the states, and w of inputs without chains."""
+        free = np.array([k == 0 for k in self.lengths], float)
+        return self.held(q, v) + jnp.asarray(self.matrix) @ (free * w)
+
+    def state(self, q, v, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """q and v of the extended system where the actuators are at rest at u, shape (nu,)."""
         q = np.concatenate([np.asarray(q, float), np.zeros(self.nq - self.system.nq)])
         v = np.concatenate([np.asarray(v, float), np.zeros(self.nv - self.system.nv)])
+        inputs = Decomposition(self.matrix).solve(np.asarray(u, float))
         for j in self.extended:
             # an input behind one integrator is a velocity; behind more, the first of its
             # coordinates
@@ -78,6 +109,55 @@ class Chains:
             else:
                 v[self.velocity(j)] = inputs[j]
         return q, v
+
+
+def combined(chains: Chains, seen: np.ndarray) -> Chains:
+    """Inputs of which some are the combinations that certain rows see.
+
+        w = [E; Kᵀ] u,    E the echelon form of what is seen, K what it leaves open
+
+    Args:
+        chains: inputs that are the actuators, without integrators.
+        seen: orthonormal columns, shape (nu, k).
+    """
+    E = seen.T.copy()
+    for i in range(len(E)):
+        # complete pivoting: the largest entry becomes 1
+        row, column = np.unravel_index(np.argmax(np.abs(E[i:])), E[i:].shape)
+        E[[i, i + row]] = E[[i + row, i]]
+        E[i] /= E[i, column]
+        others = np.arange(len(E)) != i
+        E[others] -= np.outer(E[others, column], E[i])
+    # entries such as 1 and −1 are known to round-off
+    E = np.round(E, 12) + 0.0
+    touched = np.any(E != 0, axis=0)
+    alone = np.eye(len(seen))[~touched]
+    rest = np.zeros((int(np.sum(touched)) - len(E), len(seen)))
+    rest[:, touched] = Decomposition(E[:, touched]).kernel.T
+    T = Decomposition(np.concatenate([E, rest, alone])).inverse
+    own = [chains.names[i] for i in np.flatnonzero(~touched)]
+    units = [chains.units[i] for i in np.flatnonzero(~touched)]
+    shared = {chains.units[i] for i in np.flatnonzero(touched)}
+    unit = shared.pop() if len(shared) == 1 else ""
+    names = [_sum(row, chains.names) for row in E]
+    names += [f"difference {i + 1}" for i in range(len(rest))]
+    return Chains(
+        chains.system,
+        chains.lengths,
+        (*names, *own),
+        (*[unit] * (len(E) + len(rest)), *units),
+        tuple(map(tuple, T.tolist())),
+    )
+
+
+def _sum(row: np.ndarray, names: tuple[str, ...]) -> str:
+    """A combination in words, as `left + right`."""
+    terms = [
+        f"{'-' if x < 0 else '+'} {'' if abs(x) == 1 else f'{abs(x):.4g} '}{name}"
+        for x, name in zip(row, names, strict=True)
+        if x
+    ]
+    return " ".join(terms).removeprefix("+ ")
 
 
 class Leading(AbstractConstraint):
@@ -129,32 +209,12 @@ class Leading(AbstractConstraint):
         return jnp.pad(A, ((0, 0), (0, system.nv - self.home.nv))), b
 
 
-def extended_model(model: Model, servo: Servo, lengths: tuple[int, ...], **options) -> Model:
-    """The closed loop of a model whose servo acts through integrators.
-
-    Args:
-        model: the model without control.
-        servo: its servo, whose actuators the integrators are put before.
-        lengths: number of integrators before each actuator.
-        options: further arguments of the extended servo, such as `degrees`.
+def behind_integrators(system: System, chains: Chains) -> System:
+    """The system with the states of the chains, on which nothing but the new inputs acts; what the
+    states apply is part of the control (`ExtendedServo`).
     """
-    chains = Chains(model.system, lengths)
-    constraints = [Leading(c, model.system) for c in model.constraints.members]
-    return Model(
-        _system(model.system, servo, chains),
-        constraints,
-        model.params,
-        servo=_servo(servo, chains, options),
-        singular_mass=model.singular_mass,
-        name=model.name,
-    )
-
-
-def _system(system: System, servo: Servo, chains: Chains) -> System:
-    """The system with the states of the chains, on which nothing but the new inputs acts."""
     nq, nv, more = system.nq, system.nv, len(chains.extended)
-    nu = len(chains.lengths)
-    names, units = servo.names(nu), servo.units(nu)
+    names, units = chains.names, chains.units
 
     def mass_matrix(q, t, p):
         M = system.mass_as_given(q[:nq], t, p)
@@ -164,9 +224,7 @@ def _system(system: System, servo: Servo, chains: Chains) -> System:
         return jax.scipy.linalg.block_diag(dense_mass(M), jnp.eye(more))
 
     def force(q, v, t, p):
-        B = servo.actuation_matrix(q[:nq], t, p)
-        held = sum((B[:, j] * chains.input(j, q, v) for j in chains.extended), jnp.zeros(nv))
-        return jnp.concatenate([system.force(q[:nq], v[:nv], t, p) + held, jnp.zeros(more)])
+        return jnp.concatenate([system.force(q[:nq], v[:nv], t, p), jnp.zeros(more)])
 
     def velocity_map(q, t, p):
         N = jnp.eye(nq, nv) if system.velocity_map is None else system.velocity_map(q[:nq], t, p)
@@ -217,41 +275,4 @@ def _system(system: System, servo: Servo, chains: Chains) -> System:
         velocity_units=[*system.velocity_units, *v_units],
         energy_unit=system.energy_unit,
         controller_states=more,
-    )
-
-
-def _servo(servo: Servo, chains: Chains, options: Mapping) -> Servo:
-    """The servo whose extended actuators act on the last integrator of their chain."""
-    home, nu = chains.system, len(chains.lengths)
-    names, units = servo.names(nu), servo.units(nu)
-    kept = np.array([k == 0 for k in chains.lengths], float)
-
-    def actuation(q, t, p):
-        B = jnp.zeros((chains.nv, nu))
-        B = B.at[: home.nv].set(servo.actuation_matrix(q[: home.nq], t, p) * kept)
-        for j in chains.extended:
-            B = B.at[chains.velocity(j), j].set(1.0)
-        return B
-
-    own = {x.name: getattr(servo.null_space, x.name) for x in dataclasses.fields(servo.null_space)}
-    leading = lambda f: lambda q, v, t, p: f(q[: home.nq], v[: home.nv], t, p)
-    null_space = dataclasses.replace(
-        servo.null_space, **{key: leading(f) for key, f in own.items() if callable(f)}
-    )
-    if servo.limits is not None:
-        raise ModelError(
-            "dynamic extension: limits= bound the actuators' own controls, which are states behind "
-            "integrators then; leave limits= out, and bound the path instead."
-        )
-    power = lambda k: "s" if k == 1 else f"s{'²³⁴⁵⁶'[k - 2]}"
-    return Servo(
-        [Leading(c, home) for c in servo.constraints],
-        actuation,
-        actuators=[f"{n}{chr(39) * k}" for n, k in zip(names, chains.lengths, strict=True)],
-        actuator_units=[
-            f"{u}/{power(k)}" if k and u else u for u, k in zip(units, chains.lengths, strict=True)
-        ],
-        null_space=null_space,
-        pseudoinverse=servo.pseudoinverse,
-        **options,
     )

@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from zwang.compile.hints import traced_once
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.constraint.level import VELOCITY, AbstractLevel
@@ -27,6 +28,7 @@ from zwang.equations.state import State
 from zwang.record import field
 
 
+@traced_once
 def passive_acceleration(dynamics: Dynamics, s: State) -> Float[Array, " nv"]:
     """a₀: v̇ with passive constraints and without control."""
     return dynamics.acceleration(dynamics.equation_at(s))
@@ -48,28 +50,29 @@ def chain(
         return []
     system, p = dynamics.system, dynamics.p
     stacked = lambda found: jnp.concatenate(list(found))
-    phi = lambda q, v, t: stacked(c.position_residual(system, q, t, p) for c in constraints)
-    psi = lambda q, v, t: stacked(c.velocity_residual(system, q, v, t, p) for c in constraints)
-    residuals = [phi, psi] if constraints[0].level.has_phi else [psi]
-    known = residuals[: min(order, len(residuals)) - 1]
+    phi = lambda: stacked(c.position_residual(system, s.q, s.t, p) for c in constraints)
+    has_phi = constraints[0].level.has_phi
+    if order == 1:
+        return [phi() if has_phi else _ladder(tuple(constraints), dynamics, 0, s.q, s.v, s.t)[0]]
     # the highest that is known as a function, and its derivatives, from one evaluation
-    derived = lambda q, v, t: [residuals[len(known)](q, v, t)]
-    for _ in range(order - len(residuals)):
-        derived = _with_rate(derived, dynamics)
-    return [*(y(s.q, s.v, s.t) for y in known), *derived(s.q, s.v, s.t)]
+    derived = _ladder(tuple(constraints), dynamics, order - 1 - has_phi, s.q, s.v, s.t)
+    return [phi(), *derived] if has_phi else derived
 
 
-def _with_rate(ladder: Callable, dynamics: Dynamics) -> Callable:
-    """`y, L_f y … L_f^(k+1) y` from a function that gives them up to `L_f^k y`."""
-
-    def longer(q, v, t):
-        # without control: below the relative degree no actuator appears in the derivative
-        acceleration = passive_acceleration(dynamics, State(q, v, t))
-        along = dynamics.system.rate(q, v, t, dynamics.p), acceleration, jnp.ones_like(t)
-        values, rates = jax.jvp(ladder, (q, v, t), along)
-        return [values[0], *rates]
-
-    return longer
+@traced_once
+def _ladder(constraints: tuple, dynamics: Dynamics, more: int, q, v, t) -> list:
+    """ψ and `more` derivatives of it along the passive motion. What a longer one differentiates is
+    traced once for all of them.
+    """
+    if not more:
+        system, p = dynamics.system, dynamics.p
+        return [jnp.concatenate([c.velocity_residual(system, q, v, t, p) for c in constraints])]
+    # without control: below the relative degree no actuator appears in the derivative
+    acceleration = passive_acceleration(dynamics, State(q, v, t))
+    along = dynamics.system.rate(q, v, t, dynamics.p), acceleration, jnp.ones_like(t)
+    shorter = lambda q, v, t: _ladder(constraints, dynamics, more - 1, q, v, t)
+    values, rates = jax.jvp(shorter, (q, v, t), along)
+    return [values[0], *rates]
 
 
 class DifferentiatedConstraint(AbstractConstraint):
@@ -99,6 +102,10 @@ class DifferentiatedConstraint(AbstractConstraint):
     @property
     def parts(self) -> tuple[str, ...]:
         return tuple(c.name for c in self.originals)
+
+    @property
+    def equally_long(self) -> tuple[AbstractConstraint, ...]:
+        return self.originals
 
     @property
     def is_full(self) -> bool:

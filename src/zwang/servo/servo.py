@@ -213,8 +213,12 @@ class Servo(AbstractActuated):
     def kept_errors(self, passive, s, reach, speed):
         return kept_errors(self, passive, s, reach, speed)
 
+    def bound(self, passive: Dynamics) -> Controller:
+        """The servo at work on a passive system."""
+        return Controller(passive, self)
+
     def choose(self, passive, eq, before=None, elapsed=0.0):
-        return Controller(passive, self).choose(eq, before, elapsed)
+        return self.bound(passive).choose(eq, before, elapsed)
 
     def diagnose(self, passive, choice, u=None):
         return choice.controller.diagnosis(choice, u)

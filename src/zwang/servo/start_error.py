@@ -12,9 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.state import State
+from zwang.thresholds import ACCEPTED_VIOLATION
 
 if TYPE_CHECKING:
     from zwang.servo.servo import Servo
@@ -58,7 +58,7 @@ def _off(
             return 0.0
         # beside what the motion changes it by, as a start's passive constraints are judged
         scale = np.abs(np.asarray(jax.jacfwd(residual)(at))) @ reached + beside()
-        return float(np.max(np.where(value > START_TOLERANCE * scale, value, 0.0), initial=0.0))
+        return float(np.max(np.where(value > ACCEPTED_VIOLATION * scale, value, 0.0), initial=0.0))
 
     imposed = lambda: np.abs(np.asarray(rate(jnp.zeros_like(s.v))))
     phi = size(place, s.q, reach) if c.level.has_phi else 0.0

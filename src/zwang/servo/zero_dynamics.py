@@ -19,13 +19,14 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import PyTree
+from jaxtyping import Array, Float, PyTree
 
 from zwang.algebra.decomposition import Decomposition
 from zwang.algebra.spectrum import eigenvalues
 from zwang.arguments import host_only
 from zwang.compile import program
 from zwang.dynamics import functions
+from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.servo.control import controller, refuse_no_state
@@ -111,7 +112,7 @@ def zero_dynamics(
     """
     bound = controller(model, servo, params)
     refuse_no_state("zero_dynamics", q, v)
-    residual, D, J, rate = (np.asarray(x) for x in _linearized(bound, model.state(q, v, t)))
+    residual, D, J, rate = (np.asarray(x) for x in linearized_on_z(bound, model.state(q, v, t)))
     # a basis of the tangent space of Z, on which the closed loop’s linearization is restricted
     T = Decomposition(D).kernel
     return ZeroDynamics(
@@ -121,36 +122,45 @@ def zero_dynamics(
     )
 
 
+def beside(dynamics: Dynamics, s: State, step: Float[Array, " 2nv"]) -> State:
+    """A state (N⁺ δq, δv) away from another one at the same time.
+
+    Changes of q are expressed as velocities, so that a quaternion counts three directions and not
+    four.
+    """
+    nv = dynamics.system.nv
+    moved = dynamics.system.along(s.q, step[:nv], s.t, dynamics.p)
+    return State(s.q + moved, s.v + step[nv:], s.t)
+
+
+def off_servo(bound: Controller, s: State) -> Float[Array, " rows"]:
+    """All residuals that are 0 on Z: φ and ψ of passive constraints, y … y^(r−1) of the servo's."""
+    dynamics = bound.dynamics
+    chains = [y for orders in bound.errors(s).values() for y in orders]
+    return jnp.concatenate([dynamics.position_residual(s), dynamics.velocity_residual(s), *chains])
+
+
+def speed_of(bound: Controller, s: State) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
+    """q̇ and v̇ under the control that keeps the servo constraints."""
+    dynamics = bound.dynamics
+    acceleration = bound.choose(dynamics.equation_at(s)).acceleration
+    return dynamics.system.rate(s.q, s.v, s.t, dynamics.p), acceleration
+
+
 @partial(program)
-def _linearized(bound: Controller, s: State):
+def linearized_on_z(bound: Controller, s: State):
     """Residuals that are 0 on Z, their Jacobian D, the closed loop's Jacobian J, and ẋ; in
     directions (N⁺ δq, δv).
     """
     dynamics = bound.dynamics
     system, p = dynamics.system, dynamics.p
-    N = functions.velocity_map(system, s.q, s.t, p)
-    # changes of q are expressed as velocities, so that a quaternion counts three directions and not
-    # four
-    nv = system.nv
-
-    def here(step):
-        return State(s.q + N @ step[:nv], s.v + step[nv:], s.t)
 
     def residual(step):
-        x = here(step)
-        servo_chain = [y for orders in bound.errors(x).values() for y in orders]
-        return jnp.concatenate(
-            [dynamics.position_residual(x), dynamics.velocity_residual(x), *servo_chain]
-        )
+        return off_servo(bound, beside(dynamics, s, step))
 
     def rate(step):
-        x = here(step)
-        return jnp.concatenate(
-            [
-                functions.as_velocity(system, s.q, s.t, p, system.rate(x.q, x.v, x.t, p)),
-                bound.choose(dynamics.equation_at(x)).acceleration,
-            ]
-        )
+        moved, acceleration = speed_of(bound, beside(dynamics, s, step))
+        return jnp.concatenate([functions.as_velocity(system, s.q, s.t, p, moved), acceleration])
 
-    zero = jnp.zeros(2 * nv)
+    zero = jnp.zeros(2 * system.nv)
     return residual(zero), jax.jacfwd(residual)(zero), jax.jacfwd(rate)(zero), rate(zero)

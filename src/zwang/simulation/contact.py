@@ -16,7 +16,6 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.dynamics.contact_problem import ContactProblem, Rubbing, coulomb, rubbing_rows
-from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.dynamics.model import Model
 from zwang.dynamics.placement import place
 from zwang.dynamics.scales import size_of
@@ -32,7 +31,7 @@ from zwang.simulation.contact_modes import held_modes
 from zwang.simulation.frictions import frictions_of, value_of
 from zwang.simulation.monitor import MotionEndError
 from zwang.simulation.results import Switched
-from zwang.thresholds import AT_INSTANT, SOLUTION_ERROR
+from zwang.thresholds import ACCEPTED_VIOLATION, AT_INSTANT, SOLUTION_ERROR
 
 IMPACTS = 3
 """Latest impacts of a gap, whose intervals say where rebounds without end accumulate."""
@@ -54,10 +53,17 @@ class Holding:
 
 
 class _Impact(NamedTuple):
-    """The velocity after an impact, with Λ of each gap that was hit, by name."""
+    """The velocity after an impact.
+
+    Attributes:
+        v: after it.
+        pushes: Λ of each gap that was hit, by name.
+        dissipated: energy, −Λᵀ (ψ⁻ + ψ⁺) / 2.
+    """
 
     v: np.ndarray
     pushes: dict[str, tuple[float, ...]]
+    dissipated: float
 
 
 class Contacts:
@@ -70,6 +76,7 @@ class Contacts:
 
     Attributes:
         gaps: rows of the gaps; `rows`: of the frictions, too.
+        laws: e of each gap, as it was given.
         names: of all of them; `places` says to which of them each row belongs, `in_space` which of
             them slide in a plane.
         slowest_impact: one with less than this part of the largest speed that a gap has closed with
@@ -92,10 +99,10 @@ class Contacts:
             name if s.stop - s.start == 1 else f"{name}[{i - s.start}]"
             for i, (name, s) in ((i, owners[i]) for i in self.gaps)
         ] + [x.law.name for x in self.frictions]
-        e = [getattr(c.owners[owners[i][0]], "restitution", 0.0) for i in self.gaps]
-        self.restitution = np.array([value_of(x, p) for x in e])
-        laws = [getattr(c.owners[owners[i][0]], "impact", "") for i in self.gaps]
-        self.poisson = np.array([x == "poisson" for x in laws], bool)
+        members = [c.owners[owners[i][0]] for i in self.gaps]
+        self.laws = [getattr(x, "restitution", 0.0) for x in members]
+        self.restitution = np.array([value_of(x, p) for x in self.laws])
+        self.poisson = np.array([getattr(x, "impact", "") == "poisson" for x in members], bool)
         if np.any(bad := ~((self.restitution >= 0) & (self.restitution <= 1))):
             k = int(np.argmax(bad))
             raise ModelError(
@@ -130,9 +137,13 @@ class Contacts:
         q, v, t = np.asarray(state.q), np.asarray(state.v), float(state.t)
         problem = self._problem(flow, modes, host_state(q, v, t))
         was_shut, slow = before[:n] > HELD_OFF, self._slow(problem, v, span)
-        # A gap up to this part of the extent of the motion, or of the way that a run at the present
-        # speed takes, counts as closed: a hundred times what the instant of an event is found to
-        closed = problem.phi[self.gaps] <= AT_INSTANT * self._extent(flow, problem, q, v, span)
+        # A gap up to this part of the place of the motion, or of the way that it would close by in
+        # a run at its present rate, counts as closed: a hundred times what the instant of an event
+        # is found to. A way of the whole motion would close gaps that merely are small, and what
+        # that moves opens others below zero
+        rate = np.abs(problem.psi[self.gaps])
+        extent = self._extent(flow, problem, q, v, 0.0) + rate * span
+        closed = problem.phi[self.gaps] <= AT_INSTANT * extent
         shut = closed | was_shut
         impact = self._collide(problem, v, t, shut, slow)
         if impact is not None:
@@ -154,7 +165,10 @@ class Contacts:
             elif fired[k] and before[k] < HELD_OFF:
                 arrived[k] = x.comes_to_rest(problem.psi, before[k])
                 slow[x.rows] = np.inf if arrived[k] else -1.0
-        own = held_modes(problem, self.gaps, self.frictions, staying, slow, over)
+        falling = np.zeros(n, bool)
+        if fired is not None and impact is None:
+            falling = fired[:n] & was_shut
+        own = held_modes(problem, self.gaps, self.frictions, staying, slow, falling, over)
         held = np.concatenate([modes[: self.first], own])
         # what gives all it may sticks as well; of one that turns only its direction changes
         before, own = (np.where(is_spent(x), HELD_ON, x) for x in (before, own))
@@ -188,7 +202,7 @@ class Contacts:
         modes = np.full(self.first + len(self.names), HELD_ON)
         problem, q, v = self._problem(flow, modes, state), np.asarray(state.q), np.asarray(state.v)
         gap, extent = problem.phi[self.gaps], self._extent(flow, problem, q, v, span)
-        if np.any(bad := gap < -START_TOLERANCE * extent):
+        if np.any(bad := gap < -ACCEPTED_VIOLATION * extent):
             k = int(np.argmax(bad))
             raise ModelError(
                 f"{self.model.name}: the start penetrates {self.names[k]!r}: its gap is "
@@ -259,9 +273,10 @@ class Contacts:
                 if np.linalg.norm(psi[x.rows]) <= least * np.max(length[x.rows])
             ]
             rows = np.concatenate([problem.held, normal, *still]).astype(int)
-            after = v - problem.some(rows).correct(psi[rows])
+            change = -problem.some(rows).correct(psi[rows])
             self._rests = set(closing[self.restitution[closing] > 0].tolist())
-            return _Impact(after, {self.names[k]: () for k in closing})
+            lost = 0.5 * problem.metric.speed(change) ** 2  # all of what the rows have, ψ⁺ = 0
+            return _Impact(v + change, {self.names[k]: () for k in closing}, lost)
         e, poisson = self.restitution[closing], self.poisson[closing]
         met = psi.copy()
         met[normal] *= 1 + np.where(poisson, 0.0, e)
@@ -270,16 +285,17 @@ class Contacts:
             Rubbing(x.rows, places.index(x.gap), x.kinetic(float(np.linalg.norm(psi[x.rows]))))
             for x in rubs
         ]
-        push, momentum = _impulses(problem, normal, rubbing, met)
-        returned = np.where(poisson, e * push, 0.0)
+        impulse = _impulses(problem, normal, rubbing, met)
+        returned = np.where(poisson, e * impulse[normal], 0.0)
         if np.any(returned > 0):
-            momentum = momentum + problem.A[normal].T @ returned
-            met = met + problem.A @ problem.response(momentum)
+            impulse[normal] += returned
+            met = met + problem.A @ problem.response(problem.A.T @ impulse)
             rubbing = [x._replace(fixed=x.limit * returned[x.owner]) for x in rubbing]
-            further, change = _impulses(problem, normal, rubbing, met)
-            push, momentum = push + returned + further, momentum + change
-        pushes = {self.names[k]: (float(x),) for k, x in zip(closing, push, strict=True) if x > 0}
-        return _Impact(v + problem.response(momentum), pushes)
+            impulse += _impulses(problem, normal, rubbing, met)
+        pushes = {self.names[k]: (float(impulse[self.gaps[k]]),) for k in closing}
+        change = problem.response(problem.A.T @ impulse)
+        dissipated = -float(impulse @ (psi + 0.5 * problem.A @ change))
+        return _Impact(v + change, {k: x for k, x in pushes.items() if x[0] > 0}, dissipated)
 
     def _record(self, t, before, after, metric, v, impact: _Impact | None) -> Switched | None:
         """What changed, in names."""
@@ -295,20 +311,22 @@ class Contacts:
             return None
         system, end = self.model.system, v if impact is None else impact.v
         rests = [geometric_limit(self._impacts[k]) for k in self._rests if self.names[k] in hit]
+        loss = metric.energy_loss(v, end)
         return Switched(
             max([t, *(x for x in rests if np.isfinite(x))]),
             name(on),
             name(off),
-            metric.energy_loss(v, end),
+            loss,
             tuple((metric.M @ (end - v)).tolist()),
             hit,
             system.energy_unit,
             tuple(hit),
+            0.0 if impact is None else impact.dissipated - loss,
         )
 
 
-def _impulses(problem: ContactProblem, normal, rubbing: Sequence[Rubbing], met) -> tuple:
-    """Λ of gaps that are met with some velocities, and the momentum that all impulses give.
+def _impulses(problem: ContactProblem, normal, rubbing: Sequence[Rubbing], met) -> np.ndarray:
+    """Λ of all rows, zero where nothing is met, of gaps that are met with some velocities.
 
     Raises:
         MotionEndError: if there are none.
@@ -316,8 +334,9 @@ def _impulses(problem: ContactProblem, normal, rubbing: Sequence[Rubbing], met) 
     found = coulomb(problem, normal, rubbing, met, np.zeros((problem.A.shape[1], len(normal))))
     if found is None:
         raise MotionEndError(Result.PARADOX, "no impulses keep all gaps from closing further")
-    push, rub = found
-    return push, problem.A[normal].T @ push + problem.A[rubbing_rows(rubbing)].T @ rub
+    impulse = np.zeros(len(problem.A))
+    np.add.at(impulse, np.concatenate([normal, rubbing_rows(rubbing)]), np.concatenate(found))
+    return impulse
 
 
 def geometric_limit(times: Sequence[float]) -> float:

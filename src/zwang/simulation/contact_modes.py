@@ -34,7 +34,8 @@ class Instant(NamedTuple):
         frictions: all dry frictions.
         slides: directions of those that slide; `resting` are those that do not, and `turns` those
             that do not slide straight on.
-        over: those whose force has risen to its limit, or was there.
+        falling: of each gap, whether its force has fallen to zero.
+        over: frictions whose force has risen to its limit, or was there.
     """
 
     problem: ContactProblem
@@ -44,6 +45,7 @@ class Instant(NamedTuple):
     slides: Mapping[int, np.ndarray]
     resting: Sequence[int]
     turns: Sequence[int]
+    falling: np.ndarray
     over: Collection[int]
 
     @property
@@ -78,6 +80,7 @@ def held_modes(
     frictions: Sequence[HostFriction],
     staying: np.ndarray,
     slow: np.ndarray,
+    falling: np.ndarray,
     over: Collection[int] = (),
 ) -> np.ndarray:
     """How everything is held from a state on, gaps first.
@@ -86,6 +89,8 @@ def held_modes(
         gaps: rows of all gaps; `staying` says which are closed and neither close nor open.
         frictions: all dry frictions.
         slow: velocity of each row that counts as zero; less than zero of one that turns.
+        falling: of each gap, whether its force has fallen to zero: it lets go where the others
+            carry all, also by an acceleration that is still round-off.
         over: frictions whose force has risen to its limit, or was there: where no other row takes
             over they slide from there on, also by an acceleration that is still round-off.
 
@@ -101,7 +106,7 @@ def held_modes(
             slides[k] = s / speed
     resting = [k for k in touched if k not in slides]
     turns = [k for k in slides if np.min(slow[frictions[k].rows]) < 0]
-    at = Instant(problem, gaps, staying, frictions, slides, resting, turns, over)
+    at = Instant(problem, gaps, staying, frictions, slides, resting, turns, falling, over)
     begun: set[int] = set()
     loads = _first_loads(at)
     while True:
@@ -183,7 +188,8 @@ def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
             begins[k] = -force_of[frictions[k].rows] / f
     ways = _ways(at, begins, rate, zero)
     closed = np.full(len(gaps), HELD_OFF)
-    closed[staying] = np.where(rate[normal] <= zero[normal], HELD_ON, HELD_OFF)
+    opens = (rate[normal] > zero[normal]) | (at.falling[staying] & (push <= 0))
+    closed[staying] = np.where(opens, HELD_OFF, HELD_ON)
     # what all rows that hold have to give
     slipping = rubbing_rows([x for k, x in zip(resting, rubbing, strict=True) if k in begins])
     need = problem.metric.M @ acceleration - force - pulls @ push

@@ -39,12 +39,14 @@ class Differentiable(Record):
     drift: AbstractDrift
     corrections: int | None = field(static=True, default=None)
 
+    rate = AbstractDrift.rate
+
     @property
     def projects(self):
         return self.drift.projects
 
-    def rate(self, dynamics: Dynamics, state: State, treated=True):
-        return self.drift.rate(dynamics, state, treated)
+    def equation(self, dynamics: Dynamics, state: State, treated: bool = True):
+        return self.drift.equation(dynamics, state, treated)
 
     def project_step(self, dynamics: Dynamics, state: State, error, target) -> ProjectedStep:
         if self.corrections is None or not self.projects:

@@ -28,9 +28,8 @@ from zwang.simulation.fit_problem import Problem
 from zwang.simulation.listener import Listener
 from zwang.simulation.parameter_names import written
 from zwang.simulation.switching import refuse_switches
-from zwang.simulation.tolerances import LEAST_RTOL
 from zwang.simulation.trajectory import Trajectory
-from zwang.thresholds import ALL_BUT_ZERO
+from zwang.thresholds import ALL_BUT_ZERO, LAST_DIGIT
 
 LEFT_OVER = 0.5
 """Part of the scatter of a curve's data that a fit may leave before it is doubted."""
@@ -157,7 +156,7 @@ def fit(
     else:
         parameters = labels(parameters, "parameters")
     bounds = mapping({} if bounds is None else bounds, "bounds", "name -> (lowest, highest)")
-    rtol = number(rtol, "rtol", least=LEAST_RTOL, most=1)
+    rtol = number(rtol, "rtol", least=LAST_DIGIT, most=1)
     max_steps = count(max_steps, "max_steps", least=1, most=2**31)
     flag(fit_start, "fit_start")
     optional_function(progress, "progress", "(evaluations, mean residual)")

@@ -131,11 +131,11 @@ def jumps_of(
         if not _leaps(dynamics, times[i : i + 2], np.stack([y[i], end])):
             continue
         A = dense_rows(at.A)
-        _, loss, multipliers = impact(dynamics, at, arriving, v[i])
+        met = impact(dynamics, at, arriving, v[i])
         slices = model.constraints.row_slices
-        part_of = {name: np.linalg.norm(A[s].T @ multipliers[s]) for name, s in slices.items()}
+        part_of = {n: np.linalg.norm(A[s].T @ met.multipliers[s]) for n, s in slices.items()}
         name = max(part_of, key=lambda name: part_of[name])
-        found.append(Jump(float(part.t[i]), name, float(part_of[name]), loss))
+        found.append(Jump(float(part.t[i]), name, float(part_of[name]), met.energy_loss))
     return found
 
 

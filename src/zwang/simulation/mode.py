@@ -10,7 +10,6 @@ from jaxtyping import PyTree
 
 from zwang.arguments import instance
 from zwang.call import misfits_named
-from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import HELD_OFF, HELD_ON, is_spent
 from zwang.equations.constraint import (
@@ -26,6 +25,7 @@ from zwang.simulation.listener import Listener
 from zwang.simulation.monitor import MotionEndError
 from zwang.simulation.run_setup import RunRequest, set_up
 from zwang.simulation.switching import refuse_switches
+from zwang.thresholds import ACCEPTED_VIOLATION
 
 
 class ClosedRows(Record):
@@ -87,7 +87,7 @@ def contact_mode(model: Model, q, v=None, t: float = 0.0, *, params: PyTree = No
 
 
 def mode_of(
-    model: Model, q, v, t: float, params: PyTree, start_tolerance: float = START_TOLERANCE
+    model: Model, q, v, t: float, params: PyTree, start_tolerance: float = ACCEPTED_VIOLATION
 ) -> Mode:
     """The mode of a model with constraints that may let go, at a state; see `contact_mode`."""
     v = np.zeros(model.system.nv) if v is None else v

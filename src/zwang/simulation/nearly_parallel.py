@@ -4,8 +4,6 @@ A⊕ holds them no longer. `zw.simulate` looks at them on the host (`zwang.simul
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -52,6 +50,6 @@ def stays_nearly_parallel(
     )
 
 
-def is_nearly_parallel(results: Any) -> bool:
+def is_nearly_parallel(results: np.ndarray | Array) -> bool:
     """Whether any of the results that are known says so."""
     return is_concrete(results) and bool(np.any(results == int(Result.NEARLY_PARALLEL)))

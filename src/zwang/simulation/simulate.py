@@ -23,7 +23,6 @@ from zwang.dynamics.control_law import AbstractLoop
 from zwang.dynamics.drift import AbstractDrift
 from zwang.dynamics.evaluation import PROJECTION
 from zwang.dynamics.formulation.base import AbstractFormulation
-from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.dynamics.model import Model
 from zwang.errors import Result, SimulationError
 from zwang.simulation.driver import drive
@@ -36,6 +35,7 @@ from zwang.simulation.stepper import check_methods
 from zwang.simulation.stop import Stop
 from zwang.simulation.switching import Switch, declared_switches
 from zwang.stepping import AbstractIntegrator, Dopri8
+from zwang.thresholds import ACCEPTED_VIOLATION
 
 DOPRI8 = Dopri8()
 """One object, as to make one takes longer than a step."""
@@ -63,7 +63,7 @@ def simulate(
     pseudoinverse: AbstractPseudoinverse | None = None,
     formulation: AbstractFormulation | None = None,
     t0: float = 0.0,
-    start_tolerance: float = START_TOLERANCE,
+    start_tolerance: float = ACCEPTED_VIOLATION,
     max_steps: int = 1_000_000,
     progress: Callable[[float], None] | None = None,
     throw: bool = True,
@@ -181,6 +181,8 @@ def _attributes(setup: RunSetup, state: RunState) -> dict[str, Any]:
     """What a run records of how it was computed."""
     placement = setup.start.placement
     found = {"start_branch": setup.branch} if setup.branch else {}
+    if (law := setup.asked.model.servo) is not None and law.remark:
+        found["control_law"] = law.remark
     found |= {
         "start_moved_q": placement.moved_q if setup.placed else 0.0,
         "start_moved_v": placement.moved_v if setup.placed else 0.0,

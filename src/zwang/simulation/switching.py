@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -25,7 +25,7 @@ from zwang.by_identity import ByIdentity
 from zwang.display import present
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import ModelEvaluation
-from zwang.dynamics.initial_conditions import START_TOLERANCE, Start, begin
+from zwang.dynamics.initial_conditions import Start, begin
 from zwang.dynamics.model import IDLE, Model
 from zwang.dynamics.motion import contradiction
 from zwang.dynamics.vector_field import ConstrainedVectorField, SwitchCondition
@@ -36,6 +36,7 @@ from zwang.simulation.monitor import MotionEndError
 from zwang.simulation.results import Switched
 from zwang.stepping.step import Progress
 from zwang.suggestions import did_you_mean
+from zwang.thresholds import ACCEPTED_VIOLATION
 
 Condition = float | Callable
 
@@ -282,15 +283,20 @@ class Switching:
         start = begin(dynamics, state)
         self._refuse(start, [i for i, off in due.items() if not off], duration)
         after = start.placement.state
-        momentum, loss, multipliers = impact(
-            dynamics, start.there, np.asarray(state.v), np.asarray(after.v)
-        )
+        met = impact(dynamics, start.there, np.asarray(state.v), np.asarray(after.v))
         own = {
-            name: tuple(multipliers[self.model.constraints.row_slices[name]].tolist())
+            name: tuple(met.multipliers[self.model.constraints.row_slices[name]].tolist())
             for name in names(0)
         }
         record = Switched(
-            float(here.t), names(0), names(1), loss, tuple(momentum.tolist()), own, energy_unit
+            time=float(here.t),
+            on=names(0),
+            off=names(1),
+            energy_loss=met.energy_loss,
+            impulse=tuple(met.momentum.tolist()),
+            multipliers=own,
+            energy_unit=energy_unit,
+            work=met.work,
         )
         return SwitchEvent(np.concatenate([after.q, after.v]), controller_state, record)
 
@@ -311,7 +317,7 @@ class Switching:
         )
         largest = lambda x: f"{float(np.abs(x[self.rows == worst(x)]).max()):.3g}"
         name = lambda x: self.switches[worst(x)].constraint
-        if not gap <= START_TOLERANCE * reach + 1e-14 * np.max(
+        if not gap <= ACCEPTED_VIOLATION * reach + 1e-14 * np.max(
             np.abs(np.asarray(state.q)), initial=0.0
         ):
             detail = (
@@ -324,7 +330,7 @@ class Switching:
             for i in turning
             if self.switches[i].transition == "impact-free"
         ]
-        if abrupt and placement.velocity_violation_before > START_TOLERANCE:
+        if abrupt and placement.velocity_violation_before > ACCEPTED_VIOLATION:
             raise MotionEndError(
                 Result.NOT_MET,
                 f"constraint {abrupt[0]!r} is to be switched on without an impact, but "
@@ -339,11 +345,29 @@ class Switching:
             )
 
 
+class Impact(NamedTuple):
+    """A jump of the velocity onto constraints.
+
+    Attributes:
+        momentum: `M (v⁺ − v⁻)`.
+        energy_loss: kinetic energy before minus after.
+        work: what constraints that move by themselves add, as `Switched` has it: the rest of
+            ½ ‖v⁺ − v⁻‖²_M, which the impact dissipates (Carnot).
+        multipliers: Λ of least norm, rows at unit length.
+    """
+
+    momentum: np.ndarray
+    energy_loss: float
+    work: float
+    multipliers: np.ndarray
+
+
 def impact(
     dynamics: Dynamics, at: ModelEvaluation, before: np.ndarray, after: np.ndarray
-) -> tuple[np.ndarray, float, np.ndarray]:
-    """`M (v⁺ − v⁻)`, the energy lost, and Λ of least norm, rows at unit length."""
+) -> Impact:
+    """The impact between two velocities at one configuration."""
     A = dense_rows(at.A)
     metric = dense_metric(at.M, A if dynamics.singular_mass else None)
-    momentum = metric.M @ (after - before)
-    return momentum, metric.energy_loss(before, after), metric.rows(A).multipliers(momentum)
+    momentum, loss = metric.M @ (after - before), metric.energy_loss(before, after)
+    work = 0.5 * metric.speed(after - before) ** 2 - loss
+    return Impact(momentum, loss, work, metric.rows(A).multipliers(momentum))

@@ -14,10 +14,8 @@ from zwang.arrays import is_concrete, vector
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.errors import ModelError
-from zwang.stepping.step_control import FIXED_STEP_ACCEPT, GROW, SHRINK, Tolerances
-
-LEAST_RTOL = 1e-15
-"""Errors of a step below this are lost in the round-off of the state that it is added to."""
+from zwang.stepping.step_control import GROW, SHRINK, Tolerances
+from zwang.thresholds import ACCEPTED_VIOLATION, LAST_DIGIT
 
 
 def step_tolerances(
@@ -35,7 +33,7 @@ def step_tolerances(
         residual: as in `Tolerances`.
     """
     nq, nv = model.system.nq, model.system.nv
-    rtol = number(rtol, "rtol", least=LEAST_RTOL, most=1)
+    rtol = number(rtol, "rtol", least=LAST_DIGIT, most=1)
     if step is not None:
         number(step, "step", above=0, unit="s")
     longest_step = number(longest_step, "longest_step", above=0, infinite=True, unit="s")
@@ -72,7 +70,7 @@ def accepted_violation(xp: ModuleType, flow: ConstrainedVectorField, rtol, step)
     """
     if not flow.drift.projects:
         return np.inf
-    error = 0.01 * rtol if step is None else FIXED_STEP_ACCEPT
+    error = 0.01 * rtol if step is None else ACCEPTED_VIOLATION
     return xp.maximum(error, 100 * flow.target)
 
 

@@ -29,7 +29,6 @@ from zwang.compile import model_program
 from zwang.compile.hints import over_rows
 from zwang.display import present
 from zwang.dynamics.drift import AbstractDrift, Projection
-from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.equations.state import State
@@ -59,7 +58,7 @@ from zwang.simulation.watch import by_rank
 from zwang.stepping import AbstractIntegrator, Dopri8
 from zwang.stepping.step import Progress
 from zwang.stepping.step_control import Tolerances
-from zwang.thresholds import ROUND_OFF
+from zwang.thresholds import ACCEPTED_VIOLATION, ROUND_OFF
 
 Gradient = Literal["forward", "reverse"]
 ON_HOST = {
@@ -187,7 +186,7 @@ def trajectory(
     integrator: AbstractIntegrator | None = None,
     drift: AbstractDrift | None = None,
     pseudoinverse: AbstractPseudoinverse | None = None,
-    start_tolerance: float = START_TOLERANCE,
+    start_tolerance: float = ACCEPTED_VIOLATION,
     max_steps: int = 4096,
     **others,
 ) -> Trajectory:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple, Protocol
 
 import jax
@@ -14,7 +15,7 @@ from zwang.thresholds import AGREEMENT, LAST_DIGIT
 
 INSIDE = 1e-3
 """Part of a step over which the slope of a stop's function is taken at both ends."""
-LOOKS, GOLDEN = 24, 0.6180339887498949
+LOOKS, GOLDEN = 24, (math.sqrt(5) - 1) / 2
 """Most looks between the ends of a step, and what each leaves of the interval: 1e-5 of the step."""
 
 

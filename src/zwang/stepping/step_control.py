@@ -8,17 +8,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from zwang.stepping.manifold import Landing
-from zwang.thresholds import AGREEMENT
+from zwang.thresholds import AGREEMENT, SOLUTION_ERROR
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0
 """Step controller: fraction of the step that would just be acceptable, and the limits of one
 change.
 """
-FIXED_STEP_ACCEPT = 1e-6
-"""Largest violation [dimensionless] that a step of fixed length may leave after its projection."""
-LEAST_CREEP = 1e-12
-"""Dimensionless violation that the velocity residual of a step may add in the whole run, round-off
-of positions: beside the velocities of a motion that comes to rest, their own round-off is large."""
 FARTHEST = 1e3
 """Most that a projection may move q, in errors that a step may have. It takes back the drift of
 one step, which is as small as its error; a constraint that jumps within the step (a drive with a
@@ -64,7 +59,7 @@ def acceptable(landing: Landing, tolerances: Tolerances) -> Bool[Array, ""]:
     # a rank drop leaves up to 1e-10. Velocity constraints that contradict each other leave their
     # own disagreement
     slow = landing.slip <= jnp.maximum(tolerances.accept, AGREEMENT)
-    at_rest = landing.creep * tolerances.duration <= LEAST_CREEP
+    at_rest = landing.creep * tolerances.duration <= SOLUTION_ERROR
     return (landing.violation <= tolerances.accept) & (slow | at_rest)
 
 

@@ -34,16 +34,12 @@ from zwang.arrays import is_concrete
 from zwang.compile.hints import CustomDerivative
 from zwang.errors import ModelError
 from zwang.record import Record, replace
+from zwang.thresholds import LARGEST_SIZE, LEAST_SIZE
 
 VOLUME_DAMPING = 1e-10
 """μ of `AbstractFactor.log_det` for rows of unit length: that of `Proximal`, whose factor has it at
 hand.
 """
-
-
-SQUARED = 1e-140, 1e140
-"""Between these the square of a matrix' largest entry, and products with it, are ordinary
-numbers."""
 
 
 def real_matrix(C: Array) -> Array:
@@ -83,7 +79,7 @@ def refuse_squares(C: Array) -> Array:
     C = real_matrix(C)
     if is_concrete(C):
         largest = float(np.max(np.abs(C), initial=0.0))
-        if np.isfinite(largest) and largest > 0 and not SQUARED[0] < largest < SQUARED[1]:
+        if np.isfinite(largest) and largest > 0 and not LEAST_SIZE < largest < LARGEST_SIZE:
             raise ModelError(
                 f"C has entries of size {largest:.0e}, whose squares are no numbers of float64; "
                 "divide it by its size before, and multiply its pseudoinverse by 1/size."

@@ -26,7 +26,7 @@ from jaxtyping import Array, Float, Int
 from zwang.algebra.rank import PLACED
 from zwang.record import Record
 
-SOLVED_ROUND_OFF = 16 * 2.220446049250313e-16
+SOLVED_ROUND_OFF = 16 * float(jnp.finfo(float).eps)
 """Round-off of a sum, relative to the sum of the sizes of its terms: 16 units in the last place, of
 a few tens of terms."""
 GRADIENT_ITERATIONS = 12

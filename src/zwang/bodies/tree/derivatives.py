@@ -36,6 +36,7 @@ from zwang.bodies.tree.equations import (
     momentum,
     moving,
     rates,
+    recursion,
     times,
     upward,
     wrench_rate,
@@ -43,6 +44,7 @@ from zwang.bodies.tree.equations import (
 from zwang.compile.hints import CustomDerivative
 
 
+@recursion
 def derivatives(
     tree: Branching,
     at: Moving,

@@ -22,6 +22,7 @@ Reference: Featherstone (2008), Rigid Body Dynamics Algorithms, chapters 2, 5 an
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -33,6 +34,7 @@ from zwang.arrays import without_derivative
 from zwang.bodies.rotation import rotation_matrix
 from zwang.bodies.screws.twist import bracket, exponential, motion
 from zwang.bodies.tree.branching import Branching
+from zwang.compile.hints import written_out
 
 ROWS, COLUMNS = np.triu_indices(3)
 """Entries of a symmetric matrix that stand for all."""
@@ -121,12 +123,35 @@ class Moving(NamedTuple):
         S: twist of each velocity, shape (nv, 6).
         inertia: (m, m d, J) of the bodies on each joint [kg, kg·m, kg·m²], J by `ROWS` and
             `COLUMNS`, shape (n, 10).
+        own: of each joint with bodies m, shape (k, 1); the place d of its first body's center; the
+            moment m d of all bodies about it; J about it in the axes of q = 0, by `ROWS` and
+            `COLUMNS`; and R.
     """
 
     S: Float[Array, "nv 6"]
     inertia: Float[Array, "n 10"]
+    own: tuple[Float[Array, "..."], ...]
 
 
+def recursion(function: Callable) -> Callable:
+    """A recursion along branches, whose native code is written out up to `MOST_WRITTEN_OUT`
+    velocities: joints of one level lie anywhere.
+    """
+    out = written_out(function)
+
+    @functools.wraps(function)
+    def called(tree: Branching, *args):
+        return (out if tree.nv <= MOST_WRITTEN_OUT else function)(tree, *args)
+
+    return called
+
+
+MOST_WRITTEN_OUT = 64
+"""Inverse dynamics of Talos (32 joints), Solo12 and Panda take 3.5, 0.49 and 0.45 µs in loops over
+64 elements and more, and 2.2, 0.32 and 0.29 written out."""
+
+
+@recursion
 def moving(tree: Branching, q: Float[Array, " nq"], p) -> Moving:
     """The tree at q, of the parameters of its bodies."""
     P, first = motions(tree, q, p), tree.first_bodies
@@ -146,7 +171,8 @@ def moving(tree: Branching, q: Float[Array, " nq"], p) -> Moving:
     half = times(R, around[:, FULL])
     J = xp.sum(half[:, ROWS] * R[:, COLUMNS], axis=-1) + steiner(total, d) + steiner(d, moment)
     inertia = xp.concatenate([mass[:, None], total, J], axis=1)
-    return Moving(screws(tree, P, p, about), xp.tensordot(tree.carriers, inertia, 1))
+    own = mass[:, None], d, moment, around, R
+    return Moving(screws(tree, P, p, about), xp.tensordot(tree.carriers, inertia, 1), own)
 
 
 def steiner(x: Float[Array, "n 3"], y: Float[Array, "n 3"]) -> Float[Array, "n 6"]:
@@ -162,6 +188,7 @@ def momentum(inertia: Float[Array, "n 10"], V: Float[Array, "n 6"]) -> Float[Arr
     return xp.concatenate([m * v + xp.cross(w, first), turning], axis=1)
 
 
+@recursion
 def mass_matrix(tree: Branching, at: Moving) -> Float[Array, "nv nv"]:
     """M [kg, kg·m, kg·m²]."""
     composite = upward(tree, at.inertia)[tree.joint_of]
@@ -195,6 +222,7 @@ def wrench_rate(V: Float[Array, "n 6"], f: Float[Array, "n 6"]) -> Float[Array, 
     return xp.concatenate([spun, twisted], axis=1)
 
 
+@recursion
 def inverse_dynamics(
     tree: Branching,
     at: Moving,
@@ -206,5 +234,19 @@ def inverse_dynamics(
     acceleration.
     """
     V, A = rates(tree, at, v, acceleration, gravity)
-    force = momentum(at.inertia, A) + wrench_rate(V, momentum(at.inertia, V))
-    return xp.sum(at.S * upward(tree, force)[tree.joint_of], axis=1)
+    wrench = xp.tensordot(tree.carriers, _wrench(at, V[tree.carrying], A[tree.carrying]), 1)
+    return xp.sum(at.S * upward(tree, wrench)[tree.joint_of], axis=1)
+
+
+def _wrench(at: Moving, V: Float[Array, "k 6"], A: Float[Array, "k 6"]) -> Float[Array, "k 6"]:
+    """The wrench that moves the bodies on each joint, by the motion of their first one's center.
+    In the bodies' own axes J has zeros, and needs no turning.
+    """
+    m, d, h, J, R = at.own
+    (v, w), (a, turning) = xp.split(V, 2, axis=1), xp.split(A, 2, axis=1)
+    a = a + xp.cross(turning, d) + xp.cross(w, v + xp.cross(w, d))
+    back = xp.swapaxes(R, 1, 2)
+    w_own, J = applied(back, w), J[:, FULL]
+    spun = applied(J, applied(back, turning)) + xp.cross(w_own, applied(J, w_own))
+    force = m * a + xp.cross(turning, h) + xp.cross(w, xp.cross(w, h))
+    return xp.concatenate([force, applied(R, spun) + xp.cross(h, a) + xp.cross(d, force)], axis=1)

@@ -140,6 +140,8 @@ def content(flat: FlatFunction, leaves: list) -> Fingerprint:
             found.token("array", repr(shape), repr(dtype), repr(weak))
         else:
             found.add(x)
+    for x in flat.zeros:
+        found.token("zeros", b"" if x is None else x.where.tobytes())
     return found
 
 

@@ -24,8 +24,11 @@ VARIABLES = ("JAX_", "EQX_", "JAXTYPING_")
 
 @functools.cache
 def _version(package: str) -> str:
-    """The version of a package that is installed, read once."""
-    return importlib.metadata.version(package)
+    """The version of a package, read once without an import; empty if it is not installed."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
 
 
 def environment_key() -> str:
@@ -34,7 +37,7 @@ def environment_key() -> str:
         sys.version,
         sys.implementation.cache_tag or "",
         *(x.__version__ for x in (jax, np, jaxtyping, llvmlite)),
-        _version("equinox"),  # which is not imported for this
+        _version("equinox"),
     ]
     versions += [jaxlib.version.__version__, *(x.__file__ or "" for x in (jax, np))]
     config: Any = jax.config

@@ -16,7 +16,7 @@ from zwang.compile.flat import NotCacheableError
 
 OWN = "zwang"
 LIBRARIES = frozenset({"jax", "jaxlib", "numpy", "equinox", "jaxtyping"})
-"""Packages known by their versions."""
+"""Packages known by their versions; a user's classes may be Equinox's."""
 STANDARD = frozenset(
     (
         "__future__ abc builtins cmath collections dataclasses enum functools itertools math "

@@ -24,14 +24,16 @@ IMPORTED = time.time()
 """Modules were read before or soon after this instant: sources that are younger may not be what
 runs.
 """
-NOT_IN_PROGRAMS = ("zwang.compile.interface", "zwang.compile.folder", "zwang.compile.program_cache")
+NOT_IN_PROGRAMS = tuple(
+    f"zwang.compile.{x}" for x in ("interface", "making", "folder", "program_cache")
+)
 """Modules that no program is made from, with what is below them."""
 FOLDER = Path(__file__).resolve().parents[2]
 INSTALLED = tuple(
     sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")
 )
 _specs = map(importlib.util.find_spec, ("equinox", "jax", "jaxtyping", "numpy"))
-DEPENDENCIES = tuple(str(Path(str(x and x.origin)).parent) + os.sep for x in _specs)
+DEPENDENCIES = tuple(str(Path(x.origin).parent) + os.sep for x in _specs if x and x.origin)
 """Where the libraries are that zwang's programs call; `PYTHONPATH` may name any folder."""
 NUMBERS = (bool, int, float, complex, str, tuple, np.ndarray, np.generic)
 

@@ -5,7 +5,7 @@ step.
 from __future__ import annotations
 
 import abc
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
@@ -94,26 +94,28 @@ class AbstractDrift(Record):
         return 0.0 if self.stabilization is None else self.stabilization.term(dynamics, state)
 
     @abc.abstractmethod
-    def rate(self, dynamics: Dynamics, state: State, treated: Any = True) -> Rate:
-        """`q̇, v̇` at a state that may be off the constraints, and what is left of `A v̇ = b`.
+    def equation(
+        self, dynamics: Dynamics, state: State, treated: bool = True
+    ) -> tuple[Float[Array, " holonomic"], Float[Array, " rows"], Equation]:
+        """φ and ψ at a state that may be off the constraints, and the equation of motion there.
 
         Where `treated` is False, b and F are those of the state itself, without a projection of its
         velocity.
         """
+
+    def rate(self, dynamics: Dynamics, state: State, treated: bool = True) -> Rate:
+        """`q̇, v̇` at a state that may be off the constraints, and what is left of `A v̇ = b`."""
+        phi, psi, equation = self.equation(dynamics, state, treated)
+        acceleration, s = dynamics.acceleration(equation), equation.state
+        along = dynamics.system.rate(s.q, s.v, s.t, dynamics.p)
+        residual = dynamics.residual(equation, acceleration)
+        return Rate(along, acceleration, residual, phi, psi, equation)
 
     @abc.abstractmethod
     def project_step(
         self, dynamics: Dynamics, state: State, error, target: Float[Array, ""]
     ) -> ProjectedStep:
         """Treat a finished step; `target` is the violation below which it counts as zero."""
-
-
-def rate_of(dynamics: Dynamics, state: State, equation: Equation, phi, psi) -> Rate:
-    """The rate at a state whose equation is known."""
-    acceleration = dynamics.acceleration(equation)
-    along = dynamics.system.rate(state.q, state.v, state.t, dynamics.p)
-    residual = dynamics.residual(equation, acceleration)
-    return Rate(along, acceleration, residual, phi, psi, equation)
 
 
 def renormalized(dynamics: Dynamics, state: State) -> State:

@@ -13,7 +13,6 @@ from zwang.dynamics.drift.base import (
     AbstractDrift,
     AbstractStabilization,
     ProjectedStep,
-    rate_of,
     renormalized,
 )
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -63,11 +62,11 @@ class Stabilized(AbstractDrift):
 
     stabilization: AbstractStabilization | None = None
 
-    def rate(self, dynamics: Dynamics, state: State, treated=True):
+    def equation(self, dynamics: Dynamics, state: State, treated: bool = True):
         A, phi, psi = dynamics.linearized(state)
         gauss = dynamics.gauss(dynamics.mass(state, A), A)
         equation = dynamics.equation(state, gauss, self.term(dynamics, state))
-        return rate_of(dynamics, state, equation, phi, psi)
+        return phi, psi, equation
 
     def project_step(self, dynamics: Dynamics, state: State, error, target) -> ProjectedStep:
         state = renormalized(dynamics, state)

@@ -10,7 +10,6 @@ from zwang.dynamics.drift.base import (
     AbstractStabilization,
     ProjectedStep,
     corrections,
-    rate_of,
     renormalized,
 )
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -50,18 +49,17 @@ class Projection(AbstractDrift):
     stabilization: AbstractStabilization | None = None
     projects = True
 
-    def rate(self, dynamics: Dynamics, state: State, treated=True):
+    def equation(self, dynamics: Dynamics, state: State, treated: bool = True):
         A, phi, psi = dynamics.linearized(state)
         mass = dynamics.mass(state, A)
         uncertainty = dynamics.uncertainty(phi)
         gauss = dynamics.gauss(mass, A, violation=uncertainty)
-        rows = dynamics.constraints.velocity_rows
-        moving = gauss if len(rows) == len(A) else dynamics.gauss(mass, A, rows, uncertainty)
-        v = state.v - moving.refine(psi, state.v)
-        v = v if treated is True else jnp.where(treated, v, state.v)
-        tangent = State(state.q, v, state.t)
-        equation = dynamics.equation(tangent, gauss, self.term(dynamics, tangent))
-        return rate_of(dynamics, tangent, equation, phi, psi)
+        if treated:
+            rows = dynamics.constraints.velocity_rows
+            moving = gauss if len(rows) == len(A) else dynamics.gauss(mass, A, rows, uncertainty)
+            state = State(state.q, state.v - moving.refine(psi, state.v), state.t)
+        equation = dynamics.equation(state, gauss, self.term(dynamics, state))
+        return phi, psi, equation
 
     def project_step(self, dynamics: Dynamics, state: State, error, target) -> ProjectedStep:
         constraints, system = dynamics.constraints, dynamics.system

@@ -73,6 +73,11 @@ class AbstractConstraint(Record):
         return self.level.units(self.row_units or ("",))
 
     @property
+    def equally_long(self) -> tuple[AbstractConstraint, ...]:
+        """Constraints that have as many rows together as this one; none if it is to be asked."""
+        return ()
+
+    @property
     def is_full(self) -> bool:
         """Whether each row is taken to depend on all velocities, without a look at its function."""
         return False

@@ -29,13 +29,12 @@ from zwang.compile.engine import is_native
 from zwang.display import present
 from zwang.equations.constraint.base import AbstractConstraint
 from zwang.equations.constraint.dry_friction import DryFriction
-from zwang.equations.constraint.level import AbstractLevel, Cone
+from zwang.equations.constraint.level import AbstractLevel, Cone, rows_of
 from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.record import Record, field
 from zwang.suggestions import did_you_mean
 from zwang.tracing import first_line as first_line
-from zwang.tracing import outcome
 
 
 class Constraints(Record):
@@ -70,7 +69,7 @@ class Constraints(Record):
                 f"constraint name {repeated[0]!r} is used {counted[repeated[0]]} times; give "
                 "each its own name=."
             )
-        self.sizes = tuple(_rows(c, system, p) for c in self.members)
+        self.sizes = tuple(rows_of(c, system, p) for c in self.members)
         for c, size in zip(self.members, self.sizes, strict=True):
             own = size // len(c.parts)
             if len(c.row_units) not in (0, 1, own):
@@ -404,32 +403,3 @@ def _along_held(f, v: Float[Array, " nv"], columns: Float[Array, "groups nv"]) -
     held = jax.lax.optimization_barrier(along.consts)
     found = jax.vmap(lambda w: eval_jaxpr(along.jaxpr, held, w)[0])(columns)
     return y, jax.lax.optimization_barrier(found), more
-
-
-def _rows(constraint: AbstractConstraint, system: System, p) -> int:
-    """Number of rows, from shapes alone; errors in the user's function come back as one
-    sentence.
-    """
-    q, v, t = (jax.ShapeDtypeStruct(s, jnp.float64) for s in ((system.nq,), (system.nv,), ()))
-    name = constraint.name
-    out = constraint.level.outcome(constraint, system, q, v, t, p)
-    if len(out.shape) == 1 and out.shape[0] % len(constraint.parts):
-        raise ModelError(
-            f"constraint {name!r} returns {out.shape[0]} rows for {len(constraint.parts)} "
-            "parts, expected as many each."
-        )
-    if len(out.shape) != 1:
-        raise ModelError(
-            f"constraint {name!r} returns shape {out.shape}, expected a scalar or a vector of "
-            "residuals."
-        )
-    if not out.shape[0]:
-        raise ModelError(
-            f"constraint {name!r} returns no rows, expected at least one: leave it out, or give it "
-            "something to hold."
-        )
-    if constraint.nonideal is not None:
-        ideal = jax.ShapeDtypeStruct((len(constraint.parts), system.nv), jnp.float64)
-        what = f"constraint {name!r}: nonideal(q, v, t, p, ideal_force)"
-        outcome(constraint.impressed, what, q, v, t, p, ideal)
-    return out.shape[0]

@@ -10,8 +10,10 @@ import enum
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import jax
 import jax.numpy as jnp
 
+from zwang.by_identity import ByIdentity
 from zwang.equations.constraint.units import MODEL_UNITS, PER_SECOND, one, per_second
 from zwang.errors import ModelError
 from zwang.tracing import outcome
@@ -163,3 +165,49 @@ class Acceleration(AbstractLevel):
 
 POSITION, VELOCITY, ACCELERATION = Position(), Velocity(), Acceleration()
 GAP, FRICTION = Position(Cone.PUSHES), Velocity(Cone.RUBS)
+
+
+def rows_of(constraint: AbstractConstraint, system: System, p) -> int:
+    """Number of rows, from shapes alone; errors in the user's function come back as one
+    sentence.
+    """
+    if constraint.equally_long:
+        return sum(rows_of(c, system, p) for c in constraint.equally_long)
+    leaves, tree = jax.tree_util.tree_flatten(p)
+    given = tree, [(jnp.shape(x), jnp.result_type(x)) for x in leaves]
+    known = _SIZES.get(constraint)
+    if known is None or known[0] is not system or known[1] != given:
+        known = _SIZES.keep(constraint, (system, given, _asked_rows(constraint, system, p)))
+    return known[2]
+
+
+_SIZES: ByIdentity[tuple[System, tuple, int]] = ByIdentity()
+"""Numbers of rows, with the system and the shapes of the parameters: models of a servo ask for the
+same ones dozens of times, and the answer is a trace.
+"""
+
+
+def _asked_rows(constraint: AbstractConstraint, system: System, p) -> int:
+    q, v, t = (jax.ShapeDtypeStruct(s, jnp.float64) for s in ((system.nq,), (system.nv,), ()))
+    name = constraint.name
+    out = constraint.level.outcome(constraint, system, q, v, t, p)
+    if len(out.shape) == 1 and out.shape[0] % len(constraint.parts):
+        raise ModelError(
+            f"constraint {name!r} returns {out.shape[0]} rows for {len(constraint.parts)} "
+            "parts, expected as many each."
+        )
+    if len(out.shape) != 1:
+        raise ModelError(
+            f"constraint {name!r} returns shape {out.shape}, expected a scalar or a vector of "
+            "residuals."
+        )
+    if not out.shape[0]:
+        raise ModelError(
+            f"constraint {name!r} returns no rows, expected at least one: leave it out, or give it "
+            "something to hold."
+        )
+    if constraint.nonideal is not None:
+        ideal = jax.ShapeDtypeStruct((len(constraint.parts), system.nv), jnp.float64)
+        what = f"constraint {name!r}: nonideal(q, v, t, p, ideal_force)"
+        outcome(constraint.impressed, what, q, v, t, p, ideal)
+    return out.shape[0]

@@ -8,6 +8,8 @@ asked for.
 | `flexible_joint.py` | two motors behind springs | 3 or 4 | for a speed, five states |
 | `scara.py` | full: four joints, four rows | 2 | nothing |
 | `crane.py` | under: two forces, four degrees of freedom | 4 | nothing: flat output |
+| `quadrotor.py` | under: four rotors, six degrees of freedom | 4, 4, 4, 2 | nothing: flat outputs |
+| `mass_on_car.py` | under: one force, two degrees of freedom | 2 | two states, one of which grows |
 | `lyapunov_arm.py` | full: two joints, a Lyapunov function of each | 2 | nothing |
 | `cart_pole_track.py` | under: one force, two degrees of freedom | 2 | cart or pole |
 | `five_bar_driven.py` | one, two or three torques, one degree of freedom | 2 | nothing |

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ from jax.extend.core import ClosedJaxpr
 from zwang.native.arrays import scalar
 from zwang.native.errors import NotNativeError
 from zwang.native.subroutines import results_of
-from zwang.native.walk import Call, emit_jaxpr, released, retained, rule
+from zwang.native.walk import Call, alike_from, emit_jaxpr, released, retained, rule
 
 
 def inner(call: Call, program: Any, inputs: list | None = None) -> list:
@@ -18,12 +19,16 @@ def inner(call: Call, program: Any, inputs: list | None = None) -> list:
     jaxpr, consts = (
         (program.jaxpr, program.consts) if isinstance(program, ClosedJaxpr) else (program, ())
     )
+    given = call.inputs if inputs is None else inputs
     released(call)
-    found = emit_jaxpr(call.builder, jaxpr, consts, call.inputs if inputs is None else inputs)
+    found = emit_jaxpr(call.builder, jaxpr, consts, given, call.needed)
     retained(call)
     return found
 
 
+WRITTEN_OUT = "written out: "
+"""The beginning of the names of inner programs that are written without loops over their elements
+(`zwang.compile.hints.written_out`)."""
 PROGRAMS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call")
 """Parameters by which primitives name their inner program."""
 
@@ -54,7 +59,12 @@ def call_inner(call: Call) -> list:
         return found
     for name in PROGRAMS:
         if (program := call.params.get(name)) is not None:
-            shared = results_of(call, program) if call.name in ("jit", "pjit") else None
+            if call.name not in ("jit", "pjit"):
+                return inner(call, program)
+            if call.params["name"].startswith(WRITTEN_OUT):
+                with alike_from(call.builder, math.inf):
+                    return inner(call, program)
+            shared = results_of(call, program)
             return inner(call, program) if shared is None else shared
     raise NotNativeError(f"the operation {call.name}")
 

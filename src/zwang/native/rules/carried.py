@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from zwang.native.arrays import Memory, Scalars, fill, new_memory, scalars
+from zwang.native.arrays import Elements, Memory, Scalars, fill, new_memory, scalars
 from zwang.native.builder import Builder, Value
+from zwang.native.instructions import Block, Operand
 from zwang.native.types import register_type
 
 MOST_CARRIED = 64
@@ -29,7 +29,7 @@ class Carried:
         self, b: Builder, start: Sequence, dtypes: Sequence, in_memory: set[int], wide: Sequence
     ):
         self.b, self.dtypes, self._wide = b, dtypes, wide
-        self.slots: list[Any] = []
+        self.slots: list[Elements] = []
         self._start: list[Scalars] = []
         for i, (x, dtype) in enumerate(zip(start, dtypes, strict=True)):
             size = math.prod(x.shape)
@@ -42,7 +42,7 @@ class Carried:
                 self.slots.append(np.empty(x.shape, object))
                 self._start.append(scalars(b, x))
 
-    def begin(self, before: Any) -> list:
+    def begin(self, before: Block) -> list:
         """Phis at the head of the loop, entered from the block `before`."""
         self._before = before
         for slot, dtype, wide in zip(self.slots, self.dtypes, self._wide, strict=True):
@@ -51,7 +51,7 @@ class Carried:
                 slot.reshape(-1)[:] = flat
         return list(self.slots)
 
-    def turn(self, new: Sequence, going: Any = None) -> None:
+    def turn(self, new: Sequence, going: Operand | None = None) -> None:
         """The arrays after a turn, at the end of the loop's last block.
 
         Args:
@@ -71,14 +71,14 @@ class Carried:
             if x is not None and isinstance(slot, Memory) and not _same_place(x, slot):
                 fill(b, slot, x)
         for slot, first, end in zip(self.slots, self._start, ends, strict=True):
-            if end is not None:
+            if end is not None and isinstance(slot, np.ndarray):
                 rows = zip(slot.reshape(-1), first.reshape(-1), end.reshape(-1), strict=True)
                 for phi, before, after in rows:
                     kept = after if going is None else b.select(phi.type, going, after, phi)
                     b.incoming(phi, (before, self._before), (kept, b.block))
 
 
-def _same_place(x: Any, slot: Memory) -> bool:
+def _same_place(x: Elements, slot: Memory) -> bool:
     return (
         isinstance(x, Memory)
         and x.buffer is slot.buffer
@@ -88,7 +88,7 @@ def _same_place(x: Any, slot: Memory) -> bool:
     )
 
 
-def _detached(b: Builder, x: Any, slots: Sequence) -> Any:
+def _detached(b: Builder, x: Elements, slots: Sequence) -> Elements:
     """An array that writing to the loop's state does not change."""
     if isinstance(x, np.ndarray):
         return x

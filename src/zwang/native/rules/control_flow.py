@@ -10,13 +10,14 @@ import functools
 import math
 import operator
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Literal
+from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
+from numpy.typing import DTypeLike
 
 from zwang.by_identity import ByIdentity
 from zwang.native.arrays import (
+    Elements,
     Memory,
     Scalars,
     assign,
@@ -31,7 +32,9 @@ from zwang.native.arrays import (
     scalars,
     take_axis,
 )
-from zwang.native.builder import Builder, Value, is_wide
+from zwang.native.blocks import is_wide
+from zwang.native.builder import Builder, Value
+from zwang.native.instructions import Operand
 from zwang.native.rules.calls import inner
 from zwang.native.rules.carried import MOST_CARRIED, Carried, hold
 from zwang.native.rules.varying import varying_carry
@@ -57,7 +60,7 @@ INDEXED = {
 """Operations whose first operand lies in memory if their indices are not known."""
 
 
-def indexed(jaxpr: Any, constant: Sequence[bool] = ()) -> set[int]:
+def indexed(jaxpr: Jaxpr, constant: Sequence[bool] = ()) -> set[int]:
     """The inputs of a program that are indexed by numbers that are not known.
 
     Args:
@@ -97,7 +100,7 @@ def indexed(jaxpr: Any, constant: Sequence[bool] = ()) -> set[int]:
 _indexing: ByIdentity[bool] = ByIdentity()
 
 
-def _may_index(jaxpr: Any) -> bool:
+def _may_index(jaxpr: Jaxpr) -> bool:
     """Whether any operation of a program has an index."""
     if (known := _indexing.get(jaxpr)) is None:
         own = any(x.primitive.name in INDEXED for x in jaxpr.eqns)
@@ -129,7 +132,7 @@ MOVES = {
 }
 
 
-def _inner_programs(eqn: Any) -> list[tuple[Any, int]]:
+def _inner_programs(eqn: JaxprEqn) -> list[tuple[Jaxpr, int]]:
     """Inner programs of an operation, each with the operand that is its first input."""
     p, name = eqn.params, eqn.primitive.name
     plain = lambda x: x.jaxpr if isinstance(x, ClosedJaxpr) else x
@@ -191,7 +194,9 @@ def while_loop(call: Call) -> list:
     return carry
 
 
-def _of_those_that_go_on(b: Builder, going: Scalars, new: Any, old: Any, dtype: Any) -> Any:
+def _of_those_that_go_on(
+    b: Builder, going: Scalars, new: Elements, old: Elements, dtype: DTypeLike
+) -> Elements:
     """An array after a turn of a batch: new for the members that go on."""
     t, dtype = register_type(dtype), np.dtype(dtype)
     if isinstance(new, np.ndarray) and isinstance(old, np.ndarray):
@@ -201,7 +206,7 @@ def _of_those_that_go_on(b: Builder, going: Scalars, new: Any, old: Any, dtype: 
     new, old = memory(b, new, dtype), memory(b, old, dtype)
     target = new_memory(b, dtype, new.shape)
     for where in np.ndindex(*going.shape):
-        which = going[where]
+        which = going.item(*where)
 
         def at(index: tuple, where=where, which=which) -> None:
             i = (*where, *index)
@@ -260,7 +265,7 @@ def branch(call: Call) -> list:
     return results
 
 
-def _takes(b: Builder, t: str, which: Value, k: int, ways: int) -> Any:
+def _takes(b: Builder, t: str, which: Value, k: int, ways: int) -> Operand:
     """Whether a number chooses the way k; those beyond the ends choose the first or the last."""
     ends = {ways - 1: ("sge", operator.ge), 0: ("sle", operator.le)}
     predicate, fold = ends.get(k, ("eq", operator.eq))
@@ -306,7 +311,7 @@ ANY = {"f": 0.0, "b": False, "i": 0, "u": 0}
 """A number of each kind, for lanes that nobody reads."""
 
 
-def _chosen(b: Builder, dtype: Any, which: Value, yes: Scalars, no: Scalars) -> Scalars:
+def _chosen(b: Builder, dtype: DTypeLike, which: Operand, yes: Scalars, no: Scalars) -> Scalars:
     t = register_type(dtype)
     return each(b, lambda x, y: b.select(t, which, x, y), [yes, no], [t, t], t)
 
@@ -386,7 +391,7 @@ def _after(slot: Scalars) -> Scalars:
     return found
 
 
-def _row(call: Call, x: Memory, k: Any) -> Any:
+def _row(call: Call, x: Memory, k: Operand) -> Elements:
     row = take_axis(x, 0, k, 1, call.builder)
     found = Memory(row.buffer, row.dtype, row.shape[1:], row.strides[1:], row.offset)
     return scalars(call.builder, found) if found.size <= MOST_CARRIED else found
@@ -422,7 +427,7 @@ def _turn_by_turn(call: Call, program, length, reverse, constants, carried) -> l
     return [*carry, *columns]
 
 
-def _operations(jaxpr: Any) -> int:
+def _operations(jaxpr: Jaxpr) -> int:
     """Operations of a program, each as often as it has elements."""
     count = 0
     for eqn in jaxpr.eqns:
@@ -430,5 +435,5 @@ def _operations(jaxpr: Any) -> int:
         if programs:
             count += sum(_operations(x) for x, _ in programs)
         else:
-            count += sum(math.prod(x.aval.shape) for x in eqn.outvars)
+            count += sum(math.prod(getattr(x.aval, "shape", ())) for x in eqn.outvars)
     return count

@@ -6,13 +6,15 @@ import dataclasses
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from zwang.native import functions, trigonometry
 from zwang.native.arrays import (
     MOST_LOADED,
+    Elements,
+    Emitted,
     Memory,
     assign,
     constants,
@@ -26,11 +28,12 @@ from zwang.native.arrays import (
 )
 from zwang.native.builder import Builder, Value
 from zwang.native.errors import NotNativeError
+from zwang.native.instructions import Operand
 from zwang.native.types import BITS, FLOATS, is_signed, register_type, wrapped
 from zwang.native.walk import Call, rule
 
 
-def elementwise(call: Call, function: Callable[..., Any], commutes: bool = False) -> Any:
+def elementwise(call: Call, function: Callable[..., Operand], commutes: bool = False) -> Elements:
     """A function of scalars on every element, `commutes` if it does; memory is read in loops."""
     b, out = call.builder, call.outputs[0]
     in_loops = any(isinstance(x, Memory) and x.size > 1 for x in call.inputs)
@@ -40,7 +43,7 @@ def elementwise(call: Call, function: Callable[..., Any], commutes: bool = False
         return each(b, function, arrays, types[:-1], types[-1], commutes)
     target = new_memory(b, out.dtype, out.shape)
     operands = [
-        x if isinstance(x, Memory) or x.ndim == 0 else _stored(call, i)
+        x if isinstance(x, Memory) or x.ndim == 0 else memory(b, x, call.dtypes[i])
         for i, x in enumerate(call.inputs)
     ]
 
@@ -60,18 +63,14 @@ def _index_of(x: Memory, index: tuple) -> tuple:
     return tuple(0 if n == 1 else i for n, i in zip(x.shape, index, strict=True)) if x.shape else ()
 
 
-def _stored(call: Call, i: int) -> Memory:
-    return memory(call.builder, call.inputs[i], call.dtypes[i])
-
-
 def _type(call: Call, i: int = 0) -> str:
     return register_type(call.dtypes[i])
 
 
-def arithmetic(on_floats: str, instruction: str, fold: Callable) -> Callable[[Call], Any]:
+def arithmetic(on_floats: str, instruction: str, fold: Callable) -> Callable[[Call], Emitted]:
     """The rule of an operation that floats and integers have, and truth values as numbers."""
 
-    def emitted(call: Call) -> Any:
+    def emitted(call: Call) -> Emitted:
         t, dtype, b = _type(call), call.dtypes[0], call.builder
         if t in FLOATS:
             method = getattr(b, on_floats)
@@ -90,7 +89,7 @@ rule("mul")(arithmetic("multiply", "mul", operator.mul))
 
 
 @rule("div")
-def divide(call: Call) -> Any:
+def divide(call: Call) -> Emitted:
     t, b, dtype = _type(call), call.builder, call.dtypes[0]
     if t in FLOATS:
         return elementwise(call, lambda x, y: b.divide(t, x, y))
@@ -98,7 +97,7 @@ def divide(call: Call) -> Any:
 
 
 @rule("rem")
-def remainder(call: Call) -> Any:
+def remainder(call: Call) -> Emitted:
     t, b, dtype = _type(call), call.builder, call.dtypes[0]
     if t in FLOATS:
         return elementwise(call, lambda x, y: functions.library(b, t, "fmod", x, y))
@@ -127,7 +126,7 @@ def _integer_division(b: Builder, dtype, x, y) -> tuple:
 
 
 @rule("neg")
-def negative(call: Call) -> Any:
+def negative(call: Call) -> Emitted:
     t, b, dtype = _type(call), call.builder, call.dtypes[0]
     if t in FLOATS:
         return elementwise(call, lambda x: b.negative(t, x))
@@ -136,7 +135,7 @@ def negative(call: Call) -> Any:
 
 
 @rule("abs")
-def absolute(call: Call) -> Any:
+def absolute(call: Call) -> Emitted:
     t, b, dtype = _type(call), call.builder, call.dtypes[0]
     if t in FLOATS:
         return elementwise(call, lambda x: functions.magnitude(b, t, x))
@@ -153,7 +152,7 @@ def absolute(call: Call) -> Any:
 
 
 @rule("integer_pow")
-def integer_power(call: Call) -> Any:
+def integer_power(call: Call) -> Emitted:
     t, b, y, dtype = _type(call), call.builder, call.params["y"], call.dtypes[0]
     if t in FLOATS:
         return elementwise(call, lambda x: power(b, t, x, y))
@@ -168,11 +167,11 @@ def integer_power(call: Call) -> Any:
     return elementwise(call, of)
 
 
-def power(b: Builder, t: str, x: Any, y: int) -> Any:
+def power(b: Builder, t: str, x: Operand, y: int) -> Operand:
     """x to a whole power by squaring."""
     if y < 0:
         return b.divide(t, 1.0, power(b, t, x, -y))
-    found: Any = None
+    found: Operand | None = None
     while y:
         if y & 1:
             found = x if found is None else b.multiply(t, found, x)
@@ -183,7 +182,7 @@ def power(b: Builder, t: str, x: Any, y: int) -> Any:
 
 
 @rule("square")
-def square(call: Call) -> Any:
+def square(call: Call) -> Emitted:
     t, b, dtype = _type(call), call.builder, call.dtypes[0]
     if t in FLOATS:
         return elementwise(call, lambda x: b.multiply(t, x, x))
@@ -202,7 +201,7 @@ PREDICATES = {
 
 
 @rule(*PREDICATES)
-def compare(call: Call) -> Any:
+def compare(call: Call) -> Emitted:
     t, b, dtype = _type(call), call.builder, call.dtypes[0]
     on_floats, plain, fold = PREDICATES[call.name]
     if t in FLOATS:
@@ -216,7 +215,7 @@ def compare(call: Call) -> Any:
 
 
 @rule("eq_to", "lt_to", "le_to")
-def compare_in_full(call: Call) -> Any:
+def compare_in_full(call: Call) -> Emitted:
     """Comparisons that place every float: −0 before 0, NaN at the ends by its sign."""
     b, dtype = call.builder, call.dtypes[0]
     _, plain, fold = PREDICATES[call.name.removesuffix("_to")]
@@ -231,7 +230,7 @@ def compare_in_full(call: Call) -> Any:
 
 
 @rule("and", "or", "xor")
-def logic(call: Call) -> Any:
+def logic(call: Call) -> Emitted:
     t, b, name = _type(call), call.builder, call.name
     if t == "i1":
         return elementwise(call, lambda x, y: b.logic(name, x, y))
@@ -240,7 +239,7 @@ def logic(call: Call) -> Any:
 
 
 @rule("not")
-def negation(call: Call) -> Any:
+def negation(call: Call) -> Emitted:
     t, b = _type(call), call.builder
     if t == "i1":
         return elementwise(call, lambda x: b.logic("xor", x, True))
@@ -249,7 +248,7 @@ def negation(call: Call) -> Any:
 
 
 @rule("shift_left", "shift_right_logical", "shift_right_arithmetic")
-def shift(call: Call) -> Any:
+def shift(call: Call) -> Emitted:
     t, b, dtype = _type(call), call.builder, call.dtypes[0]
     name = {"shift_left": "shl", "shift_right_logical": "lshr"}.get(call.name, "ashr")
     bits = BITS[t]
@@ -279,11 +278,11 @@ def shift(call: Call) -> Any:
 
 
 @rule("max", "min")
-def extremum(call: Call) -> Any:
+def extremum(call: Call) -> Emitted:
     return elementwise(call, extreme(call.builder, call.name, call.dtypes[0]))
 
 
-def extreme(b: Builder, name: str, dtype: Any) -> Callable[[Any, Any], Any]:
+def extreme(b: Builder, name: str, dtype: DTypeLike) -> Callable[[Operand, Operand], Operand]:
     """The larger or smaller of two numbers; NaN if any of two floats is NaN."""
     t = register_type(dtype)
     if t == "i1":
@@ -318,7 +317,7 @@ def extreme(b: Builder, name: str, dtype: Any) -> Callable[[Any, Any], Any]:
 
 
 @rule("select_n")
-def choose(call: Call) -> Any:
+def choose(call: Call) -> Emitted:
     b, t = call.builder, register_type(call.outputs[0].dtype)
     cases = len(call.inputs) - 1
     if _type(call) == "i1":
@@ -337,7 +336,7 @@ def choose(call: Call) -> Any:
     return elementwise(call, of)
 
 
-def _choose_truth(b: Builder, c: Any, yes: Any, no: Any) -> Any:
+def _choose_truth(b: Builder, c: Operand, yes: Operand, no: Operand) -> Operand:
     if type(c) is not Value:
         return yes if c else no
     if type(yes) is not Value:
@@ -348,14 +347,14 @@ def _choose_truth(b: Builder, c: Any, yes: Any, no: Any) -> Any:
 
 
 @rule("clamp")
-def clamp(call: Call) -> Any:
+def clamp(call: Call) -> Emitted:
     b, dtype = call.builder, call.dtypes[1]
     low, high = extreme(b, "max", dtype), extreme(b, "min", dtype)
     return elementwise(call, lambda least, x, most: high(low(x, least), most))
 
 
 @rule("sign")
-def sign(call: Call) -> Any:
+def sign(call: Call) -> Emitted:
     t, b, dtype = _type(call), call.builder, call.dtypes[0]
     if t in FLOATS:
 
@@ -380,7 +379,7 @@ def sign(call: Call) -> Any:
 
 
 @rule("is_finite")
-def is_finite(call: Call) -> Any:
+def is_finite(call: Call) -> Emitted:
     t, b = _type(call), call.builder
 
     def of(x):
@@ -391,19 +390,21 @@ def is_finite(call: Call) -> Any:
     return elementwise(call, of)
 
 
-OF_FLOATS = {**functions.OF_FLOATS, "sin": trigonometry.sine, "cos": trigonometry.cosine}
+OF_FLOATS = functions.OF_FLOATS | trigonometry.OF_ANGLES
 
 
 @rule(*OF_FLOATS)
-def function(call: Call) -> Any:
+def function(call: Call) -> Emitted:
     t, b = _type(call), call.builder
     if t not in FLOATS:
         raise NotNativeError(f"{call.name} of {call.dtypes[0]}")
+    if call.name in trigonometry.OF_ANGLES and t == "double" and not call.in_memory:
+        return trigonometry.of_angles(b, call.name, call.scalars(0))
     return elementwise(call, lambda *x: OF_FLOATS[call.name](b, t, *x))
 
 
 @rule("pow")
-def raised(call: Call) -> Any:
+def raised(call: Call) -> Emitted:
     t, b = _type(call), call.builder
     if call.dtypes[1] != call.dtypes[0]:
         exponents = call.known(1)
@@ -416,15 +417,14 @@ def raised(call: Call) -> Any:
 
 
 @rule("round")
-def rounded(call: Call) -> Any:
+def rounded(call: Call) -> Emitted:
     t, b = _type(call), call.builder
-    to_even = int(call.params["rounding_method"]) == 1
-    name = "roundeven" if to_even else "round"
+    name = "roundeven" if int(call.params["rounding_method"]) == 1 else "round"
     return elementwise(call, lambda x: functions.intrinsic(b, t, name, x))
 
 
 @rule("convert_element_type")
-def convert(call: Call) -> Any:
+def convert(call: Call) -> Emitted:
     b, source, target = call.builder, call.dtypes[0], np.dtype(call.outputs[0].dtype)
     if source == target:
         return call.inputs[0]
@@ -434,6 +434,6 @@ def convert(call: Call) -> Any:
 
 
 @rule("nextafter")
-def next_after(call: Call) -> Any:
+def next_after(call: Call) -> Emitted:
     t, b = _type(call), call.builder
     return elementwise(call, lambda x, y: functions.library(b, t, "nextafter", x, y))

@@ -5,13 +5,15 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from zwang.native.arrays import (
     MOST_UNROLLED,
+    Elements,
+    Emitted,
     Memory,
     Scalars,
     assign,
@@ -28,6 +30,7 @@ from zwang.native.arrays import (
 from zwang.native.builder import Builder, Value
 from zwang.native.errors import NotNativeError
 from zwang.native.functions import converted
+from zwang.native.instructions import Operand
 from zwang.native.rolled import alike
 from zwang.native.rules.elementwise import extreme
 from zwang.native.rules.movement import copied
@@ -35,7 +38,7 @@ from zwang.native.types import FLOATS, is_signed, register_type, wrapped
 from zwang.native.walk import Call, rule
 
 
-def _start(b: Builder, dtype: Any, i: Any, most: int) -> Any:
+def _start(b: Builder, dtype: DTypeLike, i: Operand, most: int) -> Operand:
     """An index brought into 0 … most."""
     if type(i) is not Value:
         return min(max(int(i), 0), most)
@@ -47,7 +50,7 @@ def _start(b: Builder, dtype: Any, i: Any, most: int) -> Any:
 
 
 @rule("dynamic_slice")
-def dynamic_slice(call: Call) -> Any:
+def dynamic_slice(call: Call) -> Emitted:
     b, x, sizes = call.builder, call.inputs[0], call.params["slice_sizes"]
     starts = [
         _start(b, call.dtypes[k + 1], call.scalars(k + 1).item(), n - size)
@@ -62,7 +65,7 @@ def dynamic_slice(call: Call) -> Any:
     return _read(b, view)
 
 
-def _read(b: Builder, view: Memory) -> Any:
+def _read(b: Builder, view: Memory) -> Elements:
     if view.size <= MOST_UNROLLED:
         return scalars(b, view)
     if not view.buffer.mutable:
@@ -83,15 +86,16 @@ def writable(call: Call, i: int = 0) -> Memory:
 
 
 @rule("dynamic_update_slice")
-def dynamic_update_slice(call: Call) -> Any:
+def dynamic_update_slice(call: Call) -> Emitted:
     b, x, new = call.builder, call.inputs[0], call.inputs[1]
     starts = [
         _start(b, call.dtypes[k + 2], call.scalars(k + 2).item(), n - size)
         for k, (n, size) in enumerate(zip(x.shape, new.shape, strict=True))
     ]
-    if isinstance(x, np.ndarray) and all(type(i) is not Value for i in starts):
+    known = [int(i) for i in starts if type(i) is not Value]
+    if isinstance(x, np.ndarray) and len(known) == len(starts):
         changed = x.copy()
-        parts = tuple(slice(i, i + n) for i, n in zip(starts, new.shape, strict=True))
+        parts = tuple(slice(i, i + n) for i, n in zip(known, new.shape, strict=True))
         changed[parts] = scalars(b, new)
         return changed
     place = writable(call)
@@ -118,9 +122,10 @@ class _Windows:
         self.starts, self.to_axes, self.batching = starts, to_axes, batching
         self.strides = row_major(shape)
 
-    def corner(self, where: tuple[int, ...], clipped: bool) -> tuple[list, Any]:
+    def corner(self, where: tuple[int, ...], clipped: bool) -> tuple[list, Operand]:
         """The first index of a window along each axis, and whether it lies inside."""
-        b, corner, inside = self.b, [0] * len(self.shape), True
+        b, inside = self.b, True
+        corner: list[Operand] = [0] * len(self.shape)
         for axis, of_indices in self.batching:
             corner[axis] = where[of_indices]
         for k, axis in enumerate(self.to_axes):
@@ -130,7 +135,7 @@ class _Windows:
             corner[axis] = _start(b, self.dtype, i, most)
         return corner, inside
 
-    def _inside(self, i: Any, most: int) -> Any:
+    def _inside(self, i: Operand, most: int) -> Operand:
         b, t = self.b, register_type(self.dtype)
         if type(i) is not Value:
             return 0 <= i <= most
@@ -144,7 +149,7 @@ def _mode(call: Call) -> str:
 
 
 @rule("gather")
-def gather(call: Call) -> Any:
+def gather(call: Call) -> Emitted:
     b, x, p = call.builder, call.inputs[0], call.params
     d, sizes, mode = p["dimension_numbers"], p["slice_sizes"], _mode(call)
     out = call.outputs[0]
@@ -172,7 +177,7 @@ def gather(call: Call) -> Any:
     return found
 
 
-def _fill_value(given: Any, dtype: Any) -> Any:
+def _fill_value(given: Operand | None, dtype: DTypeLike) -> Operand:
     if given is not None:
         return given
     if register_type(dtype) in FLOATS:
@@ -181,10 +186,10 @@ def _fill_value(given: Any, dtype: Any) -> Any:
     return True if bounds is None else bounds.min if is_signed(dtype) else bounds.max
 
 
-def _element(b: Builder, x: Scalars | Memory, dtype: Any, index: Sequence) -> Any:
+def _element(b: Builder, x: Elements, dtype: DTypeLike, index: Sequence) -> Operand:
     if isinstance(x, np.ndarray):
         if all(type(i) is not Value for i in index):
-            return x[tuple(index)]
+            return x.item(*index)
         x = memory(b, x, dtype)
     return element(b, x, index)
 
@@ -206,7 +211,7 @@ COMBINED = {
 
 
 @rule(*COMBINED)
-def scatter(call: Call) -> Any:
+def scatter(call: Call) -> Emitted:
     b, x, p = call.builder, call.inputs[0], call.params
     d, mode = p["dimension_numbers"], _mode(call)
     starts, updates = call.scalars(1), call.inputs[2]
@@ -231,8 +236,14 @@ def scatter(call: Call) -> Any:
         for corner, inside in corners.values()
         for i in corner
     )
-    place: Any = writable(call) if unknown or isinstance(x, Memory) else x.copy()
-    if unknown and len(corners) == 1 and updates.size > MOST_UNROLLED and combine is None:
+    place: Elements = writable(call) if unknown or isinstance(x, Memory) else x.copy()
+    if (
+        isinstance(place, Memory)
+        and unknown
+        and len(corners) == 1
+        and updates.size > MOST_UNROLLED
+        and combine is None
+    ):
         return _written_window(
             call,
             place,
@@ -256,12 +267,12 @@ def scatter(call: Call) -> Any:
                 at[axis] = i
             for axis, i in zip(d.update_window_dims, offset, strict=True):
                 at[axis] = i
-            new = values[tuple(at)]
+            new = values.item(*at)
             if combine is not None and inside is True and not isinstance(place, Memory):
                 terms.setdefault(tuple(index), [place[tuple(index)]]).append(new)
                 continue
             old = (
-                None
+                new
                 if combine is None and inside is True
                 else _element(b, place, call.dtypes[0], index)
             )
@@ -272,11 +283,14 @@ def scatter(call: Call) -> Any:
                 assign(b, place, index, new)
             else:
                 place[tuple(index)] = new
-    _combined(b, t, combine, terms, place)
+    if combine is not None and isinstance(place, np.ndarray):
+        _combined(b, t, combine, terms, place)
     return place
 
 
-def _combined(b: Builder, t: str, combine: Any, terms: dict[tuple, list], place: Any) -> None:
+def _combined(
+    b: Builder, t: str, combine: Callable, terms: dict[tuple, list], place: Scalars
+) -> None:
     """Write what the terms of each element are together, of many by loops."""
     whole = lambda *x: functools.reduce(combine, x)
     for length in {len(x) for x in terms.values()}:
@@ -310,7 +324,7 @@ def _written_window(call: Call, place: Memory, corner, inside, kept, d, updates)
     return place
 
 
-def _combination(b: Builder, name: str | None, dtype: Any) -> Any:
+def _combination(b: Builder, name: str | None, dtype: DTypeLike) -> Callable | None:
     if name is None:
         return None
     t = register_type(dtype)

@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from zwang.native.arrays import Memory, fill, new_memory, scalars
+from zwang.native.arrays import Elements, Memory, fill, new_memory, scalars
 from zwang.native.builder import Builder
 from zwang.native.errors import NotNativeError
+from zwang.native.instructions import Operand
 from zwang.native.walk import Call, rule
 
 DOUBLE, WHOLE = np.dtype(np.float64), np.dtype(np.int32)
 
 
-def routine(b: Builder, name: str, *arguments: Any) -> None:
+def routine(b: Builder, name: str, *arguments: int | str | Memory) -> None:
     """Call a routine; integers and letters are passed as addresses of constants."""
     given = []
     for x in arguments:
@@ -35,7 +37,7 @@ def routine(b: Builder, name: str, *arguments: Any) -> None:
             b.changed(x.buffer)
 
 
-def _address(b: Builder, x: Memory) -> Any:
+def _address(b: Builder, x: Memory) -> Operand:
     stored = {"double": "double", "i32": "i32"}[x.type]
     return b.address(stored, x.buffer, x.offset)
 
@@ -49,7 +51,7 @@ def copy_of(call: Call, i: int, where: tuple[int, ...]) -> Memory:
     return target
 
 
-def part(x: Any, where: tuple[int, ...]) -> Any:
+def part(x: Elements, where: tuple[int, ...]) -> Elements:
     if isinstance(x, np.ndarray):
         return x[where]
     offset = x.offset
@@ -65,11 +67,11 @@ def _float64(call: Call) -> None:
         raise NotNativeError(f"{call.name} of {call.dtypes[0]}")
 
 
-def _matrix(b: Builder, dtype: Any, shape: Any) -> Memory:
+def _matrix(b: Builder, dtype: DTypeLike, shape: Sequence[int]) -> Memory:
     return new_memory(b, dtype, shape, "apart")
 
 
-def _room(b: Builder, dtype: Any, count: int) -> Memory:
+def _room(b: Builder, dtype: DTypeLike, count: int) -> Memory:
     return _matrix(b, dtype, (max(count, 1),))
 
 
@@ -79,11 +81,11 @@ def checked(b: Builder, info: Memory, values: np.ndarray) -> np.ndarray:
     fine = b.compare("eq", "i32", status, 0, operator.eq)
     found = np.empty(values.shape, object)
     for where in np.ndindex(*values.shape):
-        found[where] = b.select("double", fine, values[where], math.nan)
+        found[where] = b.select("double", fine, values.item(*where), math.nan)
     return found
 
 
-def _stacked(call: Call, of_one: Any) -> list:
+def _stacked(call: Call, of_one: Callable) -> list:
     """Results for a batch of matrices."""
     batch = call.shapes[0][:-2]
     found = [np.empty(x.shape, object) for x in call.outputs]

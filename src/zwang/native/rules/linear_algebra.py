@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 import operator
-from typing import Any
 
 import numpy as np
 
 from zwang.native import functions
 from zwang.native.arithmetic import LONG_SUM
-from zwang.native.arrays import constants
-from zwang.native.builder import Builder, Value
+from zwang.native.arrays import Emitted, constants, fill, new_memory, scalars
+from zwang.native.builder import Buffer, Builder, Value
 from zwang.native.errors import NotNativeError
+from zwang.native.instructions import Operand
 from zwang.native.rolled import alike
 from zwang.native.rules.calls import NAMED
+from zwang.native.rules.lapack import routine
 from zwang.native.rules.reductions import combined
 from zwang.native.types import FLOATS, register_type
 from zwang.native.walk import Call, rule
@@ -28,12 +30,12 @@ def _float_type(call: Call) -> str:
     return t
 
 
-def _is_zero(x: Any) -> bool:
+def _is_zero(x: Operand) -> bool:
     return type(x) is not Value and x == 0
 
 
 @rule("cholesky")
-def cholesky(call: Call) -> Any:
+def cholesky(call: Call) -> Emitted:
     """`M = L Lᵀ`; NaN from the first pivot on that is not positive. Reads the lower triangle."""
     b, t, M = call.builder, _float_type(call), call.scalars(0)
     found = np.empty(M.shape, object)
@@ -43,11 +45,44 @@ def cholesky(call: Call) -> Any:
     return found
 
 
+DENSE = 40
+"""Rows from which on a matrix without a zero is factored by LAPACK: written out, its n³/6
+multiply-adds take LLVM longer than all others of a model with a dozen contacts.
+"""
+
+
+def _is_dense(b: Builder, t: str, M: np.ndarray) -> bool:
+    """Whether a matrix is left to LAPACK, which C and pages do not have."""
+    large = b.rolls and t == "double" and len(M) >= DENSE
+    return large and not any(map(_is_zero, M[np.tril_indices(len(M))].tolist()))
+
+
+def _dense_factor(b: Builder, M: np.ndarray) -> np.ndarray:
+    """The entries of L on and below its diagonal, row by row; NaN where M is not positive."""
+    n, below = len(M), np.tril_indices(len(M))
+    A, info = (
+        new_memory(b, np.dtype(x), shape, "apart") for x, shape in ((float, (n, n)), ("i4", (1,)))
+    )
+    fill(b, A, M)
+    routine(b, "dpotrf", "U", n, A, n, info)  # the lower triangle of rows is the upper of columns
+    # nothing writes there any more
+    place = Buffer(A.buffer.base, False, A.buffer.interleaved, A.buffer.mask)
+    entries = scalars(b, dataclasses.replace(A, buffer=place))[below].tolist()
+    fine = b.compare("eq", "i32", b.load("i32", info.buffer, 0), 0, operator.eq)
+    known = lambda x: b.select("double", fine, x, math.nan)
+    found = np.full((n, n), 0.0, object)
+    found[below] = alike(b, known, ["double"], [entries], "double")
+    return found
+
+
 def _cholesky(b: Builder, t: str, M: np.ndarray, L: np.ndarray) -> None:
-    rows: list[dict[int, Any]] = []
-    inverses: list[Any] = []
+    if _is_dense(b, t, M):
+        L[...] = _dense_factor(b, M)
+        return
+    rows: list[dict[int, Operand]] = []
+    inverses: list[Operand] = []
     for i in range(len(M)):
-        row: dict[int, Any] = {}
+        row: dict[int, Operand] = {}
         for j in range(i):
             rest = b.subtract(t, M[i, j], _common(b, t, row, rows[j]))
             if not _is_zero(rest):
@@ -59,7 +94,7 @@ def _cholesky(b: Builder, t: str, M: np.ndarray, L: np.ndarray) -> None:
         rows.append(row)
 
 
-def _common(b: Builder, t: str, x: dict[int, Any], y: dict[int, Any]) -> Any:
+def _common(b: Builder, t: str, x: dict[int, Operand], y: dict[int, Operand]) -> Operand:
     """The product of two sparse rows."""
     both = [k for k in x if k in y]
     return b.dot(t, [x[k] for k in both], [y[k] for k in both])
@@ -80,12 +115,23 @@ def ordered_factor(call: Call) -> list | None:
     b, t, M = call.builder, _float_type(call), call.scalars(0)
     M = np.array([[M[max(i, j), min(i, j)] for j in range(n)] for i in range(n)], object)
     M = M.reshape(n, n)
+    if _is_dense(b, t, M):
+        L, below = _dense_factor(b, M), np.tril_indices(n, -1)
+        roots = np.diagonal(L).tolist()
+        inverse = alike(b, lambda x: b.divide(t, 1.0, x), [t], [roots], t)
+        times = lambda x, y: b.multiply(t, x, y)
+        columns = [inverse[j] for j in below[1]]
+        L[below] = alike(b, times, [t, t], [L[below].tolist(), columns], t)
+        L[np.diag_indices(n)] = 1.0
+        reciprocals = np.empty(n, object)
+        reciprocals[:] = alike(b, times, [t, t], [inverse, inverse], t)
+        return [L, reciprocals, constants(np.arange(n))]
     order = minimum_degree([[not _is_zero(x) for x in row] for row in M])
     M, L = M[np.ix_(order, order)], np.empty(M.shape, object)
     L[...] = 0.0
     # rows of L D and of L, and how many pivots each pivot waits for
     heights: list[int] = []
-    rows: list[tuple[dict[int, Any], dict[int, Any]]] = []
+    rows: list[tuple[dict[int, Operand], dict[int, Operand]]] = []
     reciprocals, pivots = np.empty(n, object), []
     for i in range(n):
         row, scaled = {}, {}
@@ -111,8 +157,13 @@ def ordered_factor(call: Call) -> list | None:
 
 
 def _less(
-    b: Builder, t: str, start: Any, x: dict[int, Any], y: dict[int, Any], heights: list[int]
-) -> Any:
+    b: Builder,
+    t: str,
+    start: Operand,
+    x: dict[int, Operand],
+    y: dict[int, Operand],
+    heights: list[int],
+) -> Operand:
     """`start − Σ xₖ yₖ` of two sparse rows, entries that are known early first, so that the sum
     waits for one multiply-add after the last of them.
     """
@@ -151,7 +202,7 @@ def minimum_degree(pattern: list[list[bool]]) -> list[int]:
 
 
 @rule("triangular_solve")
-def triangular_solve(call: Call) -> Any:
+def triangular_solve(call: Call) -> Emitted:
     b, t, p = call.builder, _float_type(call), call.params
     A, B = call.scalars(0), call.scalars(1)
     left, lower, transposed, unit = (
@@ -169,7 +220,7 @@ def triangular_solve(call: Call) -> Any:
     for where in np.ndindex(*A.shape[:-2]):
         a, inverse = A[where], [None] * n
         for c in range(B.shape[-1]):
-            x: dict[int, Any] = {}
+            x: dict[int, Operand] = {}
             heights = [0] * n
             for i in range(n) if lower else range(n - 1, -1, -1):
                 row = {k: a[i, k] for k in x if not _is_zero(a[i, k])}
@@ -237,11 +288,11 @@ def _lu(b: Builder, t: str, A: np.ndarray, pivots: np.ndarray, order: np.ndarray
 
 
 @rule("lu_pivots_to_permutation")
-def pivots_to_permutation(call: Call) -> Any:
+def pivots_to_permutation(call: Call) -> Emitted:
     b, pivots, n = call.builder, call.scalars(0), call.params["permutation_size"]
     found = np.empty((*pivots.shape[:-1], n), object)
     for where in np.ndindex(*pivots.shape[:-1]):
-        row = list(range(n))
+        row: list[Operand] = list(range(n))
         for k, place in enumerate(pivots[where]):
             for i in range(k + 1, n):
                 here = b.compare("eq", "i32", place, i, lambda x, y: x == y)

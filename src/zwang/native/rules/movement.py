@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
 
 import numpy as np
 
 from zwang.native.arrays import (
+    Elements,
+    Emitted,
     Memory,
     assign,
     constants,
@@ -24,25 +25,26 @@ from zwang.native.arrays import (
 )
 from zwang.native.builder import Builder
 from zwang.native.functions import converted
+from zwang.native.instructions import Operand
 from zwang.native.walk import Call, rule
 
 
 @rule("reshape")
-def reshape(call: Call) -> Any:
+def reshape(call: Call) -> Emitted:
     return reshaped(call, tuple(call.outputs[0].shape))
 
 
 @rule("squeeze")
-def squeeze(call: Call) -> Any:
+def squeeze(call: Call) -> Emitted:
     return reshaped(call, tuple(call.outputs[0].shape))
 
 
 @rule("expand_dims")
-def expand(call: Call) -> Any:
+def expand(call: Call) -> Emitted:
     return reshaped(call, tuple(call.outputs[0].shape))
 
 
-def reshaped(call: Call, shape: tuple[int, ...]) -> Any:
+def reshaped(call: Call, shape: tuple[int, ...]) -> Elements:
     """An array of another shape; a view unless its elements do not follow each other."""
     x = call.inputs[0]
     if isinstance(x, np.ndarray):
@@ -73,7 +75,7 @@ def copied(call: Call, x: Memory) -> Memory:
 
 
 @rule("transpose")
-def transpose(call: Call) -> Any:
+def transpose(call: Call) -> Emitted:
     x, order = call.inputs[0], call.params["permutation"]
     if isinstance(x, np.ndarray):
         return x.transpose(order)
@@ -82,7 +84,7 @@ def transpose(call: Call) -> Any:
 
 
 @rule("broadcast_in_dim")
-def broadcast(call: Call) -> Any:
+def broadcast(call: Call) -> Emitted:
     x, shape = call.inputs[0], tuple(call.params["shape"])
     axes = call.params["broadcast_dimensions"]
     if isinstance(x, np.ndarray):
@@ -97,7 +99,7 @@ def broadcast(call: Call) -> Any:
 
 
 @rule("slice")
-def part(call: Call) -> Any:
+def part(call: Call) -> Emitted:
     x, p = call.inputs[0], call.params
     begins, ends = p["start_indices"], p["limit_indices"]
     steps = p["strides"] or (1,) * len(begins)
@@ -109,7 +111,7 @@ def part(call: Call) -> Any:
 
 
 @rule("rev")
-def reverse(call: Call) -> Any:
+def reverse(call: Call) -> Emitted:
     x, axes = call.inputs[0], call.params["dimensions"]
     if isinstance(x, np.ndarray):
         return np.flip(x, axes)
@@ -121,11 +123,11 @@ def reverse(call: Call) -> Any:
 
 
 @rule("concatenate")
-def concatenate(call: Call) -> Any:
+def concatenate(call: Call) -> Emitted:
     return joined(call, call.params["dimension"])
 
 
-def joined(call: Call, axis: int) -> Any:
+def joined(call: Call, axis: int) -> Elements:
     if not call.in_memory:
         return np.concatenate([call.scalars(i) for i in range(len(call.inputs))], axis)
     out, b = call.outputs[0], call.builder
@@ -138,7 +140,7 @@ def joined(call: Call, axis: int) -> Any:
 
 
 @rule("stack")
-def stack(call: Call) -> Any:
+def stack(call: Call) -> Emitted:
     axis = call.params.get("axis", call.params.get("dimension", 0))
     if not call.in_memory:
         return np.stack([call.scalars(i) for i in range(len(call.inputs))], axis)
@@ -164,11 +166,11 @@ def unstack(call: Call) -> list:
     return [_without_axis(x, axis, k, call.builder) for k in range(x.shape[axis])]
 
 
-def _as_array(x: Any) -> np.ndarray:
+def _as_array(x: Operand) -> np.ndarray:
     return x if isinstance(x, np.ndarray) else scalar(x)
 
 
-def _without_axis(x: Memory, axis: int, k: Any, b: Builder) -> Memory:
+def _without_axis(x: Memory, axis: int, k: Operand, b: Builder) -> Memory:
     part = take_axis(x, axis, k, 1, b)
     drop = lambda values: (*values[:axis], *values[axis + 1 :])
     return dataclasses.replace(part, shape=drop(part.shape), strides=drop(part.strides))
@@ -187,12 +189,12 @@ def split(call: Call) -> list:
 
 
 @rule("tile")
-def tile(call: Call) -> Any:
+def tile(call: Call) -> Emitted:
     return np.tile(call.scalars(0), call.params["reps"])
 
 
 @rule("pad")
-def pad(call: Call) -> Any:
+def pad(call: Call) -> Emitted:
     x, value, out = call.scalars(0), call.scalars(1).item(), call.outputs[0]
     found = np.empty(out.shape, object)
     found[...] = value
@@ -208,7 +210,7 @@ def pad(call: Call) -> Any:
 
 
 @rule("iota")
-def count_up(call: Call) -> Any:
+def count_up(call: Call) -> Emitted:
     p = call.params
     shape, axis, dtype = tuple(p["shape"]), p["dimension"], np.dtype(p["dtype"])
     wide = [1] * len(shape)
@@ -223,7 +225,7 @@ def count_up(call: Call) -> Any:
 
 
 @rule("empty", "empty2")
-def undefined(call: Call) -> Any:
+def undefined(call: Call) -> Emitted:
     """An array that is written to before it is read: zeros, as XLA has them on a processor."""
     like = call.outputs[0]
     return constants(np.zeros(like.shape, like.dtype))

@@ -6,13 +6,15 @@ import functools
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from zwang.native.arrays import (
     MOST_LOADED,
     MOST_UNROLLED,
+    Elements,
+    Emitted,
     Memory,
     assign,
     element,
@@ -26,32 +28,33 @@ from zwang.native.arrays import (
 )
 from zwang.native.builder import Builder, Value
 from zwang.native.errors import NotNativeError
-from zwang.native.rolled import LEAST_ALIKE, SIZES, accumulated, alike, looped, step_of
+from zwang.native.instructions import LEAST_ALIKE, Operand
+from zwang.native.rolled import SIZES, accumulated, alike, looped, step_of
 from zwang.native.rules.elementwise import extreme
 from zwang.native.rules.varying import varies
 from zwang.native.types import FLOATS, is_signed, register_type, wrapped
 from zwang.native.walk import Call, rule
 
 
-def _sum(b: Builder, dtype: Any) -> Callable[[Any, Any], Any]:
+def _sum(b: Builder, dtype: DTypeLike) -> Callable[[Operand, Operand], Operand]:
     t = register_type(dtype)
     if t in FLOATS:
         return lambda x, y: b.add(t, x, y)
     return lambda x, y: b.integer("add", t, x, y, lambda x, y: wrapped(dtype, x + y))
 
 
-def _product(b: Builder, dtype: Any) -> Callable[[Any, Any], Any]:
+def _product(b: Builder, dtype: DTypeLike) -> Callable[[Operand, Operand], Operand]:
     t = register_type(dtype)
     if t in FLOATS:
         return lambda x, y: b.multiply(t, x, y)
     return lambda x, y: b.integer("mul", t, x, y, lambda x, y: wrapped(dtype, x * y))
 
 
-def _logic(b: Builder, name: str) -> Callable[[Any, Any], Any]:
+def _logic(b: Builder, name: str) -> Callable[[Operand, Operand], Operand]:
     return lambda x, y: b.logic(name, x, y)
 
 
-def combination(b: Builder, name: str, dtype: Any) -> tuple[Callable, Any]:
+def combination(b: Builder, name: str, dtype: DTypeLike) -> tuple[Callable, Operand]:
     """How two elements are combined, and what changes nothing."""
     floats = register_type(dtype) in FLOATS
     if name in ("sum", "cumsum"):
@@ -72,7 +75,7 @@ def combination(b: Builder, name: str, dtype: Any) -> tuple[Callable, Any]:
 @rule(
     "reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_and", "reduce_or", "reduce_xor"
 )
-def reduce(call: Call) -> Any:
+def reduce(call: Call) -> Emitted:
     b, x, axes = call.builder, call.inputs[0], call.params["axes"]
     combine, neutral = combination(b, call.name.removeprefix("reduce_"), call.dtypes[0])
     kept = [axis for axis in range(len(x.shape)) if axis not in axes]
@@ -97,9 +100,9 @@ def reduce(call: Call) -> Any:
 def combined(
     b: Builder,
     t: str,
-    whole: Callable[..., Any],
-    combine: Callable[[Any, Any], Any],
-    neutral: Any,
+    whole: Callable[..., Operand],
+    combine: Callable[[Operand, Operand], Operand],
+    neutral: Operand,
     rows: list[list],
 ) -> list:
     """What the elements of each row are together, in loops over rows that are alike, and over the
@@ -130,7 +133,9 @@ def combined(
     return found
 
 
-def _reduced_in_loops(call: Call, x: Memory, kept: list, combine: Callable, neutral: Any) -> Any:
+def _reduced_in_loops(
+    call: Call, x: Memory, kept: list, combine: Callable, neutral: Operand
+) -> Elements:
     b, axes = call.builder, call.params["axes"]
     target = new_memory(b, x.dtype, [x.shape[a] for a in kept])
 
@@ -152,7 +157,7 @@ def _reduced_in_loops(call: Call, x: Memory, kept: list, combine: Callable, neut
 
 
 @rule("argmax", "argmin")
-def extreme_place(call: Call) -> Any:
+def extreme_place(call: Call) -> Emitted:
     b, x, (axis,) = call.builder, call.scalars(0), call.params["axes"]
     t, dtype = register_type(call.dtypes[0]), call.dtypes[0]
     out = register_type(call.params["index_dtype"])
@@ -182,7 +187,7 @@ def extreme_place(call: Call) -> Any:
 
 
 @rule("cumsum", "cumprod", "cummax", "cummin")
-def cumulate(call: Call) -> Any:
+def cumulate(call: Call) -> Emitted:
     b, axis = call.builder, call.params["axis"]
     combine, _ = combination(b, call.name, call.dtypes[0])
     x = np.moveaxis(call.scalars(0).copy(), axis, 0)
@@ -197,7 +202,7 @@ def cumulate(call: Call) -> Any:
 
 
 @rule("dot_general")
-def matrix_product(call: Call) -> Any:
+def matrix_product(call: Call) -> Emitted:
     (ca, cb), (ba, bb) = call.params["dimension_numbers"]
     b, out = call.builder, call.outputs[0]
     if call.dtypes[0] != call.dtypes[1] or np.dtype(out.dtype) != call.dtypes[0]:
@@ -221,7 +226,7 @@ def matrix_product(call: Call) -> Any:
     return found.reshape(out.shape)
 
 
-def _multiply(b: Builder, dtype: Any, left, right, found) -> None:
+def _multiply(b: Builder, dtype: DTypeLike, left, right, found) -> None:
     """`left rightᵀ`: of each row the entries that are not zero, paired by their place."""
     t = register_type(dtype)
     if t not in FLOATS:
@@ -260,7 +265,7 @@ def _multiply(b: Builder, dtype: Any, left, right, found) -> None:
             found[where] = x
 
 
-def _product_in_loops(call: Call, fa: list, fb: list) -> Any:
+def _product_in_loops(call: Call, fa: list, fb: list) -> Elements:
     (ca, cb), (ba, bb) = call.params["dimension_numbers"]
     b, out = call.builder, call.outputs[0]
     t = register_type(out.dtype)
@@ -275,11 +280,11 @@ def _product_in_loops(call: Call, fa: list, fb: list) -> Any:
     side_by_side = own is not None and own[0].strides[own[1][-1]] == 1 and t in SIZES
     step = step_of(b, out.shape[-1]) if side_by_side else 1
 
-    def product(index: tuple) -> Any:
+    def product(index: tuple) -> Operand:
         batch, rest = index[: len(ba)], index[len(ba) :]
         first, second = rest[: len(fa)], rest[len(fa) :]
 
-        def add(so_far: Any, inner: tuple) -> Any:
+        def add(so_far: Operand, inner: tuple) -> Operand:
             read = []
             for z, parts in (
                 (x, ((ba, batch), (fa, first), (ca, inner))),
@@ -313,8 +318,8 @@ MOST_ADDED = 16
 
 
 def _added(
-    b: Builder, t: str, sizes: list, index: tuple, start: Any, add: Callable, wide: bool
-) -> Any:
+    b: Builder, t: str, sizes: list, index: tuple, start: Operand, add: Callable, wide: bool
+) -> Operand:
     """A sum over nested indices: `add(so_far, index)` for each in order."""
     if not sizes:
         return add(start, index)
@@ -365,9 +370,9 @@ def sort(call: Call) -> list:
     return [np.moveaxis(x, -1, axis) for x in arrays]
 
 
-def _comes_after(b: Builder, dtypes: list, pairs: list) -> Any:
+def _comes_after(b: Builder, dtypes: list, pairs: list) -> Operand:
     """Whether the first of two rows of keys comes after the second."""
-    found: Any = False
+    found: Operand = False
     for dtype, (x, y) in reversed(list(zip(dtypes, pairs, strict=True))):
         t = register_type(dtype)
         if t in FLOATS:

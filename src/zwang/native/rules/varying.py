@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Literal
+from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
 
-from zwang.native.arrays import Memory
-from zwang.native.builder import Builder, is_wide
+from zwang.native.arrays import Elements, Memory
+from zwang.native.blocks import is_wide
+from zwang.native.builder import Builder
 
 
-def varies(x: Any) -> bool:
+def varies(x: Elements) -> bool:
     """Whether an array may have another value in each lane."""
     if isinstance(x, Memory):
         return x.buffer.interleaved or x.buffer.base.wide
@@ -53,18 +53,18 @@ def _of_loop(params: dict, consts: list, carry: list, rows: list) -> list[bool]:
         carry = after
 
 
-def varying(jaxpr: Any, inputs: Sequence[bool]) -> list[bool]:
+def varying(jaxpr: Jaxpr, inputs: Sequence[bool]) -> list[bool]:
     """Which results of a program vary, of inputs some of which do."""
     known = dict(zip(jaxpr.invars, inputs, strict=True))
     of = lambda x: not isinstance(x, Literal) and known.get(x, False)
     for eqn in jaxpr.eqns:
         found = _of_operation(eqn, [of(x) for x in eqn.invars])
         for x, differs in zip(eqn.outvars, found, strict=True):
-            known[x] = differs or len(x.aval.shape) > 0
+            known[x] = differs or len(getattr(x.aval, "shape", ())) > 0
     return [of(x) for x in jaxpr.outvars]
 
 
-def _of_operation(eqn: Any, given: list[bool]) -> list[bool]:
+def _of_operation(eqn: JaxprEqn, given: list[bool]) -> list[bool]:
     p, name = eqn.params, eqn.primitive.name
     if name == "while":
         n = p["cond_nconsts"] + p["body_nconsts"]
@@ -81,5 +81,5 @@ def _of_operation(eqn: Any, given: list[bool]) -> list[bool]:
     return [any(given)] * len(eqn.outvars)
 
 
-def _plain(program: Any) -> Any:
+def _plain(program: Jaxpr | ClosedJaxpr) -> Jaxpr:
     return program.jaxpr if isinstance(program, ClosedJaxpr) else program

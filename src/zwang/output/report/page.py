@@ -194,7 +194,7 @@ def cards(s: Summary, wall_time: Mapping[str, float] | None = None) -> list[Card
         passed = f", {len(s.crossings)} singular configurations passed" if s.crossings else ""
         made.append(Card("Rank", rank_range(s), f"of {s.rows} rows{passed}"))
     if s.switches:
-        lost = sum(x.energy_loss for x in s.switches)
+        lost = sum(x.dissipated for x in s.switches)
         made.append(
             Card("Switches", f"{len(s.switches)}", f"{lost:.3g} {s.energy.unit} lost in impacts")
         )

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 
-import equinox as eqx
 import numpy as np
 from scipy.integrate import solve_ivp
 
 import zwang.gallery
 from zwang.papers.scara import robot
-from zwang.servo import SecondOrder
+from zwang.record import replace
+from zwang.servo import SecondOrder, Servo
 from zwang.simulation.simulate import simulate
 
 VELOCITY_GAIN, POSITION_GAIN = 0.5, 200.0
@@ -75,7 +75,10 @@ def servoed(start: str, elbow: str = "right", *, stabilized: bool) -> Outcome:
     """
     omega = np.sqrt(POSITION_GAIN) if stabilized else 0.0
     gain = SecondOrder(omega, VELOCITY_GAIN / (2 * omega) if stabilized else 0.0)
-    model = eqx.tree_at(lambda m: m.servo.gains["helix"], robot.member().model, gain)
+    model = robot.member().model
+    assert isinstance(model.servo, Servo)
+    gains = {**model.servo.gains, "helix": gain}
+    model = replace(model, servo=replace(model.servo, gains=gains))
     run = simulate(
         model, *start_of(start, elbow), duration=DURATION, samples=RUN_SAMPLES, rtol=RTOL
     )

@@ -4,14 +4,14 @@ as it is; Baumgarte's form takes errors away.
 
 from __future__ import annotations
 
-import equinox as eqx
 import numpy as np
 
 import zwang.gallery
 from zwang.gallery import Example
 from zwang.papers.claim import Claim, Part, compared
 from zwang.papers.drawing import curves
-from zwang.servo import Rate
+from zwang.record import replace
+from zwang.servo import Rate, Servo
 from zwang.simulation.simulate import simulate
 
 STARTS = {
@@ -52,7 +52,10 @@ def reproduced() -> Part:
 
 def _run(example: Example, settings: dict, rate: float):
     start = zwang.gallery.load("two-mass-spring", **settings)
-    model = eqx.tree_at(lambda m: m.servo.gains["distance"], example.model, Rate(rate))
+    servo = example.model.servo
+    assert isinstance(servo, Servo)
+    gains = {**servo.gains, "distance": Rate(rate)}
+    model = replace(example.model, servo=replace(servo, gains=gains))
     return simulate(model, start.q0, start.v0, times=list(TIMES), rtol=1e-11)
 
 

@@ -15,11 +15,11 @@ from zwang.algebra.judgement import misses_by
 from zwang.compile import mapped
 from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.dynamics.initial_conditions import START_TOLERANCE
 from zwang.dynamics.model import Model
 from zwang.equations.state import State, host_state
 from zwang.errors import Result
 from zwang.simulation.results.variables import Variables
+from zwang.thresholds import ACCEPTED_VIOLATION
 
 GROWN = 10.0
 """An error that is larger by this factor in each third of a motion than in the one before grows
@@ -166,7 +166,7 @@ def error_grows(at: ServoSamples, reach: float, *, sampled: bool) -> Iterator[st
         error = rate if np.isnan(place).all() else place
         first, middle, last = (np.max(x, initial=0.0) for x in np.array_split(error, 3))
         # a path that is followed late or against noise has its error from the beginning
-        if last > GROWN * middle and middle > GROWN * first and last > START_TOLERANCE * reach:
+        if last > GROWN * middle and middle > GROWN * first and last > ACCEPTED_VIOLATION * reach:
             cure = "a shorter sample_time, or smaller gains" if sampled else "other gains"
             yield (
                 f"the error of servo constraint {name!r} grows from {first:.2g} in the first third "

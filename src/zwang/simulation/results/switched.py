@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
+from zwang.thresholds import AGREEMENT
+
 
 @dataclasses.dataclass(frozen=True)
 class Switched:
@@ -14,6 +16,8 @@ class Switched:
         on, off: names of the constraints that were switched on and off: gaps that are closed from
             then on or open, dry frictions that stick or slide.
         energy_loss: kinetic energy before minus after [energy_unit]; 0 where no velocity jumps.
+        work: what constraints that move by themselves add to it, −Λᵀ ∂ψ/∂t of a table that is
+            lifted [energy_unit]; the impact dissipates `energy_loss + work`.
         impulse: what the constraints added to the momentum, `M (v⁺ − v⁻) = AᵀΛ` [N s, N m s …],
             shape (nv,).
         multipliers: Λ of the rows of each constraint in `on`, by name.
@@ -29,6 +33,12 @@ class Switched:
     multipliers: dict[str, tuple[float, ...]]
     energy_unit: str
     hit: tuple[str, ...] = ()
+    work: float = 0.0
+
+    @property
+    def dissipated(self) -> float:
+        """Energy that the impact takes from the mechanism and from what moves it [energy_unit]."""
+        return self.energy_loss + self.work
 
     @property
     def what(self) -> str:
@@ -45,7 +55,9 @@ class Switched:
             for name, values in self.multipliers.items()
             if values
         )
-        lost = f"energy lost {self.energy_loss:.4g} {self.energy_unit}"
+        lost = f"energy lost {self.dissipated:.4g} {self.energy_unit}"
+        if abs(self.work) > AGREEMENT * abs(self.dissipated):
+            lost += f", added by what moves {self.work:.4g} {self.energy_unit}"
         said = "; ".join(filter(None, (impulse, lost)))
         return f"t = {self.time:.6f} s: {self.what} ({said})"
 

@@ -92,12 +92,14 @@ def _energy(run: Run, data: Variables) -> Iterator[str]:
 
 
 def _energy_added(run: Run, data: Variables) -> Iterator[str]:
-    """Impacts after which there is more kinetic energy than before."""
-    size = max((abs(x.energy_loss) for x in run.switches), default=0.0)
-    if added := [x for x in run.switches if x.energy_loss < -AGREEMENT * size]:
+    """Impacts after which there is more energy than before, and than what moves has added."""
+    speed = np.max(np.abs(run.steps.y[:, run.model.system.nq :]), axis=0)
+    # what an impact adds is its impulse times the mean of both velocities
+    size = max((float(np.abs(x.impulse) @ speed) for x in run.switches), default=0.0)
+    if added := [x for x in run.switches if x.dissipated < -AGREEMENT * size]:
         x = added[0]
         yield (
-            f"the impact at t = {x.time:.6g} s ({', '.join(x.hit)}) adds {-x.energy_loss:.3g} "
+            f"the impact at t = {x.time:.6g} s ({', '.join(x.hit)}) adds {-x.dissipated:.3g} "
             f"{x.energy_unit}{_more(added)}, as Newton's law of restitution may beside friction: "
             'take zw.Inequality(..., impact="poisson").'
         )

@@ -1,0 +1,310 @@
+"""The end of a run with stops, contact and dry friction as a function that has derivatives.
+
+Between two changes equations hold that have derivatives. At a change with the event e(y, t, p) = 0,
+
+    δt = −δe/ė,    δy⁺ = J_y (δy⁻ + f⁻ δt) + J_t δt + J_p δp − f⁺ δt
+
+with the jump y⁺ = J(y⁻, t, p) and the rates f before and after it (saltation). No such matrix is
+formed: a motion up to the instant as it was, moved by `δt = −e/ė` along its rate, jumps, and moved
+back has these derivatives.
+
+Reference: Aizerman and Gantmacher (1958), Quarterly J. Mechanics Applied Math. 11, 225-241.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, PyTree
+
+from zwang.algebra.lapack import LU
+from zwang.arguments import instance
+from zwang.arrays import on_device, without_derivative
+from zwang.call import misfits_named
+from zwang.dynamics.model import Model
+from zwang.dynamics.vector_field import HELD_ON, ConstrainedVectorField, Events
+from zwang.equations.constraint.base import number_of
+from zwang.equations.state import State
+from zwang.errors import ModelError
+from zwang.record import replace
+from zwang.simulation.contact import Contacts
+from zwang.simulation.mode import with_equations
+from zwang.simulation.results import Run, Switched
+from zwang.simulation.trajectory import trajectory
+from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, RESOLVED
+
+
+class Change(NamedTuple):
+    """An instant at which it changes what holds, or of an impact.
+
+    Attributes:
+        t: when [s]; `y`: the state before it.
+        modes, next_modes: how everything is held before and after.
+        event: which gap or friction it comes from; `slope`: ė along the motion before it.
+        pushed: which gaps push in an impact.
+        sticks: which frictions of them stick in it.
+        slides: which do not, with the direction of their slip.
+    """
+
+    t: float
+    y: Array | np.ndarray
+    modes: np.ndarray
+    next_modes: np.ndarray
+    event: int
+    slope: float
+    pushed: tuple[int, ...]
+    sticks: tuple[int, ...]
+    slides: tuple[tuple[int, float], ...]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class FinalState:
+    """The last state of a run by its start and parameters, called as `(q, v, params)`.
+
+    It is exact at those of the run, with its first derivatives there, by `jax.jacfwd` and
+    `jax.jvp`. Elsewhere it keeps the changes of the run at their instants, and is not what another
+    run gives.
+
+    Attributes:
+        run: the run.
+        contacts: its gaps and dry frictions.
+        changes: its changes.
+    """
+
+    run: Run
+    contacts: Contacts
+    changes: tuple[Change, ...]
+    _programs: dict[tuple, Callable] = dataclasses.field(default_factory=dict, repr=False)
+
+    def __call__(self, q, v, params: PyTree = None) -> State:
+        """The state at the end of the run, from (q, v) at its start with parameters that differ
+        from the run's.
+        """
+        steps, nq, p = self.run.steps, self.run.model.system.nq, self._parameters(params)
+        y = jnp.concatenate([jnp.asarray(q, jnp.float64), jnp.asarray(v, jnp.float64)])
+        t, moved, modes = float(steps.t0), jnp.zeros(()), self._first_modes
+        for x in self.changes:
+            y = self._program(self._motion, modes)(y, moved, t, x.t, p)
+            y, moved = self._cross(x._replace(y=y), p)
+            t, modes = x.t, x.next_modes
+        if (end := float(steps.t[-1])) > t:
+            y = self._program(self._motion, modes)(y, moved, t, end, p)
+        else:
+            y = y - _rate(self._flow(p), modes, t, y) * moved
+        return State(y[:nq], y[nq:], jnp.asarray(steps.t[-1]))
+
+    def _cross(self, x: Change, p: PyTree) -> tuple[Array, Array]:
+        """The state after a change, and by how much its instant has moved."""
+        # alike for all changes of one kind
+        kind = x._replace(t=0.0, y=x.modes, slope=0.0)
+        return self._program(self._turn, x.modes, kind)(x.y, x.t, x.slope, p)
+
+    def _program(
+        self, function: Callable, modes: np.ndarray, kind: Change | None = None
+    ) -> Callable:
+        """A function of this, compiled once for a mode and a kind of change."""
+        key = function.__name__, modes.tobytes(), kind and (kind.event, *kind[6:])
+        if key not in self._programs:
+            given = (kind,) if kind else (modes,)
+            if function == self._motion:
+                given = (modes, self._mode(modes))
+            self._programs[key] = jax.jit(partial(function, *given))
+        return self._programs[key]
+
+    @property
+    def _span(self) -> float:
+        return float(self.run.times[-1] - self.run.steps.t0)
+
+    @property
+    def _first_modes(self) -> np.ndarray:
+        steps = self.run.steps
+        return np.asarray(steps.applied[np.flatnonzero(steps.t == steps.t0)[-1]])
+
+    def _parameters(self, params: PyTree) -> PyTree:
+        own = self.run.flow.dynamics.p
+        return own if params is None else {**own, **params}
+
+    def _flow(self, p: PyTree) -> ConstrainedVectorField:
+        flow = self.run.flow
+        return replace(flow, dynamics=replace(flow.dynamics, p=p))
+
+    def _mode(self, modes: np.ndarray) -> Model:
+        """The model with the equations of a mode."""
+        c = self.run.flow.with_input(on_device(modes)).dynamics.constraints
+        sliding = np.zeros(c.m) if c.sliding is None else np.asarray(c.sliding)
+        names = dict(zip(self.contacts.gaps.tolist(), self.contacts.names, strict=False))
+        return with_equations(self.run.model, np.asarray(c.on), sliding, names)
+
+    def _motion(self, modes: np.ndarray, model: Model, y, moved, t, end, p) -> Array:
+        """y at `end`, of y at `t + moved`, while nothing changes."""
+        y = y - _rate(self._flow(p), modes, t, y) * moved
+        nq, times = self.run.model.system.nq, jnp.stack([t, end])
+        # a start is judged by the run
+        options = {"rtol": self.run.attrs["rtol"], "start_tolerance": np.inf}
+        asked = {"params": p, "gradient": "forward", "max_steps": 10**6, **options}
+        found = trajectory(model, y[:nq], y[nq:], times, **asked)
+        return jnp.concatenate([found.end.q, found.end.v])
+
+    def _passing(self, modes: np.ndarray, y, t) -> tuple[Array, Array]:
+        """e of all gaps and frictions, and ė along a motion."""
+        flow = self.run.flow
+        values = lambda t, y: _events(flow, self.contacts, modes, t, y, self._span)
+        return jax.jvp(values, (t, y), (jnp.ones_like(t), _rate(flow, modes, t, y)))
+
+    def _slips(self, modes: np.ndarray, y, t) -> Array:
+        """ψ of all rows, gaps and frictions included."""
+        nq = self.run.model.system.nq
+        return _rows(self.run.flow, self.contacts, y[:nq], y[nq:], t)[0]
+
+    def _turn(self, x: Change, y, t, slope, p) -> tuple[Array, Array]:
+        """y after a change that was at t, and by how much that has moved."""
+        flow = self._flow(p)
+        e = _events(flow, self.contacts, x.modes, t, y, self._span)[x.event]
+        moved = -e / slope
+        return self._jump(flow, x, t + moved, y + _rate(flow, x.modes, t, y) * moved), moved
+
+    def _jump(self, flow: ConstrainedVectorField, x: Change, t, y) -> Array:
+        """y after the impact of a change, by Newton's law of all gaps that push."""
+        if not x.pushed:
+            return y
+        nq, contacts = self.run.model.system.nq, self.contacts
+        q, v, p = y[:nq], y[nq:], flow.dynamics.p
+        psi, A = _rows(flow, contacts, q, v, t)
+        pushed = contacts.gaps[list(x.pushed)]
+        sticks = [row for k in x.sticks for row in contacts.frictions[k].rows]
+        kept = np.concatenate([pushed, sticks]).astype(int)
+        e = [jnp.asarray(number_of(contacts.laws[k], p), jnp.float64) for k in x.pushed]
+        wanted = -psi[kept]
+        wanted = wanted.at[: len(pushed)].multiply(1 + jnp.stack(e))
+        push = A[kept]
+        for k, way in x.slides:
+            friction = contacts.frictions[k]
+            row, at = friction.rows[0], x.pushed.index(friction.gap)
+            mu = friction.law.kinetic_coefficient(jnp.abs(psi[row]), p)
+            push = push.at[at].add(-mu * way * A[row])
+        # beside the rows that hold in any case
+        loose = on_device(np.zeros(len(contacts.names)))
+        gauss = flow.with_input(loose).dynamics.gauss_at(State(q, v, t))
+        effect = jax.vmap(gauss.mobility)(push)
+        impulse = LU(A[kept] @ effect.T).solve(wanted)
+        return jnp.concatenate([q, v + impulse @ effect])
+
+
+@misfits_named
+def final_state(run: Run) -> FinalState:
+    """The last state of a run with gaps or dry friction as a function of start and parameters that
+    JAX differentiates, through touch, lift-off, impacts, stick and slip.
+
+    Args:
+        run: of `zw.simulate`, which reached its end.
+
+    Raises:
+        ModelError: where no derivative is known, with the instant: events at one instant, one that
+            grazes, rebounds that accumulate, an impact by another law than Newton's, friction in
+            space that turns, switches.
+
+    Example:
+        >>> end = zw.analysis.final_state(run)
+        >>> jax.jacfwd(lambda e: end(q0, v0, {"e": e}).q)(0.5)
+    """
+    instance(run, Run, "final_state: run", "a run of zw.simulate")
+    model, flow = run.model, run.flow
+    contacts = Contacts(model, flow.dynamics.p, 0)
+    if flow.switched is None or len(contacts.names) != len(run.steps.applied[-1]):
+        raise ModelError(
+            f"{model.name} has no gaps or dry friction, or zw.Switch beside them, expected a model "
+            "whose constraints let go by themselves; zw.trajectory differentiates other models."
+        )
+    if run.result.is_failure:
+        raise ModelError(f"final_state: the run has failed, {run.sentence}; expected its end.")
+    found = FinalState(run, contacts, ())
+    changes = tuple(_change(found, x) for x in run.switches if x.time > run.steps.t0)
+    return dataclasses.replace(found, changes=changes)
+
+
+def _change(of: FinalState, x: Switched) -> Change:
+    """A change of a run, with what it comes from."""
+    contacts, steps = of.contacts, of.run.steps
+    at = np.flatnonzero(steps.t == x.time)
+    if not len(at) or any(not values for values in x.multipliers.values()):
+        raise _unknown(x, "rebounds accumulate, whose limit no first-order change describes")
+    first, last = int(at[0]), int(at[-1])
+    y, after = steps.y[first], steps.y[last]
+    modes, next_modes = (np.asarray(steps.applied[i]) for i in (first - 1, last))
+    event, slope = _event(of, x, first, modes)
+    pushed = tuple(contacts.names.index(name) for name in x.multipliers)
+    sticks, slides = [], []
+    arriving, slip = (np.asarray(of._program(of._slips, modes)(z, x.time)) for z in (y, after))
+    size = max(np.max(np.abs(z), initial=0.0) for z in (arriving, slip))
+    for k, friction in enumerate(contacts.frictions):
+        if friction.gap in pushed:
+            s = slip[friction.rows]
+            if np.linalg.norm(s) <= AGREEMENT * size:
+                sticks.append(k)
+            elif len(s) == 1:
+                slides.append((k, float(np.sign(s[0]))))
+            else:
+                raise _unknown(x, f"{friction.law.name!r} slides in space in an impact")
+    found = Change(x.time, y, modes, next_modes, event, slope, pushed, tuple(sticks), tuple(slides))
+    jumped = np.asarray(of._cross(found, of.run.flow.dynamics.p)[0])
+    if pushed and not np.allclose(
+        jumped, after, ALL_BUT_ZERO, ALL_BUT_ZERO * np.max(abs(after - y))
+    ):
+        raise _unknown(x, "the impact is not one of Newton's law with one answer")
+    return found
+
+
+def _event(of: FinalState, x: Switched, at: int, modes: np.ndarray) -> tuple[int, float]:
+    """Which gap or friction a change comes from, and how fast its event passes through zero."""
+    contacts, steps = of.contacts, of.run.steps
+    span, passing = of._span, of._program(of._passing, modes)
+    e, slope = map(np.asarray, passing(steps.y[at], x.time))
+    # the motion before it, without what was before that
+    begun = at - 1
+    while begun > 0 and steps.t[begun - 1] < steps.t[begun]:
+        begun -= 1
+    earlier = np.abs(np.asarray(passing(steps.y[begun], float(steps.t[begun]))[0]))
+    usual = np.maximum(earlier, np.abs(e)) / max(x.time - float(steps.t[begun]), RESOLVED * span)
+    close = np.abs(e) <= AGREEMENT * span * np.abs(slope)
+    rising = np.flatnonzero(close & (slope > ALL_BUT_ZERO * usual))
+    if len(rising) == 1:
+        k = int(rising[0])
+        if k >= len(contacts.gaps) and contacts.in_space[k]:
+            raise _unknown(x, f"{contacts.names[k]!r} slides or sticks in space")
+        return k, float(slope[k])
+    if len(rising) > 1:
+        names = " and ".join(repr(contacts.names[int(k)]) for k in rising)
+        raise _unknown(x, f"{names} change at one instant, and in which order is not known")
+    raise _unknown(x, "an event grazes zero, or nothing passes through it")
+
+
+def _unknown(x: Switched, why: str) -> ModelError:
+    return ModelError(
+        f"final_state: the end of the run has no derivative that is known: at t = {x.time:.6g} s "
+        f"({x.what}) {why}. Differentiate a shorter run, or move a parameter and run again."
+    )
+
+
+def _rate(flow: ConstrainedVectorField, modes: np.ndarray, t, y) -> Array:
+    """ẏ while everything is held in one way, as a number without derivatives."""
+    return without_derivative(flow.with_input(on_device(modes)).rate(t, without_derivative(y)))
+
+
+def _events(flow: ConstrainedVectorField, contacts: Contacts, modes, t, y, span: float) -> Array:
+    """What rises through zero where a gap or a friction changes how it is held."""
+    events = Events((), (), len(contacts.names), jnp.asarray(span))
+    return events(flow, jnp.asarray(modes), t, y)
+
+
+def _rows(flow: ConstrainedVectorField, contacts: Contacts, q, v, t) -> tuple[Array, Array]:
+    """ψ of all rows and its derivative by v, gaps and frictions included."""
+    every = on_device(np.full(len(contacts.names), HELD_ON))
+    c, p = flow.with_input(every).dynamics.constraints, flow.dynamics.p
+    psi = lambda v: jnp.zeros(c.m).at[c.velocity_rows].set(c.velocity_residual(q, v, t, p))
+    return psi(v), jax.jacfwd(psi)(jnp.asarray(v))

@@ -1,0 +1,316 @@
+"""`zw.analysis.stable_inversion`: the bounded motion that meets servo constraints whose zero
+dynamics grow.
+
+Forward in time a servo with unstable zero dynamics runs away, whatever its gains. Over a maneuver
+from rest to rest there is one motion that does not: it begins along directions that grow, before
+what is asked for begins (pre-actuation), and ends along directions that decay. Its control is a
+feedforward, which a time-varying regulator stabilizes.
+
+Source: Devasia, Chen and Paden (1996), Nonlinear inversion-based output tracking, IEEE Trans.
+    Automatic Control 41, 930-942; servo constraints: Seifried and Blajer (2013), Analysis of
+    servo-constraint problems for underactuated multibody systems, Mechanical Sciences 4, 113-129.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import PyTree
+
+from zwang.analysis.linearize import linearize
+from zwang.analysis.lqr import lqr
+from zwang.analysis.result import AbstractResult
+from zwang.analysis.shooting import (
+    Nodes,
+    RestOnZ,
+    bounded_motion,
+    control_along,
+    first_guess,
+    rest_on,
+)
+from zwang.analysis.time_varying_lqr import SPLINE_DEGREE, TrackingRegulator, piecewise
+from zwang.arguments import count, host_only, number, real_array
+from zwang.dynamics.model import Model
+from zwang.errors import ModelError
+from zwang.plots import Curve, Panel, Picture
+from zwang.servo.control import controller
+from zwang.servo.feedback import Feedback
+from zwang.servo.limits import Limits
+from zwang.servo.servo import Servo
+from zwang.text import counted
+from zwang.thresholds import RESOLVED
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+BEGUN_PART = 1000
+"""A control acts where it has changed by one thousandth of its largest change."""
+MOST_GAINS = 80
+"""Instants at which gains along the motion are computed; between them they are interpolated."""
+MOST_NODES = 2000
+"""Nodes at which refinement ends."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class StableInversion(AbstractResult):
+    """What `stable_inversion` found; `print` says it, `.plot()` draws it.
+
+    Attributes:
+        passive: the model without control.
+        servo: what it follows.
+        span: when what is asked for begins and ends [s].
+        t, q, v, u: motion and control at the nodes, shapes (nodes,), (nodes, nq), (nodes, nv) and
+            (nodes, nu).
+        eigenvalues: of the zero dynamics at the start [1/s].
+        pre_actuation, post_actuation: how long before the span the actuators begin to act, and how
+            long after it they go on [s].
+        error: largest error of a step beside the motion, or of the control between nodes.
+    """
+
+    passive: Model
+    servo: Servo
+    span: tuple[float, float]
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    u: np.ndarray
+    eigenvalues: np.ndarray
+    pre_actuation: float
+    post_actuation: float
+    error: float
+
+    def regulator(self, Q=None, R=None) -> TrackingRegulator:
+        """Gains along the motion, by `zw.analysis.lqr`.
+
+        Args:
+            Q, R: weights of all coordinates and velocities, and of the actuators.
+        """
+        count = min(len(self.t), MOST_GAINS)
+        at = np.unique(np.linspace(0, len(self.t) - 1, count).round().astype(int))
+        q, v, t = self.q[at], self.v[at], self.t[at]
+        return lqr(linearize(self.passive, q, v, t=t, inputs=self.servo), Q, R)
+
+    def feedback(self, Q=None, R=None, limits: Limits | None = None) -> Feedback:
+        """The feedforward with its regulator as a control law.
+
+        Args:
+            Q, R: as of `regulator`.
+            limits: of the actuators.
+        """
+        found = self.regulator(Q, R)
+        motion = self.t, self.q, self.v
+        return found.feedback(
+            self.servo.actuation, self.u, motion=motion, joints=self.span, limits=limits
+        )
+
+    @property
+    def model(self) -> Model:
+        """The model under `feedback()`, to be simulated from `q[0]`, `v[0]` at `t[0]`."""
+        return self.with_law(self.feedback())
+
+    def with_law(self, law: Feedback) -> Model:
+        """The model under a control law."""
+        passive = self.passive
+        return Model(
+            passive.system,
+            passive.constraints.members,
+            passive.params,
+            servo=law,
+            singular_mass=passive.singular_mass,
+            name=passive.name,
+        )
+
+    @property
+    def dataset(self) -> xr.Dataset:
+        """Motion and control over time with their names."""
+        import xarray as xr
+
+        system = self.passive.system
+        return xr.Dataset(
+            {
+                "q": (("time", "coordinate"), self.q),
+                "v": (("time", "velocity"), self.v),
+                "control": (("time", "actuator"), self.u),
+            },
+            {
+                "time": self.t,
+                "coordinate": list(system.coordinates),
+                "velocity": list(system.velocities),
+                "actuator": list(self.servo.names(self.u.shape[1])),
+            },
+            {"model": self.passive.name, "pre_actuation": self.pre_actuation},
+        )
+
+    def plot(self) -> Picture:
+        """Controls and coordinates over time; what is asked for happens between the marks."""
+        nu, system = self.u.shape[1], self.passive.system
+        several = lambda names: names if len(names) > 1 else [""]
+
+        def panel(values, names, label):
+            curves = [
+                Curve(self.t, x, n) for x, n in zip(values.T, several(list(names)), strict=True)
+            ]
+            ends = [np.min(values), np.max(values)]
+            marks = [Curve([x, x], ends, color="#59636e", width=0.8) for x in self.span]
+            return Panel([*curves, *marks], label)
+
+        return Picture(
+            [
+                panel(self.u, self.servo.names(nu), "control"),
+                panel(self.q, system.coordinates, "coordinates"),
+            ],
+            title=f"{self.passive.name}: bounded motion",
+        )
+
+    def __str__(self) -> str:
+        growing = int(np.sum(np.real(self.eigenvalues) > 0))
+        kind = f"{counted(len(self.eigenvalues), 'state')} of the zero dynamics"
+        shown = ", ".join(
+            f"{x.real:.4g}{f'{x.imag:+.4g}i' * bool(x.imag)}" for x in self.eigenvalues
+        )
+        return (
+            f"{self.passive.name}: bounded motion of {len(self.t)} nodes from t = "
+            f"{self.t[0]:.4g} s to {self.t[-1]:.4g} s; of {kind} {growing} grow "
+            f"({shown or 'none'} 1/s); the "
+            f"actuators begin {self.pre_actuation:.3g} s before the motion asked for and end "
+            f"{self.post_actuation:.3g} s after it; error {self.error:.1e}"
+        )
+
+    __repr__ = __str__
+
+
+@host_only("invert before, with the numbers of one maneuver")
+def stable_inversion(
+    model: Model,
+    servo: Servo | None = None,
+    q=None,
+    v=None,
+    span=(0.0, 1.0),
+    *,
+    before: float | None = None,
+    after: float | None = None,
+    rtol: float = 1e-9,
+    nodes: int = 40,
+    params: PyTree = None,
+) -> StableInversion:
+    """The bounded motion from rest to rest on the servo constraints, and its feedforward control.
+
+        ẋ = f(x) + g(x) u(x) on Z,    start on the unstable, end on the stable manifold of rest
+
+    Args:
+        model: the model; its own servo is what is followed if none is given.
+        servo: servo constraints at their relative degree (`with_found_degrees(...).servo`); gains
+            play no part, as the constraints hold exactly.
+        q, v: a state near rest at the start, shapes (nq,) and (nv,); v is zero if left out.
+        span: when what is asked for begins and ends [s]; outside of it the servo constraints do not
+            depend on time.
+        before, after: how long the motion may begin before the span and end after it [s]; by
+            default until 1e-10 of a deviation is left.
+        rtol: largest error of a step between nodes beside the motion, and of the control between
+            them; nodes are doubled until it is met.
+        nodes: number of steps within the span to begin with.
+        params: parameters that differ from the model's.
+
+    Returns:
+        A `StableInversion`: `.t`, `.q`, `.v`, `.u`, `.pre_actuation`, `.feedback()`, `.model`.
+
+    Raises:
+        ModelError: where the motion does not begin or end at rest, where the zero dynamics neither
+            decay nor grow, or where the iteration does not converge.
+
+    Example:
+        >>> found = zw.analysis.stable_inversion(model, servo, q0, span=(0.0, 2.0))
+        >>> run = zw.simulate(found.model, found.q[0], found.v[0], t0=found.t[0], duration=...)
+    """
+    bound = controller(model, servo, params)
+    if q is None:
+        raise ModelError(
+            "stable_inversion needs a state near rest: zw.analysis.stable_inversion(model, servo, "
+            "q, span=(0.0, 2.0))."
+        )
+    ends = np.asarray(real_array(span, "stable_inversion: span", "(begin, end) [s]"))
+    if ends.shape != (2,) or not ends[0] < ends[1]:
+        raise ModelError(f"stable_inversion: span is {span}, expected (begin, end) [s].")
+    first, last = ends.tolist()
+    rtol = number(rtol, "stable_inversion: rtol", above=0.0)
+    steps = count(nodes, "stable_inversion: nodes", least=2, most=MOST_NODES)
+    v = np.zeros(model.system.nv) if v is None else v
+    state = model.state(q, v, first)
+    start = rest_on(bound, state.q, state.v, first, "the start")
+    end = rest_on(bound, start.q, start.v, last, "the end")
+    before = _reach(start, 1.0) if before is None else number(before, "before", least=0.0)
+    after = _reach(end, -1.0) if after is None else number(after, "after", least=0.0)
+    found = None
+    while True:
+        h = (last - first) / steps
+        parts = [(first - before, first), (first, last), (last, last + after)]
+        sampled = [
+            np.linspace(a, b, max(1, int(np.ceil((b - a) / h - 1e-9))) + 1)[:-1]
+            for a, b in parts
+            if b > a
+        ]
+        t = np.concatenate([*sampled, [last + after]])
+        guess = first_guess(bound, start, t) if found is None else _between(found, t)
+        found = bounded_motion(bound, start, end, guess)
+        u = control_along(bound, found)
+        error = max(found.error, _error_between(found.t, u, (first, last)))
+        if error <= rtol or 2 * len(t) > MOST_NODES:
+            break
+        steps *= 2
+    if error > rtol:
+        raise ModelError(
+            f"stable_inversion: with {len(found.t)} nodes the error of a step, or of the control "
+            f"between nodes, is still {error:.1e}; take a larger rtol, or shorter before= and "
+            "after=."
+        )
+    acting, still = found.t[_changed(u, u[0])], found.t[_changed(u, u[-1])]
+    begins = acting[0] if len(acting) else first
+    stops = still[-1] if len(still) else last
+    return StableInversion(
+        model.passive if params is None else model.passive.with_params(params),
+        bound.servo,
+        (first, last),
+        found.t,
+        found.q,
+        found.v,
+        u,
+        start.eigenvalues,
+        max(0.0, float(first - begins)),
+        max(0.0, float(stops - last)),
+        error,
+    )
+
+
+def _changed(u: np.ndarray, rest: np.ndarray) -> np.ndarray:
+    """Nodes at which a control acts, beside what it is at rest."""
+    change = np.abs(u - rest)
+    return np.any(change * BEGUN_PART > np.max(change, initial=0.0), axis=1)
+
+
+def _reach(rest: RestOnZ, sign: float) -> float:
+    """Time in which the slowest deviation that grows (+1) or decays (−1) changes by `RESOLVED`."""
+    rates = sign * np.real(rest.eigenvalues)
+    return float(-np.log(RESOLVED) / np.min(rates[rates > 0])) if np.any(rates > 0) else 0.0
+
+
+def _error_between(t: np.ndarray, u: np.ndarray, joints: tuple[float, float]) -> float:
+    """Error of the control between nodes beside its size: that of every other node by the rest,
+    which is larger by 2 to the power of the splines' order.
+    """
+    kept = (np.arange(len(t)) % 2 == 0) | np.isin(t, joints)
+    kept[-1] = True
+    pieces = piecewise(t[kept], u[kept], SPLINE_DEGREE, joints)
+    k = np.clip(np.searchsorted(t[kept], t, side="right") - 1, 0, len(pieces) - 1)
+    found = np.zeros_like(u)
+    for power in range(pieces.shape[1]):
+        found = found * (t - t[kept][k])[:, None] + pieces[k, power]
+    size = np.max(np.abs(u - u[0]), initial=1e-300)
+    return float(np.max(np.abs(found - u), initial=0.0) / size) / 2 ** (SPLINE_DEGREE + 1)
+
+
+def _between(found: Nodes, t: np.ndarray) -> Nodes:
+    """A guess at closer nodes."""
+    at = lambda y: np.stack([np.interp(t, found.t, x) for x in y.T], axis=1)
+    return Nodes(t, at(found.q), at(found.v))

@@ -1,0 +1,100 @@
+"""A program as it was kept, in this process or on disk, or else made: traced by JAX, then native
+code, or XLA's where that is not to be had.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from zwang.compile.compatibility import trace_context
+from zwang.compile.engine import is_native_wanted, native_trace
+from zwang.compile.events import NOT_NATIVE
+from zwang.compile.flat import CompiledProgram, FlatFunction, of_xla
+from zwang.compile.options import compiler_options
+from zwang.compile.program_cache import cache
+from zwang.compile.program_cache.source_digest import ModuleConstants
+from zwang.errors import ModelError
+from zwang.native import NativeFunction, NotNativeError, fast_code_apart, translated
+from zwang.recent import Recent
+from zwang.record import is_array
+
+_kept_here: Recent[CompiledProgram] = Recent()
+"""Programs of this process by what they are made from, where none are kept on disk."""
+_modules = ModuleConstants()
+
+
+def _content(flat: FlatFunction, leaves: list, of_each: list[bool] | None) -> tuple | None:
+    """What a program is known by; None where it holds what cannot be looked through."""
+    # whatever a foreign object raises while it is looked through
+    with contextlib.suppress(Exception):
+        found = cache.content(flat, leaves)
+        found.token(_modules.digest(found.modules))
+        return trace_context(), is_native_wanted(), found.hexdigest(), repr(of_each)
+    return None
+
+
+def obtained(
+    flat: FlatFunction, leaves: list, *, make: bool = True, of_each: list[bool] | None = None
+) -> CompiledProgram | None:
+    """A program of equal content as it was kept, or else made, if it is to be.
+
+    Args:
+        of_each: for one that computes several members at once, which arrays they have each for
+            itself.
+    """
+    kept = cache.current() if is_native_wanted() else None
+    key: Any = (_content if kept is None else kept.key)(flat, leaves, of_each)
+    known: Callable[[Any], CompiledProgram | None] = _kept_here.get if kept is None else kept.known
+    if key is not None and (ready := known(key)) is not None:
+        ready.zeros = flat.zeros
+        return ready
+    if not make:
+        return None
+    ready = _made(flat, [x for x in leaves if is_array(x)], of_each)
+    ready.zeros = flat.zeros
+    if key is not None and kept is not None:
+        kept.keep(key, flat, ready)
+    elif key is not None:
+        _kept_here.put(key, ready)
+    return ready
+
+
+def _made(flat: FlatFunction, arrays: list, of_each: list[bool] | None) -> CompiledProgram:
+    begun = time.perf_counter()
+    if is_native_wanted():
+        with native_trace():
+            traced = jax.jit(flat).trace(*arrays)
+        _refuse_kept_values(traced, arrays)
+        try:
+            if of_each is None:
+                code = NativeFunction(translated(traced.jaxpr))
+            else:
+                apart = lambda text, level: fast_code_apart(text)
+                code = NativeFunction(translated(traced.jaxpr, 1, of_each, apart))
+            return CompiledProgram(code, flat.skeleton, time.perf_counter() - begun)
+        except NotNativeError as reason:
+            if of_each is not None:
+                raise
+            why = f"{flat.__name__}: {reason}"
+            jax.monitoring.record_event(NOT_NATIVE, reason=why)
+    else:
+        why = "asked for"
+    traced = jax.jit(flat).trace(*arrays)
+    _refuse_kept_values(traced, arrays)
+    compiled = traced.lower().compile(compiler_options())
+    seconds = time.perf_counter() - begun
+    return CompiledProgram(compiled, flat.skeleton, seconds, of_xla(why))
+
+
+def _refuse_kept_values(traced: Any, arrays: list) -> None:
+    # a value of another trace that somebody's function has kept becomes an argument that nobody has
+    if len(traced.jaxpr.jaxpr.invars) != len(arrays):
+        raise ModelError(
+            "a function of the model keeps a traced value from one call to the next: return it "
+            "rather than store it in a global, a list or an attribute."
+        )

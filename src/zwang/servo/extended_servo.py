@@ -1,0 +1,215 @@
+"""A servo whose actuators are reached through integrators, and the actuators' own controls.
+
+    w = inner servo on (q, z …),    u = T (z, w)        u are forces of actuators, not their rates
+
+The integrators are states of the controller. What they apply is part of the control: the model
+without it is the system alone, u and power of a run are those of the actuators.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from zwang.display import present
+from zwang.dynamics.control_law import AbstractControlLaw, Control
+from zwang.dynamics.equation_of_motion import Dynamics, Equation
+from zwang.dynamics.model import Model
+from zwang.equations.constraint import AbstractConstraint
+from zwang.errors import ModelError
+from zwang.record import Record, field, replace
+from zwang.servo.controller import Controller, ServoSolution
+from zwang.servo.gains import AbstractGain
+from zwang.servo.input_chain import Chains, Leading, behind_integrators
+from zwang.servo.null_space import AbstractNullSpace, LeastNorm
+from zwang.servo.servo import Servo
+
+
+class ExtendedServo(AbstractControlLaw):
+    """A servo on a system with integrators before its inputs.
+
+    Attributes:
+        servo: the servo that acts on the last integrator of each chain.
+        chains: the integrators.
+        actuation: `(q, t, p)` → B of the actuators on the system without integrators.
+        actuators, actuator_units: names and units of the actuators.
+    """
+
+    servo: Servo
+    chains: Chains
+    actuation: Callable
+    actuators: tuple[str, ...] = field(static=True)
+    actuator_units: tuple[str, ...] = field(static=True)
+
+    def __repr__(self) -> str:
+        return f"{present('text_of_servo', self.servo)}\n{self.remark}"
+
+    @property
+    def constraints(self) -> tuple[AbstractConstraint, ...]:
+        return self.servo.constraints
+
+    @property
+    def null_space(self) -> AbstractNullSpace:
+        return self.servo.null_space
+
+    @property
+    def gains(self) -> dict[str, AbstractGain]:
+        return self.servo.gains
+
+    @property
+    def degrees(self) -> dict[str, int]:
+        return self.servo.degrees
+
+    @property
+    def remark(self) -> str:
+        found = ", ".join(f"{name!r} {degree}" for name, degree in self.degrees.items())
+        return f"dynamic extension: {self.chains.sentence}; then relative degree {found}"
+
+    def bound(self, passive: Dynamics) -> Controller:
+        """The inner servo on the system that the states of the chains act on."""
+        home = passive.system
+
+        def force(q, v, t, p):
+            return home.force(q, v, t, p) + self._held(q, v, t, p)
+
+        return Controller(replace(passive, system=replace(home, force=force)), self.servo)
+
+    def _force(self, q, t, p, u) -> Float[Array, " nv"]:
+        """B u of the actuators, with 0 for the integrators."""
+        nq, nv = self.chains.system.nq, self.chains.system.nv
+        pushed = jnp.asarray(self.actuation(q[:nq], t, p), jnp.float64) @ u
+        return jnp.concatenate([pushed, jnp.zeros(self.chains.nv - nv)])
+
+    def _held(self, q, v, t, p) -> Float[Array, " nv"]:
+        return self._force(q, t, p, self.chains.held(q, v))
+
+    def checked(self, passive):
+        return self.servo.checked(passive)
+
+    def names(self, nu):
+        return self.actuators
+
+    def units(self, nu):
+        return self.actuator_units
+
+    def actuation_matrix(self, q, t, p):
+        return self.servo.actuation_matrix(q, t, p)
+
+    def residual_units(self):
+        return self.servo.residual_units()
+
+    def decay_rates(self):
+        return self.servo.decay_rates()
+
+    def kept_errors(self, passive, s, reach, speed):
+        return self.servo.kept_errors(passive, s, reach, speed)
+
+    def choose(self, passive, eq, before=None, elapsed=0.0) -> ExtendedSolution:
+        s = eq.state
+        held = self._held(s.q, s.v, s.t, passive.p)
+        under = replace(eq, force=eq.force + held)
+        return ExtendedSolution(self.bound(passive).choose(under, before, elapsed), held)
+
+    def diagnose(self, passive, choice: ExtendedSolution, u=None) -> Control:
+        inner = choice.inner
+        found = inner.controller.diagnosis(inner, u)
+        s = inner.eq.state
+        applied = self.chains.applied(s.q, s.v, found.u)
+        driven = found.actuator_force.at[: self.chains.system.nv].set(0.0)
+        force = self._force(s.q, s.t, passive.p, applied) + driven
+        return dataclasses.replace(found, u=applied, actuator_force=force)
+
+    def blank(self, passive):
+        return self.servo.blank(passive)
+
+
+class ExtendedSolution(Record):
+    """What an `ExtendedServo` chose: the inputs of the integrators, and the force that their states
+    apply.
+    """
+
+    inner: ServoSolution
+    held: Float[Array, " nv"]
+
+    @property
+    def eq(self) -> Equation:
+        """The passive equation."""
+        return replace(self.inner.eq, force=self.inner.eq.force - self.held)
+
+    @property
+    def u(self) -> Float[Array, " nu"]:
+        """What the inner servo asks for: the highest derivatives."""
+        return self.inner.u
+
+    @property
+    def actuator_force(self) -> Float[Array, " nv"]:
+        """What is added to F."""
+        return self.inner.actuator_force + self.held
+
+
+def extended_model(model: Model, servo: Servo, chains: Chains, **options) -> Model:
+    """The closed loop of a model whose servo acts through integrators.
+
+    Args:
+        model: the model without control.
+        servo: its servo, whose inputs the integrators are put before.
+        chains: the integrators.
+        options: further arguments of the extended servo, such as `degrees`.
+    """
+    constraints = [Leading(c, model.system) for c in model.constraints.members]
+    return Model(
+        behind_integrators(model.system, chains),
+        constraints,
+        model.params,
+        servo=_extended(servo, chains, options),
+        singular_mass=model.singular_mass,
+        name=model.name,
+    )
+
+
+def _extended(servo: Servo, chains: Chains, options: Mapping) -> ExtendedServo:
+    """The servo whose inputs with integrators act on the last one of their chain."""
+    home, nu = chains.system, len(chains.lengths)
+    T, lengths = chains.matrix, chains.lengths
+
+    def actuation(q, t, p):
+        B = jnp.zeros((chains.nv, nu))
+        free = jnp.asarray([k == 0 for k in lengths], float)
+        B = B.at[: home.nv].set(servo.actuation_matrix(q[: home.nq], t, p) @ T * free)
+        for j in chains.extended:
+            B = B.at[chains.velocity(j), j].set(1.0)
+        return B
+
+    own = {x.name: getattr(servo.null_space, x.name) for x in dataclasses.fields(servo.null_space)}
+    leading = lambda f: lambda q, v, t, p: f(q[: home.nq], v[: home.nv], t, p)
+    null_space = dataclasses.replace(
+        servo.null_space, **{key: leading(f) for key, f in own.items() if callable(f)}
+    )
+    if servo.limits is not None and chains.extended:
+        raise ModelError(
+            "dynamic extension: limits= bound the actuators' own controls, which are states behind "
+            "integrators then; leave limits= out, and bound the path instead."
+        )
+    if chains.combination is not None and not isinstance(servo.null_space, LeastNorm):
+        raise ModelError(
+            f"dynamic extension: null_space={servo.null_space} is a choice among the actuators' "
+            "own controls, but integrators stand before combinations of them; leave null_space= "
+            "out."
+        )
+    power = lambda k: "s" if k == 1 else f"s{'²³⁴⁵⁶'[k - 2]}"
+    inner = Servo(
+        [Leading(c, home) for c in servo.constraints],
+        actuation,
+        actuators=[f"{n}{chr(39) * k}" for n, k in zip(chains.names, lengths, strict=True)],
+        actuator_units=[
+            f"{u}/{power(k)}" if k and u else u for u, k in zip(chains.units, lengths, strict=True)
+        ],
+        null_space=null_space,
+        pseudoinverse=servo.pseudoinverse,
+        **options,
+    )
+    names, units = tuple(servo.names(nu)), tuple(servo.units(nu))
+    return ExtendedServo(inner, chains, servo.actuation_matrix, names, units)

@@ -1,0 +1,169 @@
+"""The search for integrators before the inputs of a servo.
+
+    1. differentiate every row until an input appears in it, at a state in general position;
+    2. if the decoupling matrix has full rank, end;
+    3. put an integrator before every input that appears in rows which depend on each other, and
+       begin again. Where these rows see fewer combinations of their inputs than there are inputs
+       (the sum of four rotors), the combinations become inputs first, u = T w.
+
+Reference: Isidori (1995), Nonlinear Control Systems, 3rd ed., section 5.4 (dynamic extension
+    algorithm).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.algebra.decomposition import Decomposition
+from zwang.arguments import mapping, number
+from zwang.compile import program
+from zwang.dynamics.consistent_state import consistent_state
+from zwang.dynamics.model import Model
+from zwang.equations.state import State
+from zwang.errors import ModelError
+from zwang.servo.control import controller
+from zwang.servo.controller import Controller
+from zwang.servo.extended_servo import extended_model
+from zwang.servo.input_chain import Chains, combined
+from zwang.servo.lie_derivative import passive_acceleration
+from zwang.servo.null_space import AUTHORITY_THRESHOLD
+from zwang.servo.relative_degree import Decoupling, decoupling
+from zwang.servo.servo import Servo
+from zwang.thresholds import ALL_BUT_ZERO
+
+GENERAL = 0.1
+"""How far a state in general position is from the given one, in model units: what vanishes at the
+given state alone does not vanish there.
+"""
+
+
+def integrators_for(
+    model: Model, servo: Servo, bound: Controller, state: State, highest: int
+) -> tuple[Chains, dict[str, int], Decoupling] | None:
+    """The integrators, degrees below which none has authority with them, and what the inputs do
+    then; or None if none help.
+    """
+    nu, least = actuator_count(bound, state), {}
+    names, units = tuple(servo.names(nu)), tuple(servo.units(nu))
+    chains = Chains(model.system, (0,) * nu, names, units)
+    while True:
+        found = _generic(model, servo, chains, bound, state, highest, least)
+        if found.is_regular:
+            return chains, least, found
+        # integrators never make an actuator appear earlier
+        least = {name: degree for name, degree in found.degrees.items() if degree is not None}
+        seen = _seen_by_dependent_rows(found.matrix, nu)
+        early, lengths = np.any(np.abs(seen) > AUTHORITY_THRESHOLD, axis=1), chains.lengths
+        if len(seen.T) < np.sum(early) and not any(lengths):
+            # at another state, the rows must see the same combinations
+            again = _generic(model, servo, chains, bound, state, highest, least, seed=1990)
+            other = _seen_by_dependent_rows(again.matrix, nu)
+            if other.shape == seen.shape and np.allclose(
+                seen @ seen.T, other @ other.T, atol=ALL_BUT_ZERO
+            ):
+                chains = combined(chains, seen)
+                continue
+        # If all inputs are late alike, the same rows depend on each other one derivative later.
+        longest = max((k for k, first in zip(lengths, early, strict=True) if first), default=0)
+        if not early.any() or early.all() or longest >= highest - 2:
+            return None
+        # only inputs of these rows are delayed, until the late ones appear at the same
+        # derivative; rows that can be met as they are keep theirs
+        lengths = tuple(k + bool(first) for k, first in zip(lengths, early, strict=True))
+        chains = dataclasses.replace(chains, lengths=lengths)
+
+
+def _seen_by_dependent_rows(G: np.ndarray, inputs: int) -> np.ndarray:
+    """An orthonormal basis of what rows that depend on each other see, shape (inputs, k)."""
+    if not G.size:
+        return np.zeros((inputs, 0))
+    null = Decomposition(G, AUTHORITY_THRESHOLD, least=1.0).left_kernel
+    dependent = np.any(np.abs(null) > AUTHORITY_THRESHOLD, axis=1)
+    return Decomposition(G[dependent], AUTHORITY_THRESHOLD, least=1.0).row_space
+
+
+def _generic(
+    model: Model,
+    servo: Servo,
+    chains: Chains,
+    bound: Controller,
+    state: State,
+    highest: int,
+    least: Mapping[str, int],
+    seed: int = 1995,
+) -> Decoupling:
+    """The decoupling matrix with integrators before the inputs, at a state in general position
+    near the given one, the inputs at rest near what they hold.
+    """
+    plain = extended_model(model, servo, chains)
+    rng, system = np.random.default_rng(seed), model.system
+    # a fixed seed: the answer must not change from one call to the next
+    beside = lambda x: np.asarray(x) + GENERAL * rng.standard_normal(np.shape(x))
+    step = jnp.asarray(GENERAL * rng.standard_normal(system.nv))
+    q = np.asarray(system.move(state.q, step, state.t, bound.dynamics.p))
+    v = beside(state.v)
+    if model.constraints.m:
+        placed = consistent_state(model, q, v, float(state.t)).state
+        q, v = np.asarray(placed.q), np.asarray(placed.v)
+    held = held_controls(bound, state, None)
+    inputs = beside(held + GENERAL * np.max(np.abs(held), initial=0.0))
+    q, v = chains.state(q, v, inputs)
+    return decoupling(controller(plain), plain.state(q, v, float(state.t)), highest, least)
+
+
+def actuator_count(bound: Controller, state: State) -> int:
+    # traced alone: carried out, each of its operations would be compiled
+    matrix = lambda q, t: bound.servo.actuation_matrix(q, t, bound.dynamics.p)
+    return jax.eval_shape(matrix, state.q, state.t).shape[1]
+
+
+def held_controls(
+    bound: Controller, state: State, inputs: Mapping[str, float] | None
+) -> np.ndarray:
+    """Controls at the start, shape (nu,): as given, else those that hold the acceleration nearest
+    to zero.
+    """
+    names = bound.servo.names(actuator_count(bound, state))
+    inputs = (
+        {} if inputs is None else mapping(inputs, "dynamic extension: inputs", '{"thrust": 9.8}')
+    )
+    inputs = {name: number(x, f"dynamic extension: inputs[{name!r}]") for name, x in inputs.items()}
+    for name in inputs:
+        if name not in names:
+            raise ModelError(
+                f"dynamic extension: inputs names {name!r}, but the actuators are "
+                f"{', '.join(names)}."
+            )
+    a0, reaction = (np.asarray(x) for x in _accelerations(bound, state))
+    # controls that keep the system nearest to rest, so that the start of the extended system has no
+    # jump
+    held = -Decomposition(reaction, AUTHORITY_THRESHOLD).solve(a0)
+    given: dict[str, float] = {**dict(zip(names, held.tolist(), strict=True)), **inputs}
+    return np.array([given[name] for name in names], float)
+
+
+@partial(program)
+def _accelerations(bound: Controller, s: State):
+    """Acceleration without control, and what each actuator adds to it, in the mass metric."""
+    dynamics = bound.dynamics
+    gauss = dynamics.gauss_at(s)
+    B = bound.servo.actuation_matrix(s.q, s.t, dynamics.p)
+    reaction = jax.vmap(gauss.mobility, 1, 1)(B)
+    both = jnp.concatenate([passive_acceleration(dynamics, s)[None], reaction.T])
+    weighed = gauss.mass.weigh(jax.vmap(gauss.mass.apply)(both))
+    return weighed[0], weighed[1:].T
+
+
+def without_integrators(bound: Controller, state: State, highest: int) -> str:
+    """What the actuators reach without integrators, in words."""
+    found = decoupling(bound, state, highest)
+    missing = [name for name, degree in found.degrees.items() if degree is None]
+    if missing:
+        return f"no actuator reaches {', '.join(map(repr, missing))}"
+    return f"of {len(found.matrix)} servo rows only {found.rank} can be met together"
