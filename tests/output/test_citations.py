@@ -29,9 +29,10 @@ def test_a_run_is_cited_by_its_methods():
     run = zw.gallery.load("pendulum").run(duration=0.1, integrator=zw.methods.Tsit5(), rtol=1e-4)
     text = zw.cite(run)
     keys = re.findall(r"^@\w+\{(\w+),$", text, re.MULTILINE)
-    assert keys == ["zwang", "udwadia1992", "tsitouras2011", "parikh2014"]
+    assert keys == ["zwang", "udwadia1992", "tsitouras2011", "hairer2006", "parikh2014"]
     assert text.count("{") == text.count("}")
-    assert "% integrator Tsit5" in text
+    assert "% integrator Tsit5" in text and "% drift Projection" in text
+    assert "doi = {10.1016/j.camwa.2011.06.002}" in text
 
 
 def test_only_runs_are_cited():

@@ -27,6 +27,7 @@ ENTRIES = {
             "volume": "439",
             "pages": "407--410",
             "year": "1992",
+            "doi": "10.1098/rspa.1992.0158",
         },
     ),
     "udwadia2006": (
@@ -58,6 +59,7 @@ ENTRIES = {
             "journal": "Proc. R. Soc. A",
             "volume": "473",
             "year": "2017",
+            "doi": "10.1098/rspa.2016.0891",
         },
     ),
     "prince1981": (
@@ -69,6 +71,7 @@ ENTRIES = {
             "volume": "7",
             "pages": "67--75",
             "year": "1981",
+            "doi": "10.1016/0771-050X(81)90010-3",
         },
     ),
     "tsitouras2011": (
@@ -81,6 +84,7 @@ ENTRIES = {
             "volume": "62",
             "pages": "770--775",
             "year": "2011",
+            "doi": "10.1016/j.camwa.2011.06.002",
         },
     ),
     "kvaerno2004": (
@@ -93,6 +97,7 @@ ENTRIES = {
             "volume": "44",
             "pages": "489--502",
             "year": "2004",
+            "doi": "10.1023/B:BITN.0000046811.70614.38",
         },
     ),
     "andersen1983": (
@@ -105,6 +110,7 @@ ENTRIES = {
             "volume": "52",
             "pages": "24--34",
             "year": "1983",
+            "doi": "10.1016/0021-9991(83)90014-1",
         },
     ),
     "bogacki1989": (
@@ -116,6 +122,7 @@ ENTRIES = {
             "volume": "2",
             "pages": "321--325",
             "year": "1989",
+            "doi": "10.1016/0893-9659(89)90079-7",
         },
     ),
     "baumgarte1972": (
@@ -127,6 +134,18 @@ ENTRIES = {
             "volume": "1",
             "pages": "1--16",
             "year": "1972",
+            "doi": "10.1016/0045-7825(72)90018-7",
+        },
+    ),
+    "hairer2006": (
+        "book",
+        {
+            "author": "Hairer, Ernst and Lubich, Christian and Wanner, Gerhard",
+            "title": "Geometric Numerical Integration",
+            "edition": "2",
+            "publisher": "Springer",
+            "year": "2006",
+            "doi": "10.1007/3-540-30666-8",
         },
     ),
     "parikh2014": (
@@ -138,6 +157,7 @@ ENTRIES = {
             "volume": "1",
             "pages": "127--239",
             "year": "2014",
+            "doi": "10.1561/2400000003",
         },
     ),
     "golub1996": (
@@ -181,6 +201,7 @@ ENTRIES = {
             "volume": "7",
             "pages": "1--21",
             "year": "1967",
+            "doi": "10.1007/BF01934122",
         },
     ),
     "hestenes1958": (
@@ -192,6 +213,7 @@ ENTRIES = {
             "volume": "6",
             "pages": "51--90",
             "year": "1958",
+            "doi": "10.1137/0106005",
         },
     ),
     "udwadia2014": (
@@ -252,7 +274,7 @@ CITED: dict[str, tuple[str, ...]] = {
     "UdwadiaPhohomsiri": ("udwadia2006",),
     "LagrangeMultipliers": (),
     "Nullspace": ("orsino2017",),
-    "Projection": (),
+    "Projection": ("hairer2006",),
     "Stabilized": ("baumgarte1972",),
     "Baumgarte": ("baumgarte1972",),
     "NoStabilization": (),

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import logging
+import itertools
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -27,6 +27,11 @@ from zwang.output.wire import moved, wire
 from zwang.scene import Everything, Scene
 from zwang.simulation.results import Run
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+GIF_COLORS = 128
+"""Colors of a film as GIF."""
 RATE, MOST_FILM_FRAMES = 25, 1500
 """Frames per second of the film, which runs as fast as the motion, and most frames of it."""
 ROOM_AROUND = 0.08
@@ -45,34 +50,76 @@ def write_film(run: Run, scene: Scene, path: Path) -> None:
         ModelError: if nothing on the system writes MP4.
         OutputError: if the file, or the temporary one before it, cannot be written.
     """
-    import matplotlib
-    from matplotlib.animation import FFMpegWriter, FuncAnimation, PillowWriter
-
     start, end = float(run.steps.t[0]), float(run.steps.t[-1])
     count = int(np.clip(np.ceil(RATE * (end - start)) + 1, 2, MOST_FILM_FRAMES))
     times = np.linspace(start, end, count)
     seen = scene.at(configurations(run, times))
-    settings = {}
-    if path.suffix.lower() == ".mp4":
-        settings["animation.ffmpeg_path"] = _ffmpeg()
-    writer = PillowWriter if path.suffix.lower() == ".gif" else FFMpegWriter
+    figure, draw = _canvas(scene, seen, scene.dimensions(run.q[0]), times)
+    write = _write_gif if path.suffix.lower() == ".gif" else _write_mp4
     # a film that is interrupted leaves nothing behind under the name asked for
-    with scratch_folder() as folder, matplotlib.rc_context(settings):
-        figure, draw = _canvas(scene, seen, scene.dimensions(run.q[0]), times)
-        film = FuncAnimation(figure, draw, frames=count)
+    with scratch_folder() as folder:
         made = folder / path.name
-        try:
-            with _silent("matplotlib.animation"):
-                film.save(made, writer=writer(fps=RATE), dpi=100)
-        except subprocess.CalledProcessError as error:
-            said = str(error.stderr)
-            refuse_full(said)
-            last = (said.strip().splitlines() or ["no message"])[-1]
-            raise ModelError(
-                f"cannot write {shown_path(path)}: ffmpeg ends with {last:.200}"
-            ) from None
+        write(_frames(figure, draw, count), made)
         content = read_bytes(made, "result_size")
     write_bytes(path, content)
+
+
+def _frames(figure: Figure, draw: Callable[[int], list], count: int) -> Iterator[np.ndarray]:
+    """Every frame as numbers from 0 to 255, shape (height, width, 4): axes are drawn once, and over
+    them what moves.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    canvas = FigureCanvasAgg(figure)
+    moving = draw(0)
+    for artist in moving:
+        artist.set_animated(True)
+    canvas.draw()
+    ground = canvas.copy_from_bbox(figure.bbox)
+    for k in range(count):
+        canvas.restore_region(ground)
+        for artist in draw(k):
+            figure.draw_artist(artist)
+        yield np.asarray(canvas.buffer_rgba())
+
+
+def _write_gif(frames: Iterator[np.ndarray], path: Path) -> None:
+    """A film of few colors, those of its first frame."""
+    from PIL import Image
+
+    colors = Image.fromarray(next(frames)[..., :3].copy()).quantize(GIF_COLORS)
+    others = (
+        Image.fromarray(x[..., :3].copy()).quantize(palette=colors, dither=Image.Dither.NONE)
+        for x in frames
+    )
+    colors.save(
+        path, save_all=True, append_images=others, duration=1000 // RATE, loop=0, disposal=1
+    )
+
+
+def _write_mp4(frames: Iterator[np.ndarray], path: Path) -> None:
+    """A film encoded by ffmpeg.
+
+    Raises:
+        ModelError: if nothing on the system writes MP4, or ffmpeg ends early.
+    """
+    first = next(frames)
+    height, width = (x // 2 * 2 for x in first.shape[:2])  # which its encoder asks for
+    given = ["-f", "rawvideo", "-pix_fmt", "rgba", "-s", f"{width}x{height}", "-r", str(RATE)]
+    asked = ["-an", "-vcodec", "h264", "-pix_fmt", "yuv420p", str(path)]
+    command = [_ffmpeg(), "-y", "-loglevel", "error", *given, "-i", "-", *asked]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=subprocess.DEVNULL, stderr=pipe) as program:
+        assert program.stdin is not None and program.stderr is not None
+        with contextlib.suppress(BrokenPipeError):
+            for x in itertools.chain([first], frames):
+                program.stdin.write(x[:height, :width].tobytes())
+            program.stdin.close()
+        said = program.stderr.read().decode(errors="replace")
+    if program.returncode:
+        refuse_full(said)
+        last = (said.strip().splitlines() or ["no message"])[-1]
+        raise ModelError(f"cannot write {shown_path(path)}: ffmpeg ends with {last:.200}")
 
 
 def frame(scene: Scene, start: np.ndarray, q: np.ndarray, t: float) -> np.ndarray:
@@ -92,17 +139,6 @@ def frame(scene: Scene, start: np.ndarray, q: np.ndarray, t: float) -> np.ndarra
     draw(0)
     canvas.draw()
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
-
-
-@contextlib.contextmanager
-def _silent(name: str) -> Iterator[None]:
-    """Nothing of a logger reaches the terminal."""
-    logger = logging.getLogger(name)
-    disabled, logger.disabled = logger.disabled, True
-    try:
-        yield
-    finally:
-        logger.disabled = disabled
 
 
 def _ffmpeg() -> str:
@@ -167,8 +203,8 @@ def _canvas(
         put(marks, places[frame, points])
         for line, name in zip(traces, scene.traces, strict=True):
             put(line, places[: frame + 1, index[name]])
-        axes.set_title(f"t = {times[frame]:.2f} s")
-        return [*lines, *outlines.values(), marks, *traces]
+        title = axes.set_title(f"t = {times[frame]:.2f} s")
+        return [*lines, *outlines.values(), marks, *traces, title]
 
     return figure, draw
 

@@ -15,6 +15,8 @@ from markupsafe import Markup
 from zwang.errors import ModelError
 from zwang.files import make_folder, page, write_text
 from zwang.output.report import render
+from zwang.plots import Curve, Panel, Picture
+from zwang.plots.svg import svg
 
 if TYPE_CHECKING:
     from zwang.study.result import Sweep
@@ -75,6 +77,7 @@ def write_report(study: Sweep, path: Path) -> Path:
         met=study.success(),
         failures=[(int(n), str(sentence)) for sentence, n in failures.items()],
         maps=maps(study),
+        curves=Markup(curves(study)),
         indices=indices(study),
         worst=worst(study),
         shown=len(kept),
@@ -111,6 +114,23 @@ def worst(study: Sweep) -> dict[str, tuple[str, list[dict]]]:
         )
         for name in names[:MOST_OUTPUTS]
     }
+
+
+def curves(study: Sweep) -> str:
+    """Each output over the quantity, where there is one."""
+    if len(study.quantities) != 1:
+        return ""
+    (name,) = study.quantities
+    x = study.table[name].to_numpy(float)
+    order = np.argsort(x, kind="stable")
+    panels = [
+        Panel(
+            [Curve(x[order], study.table[y].to_numpy(float)[order], marker="o", size=3.0)],
+            _titled(study, y),
+        )
+        for y in study.outputs[:MOST_OUTPUTS]
+    ]
+    return svg(Picture(panels, _titled(study, name), height=1.5), f"outputs over {name}")
 
 
 def maps(study: Sweep) -> list[Map]:

@@ -124,7 +124,7 @@ class Sweep:
         else:
             for one in conditions(holds, (*self.quantities, *self.outputs)):
                 good = good & one.holds(self.table[one.name].to_numpy(float))
-        return rate(int(good.sum()), len(good))
+        return rate(int(good.sum()), len(good), self.sample.kind != "grid")
 
     def worst(self, output: str, number: int = 5, *, least: bool = False) -> pandas.DataFrame:
         """The cases where an output is largest, or smallest, with the command that runs each."""
@@ -249,11 +249,11 @@ class Sweep:
             lines.append(f"  {asked}    {self.success()}")
         for sentence, count in self.failures["sentence"].value_counts().head(5).items():
             lines.append(f"  {count} cases: {sentence}")
+        wide = max((len(str(name)) for name in self.summary().index), default=0) + 1
         for name, row in self.summary().iterrows():
             unit = self.plan.units[str(name)]
-            lines.append(
-                f"  {name!s:18s} {row['min']:.6g} … {row['max']:.6g} {unit}, mean {row['mean']:.6g}"
-            )
+            span = f"{row['min']:.6g} … {row['max']:.6g} {unit}, mean {row['mean']:.6g}"
+            lines.append(f"  {name!s:{wide}s} {span}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

@@ -87,7 +87,8 @@ class Rate:
 
     Attributes:
         successes, cases: counts.
-        low, high: Wilson's interval of the rate at `CONFIDENCE`.
+        low, high: Wilson's interval of the rate at `CONFIDENCE`; the rate itself of cases that
+            were not drawn, as of a grid.
     Reference: Wilson (1927), J. Am. Stat. Assoc. 22, 209-212.
     """
 
@@ -102,6 +103,8 @@ class Rate:
         return self.successes / self.cases
 
     def __str__(self) -> str:
+        if self.low == self.high:
+            return f"{self.successes} of {self.cases} ({100 * self.rate:.3g} %)"
         return (
             f"{self.successes} of {self.cases} ({100 * self.rate:.3g} %, between "
             f"{100 * self.low:.3g} % and {100 * self.high:.3g} % at {100 * CONFIDENCE:.0f} % "
@@ -109,8 +112,10 @@ class Rate:
         )
 
 
-def rate(successes: int, cases: int) -> Rate:
-    """A rate with its interval."""
+def rate(successes: int, cases: int, drawn: bool = True) -> Rate:
+    """A rate, with its interval if the cases were drawn."""
+    if not drawn:
+        return Rate(successes, cases, successes / cases, successes / cases)
     from scipy.stats import binomtest
 
     between = binomtest(successes, cases).proportion_ci(CONFIDENCE, "wilson")

@@ -50,13 +50,11 @@ class Chart:
 def charts(run: Run, transmitted: Sequence[Chart] = ()) -> list[Chart]:
     """Every figure that makes sense for a run, in reading order, `transmitted` among the forces."""
     made = [*added(run), coordinates(run), velocities(run)]
-    if run.model.constraints.m:
-        made += [violation(run)]
     if run.model.servo is not None:
         made += [control(run), tracking(run)]
     made += [energy(run)]
     if run.model.constraints.m:
-        made += [*transmitted, forces(run), rank(run)]
+        made += [*transmitted, forces(run), violation(run), rank(run)]
     return [*made, step_size(run)]
 
 
