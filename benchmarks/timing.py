@@ -15,7 +15,7 @@ import numpy as np
 from zwang.compile import program
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.native.machine import OPTIMIZER
-from zwang.record import combine, partition
+from zwang.objects.record import combine, partition
 
 
 def environment(**more: str) -> dict[str, str]:

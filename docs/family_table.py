@@ -16,7 +16,7 @@ import zwang.gallery.index  # noqa: E402
 import zwang.mechanism.registry  # noqa: E402
 import zwang.robots.sdf_specification  # noqa: E402
 import zwang.robots.urdf_specification  # noqa: E402
-from zwang.families import ALL_FAMILIES, PACKAGE  # noqa: E402
+from zwang.objects.families import ALL_FAMILIES, PACKAGE  # noqa: E402
 
 TABLES = {family.name.replace(" ", "-"): family.table for family in ALL_FAMILIES} | {
     "joints": zwang.mechanism.registry.table,

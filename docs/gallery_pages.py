@@ -17,10 +17,10 @@ from joint_examples import EXAMPLES as JOINTS
 from sphinx.util.docutils import SphinxDirective
 from thumbnails import thumbnail
 
-from zwang.families import CONSTRAINTS
 from zwang.gallery.index import ENTRIES
 from zwang.gallery.index.entry import Entry
 from zwang.gallery.index.files import file_of
+from zwang.objects.families import CONSTRAINTS
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import zwang as zw
-from zwang.call import public_names
+from zwang.inputs.call import public_names
 
 HERE = Path(__file__).parent
 HEAD = """\

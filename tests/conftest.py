@@ -24,7 +24,7 @@ import pytest
 
 from tests.eager import compute_by_numpy, left_to_xla
 from zwang.compile import interface, keep_programs, making
-from zwang.recent import Recent
+from zwang.objects.recent import Recent
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from jaxtyping import Array, Float
 
-from zwang import arguments as a
 from zwang.errors import LONGEST_WORD, ModelError, shortened
-from zwang.text import checked_name, escaped, is_hidden
+from zwang.inputs import arguments as a
+from zwang.inputs.text import checked_name, escaped, is_hidden
 
 NAN, INF = float("nan"), float("inf")
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from zwang import recent
 from zwang.compile import BoundProgram, interface
-from zwang.recent import Recent
+from zwang.objects import recent
+from zwang.objects.recent import Recent
 
 
 @pytest.fixture

@@ -15,7 +15,15 @@ import pytest
 import zwang as zw
 from zwang.compile.hints import CustomDerivative
 from zwang.dynamics.equation_of_motion import Scales
-from zwang.record import AbstractClassVar, AbstractVar, Record, combine, field, partition, replace
+from zwang.objects.record import (
+    AbstractClassVar,
+    AbstractVar,
+    Record,
+    combine,
+    field,
+    partition,
+    replace,
+)
 
 
 class AbstractShape(Record):

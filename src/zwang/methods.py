@@ -4,8 +4,8 @@
 
     zw.simulate(model, q0, v0, 1.0, integrator=zw.methods.Kvaerno5())
 
-A method is found in the folder of its family (see `zwang.families`); the names below are those that
-editors complete.
+A method is found in the folder of its family (see `zwang.objects.families`); the names below are
+those that editors complete.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class Namespace(types.ModuleType):
             return importlib.import_module(f"{self.__name__}.{name}")
         if name not in self._homes and not (name[:1].isupper() and name in self._members()):
             raise AttributeError(_unknown(self, name))
-        from zwang.call import class_of_users
+        from zwang.inputs.call import class_of_users
 
         module, original = self._homes.get(name) or (self._members()[name].module, name)
         # a class says in a sentence which of its arguments are wrong, as functions do
@@ -56,7 +56,7 @@ class Namespace(types.ModuleType):
         """Members of families, which stand in their folders and in no list."""
         if not self._families:  # whose files are read only where there is one
             return {}
-        families = importlib.import_module("zwang.families")
+        families = importlib.import_module("zwang.objects.families")
         offered = (getattr(families, name) for name in self._families)
         return {x.name: x for family in offered for x in family.members.values()}
 
@@ -74,7 +74,7 @@ def offer(
         package: its name.
         modules, namespaces: its modules that are public; namespaces are those that offer names,
             too.
-        families: names in `zwang.families` whose members the package offers, too.
+        families: names in `zwang.objects.families` whose members the package offers, too.
     """
     made = sys.modules[package]
     homes = _imports(Path(str(made.__file__)))
@@ -92,7 +92,7 @@ def _imports(file: Path) -> dict[str, tuple[str, str]]:
 
 def _unknown(namespace: Namespace, name: str) -> str:
     """The sentence about a name that a namespace lacks: those of it, and of others in it, close."""
-    from zwang.suggestions import close_to, did_you_mean
+    from zwang.inputs.suggestions import close_to, did_you_mean
 
     said = f"module {namespace.__name__!r} has no attribute {name!r}"
     # Python and its tools ask for private names, and an import for a file that is still to be found

@@ -19,7 +19,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from jaxtyping import Array
 
-from zwang.arguments import (
+from zwang.bodies.shape import Shape
+from zwang.errors import ModelError
+from zwang.inputs.arguments import (
     function,
     items,
     labels,
@@ -29,9 +31,7 @@ from zwang.arguments import (
     refuse,
     text,
 )
-from zwang.bodies.shape import Shape
-from zwang.display import present
-from zwang.errors import ModelError
+from zwang.objects.display import present
 
 Symbol = Literal["pin", "slide", "ball", "block", "contact", "none"]
 

@@ -15,7 +15,7 @@ import jax
 
 import zwang as zw
 from zwang import gallery
-from zwang.call import public_names
+from zwang.inputs.call import public_names
 
 PACKAGE = Path(str(zw.__file__)).parent
 

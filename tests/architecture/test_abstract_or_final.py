@@ -8,7 +8,7 @@ import pkgutil
 
 import pytest
 
-from zwang.record import Record
+from zwang.objects.record import Record
 
 
 def module_names():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from zwang.families import INTEGRATORS
+from zwang.objects.families import INTEGRATORS
 
 ROOT = Path(__file__).resolve().parents[2]
 

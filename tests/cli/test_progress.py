@@ -9,7 +9,7 @@ from zwang.cli import COMMANDS, OWN_BAR, progress
 from zwang.cli import _command as found
 from zwang.cli.progress import Bar, with_bar
 from zwang.cli.terminal import say
-from zwang.reporting import listening, report
+from zwang.objects.reporting import listening, report
 
 FOLDER = Path(progress.__file__).parent
 

@@ -58,7 +58,7 @@ import operator
 import jax, jax.numpy as jnp
 jax.config.update("jax_enable_x64", True)
 import zwang as zw
-from zwang.call import public_names
+from zwang.inputs.call import public_names
 for name in public_names().values():
     operator.attrgetter(name.removeprefix("zw."))(zw)
 from zwang import gallery

@@ -12,7 +12,7 @@ from tests.models import every_kind, pendulum
 from zwang import testing
 from zwang.algebra.pseudoinverse import SVD
 from zwang.dynamics.drift import Baumgarte, BaumgarteGains, BaumgarteRates, Projection, Stabilized
-from zwang.families import ALL_FAMILIES, DRIFTS, FORMULATIONS, GAINS, INTEGRATORS
+from zwang.objects.families import ALL_FAMILIES, DRIFTS, FORMULATIONS, GAINS, INTEGRATORS
 
 
 def finished(base):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import zwang as zw
-from zwang.call import public_names
+from zwang.inputs.call import public_names
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "docs"))

@@ -24,7 +24,7 @@ from zwang.dynamics.matrix_structure import DENSE, AbstractStructure
 from zwang.equations.constraint import Constraints
 from zwang.equations.constraint.level import ACCELERATION, POSITION, VELOCITY
 from zwang.equations.state import State, host_state
-from zwang.record import Record, field
+from zwang.objects.record import Record, field
 
 
 @dataclasses.dataclass(frozen=True)

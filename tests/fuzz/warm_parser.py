@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from zwang.errors import ModelError
-from zwang.text import escaped
+from zwang.inputs.text import escaped
 
 SERVER = """
 import json, os, runpy, signal, sys, mujoco

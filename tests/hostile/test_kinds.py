@@ -13,7 +13,7 @@ import pytest
 
 import zwang as zw
 from tests.hostile.given import pendulum, rod, servo, system
-from zwang.call import public_names, written
+from zwang.inputs.call import public_names, written
 from zwang.mechanism import Joint, Link
 
 WRONG = {

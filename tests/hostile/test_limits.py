@@ -13,8 +13,8 @@ from zwang.errors import Result
 from zwang.files import LIMITS
 from zwang.files.toml import parsed_toml
 from zwang.gallery.index.mechanisms import FOLDER
+from zwang.inputs.text import escaped
 from zwang.output.viewer import serving
-from zwang.text import escaped
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -8,8 +8,8 @@ import pytest
 
 import zwang as zw
 from tests.crossed import some
-from zwang.families import CONSTRAINTS
 from zwang.mechanism import KINDS, read
+from zwang.objects.families import CONSTRAINTS
 from zwang.simulation.results import Run
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

@@ -15,7 +15,7 @@ from tests.native.beside import assert_equal
 from tests.native.lanes import assert_lanes_agree
 from zwang.native import compiled, function, module, subroutines
 from zwang.native.module import unpacked
-from zwang.recent import Recent
+from zwang.objects.recent import Recent
 
 RANDOM = np.random.default_rng(3)
 X, Y = RANDOM.normal(size=(2, 5))

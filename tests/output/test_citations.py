@@ -5,7 +5,14 @@ import re
 import pytest
 
 import zwang as zw
-from zwang.families import DRIFTS, FORMULATIONS, GAINS, INTEGRATORS, NULL_SPACES, PSEUDOINVERSES
+from zwang.objects.families import (
+    DRIFTS,
+    FORMULATIONS,
+    GAINS,
+    INTEGRATORS,
+    NULL_SPACES,
+    PSEUDOINVERSES,
+)
 from zwang.output.citations import CITED, ENTRIES
 
 METHODS = [

@@ -10,7 +10,7 @@ import pytest
 import zwang as zw
 from tests.models import pendulum
 from zwang.compile import interface
-from zwang.recent import Recent
+from zwang.objects.recent import Recent
 from zwang.simulation.single_precision import narrowed
 
 TIMES = np.linspace(0.0, 1.0, 3)

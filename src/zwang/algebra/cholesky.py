@@ -19,7 +19,7 @@ from jaxtyping import Array, Bool, Float, Int
 from zwang.algebra.lapack import cholesky, solve_triangular
 from zwang.compile.engine import is_native
 from zwang.compile.hints import shared_code, with_batch_rule
-from zwang.record import Record, field
+from zwang.objects.record import Record, field
 from zwang.thresholds import ROUND_OFF
 
 SMALL = 32

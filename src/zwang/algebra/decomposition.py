@@ -16,7 +16,7 @@ from jax import Array
 from zwang.algebra import lapack
 from zwang.algebra.rank import DEPENDENT_ROWS, rank_of
 from zwang.algebra.spectrum import principal
-from zwang.arrays import AnyArray
+from zwang.inputs.arrays import AnyArray
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

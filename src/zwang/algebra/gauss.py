@@ -38,7 +38,7 @@ from zwang.algebra.mass_matrix import AbstractMass, DiagonalMass, row_lengths
 from zwang.algebra.pseudoinverse import Pseudoinverse
 from zwang.algebra.pseudoinverse.certificate import SOLVED_ROUND_OFF, Certified
 from zwang.compile.hints import traced_once
-from zwang.record import Record
+from zwang.objects.record import Record
 
 
 class Gauss(Record):

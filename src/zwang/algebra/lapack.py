@@ -16,7 +16,7 @@ import jax.scipy.linalg as linalg
 from jaxtyping import Array, Float, Int
 
 from zwang.compile.hints import member_by_member, traced_once
-from zwang.record import Record
+from zwang.objects.record import Record
 
 
 @jax.custom_jvp

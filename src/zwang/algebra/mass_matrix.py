@@ -20,8 +20,8 @@ from jaxtyping import Array, Bool, Float
 from zwang.algebra.cholesky import Cholesky, lower_inverse
 from zwang.algebra.elimination.gather import total
 from zwang.algebra.elimination.matrix import SparseMatrix
-from zwang.arrays import AnyArray
-from zwang.record import Record
+from zwang.inputs.arrays import AnyArray
+from zwang.objects.record import Record
 from zwang.thresholds import ROUND_OFF
 
 Matrix = Array | SparseMatrix

@@ -18,7 +18,7 @@ from zwang.algebra.mass_matrix import augmented_mass, dense_mass
 from zwang.algebra.rank import DEPENDENT_ROWS, NEARLY_PARALLEL, PLACED
 from zwang.algebra.spectrum import principal
 from zwang.native.library import lapack_routines
-from zwang.recent import Recent
+from zwang.objects.recent import Recent
 from zwang.thresholds import ROUND_OFF
 
 DAMPING = 1e-12

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.arrays import AnyArray
+from zwang.inputs.arrays import AnyArray
 
 DEPENDENT_ROWS = 1e-8
 """Rows depend on each other along a direction whose singular value is at most this part of the

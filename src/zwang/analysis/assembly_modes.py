@@ -40,16 +40,16 @@ from zwang.analysis.quadratic_loops import Found, all_configurations
 from zwang.analysis.quadratic_postures import all_postures
 from zwang.analysis.result import AbstractResult
 from zwang.analysis.subject import subject_of, with_inputs
-from zwang.arguments import choice, count, host_only, mapping, number, real_array
 from zwang.compile.hints import over_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.dynamics.number_range import LARGEST_SIZE
 from zwang.equations.constraint.units import MODEL_UNITS
 from zwang.errors import ModelError
+from zwang.inputs.arguments import choice, count, host_only, mapping, number, real_array
+from zwang.objects.reporting import report
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
-from zwang.reporting import report
 from zwang.thresholds import ALL_BUT_ZERO, RESOLVED
 
 if TYPE_CHECKING:

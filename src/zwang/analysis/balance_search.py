@@ -15,12 +15,12 @@ from zwang.analysis.constrained_state import dynamics_of, placed, refuse_frictio
 from zwang.analysis.inputs import Inputs, chosen_inputs
 from zwang.analysis.local_equations import Local, local, moved
 from zwang.analysis.symmetry import Symmetries, symmetries
-from zwang.arguments import known, labels
-from zwang.arrays import vector
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import host_state
 from zwang.errors import ModelError
+from zwang.inputs.arguments import known, labels
+from zwang.inputs.arrays import vector
 from zwang.remedy import Remedy, advice
 from zwang.thresholds import AGREEMENT, CONVERGED, DERIVED, LAST_DIGIT, ROUND_OFF
 

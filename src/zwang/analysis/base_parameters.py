@@ -24,12 +24,12 @@ from jaxtyping import PyTree
 
 from zwang.algebra.decomposition import Decomposition, pivots
 from zwang.analysis.base_parameters_result import BaseParameters
-from zwang.arguments import host_only, instance, known, labels, real_array
 from zwang.compile.blocks import mapped
 from zwang.dynamics import functions
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
-from zwang.record import Record, field
+from zwang.inputs.arguments import host_only, instance, known, labels, real_array
+from zwang.objects.record import Record, field
 from zwang.servo.actuation import Constant
 from zwang.thresholds import AGREEMENT, DERIVED
 

@@ -11,9 +11,9 @@ import numpy as np
 from zwang.algebra.decomposition import Decomposition
 from zwang.algebra.spectrum import principal
 from zwang.analysis.result import AbstractResult
-from zwang.arguments import number, real_array
 from zwang.errors import ModelError
-from zwang.text import counted
+from zwang.inputs.arguments import number, real_array
+from zwang.inputs.text import counted
 from zwang.thresholds import AGREEMENT, DERIVED
 
 if TYPE_CHECKING:

@@ -14,9 +14,6 @@ from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.subject import subject_of
-from zwang.arguments import host_only, instance, number
-from zwang.arrays import vector
-from zwang.call import misfits_named
 from zwang.dynamics.consistent_state import consistent_state
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import moved
@@ -26,6 +23,9 @@ from zwang.dynamics.tangent_cone import TangentCone, tangent_cone
 from zwang.equations.constraint.units import MODEL_UNITS
 from zwang.equations.state import State
 from zwang.errors import ModelError
+from zwang.inputs.arguments import host_only, instance, number
+from zwang.inputs.arrays import vector
+from zwang.inputs.call import misfits_named
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
 from zwang.simulation.results import Run

@@ -24,7 +24,7 @@ from typing import Generic, NamedTuple
 import numpy as np
 
 from zwang.algebra.decomposition import full_svd, solve_square
-from zwang.arrays import AnyArray
+from zwang.inputs.arrays import AnyArray
 
 
 class Split(NamedTuple, Generic[AnyArray]):

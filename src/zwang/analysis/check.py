@@ -26,9 +26,7 @@ from zwang.analysis.redundancy import (
     suggestions,
     unique_rows,
 )
-from zwang.arguments import host_only, instance
 from zwang.compile import program
-from zwang.display import present
 from zwang.dynamics.consistency import LATER, vanishing_rows
 from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -47,7 +45,9 @@ from zwang.equations.constraint import Holonomic
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.hierarchy.describe import LevelReport, level_reports, tree_lines
+from zwang.inputs.arguments import host_only, instance
 from zwang.mechanism.mechanism import Mechanism
+from zwang.objects.display import present
 from zwang.simulation.mode import mode_of, without_friction
 
 INTEGRABLE = "holonomic, given by velocities"

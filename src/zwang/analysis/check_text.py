@@ -11,8 +11,8 @@ from zwang.algebra.rank import DEPENDENT_ROWS, NEARLY_PARALLEL
 from zwang.dynamics.control_law import Control
 from zwang.errors import Result
 from zwang.hierarchy.describe import level_lines
+from zwang.inputs.text import counted
 from zwang.remedy import MOVED, advice
-from zwang.text import counted
 
 if TYPE_CHECKING:
     from zwang.analysis.check import ConstraintReport, Diagnosis

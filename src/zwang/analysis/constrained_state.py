@@ -29,7 +29,7 @@ from zwang.dynamics.model import Model
 from zwang.dynamics.placement import place
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError
-from zwang.record import replace
+from zwang.objects.record import replace
 from zwang.thresholds import ROUND_OFF
 
 

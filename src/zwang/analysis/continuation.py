@@ -32,11 +32,11 @@ from zwang.analysis.equilibrium import Equilibrium, as_equilibrium
 from zwang.analysis.moving_state import Motion, branch_equations, critical_direction
 from zwang.analysis.result import AbstractResult
 from zwang.analysis.sensitivity import near_fold
-from zwang.arguments import count, host_only, instance, known, listed, number, refuse
-from zwang.arrays import vector
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
-from zwang.reporting import report
+from zwang.inputs.arguments import count, host_only, instance, known, listed, number, refuse
+from zwang.inputs.arrays import vector
+from zwang.objects.reporting import report
 from zwang.thresholds import AGREEMENT, AT_INSTANT
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from zwang.analysis.constrained_state import ConstrainedState
 from zwang.analysis.inputs import Inputs
 from zwang.analysis.local_equations import Variation
-from zwang.text import counted
+from zwang.inputs.text import counted
 
 
 class Descriptor(NamedTuple):

@@ -17,8 +17,8 @@ from zwang.analysis.kinematics_result import Kinematics
 from zwang.analysis.result import AbstractResult
 from zwang.analysis.subject import subject_of
 from zwang.analysis.tables import rounded, table
-from zwang.arguments import count, host_only, listed, mapping, number
 from zwang.errors import ModelError
+from zwang.inputs.arguments import count, host_only, listed, mapping, number
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
 from zwang.thresholds import ALL_BUT_ZERO

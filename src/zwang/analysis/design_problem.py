@@ -23,14 +23,14 @@ from zwang.analysis.inputs import chosen_inputs
 from zwang.analysis.kinematics_result import Kinematics
 from zwang.analysis.moving_mechanism import Moving, moving, with_parameters
 from zwang.analysis.subject import Subject
-from zwang.arguments import real_array
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
+from zwang.inputs.arguments import real_array
+from zwang.inputs.suggestions import did_you_mean
 from zwang.mechanism import Mechanism
 from zwang.mechanism.toml import parsed
-from zwang.provenance import source_of
-from zwang.suggestions import did_you_mean
+from zwang.objects.provenance import source_of
 from zwang.thresholds import AGREEMENT
 
 DIFFERENCE = 1e-6

@@ -19,11 +19,11 @@ from zwang.analysis.kinematics_result import Kinematics
 from zwang.analysis.moving_mechanism import moving, torques
 from zwang.analysis.redundancy import unique_rows
 from zwang.analysis.result import TABLES, AbstractResult
-from zwang.arguments import host_only
 from zwang.dynamics.evaluation import evaluate
 from zwang.equations.constraint.units import MODEL_UNITS
 from zwang.equations.state import host_state
 from zwang.errors import ModelError
+from zwang.inputs.arguments import host_only
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
 

@@ -37,10 +37,10 @@ from zwang.analysis.moving_state import (
 from zwang.analysis.resting import resting
 from zwang.analysis.result import AbstractResult
 from zwang.analysis.sensitivity import Root
-from zwang.arguments import choice, host_only, instance, labels
 from zwang.dynamics.model import Model
 from zwang.equations.state import host_state
 from zwang.errors import ModelError
+from zwang.inputs.arguments import choice, host_only, instance, labels
 from zwang.remedy import Remedy, advice
 from zwang.thresholds import ALL_BUT_ZERO
 

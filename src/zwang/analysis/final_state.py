@@ -24,15 +24,15 @@ import numpy as np
 from jaxtyping import Array, PyTree
 
 from zwang.algebra.lapack import LU
-from zwang.arguments import instance
-from zwang.arrays import on_device, without_derivative
-from zwang.call import misfits_named
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import HELD_ON, ConstrainedVectorField, Events
 from zwang.equations.constraint.base import number_of
 from zwang.equations.state import State
 from zwang.errors import ModelError
-from zwang.record import replace
+from zwang.inputs.arguments import instance
+from zwang.inputs.arrays import on_device, without_derivative
+from zwang.inputs.call import misfits_named
+from zwang.objects.record import replace
 from zwang.simulation.contact import Contacts
 from zwang.simulation.mode import with_equations
 from zwang.simulation.results import Run, Switched

@@ -11,12 +11,12 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.analysis.constrained_state import ConstrainedState
-from zwang.arguments import function, labels, real_array
 from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
-from zwang.suggestions import did_you_mean
-from zwang.tracing import outcome, returned
+from zwang.inputs.arguments import function, labels, real_array
+from zwang.inputs.suggestions import did_you_mean
+from zwang.inputs.tracing import outcome, returned
 
 
 @dataclasses.dataclass(frozen=True)

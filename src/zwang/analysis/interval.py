@@ -17,9 +17,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.arrays import AnyArray
 from zwang.compile.interpreter import JaxprInterpreter
 from zwang.errors import ModelError
+from zwang.inputs.arrays import AnyArray
 
 WIDENING = 8 * np.finfo(float).eps
 """Relative widening of a result; elementary functions are accurate to a few units in the last

@@ -17,7 +17,6 @@ from zwang.analysis.kinematics_result import Kinematics, Trace, Watched
 from zwang.analysis.moving_mechanism import rates
 from zwang.analysis.path import Path, follow_branch
 from zwang.analysis.subject import Quantity, Subject, quantity_rates, subject_of, with_inputs
-from zwang.arguments import choice, count, host_only, listed, mapping, number, real_array
 from zwang.compile.blocks import mapped
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
@@ -26,6 +25,7 @@ from zwang.dynamics.number_range import LARGEST_SIZE
 from zwang.dynamics.tangent_cone import may_branch, tangent_cone
 from zwang.equations.state import host_state
 from zwang.errors import ModelError
+from zwang.inputs.arguments import choice, count, host_only, listed, mapping, number, real_array
 from zwang.remedy import Remedy, advice
 from zwang.thresholds import ACCEPTED_VIOLATION
 

@@ -20,12 +20,12 @@ from zwang.analysis.curve import bounds, chart, jacobian
 from zwang.analysis.kinematics import scales
 from zwang.analysis.path import FIRST, SHORTEST
 from zwang.analysis.subject import subject_of, with_inputs
-from zwang.arguments import host_only, real_array
-from zwang.arrays import AnyArray
 from zwang.compile import Many
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.errors import ModelError
-from zwang.record import replace
+from zwang.inputs.arguments import host_only, real_array
+from zwang.inputs.arrays import AnyArray
+from zwang.objects.record import replace
 from zwang.thresholds import CONVERGED
 
 BATCH_NEWTON = 10

@@ -15,7 +15,7 @@ import scipy.signal
 from zwang.algebra.decomposition import Decomposition, pivots
 from zwang.algebra.spectrum import eigenvalues
 from zwang.errors import ModelError
-from zwang.extras import require
+from zwang.objects.extras import require
 from zwang.thresholds import AGREEMENT
 
 if TYPE_CHECKING:

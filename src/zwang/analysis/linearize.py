@@ -44,10 +44,10 @@ from zwang.analysis.local_equations import (
 from zwang.analysis.result import AbstractResult
 from zwang.analysis.symmetry import Symmetries, symmetries
 from zwang.analysis.tangent_space import TangentSpace, aligned
-from zwang.arguments import host_only, instance
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
-from zwang.text import counted
+from zwang.inputs.arguments import host_only, instance
+from zwang.inputs.text import counted
 from zwang.thresholds import ALL_BUT_ZERO, DERIVED
 
 if TYPE_CHECKING:

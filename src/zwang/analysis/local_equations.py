@@ -19,14 +19,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from zwang.algebra.mass_matrix import dense_mass
-from zwang.arrays import AnyArray
 from zwang.compile import program as compiled
 from zwang.dynamics import functions
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.functions import as_velocity, velocity_map
 from zwang.equations.state import State
 from zwang.equations.system import System
-from zwang.record import Record, replace
+from zwang.inputs.arrays import AnyArray
+from zwang.objects.record import Record, replace
 
 TRAVEL_STEPS = 128
 """Runge-Kutta steps of a long way; of a turn by 2 rad they leave 1e-11."""

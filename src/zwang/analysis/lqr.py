@@ -20,14 +20,14 @@ from zwang.analysis.moving_axes import MovingAxes, axes_of
 from zwang.analysis.result import AbstractResult
 from zwang.analysis.time_varying import TimeVaryingLinearization
 from zwang.analysis.time_varying_lqr import TrackingRegulator, tracking_regulator
-from zwang.arguments import instance, real_array
-from zwang.call import misfits_named
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
-from zwang.record import Record, replace
+from zwang.inputs.arguments import instance, real_array
+from zwang.inputs.call import misfits_named
+from zwang.inputs.text import counted
+from zwang.objects.record import Record, replace
 from zwang.servo.feedback import Feedback
 from zwang.servo.limits import Limits
-from zwang.text import counted
 
 if TYPE_CHECKING:
     import xarray as xr

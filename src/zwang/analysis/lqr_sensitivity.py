@@ -42,9 +42,9 @@ from zwang.analysis.local_equations import (
 )
 from zwang.analysis.moving_mechanism import with_parameters
 from zwang.analysis.moving_state import MovingState, moving_state, varied
-from zwang.arrays import AnyArray
 from zwang.dynamics.functions import as_velocity, velocity_map
 from zwang.errors import ModelError
+from zwang.inputs.arrays import AnyArray
 
 if TYPE_CHECKING:
     from zwang.analysis.linearize import Linearization

@@ -15,8 +15,8 @@ from zwang.algebra.decomposition import solve_square
 from zwang.algebra.spectrum import eigenvectors
 from zwang.analysis.result import AbstractResult
 from zwang.analysis.tables import table
-from zwang.arguments import count
 from zwang.errors import ModelError
+from zwang.inputs.arguments import count
 from zwang.thresholds import DERIVED
 
 if TYPE_CHECKING:

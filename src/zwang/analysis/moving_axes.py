@@ -20,7 +20,7 @@ from zwang.algebra.spectrum import exponential
 from zwang.analysis.local_equations import Generator
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.functions import as_velocity, velocity_map
-from zwang.record import Record
+from zwang.objects.record import Record
 
 if TYPE_CHECKING:
     from zwang.analysis.linearize import Linearization

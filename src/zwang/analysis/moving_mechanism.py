@@ -20,11 +20,11 @@ from jaxtyping import PyTree
 from zwang.algebra.gauss import Gauss
 from zwang.analysis.local_equations import force, mass
 from zwang.analysis.newton import newton, rows_at, unweighted
-from zwang.arrays import AnyArray
 from zwang.compile.hints import over_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
-from zwang.record import replace
+from zwang.inputs.arrays import AnyArray
+from zwang.objects.record import replace
 
 
 class Moving(NamedTuple, Generic[AnyArray]):

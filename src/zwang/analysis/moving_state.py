@@ -34,12 +34,12 @@ from zwang.analysis.sensitivity import (
     row_units,
     with_slope,
 )
-from zwang.arrays import AnyArray
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.functions import as_velocity
 from zwang.equations.state import State
 from zwang.errors import ModelError
-from zwang.record import replace
+from zwang.inputs.arrays import AnyArray
+from zwang.objects.record import replace
 from zwang.thresholds import DERIVED
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import abc
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from zwang.display import present
+from zwang.objects.display import present
 from zwang.simulation.results.saving import save
 
 if TYPE_CHECKING:

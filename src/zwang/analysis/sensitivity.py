@@ -21,7 +21,7 @@ import numpy as np
 from jax import Array
 
 from zwang.algebra.decomposition import Decomposition
-from zwang.arrays import AnyArray
+from zwang.inputs.arrays import AnyArray
 from zwang.thresholds import DERIVED
 
 NEARBY = 0.1

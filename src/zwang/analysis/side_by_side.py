@@ -29,12 +29,12 @@ import scipy.linalg
 from zwang.algebra.mass_matrix import dense_mass
 from zwang.algebra.pseudoinverse import Proximal
 from zwang.algebra.rank import DEPENDENT_ROWS, rank_of
-from zwang.arguments import instance
-from zwang.call import misfits_named
 from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import motion
 from zwang.errors import ModelError
+from zwang.inputs.arguments import instance
+from zwang.inputs.call import misfits_named
 
 
 @dataclasses.dataclass(frozen=True)

@@ -31,15 +31,15 @@ from zwang.analysis.shooting import (
     rest_on,
 )
 from zwang.analysis.time_varying_lqr import SPLINE_DEGREE, TrackingRegulator, piecewise
-from zwang.arguments import count, host_only, number, real_array
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
+from zwang.inputs.arguments import count, host_only, number, real_array
+from zwang.inputs.text import counted
 from zwang.plots import Curve, Panel, Picture
 from zwang.servo.control import controller
 from zwang.servo.feedback import Feedback
 from zwang.servo.limits import Limits
 from zwang.servo.servo import Servo
-from zwang.text import counted
 from zwang.thresholds import RESOLVED
 
 if TYPE_CHECKING:

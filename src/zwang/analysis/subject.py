@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.arguments import instance, refuse
 from zwang.compile import model_program
 from zwang.compile.blocks import mapped
 from zwang.dynamics.consistent_state import consistent_state
@@ -19,9 +18,10 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import Holonomic
 from zwang.errors import ModelError
+from zwang.inputs.arguments import instance, refuse
+from zwang.inputs.suggestions import did_you_mean
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.relative_pose import wrapped
-from zwang.suggestions import did_you_mean
 
 
 @dataclasses.dataclass(frozen=True)

@@ -23,11 +23,11 @@ from zwang.analysis.linearize import (
 from zwang.analysis.local_equations import output_slopes
 from zwang.analysis.result import AbstractResult
 from zwang.analysis.tangent_space import TangentSpace, turned_like
-from zwang.arguments import real_array
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
-from zwang.text import counted
+from zwang.inputs.arguments import real_array
+from zwang.inputs.text import counted
 
 if TYPE_CHECKING:
     import xarray as xr

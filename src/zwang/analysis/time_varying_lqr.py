@@ -25,13 +25,13 @@ from zwang.algebra.decomposition import Decomposition
 from zwang.algebra.spectrum import exponential, riccati
 from zwang.analysis.result import AbstractResult
 from zwang.analysis.time_varying import TimeVaryingLinearization
-from zwang.arguments import real_array
 from zwang.dynamics import functions
 from zwang.errors import ModelError
-from zwang.record import Record
+from zwang.inputs.arguments import real_array
+from zwang.inputs.text import counted
+from zwang.objects.record import Record
 from zwang.servo.feedback import Feedback
 from zwang.servo.limits import Limits
-from zwang.text import counted
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -18,12 +18,12 @@ from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.result import AbstractResult
 from zwang.analysis.subject import Quantity, Subject, subject_of, with_inputs
 from zwang.analysis.workspace_fill import Edges, Grid, Held, edge_inputs, filled, nearby
-from zwang.arguments import count, host_only, mapping, number, real_array, refuse
-from zwang.arrays import AnyArray
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.equations.constraint.units import MODEL_UNITS
 from zwang.errors import ModelError
+from zwang.inputs.arguments import count, host_only, mapping, number, real_array, refuse
+from zwang.inputs.arrays import AnyArray
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
 

@@ -23,13 +23,13 @@ from zwang.analysis.curve import quickly
 from zwang.analysis.newton import newton, rows_at, unweighted
 from zwang.analysis.sensitivity import fold, last_direction, root, with_slope
 from zwang.analysis.subject import Quantity
-from zwang.arrays import AnyArray
 from zwang.compile.hints import over_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.errors import ModelError
+from zwang.inputs.arrays import AnyArray
 from zwang.mechanism.relative_pose import wrapped
+from zwang.objects.reporting import report
 from zwang.remedy import Remedy, advice
-from zwang.reporting import report
 from zwang.thresholds import RESOLVED
 
 GRID_NEWTON = 10

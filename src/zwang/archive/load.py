@@ -13,9 +13,6 @@ import numpy as np
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.archive.growing import folder_of, opened_growing
 from zwang.archive.sources import Rebuilt, rebuilt
-from zwang.arguments import flag, known, optional
-from zwang.arrays import require_float64
-from zwang.call import misfits_named
 from zwang.dynamics.drift import AbstractDrift
 from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.formulation.base import AbstractFormulation
@@ -23,7 +20,10 @@ from zwang.dynamics.model import Model
 from zwang.equations.state import host_state
 from zwang.errors import ModelError, Result
 from zwang.files.reading import file_name, shown_path
-from zwang.provenance import Source
+from zwang.inputs.arguments import flag, known, optional
+from zwang.inputs.arrays import require_float64
+from zwang.inputs.call import misfits_named
+from zwang.objects.provenance import Source
 from zwang.simulation.results import Crossing, Run, Steps, Switched, Variables
 from zwang.simulation.results.interpolate import Interpolant
 from zwang.simulation.results.presentation import Presentation

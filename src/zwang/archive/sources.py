@@ -17,7 +17,7 @@ from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.files import is_file
 from zwang.files.reading import shown_path
-from zwang.provenance import Source, file_digest, remember
+from zwang.objects.provenance import Source, file_digest, remember
 from zwang.simulation.results.presentation import Presentation
 
 CODE = ("script", "import")

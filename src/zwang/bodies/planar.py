@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.arrays import is_concrete
 from zwang.bodies.body import Body, FreeEquations, by_name, entries_of, entry, stacked
-from zwang.display import present
 from zwang.equations.system import System
+from zwang.inputs.arrays import is_concrete
+from zwang.objects.display import present
 
 
 class PlanarBodies:

@@ -11,8 +11,8 @@ from jaxtyping import Array, Float
 
 from zwang.bodies.body import Body, FreeEquations, by_name, entries_of, entry, stacked
 from zwang.bodies.rotation import moved, rate_map, rotation_matrix
-from zwang.display import present
 from zwang.equations.system import AbstractVelocityMap, System
+from zwang.objects.display import present
 
 COORDINATES = ("x", "y", "z", "qw", "qx", "qy", "qz")
 VELOCITIES = ("vx", "vy", "vz", "wx", "wy", "wz")

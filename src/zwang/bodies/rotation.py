@@ -19,8 +19,8 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.arithmetic import xp
 from zwang.compile.engine import is_native
+from zwang.inputs.arithmetic import xp
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 """The quaternion of no rotation."""

@@ -58,7 +58,7 @@ def options_of(command: str) -> set[str]:
 
 def _method(found: re.Match, has: Set[str]) -> str:
     """A method by the option that chooses it."""
-    from zwang import families
+    from zwang.objects import families
 
     for option in ("integrator", "pseudoinverse", "formulation"):
         members = getattr(families, f"{option.upper()}S").members

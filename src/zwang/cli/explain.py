@@ -11,7 +11,7 @@ import typer
 
 from zwang.cli.failure import UserError
 from zwang.cli.terminal import say
-from zwang.suggestions import did_you_mean
+from zwang.inputs.suggestions import did_you_mean
 
 PAGE = Path(__file__).with_name("messages.md")
 """The page of the documentation that explains messages, a section each."""

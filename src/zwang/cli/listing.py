@@ -86,7 +86,7 @@ def _print_file(name: str) -> int:
     """Print the file that a model is made from."""
     from zwang.gallery.index import ENTRIES
     from zwang.gallery.index.files import file_of
-    from zwang.suggestions import did_you_mean
+    from zwang.inputs.suggestions import did_you_mean
 
     if name not in ENTRIES:
         hint = did_you_mean(name, ENTRIES) if name else ": give one."

@@ -6,7 +6,7 @@ import enum
 from typing import TYPE_CHECKING
 
 from zwang.cli.failure import UserError
-from zwang.families import DRIFTS, FORMULATIONS, INTEGRATORS, PSEUDOINVERSES, Family
+from zwang.objects.families import DRIFTS, FORMULATIONS, INTEGRATORS, PSEUDOINVERSES, Family
 
 NAMED_DRIFTS = ("projection", "baumgarte", "none")
 """Ways to treat drift under the names that they have in the literature; `drift_treatment` makes

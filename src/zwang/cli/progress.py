@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from zwang.cli.terminal import cleared
-from zwang.reporting import listening
+from zwang.objects.reporting import listening
 
 DELAY = 1.0
 """Seconds before the bar appears."""
@@ -83,7 +83,7 @@ class Bar:
             )
 
     def hears(self, what: str, fraction: float | None) -> None:
-        """What a computation reports (`zwang.reporting`)."""
+        """What a computation reports (`zwang.objects.reporting`)."""
         if fraction is None:
             self.says(what)
         else:

@@ -13,8 +13,8 @@ from zwang.cli.failure import UserError
 from zwang.cli.progress import Bar
 from zwang.cli.target import made_folder
 from zwang.cli.terminal import complain, warn
+from zwang.inputs.suggestions import did_you_mean
 from zwang.papers.index import PAPERS
-from zwang.suggestions import did_you_mean
 
 CHANGED = 4
 """Exit code if a claim has another verdict than the expected one."""

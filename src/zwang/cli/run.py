@@ -44,8 +44,8 @@ from zwang.cli.target import Target, load_target, locate, made_folder, results_f
 from zwang.cli.terminal import complain, say, warn
 from zwang.cli.timing import WallTime
 from zwang.cli.values import assignments, number_or_list
-from zwang.families import FORMULATIONS, INTEGRATORS, PSEUDOINVERSES
-from zwang.suggestions import did_you_mean
+from zwang.inputs.suggestions import did_you_mean
+from zwang.objects.families import FORMULATIONS, INTEGRATORS, PSEUDOINVERSES
 
 UNITS = {"duration": " s", "step": " s"}
 START = "start.svg"

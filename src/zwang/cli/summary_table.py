@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from zwang.cli.advice import fitted
-from zwang.text import escaped
+from zwang.inputs.text import escaped
 
 if TYPE_CHECKING:
     from zwang.cli.timing import WallTime

@@ -17,8 +17,8 @@ from zwang.cli.values import like, number_or_list
 from zwang.errors import ModelError, OutputError
 from zwang.files import is_file, make_folder
 from zwang.files.reading import shown_path
-from zwang.provenance import Source, file_digest, remember
-from zwang.suggestions import did_you_mean
+from zwang.inputs.suggestions import did_you_mean
+from zwang.objects.provenance import Source, file_digest, remember
 
 ROBOTS = (".urdf", ".xml", ".mjcf", ".sdf", ".usda")
 """Endings of robot files that `zwang.robots` reads. They are listed here too, because a misspelled

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 
 from zwang.cli.advice import fitted
-from zwang.text import escaped
+from zwang.inputs.text import escaped
 
 
 def ready() -> None:

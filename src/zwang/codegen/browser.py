@@ -24,7 +24,7 @@ from zwang.errors import ModelError, Result
 from zwang.files.packing import packed
 from zwang.native import NotNativeError
 from zwang.native.webassembly import Module
-from zwang.record import replace
+from zwang.objects.record import replace
 from zwang.simulation.run_setup import RunRequest, RunSetup, set_up
 from zwang.simulation.switching import refuse_switches
 from zwang.stepping.step import Progress, attempt

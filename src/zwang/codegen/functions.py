@@ -14,7 +14,6 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
-from zwang.arguments import instance
 from zwang.codegen.names import parameters, with_parameters
 from zwang.compile import native_trace
 from zwang.dynamics.drift.base import renormalized
@@ -22,6 +21,7 @@ from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.dynamics.model import Model, refuse_letting_go
 from zwang.equations.state import State
 from zwang.errors import ModelError
+from zwang.inputs.arguments import instance
 from zwang.servo import Servo
 from zwang.simulation.switching import refuse_switches
 

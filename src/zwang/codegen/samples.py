@@ -15,7 +15,6 @@ import numpy as np
 from zwang.algebra.decomposition import singular_values
 from zwang.algebra.pseudoinverse import SVD
 from zwang.algebra.rank import PLACED
-from zwang.arrays import vector
 from zwang.codegen.functions import SUCCESS, ModelFunctions
 from zwang.codegen.names import parameters, with_parameters
 from zwang.compile import Many
@@ -23,6 +22,7 @@ from zwang.dynamics import functions
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import motion
 from zwang.errors import ModelError
+from zwang.inputs.arrays import vector
 from zwang.servo.control import control
 from zwang.thresholds import ALL_BUT_ZERO, DERIVED
 

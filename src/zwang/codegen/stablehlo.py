@@ -10,13 +10,13 @@ import jax
 import jax.numpy as jnp
 from jax import export
 
-from zwang.arguments import count, instance, known, refuse, texts
-from zwang.call import misfits_named
 from zwang.codegen.names import identifier
 from zwang.dynamics.model import Model, refuse_letting_go
 from zwang.dynamics.motion import motion
-from zwang.extras import require
 from zwang.files import write_files
+from zwang.inputs.arguments import count, instance, known, refuse, texts
+from zwang.inputs.call import misfits_named
+from zwang.objects.extras import require
 from zwang.simulation.switching import refuse_switches
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")

@@ -10,12 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from zwang.arithmetic import traced
-from zwang.by_identity import ByIdentity
 from zwang.compile.engine import NATIVE, is_native_wanted
+from zwang.inputs.arithmetic import traced
 from zwang.native import NativeFunction
-from zwang.recent import Recent
-from zwang.record import is_array
+from zwang.objects.by_identity import ByIdentity
+from zwang.objects.recent import Recent
+from zwang.objects.record import is_array
 
 P = TypeVar("P")
 

@@ -18,8 +18,8 @@ from jax.typing import ArrayLike
 from zwang.compile.engine import is_native
 from zwang.native.rules.calls import WRITTEN_OUT
 from zwang.native.subroutines import SHARED
-from zwang.recent import Recent
-from zwang.record import combine, partition
+from zwang.objects.recent import Recent
+from zwang.objects.record import combine, partition
 
 
 def with_batch_rule(leading: Callable) -> Callable[[Callable], Callable]:
@@ -202,7 +202,7 @@ def of_members(function: Callable, shared: tuple, own: tuple) -> Any:
     take the memory of all of them, and callbacks know one alone.
 
     Args:
-        shared, own: its arguments as `zwang.record.combine` takes them.
+        shared, own: its arguments as `zwang.objects.record.combine` takes them.
     """
     one = lambda own: function(*combine(own, shared))
     side_by_side = jax.default_backend() != "cpu"

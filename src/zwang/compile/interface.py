@@ -16,9 +16,6 @@ from typing import Any, ClassVar, ParamSpec, TypeVar, cast
 import jax
 import numpy as np
 
-from zwang.arguments import flag, refuse
-from zwang.by_identity import ByIdentity
-from zwang.call import misfits_named
 from zwang.compile.compatibility import trace_context, trace_state_clean
 from zwang.compile.engine import is_native_wanted
 from zwang.compile.flat import (
@@ -35,9 +32,12 @@ from zwang.compile.flat import (
 from zwang.compile.hints import of_members
 from zwang.compile.making import obtained
 from zwang.compile.program_cache import cache
+from zwang.inputs.arguments import flag, refuse
+from zwang.inputs.call import misfits_named
 from zwang.native import lanes
-from zwang.recent import Recent
-from zwang.record import is_array
+from zwang.objects.by_identity import ByIdentity
+from zwang.objects.recent import Recent
+from zwang.objects.record import is_array
 
 P = ParamSpec("P")
 R = TypeVar("R")

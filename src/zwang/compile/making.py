@@ -20,8 +20,8 @@ from zwang.compile.program_cache import cache
 from zwang.compile.program_cache.source_digest import ModuleConstants
 from zwang.errors import ModelError
 from zwang.native import NativeFunction, NotNativeError, fast_code_apart, translated
-from zwang.recent import Recent
-from zwang.record import is_array
+from zwang.objects.recent import Recent
+from zwang.objects.record import is_array
 
 _kept_here: Recent[CompiledProgram] = Recent()
 """Programs of this process by what they are made from, where none are kept on disk."""

@@ -6,7 +6,7 @@ import functools
 
 import jax
 
-from zwang.call import misfits_named
+from zwang.inputs.call import misfits_named
 
 SEQUENTIAL: dict[str, str | bool] = {
     "xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"

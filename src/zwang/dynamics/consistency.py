@@ -20,11 +20,11 @@ from zwang.algebra.judgement import (
 from zwang.algebra.metric import Metric, Rows, metric_of, rows_of
 from zwang.algebra.rank import NEARLY_PARALLEL, PLACED
 from zwang.algebra.spectrum import principal
-from zwang.arrays import on_device
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.dynamics.number_range import acts, kin_of
 from zwang.equations.state import State, host_state
+from zwang.inputs.arrays import on_device
 from zwang.thresholds import AGREEMENT, SOLUTION_ERROR
 
 DENSE_ROWS = 400

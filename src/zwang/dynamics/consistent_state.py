@@ -8,11 +8,11 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
-from zwang.arguments import host_only, instance, known, texts
 from zwang.dynamics.initial_conditions import PlacementError, placed
 from zwang.dynamics.model import Model
 from zwang.dynamics.placement import Placement
 from zwang.equations.constraint import AbstractConstraint, Holonomic
+from zwang.inputs.arguments import host_only, instance, known, texts
 from zwang.thresholds import CONVERGED
 
 

@@ -11,13 +11,13 @@ from typing import Any, Protocol
 import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
-from zwang.arrays import is_concrete
-from zwang.display import present
 from zwang.dynamics.equation_of_motion import Choice, Dynamics, Equation
 from zwang.dynamics.labels import Labels
 from zwang.equations.state import State
 from zwang.errors import ModelError
-from zwang.record import Record, field, text_of_record
+from zwang.inputs.arrays import is_concrete
+from zwang.objects.display import present
+from zwang.objects.record import Record, field, text_of_record
 
 
 class Control(Record):

@@ -29,7 +29,7 @@ from zwang.equations.constraint import Constraints
 from zwang.equations.constraint.level import Cone
 from zwang.equations.state import State
 from zwang.equations.system import System
-from zwang.record import Record, field, replace
+from zwang.objects.record import Record, field, replace
 
 
 class Scales(Record):

@@ -23,7 +23,7 @@ from zwang.dynamics.equation_of_motion import Choice, Dynamics, Equation, Scales
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
 from zwang.equations.system import System
-from zwang.recent import Recent
+from zwang.objects.recent import Recent
 
 
 class ModelEvaluation(NamedTuple):

@@ -33,9 +33,6 @@ from jaxtyping import PyTree
 from zwang.algebra.gauss import Gauss
 from zwang.algebra.mass_matrix import factor_mass
 from zwang.algebra.pseudoinverse import Proximal
-from zwang.arguments import count, function, items, label, mapping, optional_function
-from zwang.arrays import as_parameters
-from zwang.call import misfits_named
 from zwang.compile import program
 from zwang.dynamics import functions
 from zwang.dynamics.model import Model
@@ -47,8 +44,11 @@ from zwang.equations.constraint import (
 )
 from zwang.equations.system import System
 from zwang.errors import ModelError
-from zwang.suggestions import did_you_mean
-from zwang.tracing import outcome, returned
+from zwang.inputs.arguments import count, function, items, label, mapping, optional_function
+from zwang.inputs.arrays import as_parameters
+from zwang.inputs.call import misfits_named
+from zwang.inputs.suggestions import did_you_mean
+from zwang.inputs.tracing import outcome, returned
 
 HIGHEST = 50
 """Largest order of a variable: every derivative of a relation doubles its program."""

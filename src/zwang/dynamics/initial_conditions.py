@@ -15,7 +15,6 @@ from zwang.algebra.metric import at_unit_diagonal, dense_rows, is_singular, mass
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.algebra.rank import PLACED
 from zwang.algebra.spectrum import principal
-from zwang.arrays import on_device
 from zwang.dynamics.branch_velocity import between_branches
 from zwang.dynamics.consistency import Verdict, judge
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
@@ -29,7 +28,8 @@ from zwang.dynamics.scales import measure
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError, NotFiniteError, Result
-from zwang.record import replace
+from zwang.inputs.arrays import on_device
+from zwang.objects.record import replace
 from zwang.remedy import MOVED, TOLERATED, Remedy, advice
 from zwang.thresholds import ALL_BUT_ZERO, CONVERGED, ROUND_OFF, SOLUTION_ERROR
 

@@ -15,7 +15,7 @@ from zwang.algebra.mass_matrix import AbstractMass
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
-from zwang.record import Record
+from zwang.objects.record import Record
 
 
 class AbstractStructure(Record):

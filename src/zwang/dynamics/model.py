@@ -16,20 +16,7 @@ from jaxtyping import PyTree
 from zwang.algebra.elimination.pattern import MOST_COLORS
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.algebra.pseudoinverse.sparse import Sparse
-from zwang.arguments import flag, instance, items, label, number, optional, shown, strategy
-from zwang.arrays import (
-    as_parameters,
-    is_concrete,
-    merged_parameters,
-    on_device,
-    refuse_unknown,
-    require_float64,
-    vector,
-)
-from zwang.by_identity import ByIdentity
-from zwang.call import misfits_named
 from zwang.compile.flat import with_known_zeros
-from zwang.display import present
 from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.formulation.base import AbstractFormulation
@@ -39,8 +26,21 @@ from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State
 from zwang.equations.system import System
 from zwang.errors import ModelError
-from zwang.record import Record, field, replace
-from zwang.tracing import outcome, returned
+from zwang.inputs.arguments import flag, instance, items, label, number, optional, shown, strategy
+from zwang.inputs.arrays import (
+    as_parameters,
+    is_concrete,
+    merged_parameters,
+    on_device,
+    refuse_unknown,
+    require_float64,
+    vector,
+)
+from zwang.inputs.call import misfits_named
+from zwang.inputs.tracing import outcome, returned
+from zwang.objects.by_identity import ByIdentity
+from zwang.objects.display import present
+from zwang.objects.record import Record, field, replace
 
 
 class _Known(NamedTuple):

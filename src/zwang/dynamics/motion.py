@@ -17,12 +17,7 @@ from zwang.algebra.judgement import allowance, misses_by, relative_residual
 from zwang.algebra.mass_matrix import Matrix
 from zwang.algebra.metric import metric_of, rows_of
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
-from zwang.arguments import flag, instance
-from zwang.arrays import is_concrete
-from zwang.by_identity import ByIdentity
-from zwang.call import misfits_named
 from zwang.compile import called_again, model_program, trace_state_clean
-from zwang.display import present
 from zwang.dynamics.consistency import Verdict, judge, vanishing_rows
 from zwang.dynamics.equation_of_motion import Dynamics, Scales, centripetal_terms
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate
@@ -42,7 +37,12 @@ from zwang.dynamics.scales import measure
 from zwang.dynamics.tangent_cone import may_branch, tangent_cone
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
-from zwang.record import Record, field, text_of_record
+from zwang.inputs.arguments import flag, instance
+from zwang.inputs.arrays import is_concrete
+from zwang.inputs.call import misfits_named
+from zwang.objects.by_identity import ByIdentity
+from zwang.objects.display import present
+from zwang.objects.record import Record, field, text_of_record
 from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO
 
 

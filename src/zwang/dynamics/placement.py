@@ -16,10 +16,10 @@ import numpy as np
 from zwang.algebra.judgement import typical_units
 from zwang.algebra.metric import metric_of, rows_of
 from zwang.algebra.rank import PLACED
-from zwang.display import present
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.equations.state import State, host_state
+from zwang.objects.display import present
 from zwang.thresholds import AGREEMENT, CONVERGED, LAST_DIGIT, ROUND_OFF, SOLUTION_ERROR
 
 STALLED = 0.5

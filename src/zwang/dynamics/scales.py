@@ -16,7 +16,7 @@ from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import evaluate, moved, rhs_along
 from zwang.dynamics.number_range import of_typical_length
 from zwang.equations.state import State
-from zwang.record import replace
+from zwang.objects.record import replace
 from zwang.thresholds import ALL_BUT_ZERO
 
 UNTYPICAL = 30.0

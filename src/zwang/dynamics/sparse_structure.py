@@ -17,13 +17,13 @@ from zwang.algebra.elimination.newton import NewtonPlan
 from zwang.algebra.elimination.pattern import MOST_COLORS, detect
 from zwang.algebra.gauss import Gauss
 from zwang.algebra.sparsity_pattern import colors
-from zwang.by_identity import ByIdentity
 from zwang.compile import trace_state_clean
 from zwang.compile.engine import is_native, is_native_wanted
 from zwang.dynamics import functions
 from zwang.dynamics.matrix_structure import AbstractStructure
 from zwang.equations.constraint import Constraints
 from zwang.equations.system import System
+from zwang.objects.by_identity import ByIdentity
 from zwang.thresholds import AGREEMENT
 
 POINTS, ATTEMPTS = 3, 8

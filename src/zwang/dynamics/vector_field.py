@@ -12,7 +12,6 @@ from jaxtyping import Array, Float, Int
 
 from zwang.algebra.judgement import row_scale
 from zwang.algebra.lapack import LU
-from zwang.arrays import is_concrete
 from zwang.compile.engine import is_native
 from zwang.compile.hints import shared_code
 from zwang.dynamics.control_law import AbstractSampler
@@ -22,7 +21,8 @@ from zwang.equations.constraint.dry_friction import gives_all
 from zwang.equations.constraint.level import Cone
 from zwang.equations.constraint.nonideal import length
 from zwang.equations.state import State
-from zwang.record import Record, field, replace
+from zwang.inputs.arrays import is_concrete
+from zwang.objects.record import Record, field, replace
 from zwang.stepping.manifold import Landing
 from zwang.stepping.tableau import Tableau
 from zwang.thresholds import ROUND_OFF

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import jax
 import jax.numpy as jnp
 
-from zwang.arguments import count, function, optional_function
-from zwang.call import misfits_named
 from zwang.equations.system import System
-from zwang.tracing import returned
+from zwang.inputs.arguments import count, function, optional_function
+from zwang.inputs.call import misfits_named
+from zwang.inputs.tracing import returned
 
 
 @misfits_named

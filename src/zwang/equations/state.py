@@ -8,7 +8,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from zwang.arrays import is_concrete
+from zwang.inputs.arrays import is_concrete
 
 
 class State(NamedTuple):

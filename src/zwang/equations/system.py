@@ -9,7 +9,8 @@ from types import MappingProxyType
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from zwang.arguments import (
+from zwang.errors import ModelError
+from zwang.inputs.arguments import (
     count,
     function,
     label,
@@ -20,10 +21,9 @@ from zwang.arguments import (
     text,
     texts,
 )
-from zwang.call import misfits_named
-from zwang.display import present
-from zwang.errors import ModelError
-from zwang.record import Record, field
+from zwang.inputs.call import misfits_named
+from zwang.objects.display import present
+from zwang.objects.record import Record, field
 
 MOST_COORDINATES = 1_000_000
 """Coordinates of one system; a model is evaluated once with all of them when it is built."""

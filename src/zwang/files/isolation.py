@@ -15,7 +15,7 @@ from pathlib import Path
 from zwang.errors import ModelError, OutputError
 from zwang.files.limits import limit
 from zwang.files.reading import reason
-from zwang.text import escaped
+from zwang.inputs.text import escaped
 
 NO_ROOM = {errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)}
 """Numbers of the system's errors for want of room."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from zwang.text import LONGEST_NAME
+from zwang.inputs.text import LONGEST_NAME
 
 MEBI = 2**20
 

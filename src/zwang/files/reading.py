@@ -8,7 +8,7 @@ from pathlib import Path
 
 from zwang.errors import ModelError
 from zwang.files.limits import limit
-from zwang.text import escaped
+from zwang.inputs.text import escaped
 
 KINDS = {
     stat.S_IFDIR: "a folder",

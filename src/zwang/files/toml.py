@@ -11,7 +11,7 @@ from typing import Any
 
 from zwang.errors import ModelError
 from zwang.files.limits import limit
-from zwang.text import checked_name, is_hidden
+from zwang.inputs.text import checked_name, is_hidden
 
 _TOKEN = re.compile(
     r"""(?P<skip>\"{3}(?:\\.|[^\\])*?\"{3,5}|'{3}.*?'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|\#[^\n]*)

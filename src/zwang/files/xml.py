@@ -8,7 +8,7 @@ from xml.parsers import expat
 
 from zwang.errors import ModelError
 from zwang.files.limits import limit
-from zwang.text import checked_name
+from zwang.inputs.text import checked_name
 
 _DECLARED = re.compile(r"\s*<\?xml[^>]*?encoding\s*=\s*[\"']([^\"']*)[\"']")
 ENCODINGS = {"utf-8", "utf8", "us-ascii", "ascii"}

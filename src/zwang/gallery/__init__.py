@@ -18,8 +18,8 @@ from zwang.errors import ModelError
 from zwang.gallery.example import Example as Example
 from zwang.gallery.index import ENTRIES as ENTRIES
 from zwang.gallery.index import NAMES as NAMES
-from zwang.provenance import Source, remember
-from zwang.suggestions import did_you_mean
+from zwang.inputs.suggestions import did_you_mean
+from zwang.objects.provenance import Source, remember
 
 LARGEST = 100_000
 """Bodies, stages or loops of a model, at most: what is larger is a slip rather than a model."""
@@ -39,8 +39,8 @@ def load(name: str, **settings) -> Example:
         >>> run = load("n-four-bar", N=3).run()
     """
     # the list of models imports nothing slow
-    from zwang.arguments import count, label, number
-    from zwang.arrays import require_float64
+    from zwang.inputs.arguments import count, label, number
+    from zwang.inputs.arrays import require_float64
 
     require_float64()
     if name not in ENTRIES:

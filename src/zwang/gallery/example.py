@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from zwang.display import present
 from zwang.errors import SimulationError
+from zwang.objects.display import present
 
 if TYPE_CHECKING:
     import numpy as np

@@ -17,13 +17,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.arithmetic import on_host, traced, xp
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import Holonomic
 from zwang.equations.lagrangian import Lagrangian
 from zwang.gallery.drawing import Linkage, paths
 from zwang.gallery.example import Example
 from zwang.gallery.index.entry import Entry, Setting
+from zwang.inputs.arithmetic import on_host, traced, xp
 from zwang.scene import Bar, Mark, Plate, Scene, Seen, array_namespace
 
 ENTRY = Entry(

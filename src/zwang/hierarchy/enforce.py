@@ -12,9 +12,6 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from zwang.algebra.judgement import UNCERTAIN
 from zwang.algebra.mass_matrix import DiagonalMass, factor_mass
-from zwang.arguments import flag, instance, mapping
-from zwang.arrays import is_concrete
-from zwang.call import misfits_named
 from zwang.compile import model_program
 from zwang.dynamics import functions
 from zwang.dynamics.model import Model
@@ -25,7 +22,10 @@ from zwang.hierarchy.level_selection import Rows, chosen_levels, owners, root_of
 from zwang.hierarchy.recursion import Weights, step
 from zwang.hierarchy.rough_levels import with_nonideal
 from zwang.hierarchy.tree_layout import assembly_of
-from zwang.record import Record, field
+from zwang.inputs.arguments import flag, instance, mapping
+from zwang.inputs.arrays import is_concrete
+from zwang.inputs.call import misfits_named
+from zwang.objects.record import Record, field
 
 
 class Enforced(Record):

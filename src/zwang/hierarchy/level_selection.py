@@ -12,15 +12,15 @@ from jaxtyping import Array, Float
 
 from zwang.algebra.decomposition import symmetric_root
 from zwang.algebra.spectrum import principal
-from zwang.arguments import labels, listed, real_array
-from zwang.arrays import is_concrete
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.hierarchy.tree_layout import assembly_of
-from zwang.record import Record
-from zwang.suggestions import did_you_mean
+from zwang.inputs.arguments import labels, listed, real_array
+from zwang.inputs.arrays import is_concrete
+from zwang.inputs.suggestions import did_you_mean
+from zwang.objects.record import Record
 
 
 def chosen_levels(model: Model, given) -> tuple[tuple[str, ...], ...]:

@@ -30,7 +30,6 @@ from zwang.algebra.mass_matrix import DiagonalMass, factor_mass
 from zwang.algebra.pseudoinverse import Proximal
 from zwang.algebra.pseudoinverse.sparse import Sparse
 from zwang.algebra.sparsity_pattern import colors
-from zwang.arrays import is_concrete
 from zwang.compile import model_program
 from zwang.dynamics import functions
 from zwang.dynamics.model import Model
@@ -40,7 +39,8 @@ from zwang.errors import ModelError, Result
 from zwang.hierarchy.instances import Instances, merged, taken
 from zwang.hierarchy.replicated_constraint import ReplicatedConstraint
 from zwang.hierarchy.tree_layout import assembly_of
-from zwang.record import Record
+from zwang.inputs.arrays import is_concrete
+from zwang.objects.record import Record
 from zwang.thresholds import AGREEMENT
 
 PASSES = 2

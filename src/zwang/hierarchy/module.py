@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import PyTree
 
-from zwang.arguments import flag, instance, items, label, listed, mapping, optional_function
-from zwang.call import misfits_named
 from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
@@ -21,7 +19,9 @@ from zwang.hierarchy.instances import Instances, flattened, merged
 from zwang.hierarchy.replicated_constraint import ReplicatedConstraint
 from zwang.hierarchy.stacked_parameters import Packing
 from zwang.hierarchy.tree_layout import Assembly, ByName, assembly_of
-from zwang.text import counted
+from zwang.inputs.arguments import flag, instance, items, label, listed, mapping, optional_function
+from zwang.inputs.call import misfits_named
+from zwang.inputs.text import counted
 
 LETS_GO = (
     "{}: {!r} lets go by itself, which is not followed in a hierarchy: put zw.Inequality and "

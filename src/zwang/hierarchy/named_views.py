@@ -13,7 +13,7 @@ import numpy as np
 
 from zwang.errors import ModelError
 from zwang.hierarchy.stacked_parameters import stacked
-from zwang.suggestions import did_you_mean
+from zwang.inputs.suggestions import did_you_mean
 
 
 class Named:

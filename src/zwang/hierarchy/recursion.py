@@ -31,7 +31,7 @@ from zwang.algebra.judgement import row_scale
 from zwang.algebra.mass_matrix import AbstractMass, row_lengths
 from zwang.algebra.pseudoinverse import SVD, Pseudoinverse
 from zwang.algebra.rank import DEPENDENT_ROWS
-from zwang.record import Record
+from zwang.objects.record import Record
 
 ABSOLUTE = SVD(DEPENDENT_ROWS, beside=1.0)
 """Rows have unit length before what is enforced already is taken off them: a level that depends on

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from zwang.algebra.reaction import acting_reaction
 from zwang.compile import program
-from zwang.record import replace
+from zwang.objects.record import replace
 
 if TYPE_CHECKING:
     from zwang.hierarchy.enforce import Enforced

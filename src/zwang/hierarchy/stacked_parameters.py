@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from zwang.arrays import is_concrete
-from zwang.record import Record, field
+from zwang.inputs.arrays import is_concrete
+from zwang.objects.record import Record, field
 
 
 class Packing:

@@ -10,16 +10,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.arguments import choice, count, optional
-from zwang.arrays import vector
-from zwang.call import misfits_named
 from zwang.compile import Many, program
-from zwang.display import present
 from zwang.equations.state import State
 from zwang.errors import ModelError
-from zwang.extras import require
+from zwang.inputs.arguments import choice, count, optional
+from zwang.inputs.arrays import vector
+from zwang.inputs.call import misfits_named
 from zwang.learning.plant import Plant
 from zwang.learning.task import Task, task
+from zwang.objects.display import present
+from zwang.objects.extras import require
 from zwang.scene import Scene
 from zwang.simulation.batch import FEWEST_MEMBERS
 from zwang.simulation.results.presentation import presentation_of_model

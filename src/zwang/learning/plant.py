@@ -13,9 +13,6 @@ from jaxtyping import Array, Float, PyTree
 
 from zwang.algebra.judgement import OFF_MANIFOLD
 from zwang.analysis.inputs import Inputs, chosen_inputs
-from zwang.arguments import count, instance, number, strategy
-from zwang.arrays import is_concrete
-from zwang.call import written
 from zwang.dynamics.drift import Projection
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.dynamics.initial_conditions import begin, refuse_non_finite, with_mass
@@ -24,7 +21,11 @@ from zwang.dynamics.motion import contradiction
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result, SimulationError
-from zwang.record import Record
+from zwang.inputs.arguments import count, instance, number, strategy
+from zwang.inputs.arrays import is_concrete
+from zwang.inputs.call import written
+from zwang.inputs.text import counted
+from zwang.objects.record import Record
 from zwang.servo.loop import Applied
 from zwang.simulation.differentiable import differentiable, position_violation
 from zwang.simulation.endings import blocked
@@ -34,7 +35,6 @@ from zwang.simulation.tolerances import step_tolerances
 from zwang.simulation.watch import suited
 from zwang.stepping import AbstractIntegrator, Tsit5
 from zwang.stepping.step import Progress
-from zwang.text import counted
 from zwang.thresholds import ACCEPTED_VIOLATION, LARGEST_SIZE, ROUND_OFF
 
 

@@ -10,7 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.arguments import (
+from zwang.equations.state import State
+from zwang.errors import ModelError
+from zwang.inputs.arguments import (
     count,
     function,
     instance,
@@ -19,9 +21,7 @@ from zwang.arguments import (
     real_array,
     refuse,
 )
-from zwang.arrays import vector
-from zwang.equations.state import State
-from zwang.errors import ModelError
+from zwang.inputs.arrays import vector
 from zwang.learning.plant import Plant
 from zwang.servo import Servo
 

@@ -14,6 +14,7 @@ from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.state import State
 from zwang.errors import ModelError, NotFiniteError
+from zwang.inputs.suggestions import did_you_mean
 from zwang.mechanism.derived_numbers import with_values
 from zwang.mechanism.direction import refuse_without_direction
 from zwang.mechanism.field_types import PartError
@@ -21,7 +22,6 @@ from zwang.mechanism.half_turn import turned_over
 from zwang.mechanism.prescribed_motion import driven, following
 from zwang.mechanism.resolution import Ends
 from zwang.mechanism.schema import Begin
-from zwang.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from zwang.mechanism.mechanism import Mechanism

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from zwang.algebra.decomposition import Decomposition
-from zwang.arguments import instance, number
-from zwang.call import misfits_named
 from zwang.errors import ModelError
+from zwang.inputs.arguments import instance, number
+from zwang.inputs.call import misfits_named
 from zwang.mechanism.field_types import FromFormula
 from zwang.mechanism.geometry import Geometry
 from zwang.mechanism.loop_rows import NEARLY_PARALLEL_AXES, PARALLEL

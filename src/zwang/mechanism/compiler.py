@@ -15,15 +15,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
-from zwang.arithmetic import on_host, xp
 from zwang.bodies import BodyTree, PlanarBodies, RigidBodies
 from zwang.bodies.rigid import velocity_map
-from zwang.display import present
 from zwang.dynamics.initial_conditions import mass_is_positive
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint, DryFriction
 from zwang.equations.state import State
 from zwang.equations.system import System
+from zwang.inputs.arithmetic import on_host, xp
 from zwang.mechanism.actuation import servo
 from zwang.mechanism.derived_numbers import DerivedNumbers, formulas
 from zwang.mechanism.field_types import PartError
@@ -40,6 +39,7 @@ from zwang.mechanism.switches import resolved_switches
 from zwang.mechanism.tables import splines
 from zwang.mechanism.tree import SpanningTree
 from zwang.mechanism.turns import CountingSystem
+from zwang.objects.display import present
 from zwang.servo import Servo
 from zwang.simulation.results.presentation import keep_presentation
 from zwang.simulation.switching import Switch, keep_switches

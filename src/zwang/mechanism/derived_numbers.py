@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from zwang.arithmetic import on_host, traced, xp
-from zwang.arrays import as_parameters, is_concrete
 from zwang.dynamics.model import AbstractParameterLayout
 from zwang.errors import ModelError
+from zwang.inputs.arithmetic import on_host, traced, xp
+from zwang.inputs.arrays import as_parameters, is_concrete
 from zwang.mechanism.field_types import FromFormula
 from zwang.mechanism.friction import friction_numbers
 from zwang.mechanism.geometry import Geometry, geometry_of

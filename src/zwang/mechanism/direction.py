@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import jax
 import numpy as np
 
-from zwang.arithmetic import on_host
 from zwang.equations.state import State
+from zwang.inputs.arithmetic import on_host
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.relative_pose import DISTANCE
 from zwang.mechanism.resolution import ends_between

@@ -17,9 +17,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from zwang.arguments import shown
 from zwang.errors import ModelError
-from zwang.suggestions import did_you_mean
+from zwang.inputs.arguments import shown
+from zwang.inputs.suggestions import did_you_mean
 
 CONSTANTS = {"pi": math.pi, "deg": math.pi / 180, "g": 9.81}
 """`60*deg` is an angle in radians, `g` the acceleration of gravity [m/s²]."""
@@ -147,7 +147,7 @@ class Expression:
 
     def traced(self, values: Mapping[str, Any]):
         """Its value from arrays, by JAX or on the host."""
-        from zwang.arithmetic import xp
+        from zwang.inputs.arithmetic import xp
 
         with np.errstate(all="ignore"):
             return xp.asarray(self._evaluate(self._tree, {**CONSTANTS, **values}, xp), float)

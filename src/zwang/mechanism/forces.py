@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.arithmetic import xp
+from zwang.inputs.arithmetic import xp
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.geometry import GROUND
 from zwang.mechanism.joint_constraints import JointConstraints

@@ -17,8 +17,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.arithmetic import xp
 from zwang.equations.constraint.nonideal import length, sliding
+from zwang.inputs.arithmetic import xp
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.joint_kind import JointKind
 from zwang.mechanism.relative_pose import RelativePose, in_plane, rotation_sines, value_and_rate

@@ -11,13 +11,13 @@ import numpy as np
 
 from zwang.algebra.metric import mass_blocks
 from zwang.algebra.spectrum import principal
-from zwang.arithmetic import on_host, xp
-from zwang.arrays import is_concrete
 from zwang.bodies import Body
 from zwang.bodies.rotation import IDENTITY, conjugate, moved, product, rotation_vector
+from zwang.inputs.arithmetic import on_host, xp
+from zwang.inputs.arrays import is_concrete
+from zwang.inputs.suggestions import did_you_mean
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.schema import Link, Point
-from zwang.suggestions import did_you_mean
 
 GROUND = "ground"
 SMALL_TURN = 1e-3

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from zwang.arithmetic import on_host, xp
 from zwang.bodies.rotation import quaternion, rotation_matrix
+from zwang.inputs.arithmetic import on_host, xp
 from zwang.mechanism.joint_constraints import JointConstraints
 
 ALONG = 1e-9

@@ -9,8 +9,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from zwang.arithmetic import xp
 from zwang.equations.constraint import AbstractConstraint, Holonomic, Nonholonomic
+from zwang.inputs.arithmetic import xp
 from zwang.mechanism.expression import Expression
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.friction import joint_friction

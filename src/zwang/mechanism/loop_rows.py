@@ -32,8 +32,8 @@ from typing import Any
 import numpy as np
 
 from zwang.algebra.decomposition import Decomposition
-from zwang.arithmetic import on_host, xp
 from zwang.bodies.screws.twist import exponential
+from zwang.inputs.arithmetic import on_host, xp
 from zwang.mechanism.joint_kind import JointEquations, JointKind
 from zwang.mechanism.relative_pose import RelativePose
 

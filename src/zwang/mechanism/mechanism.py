@@ -12,15 +12,24 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.arguments import choice, instance, label, mapping, named, number, real_array, refuse
-from zwang.arithmetic import on_host
-from zwang.arrays import is_concrete
 from zwang.bodies.inertia import NO_BODY, impossible
 from zwang.compile.blocks import mapped
-from zwang.display import present
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.state import State
+from zwang.inputs.arguments import (
+    choice,
+    instance,
+    label,
+    mapping,
+    named,
+    number,
+    real_array,
+    refuse,
+)
+from zwang.inputs.arithmetic import on_host
+from zwang.inputs.arrays import is_concrete
+from zwang.inputs.suggestions import did_you_mean
 from zwang.mechanism.assembly import assemble, start_ends
 from zwang.mechanism.compiler import CompiledMechanism
 from zwang.mechanism.contact_schema import Gap, Rope, Slip
@@ -47,8 +56,8 @@ from zwang.mechanism.schema import (
     Toggle,
 )
 from zwang.mechanism.switches import idle_at_start
+from zwang.objects.display import present
 from zwang.simulation.switching import keep_switches
-from zwang.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from zwang.simulation.results import Run

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
+from zwang.inputs.suggestions import did_you_mean
 from zwang.mechanism import contact_schema, schema
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.mechanism import Mechanism
-from zwang.suggestions import did_you_mean
 
 HOLDS = {
     "bodies": schema.Link,

@@ -27,8 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from zwang.algebra.decomposition import Decomposition
-from zwang.arithmetic import on_host
 from zwang.bodies.screws.twist import adjoint, exponential, inverse
+from zwang.inputs.arithmetic import on_host
 from zwang.mechanism.loop_rows import NEARLY_PARALLEL_AXES, ClosedChain, scaled_chain, scaled_rows
 
 ROUND_OFF_SLOPE = 1e-11

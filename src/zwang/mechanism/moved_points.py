@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import jax
 import numpy as np
 
-from zwang.arithmetic import on_host
 from zwang.bodies.screws.twist import inverse
 from zwang.errors import ModelError
+from zwang.inputs.arithmetic import on_host
 from zwang.mechanism.assembly import AssemblyError, assemble
 from zwang.mechanism.geometry import Geometry
 from zwang.mechanism.loop_rows import ClosedChain, allowing

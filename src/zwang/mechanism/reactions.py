@@ -24,20 +24,20 @@ import jax
 import numpy as np
 
 from zwang.algebra.metric import dense_rows
-from zwang.arithmetic import on_host, xp
 from zwang.bodies.rotation import rotation_matrix
 from zwang.compile import BoundProgram
-from zwang.display import present
 from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.motion import Motion
 from zwang.equations.state import host_state
+from zwang.inputs.arithmetic import on_host, xp
+from zwang.inputs.text import counted
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.joint_constraints import RATES
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import Frames
 from zwang.mechanism.tree import SpanningTree
-from zwang.text import counted
+from zwang.objects.display import present
 
 if TYPE_CHECKING:
     from zwang.simulation.results import Run

@@ -18,9 +18,9 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.arithmetic import xp
 from zwang.bodies.rotation import IDENTITY, rotation_matrix
 from zwang.compile.hints import traced_once
+from zwang.inputs.arithmetic import xp
 
 HALF_TURN = 1e-6
 """Twice the cosine of half an angle below which it counts as half a turn, at which no axis

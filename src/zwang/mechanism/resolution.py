@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 
 from zwang.errors import ModelError
+from zwang.inputs.suggestions import did_you_mean
 from zwang.mechanism.expression import Expression
 from zwang.mechanism.field_types import OVER_TIME, PartError
 from zwang.mechanism.friction import check_friction
@@ -13,7 +14,6 @@ from zwang.mechanism.geometry import Geometry
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import ALL, ANGLE, DISTANCE, SLIDE, PoseCoordinate
 from zwang.mechanism.schema import Joint
-from zwang.suggestions import did_you_mean
 
 Tables = tuple[tuple[str, Callable], ...]
 """Functions of one argument by name, which formulas have beside their own."""

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.equations.constraint import DryFriction
+from zwang.inputs.suggestions import did_you_mean
 from zwang.mechanism.contact_schema import Slip
 from zwang.mechanism.expression import Expression
 from zwang.mechanism.field_types import PartError
@@ -19,7 +20,6 @@ from zwang.mechanism.joint_constraints import JointConstraints
 from zwang.mechanism.laws import named_coordinates
 from zwang.mechanism.relative_pose import value_and_rate
 from zwang.mechanism.resolution import Ends
-from zwang.suggestions import did_you_mean
 
 RUBS, RATE = " friction", "_rate"
 """Endings of the name of a joint's friction, and of a coordinate's rate in a formula."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.inputs.suggestions import did_you_mean
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.joint_constraints import JointConstraints
 from zwang.mechanism.laws import named_coordinates
@@ -18,7 +19,6 @@ from zwang.mechanism.resolution import Ends
 from zwang.mechanism.schema import Toggle
 from zwang.mechanism.slipping import RATE
 from zwang.simulation.switching import Switch
-from zwang.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from zwang.mechanism.compiler import CompiledMechanism

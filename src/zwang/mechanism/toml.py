@@ -13,13 +13,13 @@ from typing import Any
 from zwang.errors import ModelError
 from zwang.files import is_file, read_text
 from zwang.files.toml import TomlError, parsed_toml
+from zwang.inputs.suggestions import did_you_mean
 from zwang.mechanism.expression import CONSTANTS, FUNCTIONS
 from zwang.mechanism.field_types import PartError, evaluated
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.mistakes import MistakesError, explained, of_the_form_given
 from zwang.mechanism.tables import read_table
-from zwang.provenance import Source, remember
-from zwang.suggestions import did_you_mean
+from zwang.objects.provenance import Source, remember
 
 _HEADER, _KEY = (
     re.compile(r"^\s*\[+\s*([^\]]+?)\s*\]+"),

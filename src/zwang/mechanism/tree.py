@@ -18,13 +18,13 @@ import numpy as np
 from jaxtyping import Array
 
 from zwang.algebra.decomposition import Decomposition
-from zwang.arithmetic import on_host, xp
 from zwang.bodies import BodyTree, Branch, ball, prismatic, revolute
 from zwang.bodies.rotation import quaternion, rotation_matrix
 from zwang.bodies.screws.twist import inverse, motion
 from zwang.bodies.tree.free_system import TreeEquations
 from zwang.equations.state import State
 from zwang.errors import ModelError
+from zwang.inputs.arithmetic import on_host, xp
 from zwang.mechanism.geometry import Geometry
 from zwang.mechanism.joint_kind import JointEquations
 from zwang.mechanism.loop_rows import ClosedChain

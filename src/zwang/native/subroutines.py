@@ -29,7 +29,7 @@ from zwang.native.rolled import origin
 from zwang.native.text import function_text, used
 from zwang.native.types import FLOATS, register_type
 from zwang.native.walk import Call, emit_jaxpr, operations
-from zwang.recent import Recent
+from zwang.objects.recent import Recent
 
 SHARED = "zwang."
 """Beginning of the names of traced functions that programs of a model share."""

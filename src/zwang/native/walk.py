@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
-from zwang.by_identity import ByIdentity
 from zwang.native.arrays import MOST_LOADED, Memory, Scalars, constants, is_constant, known, scalars
 from zwang.native.builder import Builder
 from zwang.native.errors import NotNativeError
+from zwang.objects.by_identity import ByIdentity
 
 OURS = "zwang"
 """Beginning of the names of traced functions that are emitted in a way of their own."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from zwang.call import misfits_named
 from zwang.errors import ModelError
+from zwang.inputs.call import misfits_named
 from zwang.simulation.results import Run
 from zwang.version import __version__
 

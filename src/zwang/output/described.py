@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from zwang.arrays import is_concrete
 from zwang.equations.constraint import AbstractConstraint
 from zwang.errors import Result
+from zwang.inputs.arrays import is_concrete
+from zwang.inputs.text import counted
 from zwang.output.named_tables import NamedTable, number, per_second
-from zwang.text import counted
 
 if TYPE_CHECKING:
     from zwang.bodies.rigid import RigidBodies

@@ -13,8 +13,8 @@ import numpy as np
 
 from zwang.algebra.judgement import NOTABLE_ERROR
 from zwang.errors import Result
+from zwang.inputs.text import counted
 from zwang.simulation.results.units import force_unit
-from zwang.text import counted
 
 if TYPE_CHECKING:
     from zwang.dynamics.control_law import Control

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zwang.arguments import known, mapping, real_array, refuse
 from zwang.bodies.shape import UNIT_ATTITUDE_ERROR
 from zwang.dynamics.initial_conditions import PlacementError, placed, worst_violation
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import Holonomic
 from zwang.equations.state import State
 from zwang.errors import ModelError
+from zwang.inputs.arguments import known, mapping, real_array, refuse
 
 if TYPE_CHECKING:
     from zwang.robots.robot import Robot

@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.arrays import vector
 from zwang.bodies import BodyTree
 from zwang.bodies.tree.free_system import TreeEquations
-from zwang.record import Record, field
+from zwang.inputs.arrays import vector
+from zwang.objects.record import Record, field
 from zwang.robots.description import Description
 
 

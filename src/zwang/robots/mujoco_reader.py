@@ -17,12 +17,12 @@ import numpy as np
 
 from zwang.bodies import Branch, ball, prismatic, revolute
 from zwang.errors import ModelError
-from zwang.extras import require
 from zwang.files import is_file, read_text
 from zwang.files.isolation import run_isolated, scratch_folder
 from zwang.files.limits import limit
 from zwang.files.reading import shown_path
 from zwang.mechanism.registry import by_format
+from zwang.objects.extras import require
 from zwang.robots.copies import refuse_many_copies
 from zwang.robots.description import Coupling, Description, Loop, unique
 from zwang.robots.mujoco_actuators import add_actuators, disabled

@@ -14,19 +14,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.arguments import flag, number
-from zwang.arrays import vector
 from zwang.bodies import BodyTree
 from zwang.bodies.body import entry
-from zwang.call import misfits_named
-from zwang.display import present
 from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint, Holonomic
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.files.reading import file_name, shown_path
+from zwang.inputs.arguments import flag, number
+from zwang.inputs.arrays import vector
+from zwang.inputs.call import misfits_named
+from zwang.inputs.tracing import returned
 from zwang.mechanism.loop_rows import PARALLEL, decided
+from zwang.objects.display import present
 from zwang.robots.configuration import configured
 from zwang.robots.contacts import left_out, loose_constraints
 from zwang.robots.description import Description, LettingGo
@@ -38,7 +39,6 @@ from zwang.robots.motors import PointTask, free_motors
 from zwang.robots.text import parsed
 from zwang.servo.laws import law
 from zwang.simulation.results.presentation import keep_presentation
-from zwang.tracing import returned
 
 FORMATS = (".urdf", ".xml", ".mjcf", ".sdf", ".usda")
 """Endings of files that `read` takes."""

@@ -8,14 +8,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.arguments import function, labels, optional, real_array, texts
-from zwang.arrays import is_concrete
 from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.errors import ModelError
-from zwang.record import AbstractVar, Record
+from zwang.inputs.arguments import function, labels, optional, real_array, texts
+from zwang.inputs.arrays import is_concrete
+from zwang.inputs.tracing import outcome, returned
+from zwang.objects.record import AbstractVar, Record
 from zwang.servo.limits import Limits
-from zwang.tracing import outcome, returned
 
 
 class AbstractActuated(AbstractControlLaw):

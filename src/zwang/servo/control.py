@@ -8,9 +8,6 @@ from jaxtyping import PyTree
 
 from zwang.algebra.judgement import misses_by
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
-from zwang.arguments import flag, instance, shown
-from zwang.arrays import is_concrete
-from zwang.call import misfits_named, written
 from zwang.compile import model_program
 from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -18,6 +15,9 @@ from zwang.dynamics.labels import labels_of
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
+from zwang.inputs.arguments import flag, instance, shown
+from zwang.inputs.arrays import is_concrete
+from zwang.inputs.call import misfits_named, written
 from zwang.servo.controller import SOLVED, Controller
 from zwang.servo.extended_servo import ExtendedServo
 from zwang.servo.null_space import AUTHORITY_THRESHOLD

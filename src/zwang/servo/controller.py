@@ -27,7 +27,7 @@ from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
 from zwang.errors import Result
-from zwang.record import Record, replace
+from zwang.objects.record import Record, replace
 from zwang.servo.lie_derivative import DifferentiatedConstraint, chain, differentiated
 from zwang.servo.limits import limited
 from zwang.servo.null_space import AUTHORITY_THRESHOLD, ReducedServoSystem

@@ -19,10 +19,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.arguments import count, instance
-from zwang.call import misfits_named
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
+from zwang.inputs.arguments import count, instance
+from zwang.inputs.call import misfits_named
 from zwang.servo.control import controller
 from zwang.servo.extended_servo import ExtendedServo, extended_model
 from zwang.servo.extension_search import (

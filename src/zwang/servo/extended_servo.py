@@ -14,13 +14,13 @@ from collections.abc import Callable, Mapping
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from zwang.display import present
 from zwang.dynamics.control_law import AbstractControlLaw, Control
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
 from zwang.errors import ModelError
-from zwang.record import Record, field, replace
+from zwang.objects.display import present
+from zwang.objects.record import Record, field, replace
 from zwang.servo.controller import Controller, ServoSolution
 from zwang.servo.gains import AbstractGain
 from zwang.servo.input_chain import Chains, Leading, behind_integrators

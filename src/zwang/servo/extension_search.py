@@ -21,12 +21,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.algebra.decomposition import Decomposition
-from zwang.arguments import mapping, number
 from zwang.compile import program
 from zwang.dynamics.consistent_state import consistent_state
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError
+from zwang.inputs.arguments import mapping, number
 from zwang.servo.control import controller
 from zwang.servo.controller import Controller
 from zwang.servo.extended_servo import extended_model

@@ -11,14 +11,15 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from zwang.algebra.pseudoinverse import SVD
-from zwang.arguments import flag, function, label, strategy
-from zwang.arrays import require_float64
-from zwang.call import misfits_named
-from zwang.display import present
 from zwang.dynamics.control_law import Control
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.errors import ModelError, Result
-from zwang.record import Record, field, replace
+from zwang.inputs.arguments import flag, function, label, strategy
+from zwang.inputs.arrays import require_float64
+from zwang.inputs.call import misfits_named
+from zwang.inputs.tracing import outcome, returned
+from zwang.objects.display import present
+from zwang.objects.record import Record, field, replace
 from zwang.servo.actuation import AbstractActuated
 from zwang.servo.controller import SOLVED, blank, constraint_residual
 from zwang.servo.limits import Limits, limited
@@ -28,7 +29,6 @@ from zwang.servo.null_space import (
     LeastNorm,
     ReducedServoSystem,
 )
-from zwang.tracing import outcome, returned
 
 
 class Feedback(AbstractActuated):

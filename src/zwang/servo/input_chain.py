@@ -20,7 +20,7 @@ from zwang.algebra.mass_matrix import dense_mass
 from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.constraint.level import AbstractLevel
 from zwang.equations.system import System
-from zwang.record import Record, field
+from zwang.objects.record import Record, field
 
 
 class Chains(Record):

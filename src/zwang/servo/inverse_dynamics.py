@@ -6,14 +6,14 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from zwang.algebra.judgement import UNCERTAIN
-from zwang.arguments import flag, instance, labels
-from zwang.arrays import is_concrete, vector
-from zwang.call import misfits_named
 from zwang.dynamics.control_law import Control
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AccelerationConstraint
 from zwang.errors import ModelError
-from zwang.record import Record
+from zwang.inputs.arguments import flag, instance, labels
+from zwang.inputs.arrays import is_concrete, vector
+from zwang.inputs.call import misfits_named
+from zwang.objects.record import Record
 from zwang.servo.control import control_of, controller, raise_on_failure
 from zwang.servo.null_space import AbstractNullSpace
 from zwang.servo.servo import Servo

@@ -25,13 +25,13 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from zwang.arguments import instance, known, mapping, real_array
-from zwang.call import misfits_named
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import Constraints, Holonomic
 from zwang.equations.system import System
 from zwang.errors import ModelError
-from zwang.record import Record, field
+from zwang.inputs.arguments import instance, known, mapping, real_array
+from zwang.inputs.call import misfits_named
+from zwang.objects.record import Record, field
 from zwang.servo.actuation import AbstractActuated
 from zwang.servo.feedback import Feedback
 from zwang.servo.servo import Servo

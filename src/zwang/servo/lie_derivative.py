@@ -25,7 +25,7 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.constraint.level import VELOCITY, AbstractLevel
 from zwang.equations.state import State
-from zwang.record import field
+from zwang.objects.record import field
 
 
 @traced_once

@@ -28,11 +28,11 @@ from jaxtyping import Array, Bool, Float
 
 from zwang.algebra.lapack import LU
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Pseudoinverse
-from zwang.arguments import real_array
-from zwang.arrays import is_concrete
-from zwang.display import present
 from zwang.errors import ModelError
-from zwang.record import Record
+from zwang.inputs.arguments import real_array
+from zwang.inputs.arrays import is_concrete
+from zwang.objects.display import present
+from zwang.objects.record import Record
 
 STRONGER = 1e-9
 """ε relative to ‖G‖²: how much less the null-space choice counts than the servo constraints while

@@ -18,14 +18,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
-from zwang.arguments import count, instance, number, real_array
-from zwang.arrays import judged_parameters
 from zwang.dynamics.control_law import AbstractControlLaw, AbstractLoop, AbstractSampler, Control
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError
-from zwang.record import AbstractVar, Record, field
+from zwang.inputs.arguments import count, instance, number, real_array
+from zwang.inputs.arrays import judged_parameters
+from zwang.objects.record import AbstractVar, Record, field
 
 ON_THE_WAY = 32
 """Controls that may be on the way from the controller to the actuators; a delay may be up to this

@@ -13,11 +13,11 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from zwang.arguments import function, label, number
-from zwang.call import misfits_named
 from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.constraint.level import ACCELERATION, AbstractLevel
-from zwang.tracing import returned
+from zwang.inputs.arguments import function, label, number
+from zwang.inputs.call import misfits_named
+from zwang.inputs.tracing import returned
 
 
 class Lyapunov(AbstractConstraint):

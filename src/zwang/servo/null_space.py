@@ -38,12 +38,12 @@ from zwang.algebra.mass_matrix import factor_mass
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.algebra.pseudoinverse.base import Pseudoinverse
 from zwang.algebra.spectrum import principal
-from zwang.arguments import real_array
-from zwang.arrays import is_concrete
-from zwang.display import present
 from zwang.equations.state import State
 from zwang.errors import ModelError
-from zwang.record import Record
+from zwang.inputs.arguments import real_array
+from zwang.inputs.arrays import is_concrete
+from zwang.objects.display import present
+from zwang.objects.record import Record
 
 AUTHORITY_THRESHOLD = 1e-9
 """Servo rows that depend on each other to this relative accuracy count as dependent; also the

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.equations.constraint.level import AbstractLevel
-from zwang.record import field
+from zwang.objects.record import field
 from zwang.servo.servo import Servo
 
 

@@ -22,12 +22,12 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.algebra.decomposition import Decomposition
-from zwang.arguments import count, host_only
 from zwang.compile import program
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError
+from zwang.inputs.arguments import count, host_only
 from zwang.servo.control import controller, refuse_no_state
 from zwang.servo.controller import Controller
 from zwang.servo.lie_derivative import differentiated

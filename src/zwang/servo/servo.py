@@ -9,21 +9,21 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
-from zwang.arguments import count, items, mapping, strategy
-from zwang.arrays import require_float64
-from zwang.call import misfits_named
-from zwang.display import present
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint import AbstractConstraint, Constraints
 from zwang.errors import ModelError
-from zwang.record import field, replace
+from zwang.inputs.arguments import count, items, mapping, strategy
+from zwang.inputs.arrays import require_float64
+from zwang.inputs.call import misfits_named
+from zwang.inputs.suggestions import did_you_mean
+from zwang.objects.display import present
+from zwang.objects.record import field, replace
 from zwang.servo.actuation import AbstractActuated
 from zwang.servo.controller import Controller, blank
 from zwang.servo.gains import AbstractGain, as_gain, fit_rows, require_decay
 from zwang.servo.limits import Limits
 from zwang.servo.null_space import AUTHORITY_THRESHOLD, AbstractNullSpace, LeastNorm
 from zwang.servo.start_error import kept_errors
-from zwang.suggestions import did_you_mean
 
 
 class Servo(AbstractActuated):

@@ -23,12 +23,12 @@ from jaxtyping import Array, Float, PyTree
 
 from zwang.algebra.decomposition import Decomposition
 from zwang.algebra.spectrum import eigenvalues
-from zwang.arguments import host_only
 from zwang.compile import program
 from zwang.dynamics import functions
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
+from zwang.inputs.arguments import host_only
 from zwang.servo.control import controller, refuse_no_state
 from zwang.servo.controller import Controller
 from zwang.servo.servo import Servo

@@ -15,7 +15,10 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse import CompleteOrthogonal, Proximal
-from zwang.arguments import (
+from zwang.compile import Many
+from zwang.dynamics.model import Model
+from zwang.errors import ModelError, Result, SimulationError
+from zwang.inputs.arguments import (
     choice,
     count,
     host_only,
@@ -24,10 +27,7 @@ from zwang.arguments import (
     optional_function,
     real_array,
 )
-from zwang.arrays import require_float64
-from zwang.compile import Many
-from zwang.dynamics.model import Model
-from zwang.errors import ModelError, Result, SimulationError
+from zwang.inputs.arrays import require_float64
 from zwang.simulation.batch_result import Batch, whole_params
 from zwang.simulation.listener import Listener
 from zwang.simulation.nearly_parallel import is_nearly_parallel

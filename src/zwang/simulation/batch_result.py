@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from jaxtyping import Float, Int
 
-from zwang.arguments import count
-from zwang.display import present
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import Result
+from zwang.inputs.arguments import count
+from zwang.objects.display import present
 from zwang.simulation.endings import why_ended
 from zwang.simulation.parameter_names import place_of, unit_of, write
 from zwang.simulation.results import Run, Switched, servo_warnings

@@ -14,7 +14,6 @@ import dataclasses
 import numpy as np
 
 from zwang.algebra.metric import metric_of
-from zwang.arrays import on_device
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import moved
 from zwang.dynamics.initial_conditions import Start, begin
@@ -22,6 +21,7 @@ from zwang.dynamics.leaving import ALONG_BRANCH
 from zwang.dynamics.model import Model
 from zwang.dynamics.tangent_cone import TangentCone, may_branch, tangent_cone
 from zwang.equations.state import State
+from zwang.inputs.arrays import on_device
 from zwang.remedy import Remedy, advice
 from zwang.thresholds import AGREEMENT
 

@@ -12,9 +12,9 @@ import numpy as np
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import Events
 from zwang.errors import ModelError, Result
+from zwang.inputs.tracing import outcome, returned
 from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState
 from zwang.stepping.step import Progress
-from zwang.tracing import outcome, returned
 
 EXPECTED = "expected one real number that passes zero where the condition is met"
 _CHECKED: weakref.WeakKeyDictionary[Callable, set] = weakref.WeakKeyDictionary()

@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from zwang.arrays import without_derivative
 from zwang.dynamics.drift import AbstractDrift
 from zwang.dynamics.drift.base import (
     AbstractStabilization,
@@ -18,7 +17,8 @@ from zwang.dynamics.drift.base import (
 )
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
-from zwang.record import Record, field
+from zwang.inputs.arrays import without_derivative
+from zwang.objects.record import Record, field
 
 
 class Differentiable(Record):

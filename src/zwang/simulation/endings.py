@@ -10,7 +10,6 @@ from zwang.algebra.judgement import typical_units
 from zwang.algebra.mass_matrix import dense_mass
 from zwang.algebra.metric import rows_of
 from zwang.algebra.spectrum import principal
-from zwang.arrays import on_device
 from zwang.dynamics.consistency import vanishing_rows
 from zwang.dynamics.drift import Projection
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -24,6 +23,7 @@ from zwang.dynamics.scales import measure
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State, host_state
 from zwang.errors import Result
+from zwang.inputs.arrays import on_device
 from zwang.simulation.branch_start import meeting
 from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState
 from zwang.simulation.pace import Pace, why_short

@@ -10,7 +10,9 @@ import numpy as np
 from jaxtyping import Float
 
 from zwang.algebra.decomposition import inverse_of_gram
-from zwang.arguments import (
+from zwang.dynamics.model import Model
+from zwang.equations.state import State
+from zwang.inputs.arguments import (
     count,
     flag,
     host_only,
@@ -21,9 +23,7 @@ from zwang.arguments import (
     optional_function,
     real_array,
 )
-from zwang.dynamics.model import Model
-from zwang.equations.state import State
-from zwang.record import replace
+from zwang.objects.record import replace
 from zwang.simulation.fit_problem import Problem
 from zwang.simulation.listener import Listener
 from zwang.simulation.parameter_names import written

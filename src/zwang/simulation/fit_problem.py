@@ -15,13 +15,13 @@ import scipy.optimize
 from jax.flatten_util import ravel_pytree
 
 from zwang.algebra.decomposition import Decomposition
-from zwang.arguments import real_array, refuse
 from zwang.compile import model_program
 from zwang.dynamics.consistent_state import consistent_state
 from zwang.dynamics.model import Model
 from zwang.dynamics.number_range import LARGEST_SIZE
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
+from zwang.inputs.arguments import real_array, refuse
 from zwang.simulation.parameter_names import known_names, read_of, written
 from zwang.simulation.sample_times import checked_times
 from zwang.simulation.trajectory import Trajectory, trajectory

@@ -15,13 +15,13 @@ import numpy as np
 from zwang.algebra.judgement import row_units
 from zwang.algebra.mass_matrix import dense_mass
 from zwang.algebra.metric import dense_rows, metric_of, rows_of
-from zwang.arrays import on_device
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import host_state
 from zwang.errors import Result
+from zwang.inputs.arrays import on_device
 from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState
 from zwang.simulation.pace import HALVED, JUMPS
 from zwang.simulation.switching import impact

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from zwang.errors import Result, SimulationError
-from zwang.tracing import raised
+from zwang.inputs.tracing import raised
 
 
 class Listener:

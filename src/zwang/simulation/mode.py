@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.arguments import instance
-from zwang.call import misfits_named
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import HELD_OFF, HELD_ON, is_spent
 from zwang.equations.constraint import (
@@ -20,7 +18,9 @@ from zwang.equations.constraint import (
     Nonholonomic,
 )
 from zwang.errors import ModelError
-from zwang.record import Record, field, replace
+from zwang.inputs.arguments import instance
+from zwang.inputs.call import misfits_named
+from zwang.objects.record import Record, field, replace
 from zwang.simulation.listener import Listener
 from zwang.simulation.monitor import MotionEndError
 from zwang.simulation.run_setup import RunRequest, set_up

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from zwang.call import misfits_named
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.errors import Result
+from zwang.inputs.call import misfits_named
 from zwang.simulation.results import Steps, Switched
 from zwang.stepping.base import AbstractIntegrator
 from zwang.stepping.step import Progress

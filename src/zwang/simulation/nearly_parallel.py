@@ -11,12 +11,12 @@ from jaxtyping import Array, Bool, Float
 
 from zwang.algebra.pseudoinverse import Proximal
 from zwang.algebra.rank import PLACED
-from zwang.arrays import is_concrete, without_derivative
 from zwang.compile.hints import for_any_member
 from zwang.dynamics.consistency import DENSE_ROWS
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
 from zwang.errors import Result
+from zwang.inputs.arrays import is_concrete, without_derivative
 from zwang.simulation.watch import SUSPICIOUS
 
 

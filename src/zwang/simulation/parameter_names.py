@@ -11,10 +11,10 @@ from collections.abc import Mapping
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
-from zwang.arguments import shown
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
-from zwang.suggestions import did_you_mean
+from zwang.inputs.arguments import shown
+from zwang.inputs.suggestions import did_you_mean
 
 FORMULAS = "parameters"
 """Group of a mechanism's parameters that its formulas know by name."""

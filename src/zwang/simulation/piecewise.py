@@ -12,13 +12,13 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from zwang.algebra.mass_matrix import dense_mass
-from zwang.arguments import instance, number
-from zwang.arrays import vector
 from zwang.dynamics.control_law import AbstractLoop
 from zwang.dynamics.evaluation import BoundEvaluation, ModelEvaluation
 from zwang.dynamics.model import Model
 from zwang.errors import Result, SimulationError
-from zwang.record import Record, replace
+from zwang.inputs.arguments import instance, number
+from zwang.inputs.arrays import vector
+from zwang.objects.record import Record, replace
 from zwang.simulation.driver import drive
 from zwang.simulation.listener import Listener
 from zwang.simulation.monitor import MotionEndError

@@ -15,7 +15,6 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from zwang.algebra.judgement import ABSENT, row_scale
-from zwang.arrays import without_derivative
 from zwang.compile.hints import for_any_member, over_rows
 from zwang.dynamics import functions
 from zwang.dynamics.drift import Projection
@@ -42,6 +41,7 @@ from zwang.dynamics.scales import (
     tangent_of,
 )
 from zwang.equations.state import State
+from zwang.inputs.arrays import without_derivative
 from zwang.simulation.differentiable import corrected, position_violation
 from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO
 

@@ -6,14 +6,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PyTree
 
-from zwang.arguments import count, instance
-from zwang.arrays import is_concrete, require_float64, without_derivative
-from zwang.call import misfits_named
 from zwang.compile import trace_state_clean
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model, refuse_letting_go
 from zwang.equations.state import State
 from zwang.errors import ModelError
+from zwang.inputs.arguments import count, instance
+from zwang.inputs.arrays import is_concrete, require_float64, without_derivative
+from zwang.inputs.call import misfits_named
 from zwang.remedy import Remedy, advice
 from zwang.simulation.differentiable import corrected
 from zwang.thresholds import AGREEMENT

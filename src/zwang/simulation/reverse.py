@@ -16,7 +16,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from zwang.errors import ModelError
-from zwang.record import is_array
+from zwang.objects.record import is_array
 
 T = TypeVar("T")
 

@@ -11,7 +11,6 @@ import numpy as np
 from jaxtyping import Array, PyTree
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
-from zwang.arguments import items
 from zwang.dynamics.control_law import AbstractLoop, AbstractSampler
 from zwang.dynamics.drift import AbstractDrift, Projection
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -22,7 +21,8 @@ from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.equations.state import State
 from zwang.errors import ModelError
-from zwang.record import replace
+from zwang.inputs.arguments import items
+from zwang.objects.record import replace
 from zwang.simulation.branch_start import onto_branch
 from zwang.simulation.conditions import (
     ConditionWatch,

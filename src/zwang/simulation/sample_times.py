@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from zwang.arguments import count, number, real_array
-from zwang.arrays import is_concrete
 from zwang.errors import ModelError
+from zwang.inputs.arguments import count, number, real_array
+from zwang.inputs.arrays import is_concrete
 from zwang.thresholds import LARGEST_SIZE, LEAST_SIZE, RESOLVED
 
 MOST_SAMPLES = 100_000_000

@@ -9,7 +9,13 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
-from zwang.arguments import (
+from zwang.dynamics.control_law import AbstractLoop
+from zwang.dynamics.drift import AbstractDrift
+from zwang.dynamics.evaluation import PROJECTION
+from zwang.dynamics.formulation.base import AbstractFormulation
+from zwang.dynamics.model import Model
+from zwang.errors import Result, SimulationError
+from zwang.inputs.arguments import (
     count,
     flag,
     host_only,
@@ -19,12 +25,6 @@ from zwang.arguments import (
     optional,
     optional_function,
 )
-from zwang.dynamics.control_law import AbstractLoop
-from zwang.dynamics.drift import AbstractDrift
-from zwang.dynamics.evaluation import PROJECTION
-from zwang.dynamics.formulation.base import AbstractFormulation
-from zwang.dynamics.model import Model
-from zwang.errors import Result, SimulationError
 from zwang.simulation.driver import drive
 from zwang.simulation.listener import Listener
 from zwang.simulation.monitor import AbstractMonitor, RunState

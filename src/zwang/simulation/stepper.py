@@ -12,11 +12,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from zwang.arguments import strategy
 from zwang.dynamics.drift import AbstractDrift
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.equations.state import State
 from zwang.errors import Result
+from zwang.inputs.arguments import strategy
 from zwang.stepping import AbstractIntegrator
 from zwang.stepping.step import Progress, attempt
 from zwang.stepping.step_control import Tolerances

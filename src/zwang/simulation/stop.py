@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from zwang.arguments import function, label
-from zwang.record import Record
+from zwang.inputs.arguments import function, label
+from zwang.objects.record import Record
 
 
 class Stop(Record):

@@ -20,9 +20,6 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.algebra.metric import dense_metric, dense_rows
-from zwang.arguments import choice, flag, function, label, shown
-from zwang.by_identity import ByIdentity
-from zwang.display import present
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import ModelEvaluation
 from zwang.dynamics.initial_conditions import Start, begin
@@ -30,12 +27,15 @@ from zwang.dynamics.model import IDLE, Model
 from zwang.dynamics.motion import contradiction
 from zwang.dynamics.vector_field import ConstrainedVectorField, SwitchCondition
 from zwang.errors import ModelError, Result
+from zwang.inputs.arguments import choice, flag, function, label, shown
+from zwang.inputs.suggestions import did_you_mean
+from zwang.objects.by_identity import ByIdentity
+from zwang.objects.display import present
 from zwang.simulation.conditions import check_condition
 from zwang.simulation.contact import Contacts
 from zwang.simulation.monitor import MotionEndError
 from zwang.simulation.results import Switched
 from zwang.stepping.step import Progress
-from zwang.suggestions import did_you_mean
 from zwang.thresholds import ACCEPTED_VIOLATION
 
 Condition = float | Callable

@@ -9,11 +9,11 @@ import jax
 import numpy as np
 from jaxtyping import Array
 
-from zwang.arguments import number, real_array, shown
-from zwang.arrays import is_concrete, vector
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.errors import ModelError
+from zwang.inputs.arguments import number, real_array, shown
+from zwang.inputs.arrays import is_concrete, vector
 from zwang.stepping.step_control import GROW, SHRINK, Tolerances
 from zwang.thresholds import ACCEPTED_VIOLATION, LAST_DIGIT
 

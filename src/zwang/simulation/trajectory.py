@@ -22,18 +22,18 @@ import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
-from zwang.arguments import choice, count, instance, items, known, number
-from zwang.arrays import is_concrete, without_derivative
-from zwang.call import misfits_named, written
 from zwang.compile import model_program
 from zwang.compile.hints import over_rows
-from zwang.display import present
 from zwang.dynamics.drift import AbstractDrift, Projection
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
-from zwang.record import Record, text_of_record
+from zwang.inputs.arguments import choice, count, instance, items, known, number
+from zwang.inputs.arrays import is_concrete, without_derivative
+from zwang.inputs.call import misfits_named, written
+from zwang.objects.display import present
+from zwang.objects.record import Record, text_of_record
 from zwang.simulation.conditions import check_condition
 from zwang.simulation.differentiable import differentiable, position_violation
 from zwang.simulation.endings import why_ended

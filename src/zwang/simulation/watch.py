@@ -12,7 +12,6 @@ import dataclasses
 import numpy as np
 
 from zwang.algebra.pseudoinverse import CompleteOrthogonal, Proximal
-from zwang.arrays import on_device
 from zwang.dynamics.consistency import Verdict, judge
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
@@ -21,6 +20,7 @@ from zwang.dynamics.scales import measure
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import host_state
 from zwang.errors import Result
+from zwang.inputs.arrays import on_device
 from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState
 from zwang.simulation.results.observe import refuse_missed
 

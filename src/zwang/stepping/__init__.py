@@ -1,14 +1,15 @@
 """Integrators: one step with an error estimate; `step.py` steps along the constraint manifold.
 
-One method is one file of this folder, found by `zwang.families.INTEGRATORS`, whose `table()` lists
-all of them with their orders and settings. `Dopri8` is the default and serves smooth motion at
-tolerances of 1e-6 and below; `Tsit5` suits loose tolerances and forces with kinks, `Kvaerno5` stiff
-springs and dampers, and `Rattle` long runs of conservative systems in steps of one length.
+One method is one file of this folder, found by `zwang.objects.families.INTEGRATORS`, whose
+`table()` lists all of them with their orders and settings. `Dopri8` is the default and serves
+smooth motion at tolerances of 1e-6 and below; `Tsit5` suits loose tolerances and forces with kinks,
+`Kvaerno5` stiff springs and dampers, and `Rattle` long runs of conservative systems in steps of one
+length.
 
 A fixed step is a setting of the loop, not a method: `simulate(..., step=1e-3)`.
 """
 
-from zwang.families import INTEGRATORS
+from zwang.objects.families import INTEGRATORS
 from zwang.stepping.base import AbstractIntegrator as AbstractIntegrator
 from zwang.stepping.base import Step as Step
 from zwang.stepping.dopri8 import Dopri8 as Dopri8

@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from zwang.record import Record
+from zwang.objects.record import Record
 from zwang.stepping.tableau import Tableau
 
 

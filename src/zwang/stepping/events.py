@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from zwang.arrays import without_derivative
+from zwang.inputs.arrays import without_derivative
 from zwang.thresholds import AGREEMENT, LAST_DIGIT
 
 INSIDE = 1e-3

@@ -7,7 +7,7 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 
-from zwang.record import field
+from zwang.objects.record import field
 from zwang.stepping.base import AbstractIntegrator, Flow, Step
 from zwang.stepping.tableau import Tableau
 from zwang.thresholds import ROUND_OFF

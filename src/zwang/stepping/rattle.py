@@ -7,10 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from zwang.arguments import choice
 from zwang.compile import model_program
 from zwang.errors import ModelError
-from zwang.record import field
+from zwang.inputs.arguments import choice
+from zwang.objects.record import field
 from zwang.remedy import Remedy, advice
 from zwang.stepping.base import AbstractIntegrator, Flow, Step
 from zwang.thresholds import ALL_BUT_ZERO

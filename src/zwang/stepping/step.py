@@ -14,8 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
-from zwang.arrays import without_derivative
 from zwang.errors import Result
+from zwang.inputs.arrays import without_derivative
 from zwang.stepping.base import AbstractIntegrator, Step
 from zwang.stepping.events import Crossed, EventFunctions, crossed_events
 from zwang.stepping.manifold import Landing, ManifoldFlow

@@ -17,7 +17,7 @@ from jaxtyping import Array, Float, Int
 
 from zwang.compile import model_program
 from zwang.errors import Result
-from zwang.record import Record
+from zwang.objects.record import Record
 from zwang.stepping.base import AbstractIntegrator
 from zwang.stepping.events import EventFunctions
 from zwang.stepping.manifold import ManifoldFlow

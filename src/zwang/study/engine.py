@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from zwang.errors import ModelError
-from zwang.extras import require
+from zwang.objects.extras import require
 from zwang.study.plan import Part, Plan
 
 SETTINGS = (

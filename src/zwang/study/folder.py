@@ -16,7 +16,7 @@ import numpy as np
 from zwang.errors import ModelError
 from zwang.files import is_file, make_folder, read_text, write_bytes, write_text
 from zwang.files.reading import shown_path
-from zwang.provenance import source_of, versions
+from zwang.objects.provenance import source_of, versions
 from zwang.study.plan import Part, Plan, described_plan
 
 if TYPE_CHECKING:

@@ -20,7 +20,10 @@ from zwang.archive import load
 from zwang.archive.growing import GrowingRun
 from zwang.archive.load import STRATEGIES
 from zwang.archive.sources import rebuilt
-from zwang.arguments import (
+from zwang.dynamics.model import Model
+from zwang.errors import ModelError, Result
+from zwang.files.reading import file_name, shown_path
+from zwang.inputs.arguments import (
     count,
     host_only,
     instance,
@@ -29,12 +32,9 @@ from zwang.arguments import (
     optional_function,
     real_array,
 )
-from zwang.arrays import require_float64
-from zwang.call import misfits_named
-from zwang.dynamics.model import Model
-from zwang.errors import ModelError, Result
-from zwang.files.reading import file_name, shown_path
-from zwang.provenance import Source
+from zwang.inputs.arrays import require_float64
+from zwang.inputs.call import misfits_named
+from zwang.objects.provenance import Source
 from zwang.remedy import resume_call
 from zwang.simulation.listener import Listener
 from zwang.simulation.results import Run

@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from zwang.arguments import count, instance, labels, mapping
-from zwang.call import misfits_named
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
+from zwang.inputs.arguments import count, instance, labels, mapping
+from zwang.inputs.call import misfits_named
 from zwang.servo.loop import Loop
 from zwang.study.result import Sweep
 from zwang.study.sampling import draws

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from zwang.arguments import function, label, refuse
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
-from zwang.suggestions import did_you_mean
-from zwang.tracing import called
+from zwang.inputs.arguments import function, label, refuse
+from zwang.inputs.suggestions import did_you_mean
+from zwang.inputs.tracing import called
 
 REDUCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "final": lambda x: x[:, -1],

@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.arguments import mapping, numbers, refuse
-from zwang.arrays import vector
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError, Result
+from zwang.inputs.arguments import mapping, numbers, refuse
+from zwang.inputs.arrays import vector
+from zwang.inputs.tracing import called
 from zwang.simulation.batch import CHUNK_OF_MEMBERS, changes, prepare
 from zwang.simulation.batch_result import Batch
 from zwang.simulation.parameter_names import read_of, unit_of, written
 from zwang.simulation.simulate import simulate
 from zwang.study.content import content_digest
 from zwang.study.outputs import Output
-from zwang.tracing import called
 
 if TYPE_CHECKING:
     import pyarrow

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.arguments import known
 from zwang.errors import ModelError
-from zwang.provenance import source_of
+from zwang.inputs.arguments import known
+from zwang.objects.provenance import source_of
 from zwang.simulation.results import Run
 from zwang.study.folder import PartFolder
 from zwang.study.plan import Plan

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from zwang.arguments import count, flag, real_array, refuse
-from zwang.call import misfits_named
 from zwang.errors import ModelError
+from zwang.inputs.arguments import count, flag, real_array, refuse
+from zwang.inputs.call import misfits_named
+from zwang.inputs.tracing import called
 from zwang.remedy import Remedy, advice
-from zwang.tracing import called
 
 EXPECTED = (
     "values [0.5, 1.0], a range '0.5:2:40' or 'log:0.1:10:50', or a frozen distribution of "

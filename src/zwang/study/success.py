@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from zwang.arguments import known, refuse
 from zwang.errors import ModelError
+from zwang.inputs.arguments import known, refuse
 
 CONFIDENCE = 0.95
 """Of the interval of a rate."""

@@ -10,7 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from zwang.arguments import (
+from zwang.dynamics.control_law import AbstractLoop
+from zwang.dynamics.model import Model
+from zwang.errors import ModelError
+from zwang.files.reading import file_name, shown_path
+from zwang.inputs.arguments import (
     choice,
     count,
     flag,
@@ -25,12 +29,8 @@ from zwang.arguments import (
     optional,
     optional_function,
 )
-from zwang.arrays import require_float64
-from zwang.dynamics.control_law import AbstractLoop
-from zwang.dynamics.model import Model
-from zwang.errors import ModelError
-from zwang.extras import require
-from zwang.files.reading import file_name, shown_path
+from zwang.inputs.arrays import require_float64
+from zwang.objects.extras import require
 from zwang.simulation.batch import CHUNK_OF_MEMBERS, OPTIONS
 from zwang.simulation.listener import Listener
 from zwang.simulation.parameter_names import place_of, read_of

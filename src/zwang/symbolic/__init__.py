@@ -13,7 +13,7 @@ It needs the extra `symbolic` (SymPy).
 
 from __future__ import annotations
 
-from zwang.extras import require
+from zwang.objects.extras import require
 
 try:
     import sympy as _sympy  # noqa: F401

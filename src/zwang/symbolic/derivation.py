@@ -14,13 +14,13 @@ import numpy as np
 import sympy as sp
 
 from zwang.algebra.decomposition import singular_values
-from zwang.arguments import choice, count, instance
-from zwang.call import misfits_named
 from zwang.codegen.equations import nonideal_rows
 from zwang.codegen.samples import Samples, samples
-from zwang.display import present
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
+from zwang.inputs.arguments import choice, count, instance
+from zwang.inputs.call import misfits_named
+from zwang.objects.display import present
 from zwang.symbolic.elimination import Definitions, Mass, Rows
 from zwang.symbolic.equations import SymbolicEquations, symbolic_equations
 from zwang.symbolic.integrals import first_integrals

@@ -6,9 +6,9 @@ import dataclasses
 
 import sympy as sp
 
-from zwang.arrays import require_float64
 from zwang.codegen.equations import Equations, equations
 from zwang.dynamics.model import Model
+from zwang.inputs.arrays import require_float64
 from zwang.symbolic.conversion import Converter, Symbols, symbols
 
 

@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import sympy as sp
 from sympy.physics.mechanics import dynamicsymbols
 
-from zwang.arguments import shown
 from zwang.errors import ModelError
+from zwang.inputs.arguments import shown
 
 
 class Names:

@@ -12,9 +12,9 @@ import sympy as sp
 from sympy.physics.mechanics import KanesMethod, LagrangesMethod, dynamicsymbols
 from sympy.physics.mechanics.system import System as MechanicsSystem
 
-from zwang.arguments import shown
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
+from zwang.inputs.arguments import shown
 from zwang.symbolic.functions import Names
 from zwang.symbolic.lagrangian import assembled
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sympy as sp
 
-from zwang.arguments import shown
 from zwang.errors import ModelError
+from zwang.inputs.arguments import shown
 
 MOST_ROWS = 6
 """Rows and columns up to which a closed form is written."""

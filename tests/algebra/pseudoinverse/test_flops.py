@@ -5,7 +5,7 @@ import re
 import pytest
 
 from zwang.algebra.pseudoinverse import ALL_PSEUDOINVERSES, SVD, Sparse
-from zwang.families import PSEUDOINVERSES
+from zwang.objects.families import PSEUDOINVERSES
 
 
 def counts_in_the_table():

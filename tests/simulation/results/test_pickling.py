@@ -10,7 +10,7 @@ import pytest
 
 import zwang as zw
 from tests.models import pendulum
-from zwang.arithmetic import xp
+from zwang.inputs.arithmetic import xp
 from zwang.simulation.results import Run
 
 

@@ -17,7 +17,7 @@ from jaxtyping import Array, Bool, Float, Int
 from zwang.algebra.elimination.gather import padded, scattered, taken
 from zwang.algebra.elimination.matrix import Layout
 from zwang.algebra.elimination.order import Blocks, Round, group_rows, order_of
-from zwang.record import Record, field
+from zwang.objects.record import Record, field
 
 
 class Cut(NamedTuple):

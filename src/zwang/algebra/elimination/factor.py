@@ -23,7 +23,7 @@ from jaxtyping import Array, Float
 from zwang.algebra.cholesky import Cholesky
 from zwang.algebra.elimination.elimination import Class, Elimination, Plan
 from zwang.algebra.elimination.gather import scattered, taken, total
-from zwang.record import Record
+from zwang.objects.record import Record
 
 UNROLLED = 4
 """Up to this many chunks of a class the program holds each by itself: a turn of a loop copies what

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from zwang.record import Record, field
+from zwang.objects.record import Record, field
 
 WASTE = 4.0
 """Lists are padded to the longest one unless that makes them this many times longer; then they are

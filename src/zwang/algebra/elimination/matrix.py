@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from zwang.algebra.elimination.gather import Sums, taken, total
-from zwang.record import Record, field
+from zwang.objects.record import Record, field
 
 
 class Layout(Record):

@@ -28,7 +28,7 @@ from zwang.algebra.elimination.gather import Sums, taken
 from zwang.algebra.elimination.matrix import Layout, SparseMatrix
 from zwang.algebra.pseudoinverse import Proximal
 from zwang.algebra.sparsity_pattern import colors
-from zwang.record import Record
+from zwang.objects.record import Record
 
 
 class NewtonPlan(Record):

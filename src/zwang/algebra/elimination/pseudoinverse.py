@@ -30,7 +30,7 @@ from zwang.algebra.pseudoinverse.certificate import (
 )
 from zwang.algebra.pseudoinverse.proximal import LEAST_ROW, Proximal
 from zwang.compile.hints import CustomDerivative
-from zwang.record import Record, field, replace
+from zwang.objects.record import Record, field, replace
 from zwang.thresholds import FACTOR_ROUND_OFF, LAST_DIGIT, ROUND_OFF
 
 MOST_SWEEPS = 12

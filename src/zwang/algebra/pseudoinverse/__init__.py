@@ -1,8 +1,8 @@
 """Ways to compute the Moore-Penrose inverse C⁺ of a constraint matrix, for C of any shape and rank.
 
-One method is one file of this folder, found by `zwang.families.PSEUDOINVERSES`, whose `table()`
-lists all of them with their operation counts and settings. They differ in how they decide on the
-rank, and in cost:
+One method is one file of this folder, found by `zwang.objects.families.PSEUDOINVERSES`, whose
+`table()` lists all of them with their operation counts and settings. They differ in how they decide
+on the rank, and in cost:
 
 - `Proximal`, the default, takes no decision: proximal sweeps on one Cholesky factor damp small
   singular values smoothly.
@@ -28,7 +28,7 @@ from zwang.algebra.pseudoinverse.proximal import Proximal as Proximal
 from zwang.algebra.pseudoinverse.sparse import Sparse as Sparse
 from zwang.algebra.pseudoinverse.svd import SVD as SVD
 from zwang.algebra.pseudoinverse.varga import Varga as Varga
-from zwang.families import PSEUDOINVERSES
+from zwang.objects.families import PSEUDOINVERSES
 
 ALL_PSEUDOINVERSES = tuple(
     member

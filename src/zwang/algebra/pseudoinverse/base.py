@@ -30,10 +30,10 @@ from zwang.algebra.pseudoinverse.certificate import (
     certified_direct,
     least_singular_value,
 )
-from zwang.arrays import is_concrete
 from zwang.compile.hints import CustomDerivative
 from zwang.errors import ModelError
-from zwang.record import Record, replace
+from zwang.inputs.arrays import is_concrete
+from zwang.objects.record import Record, replace
 from zwang.thresholds import LARGEST_SIZE, LEAST_SIZE
 
 VOLUME_DAMPING = 1e-10

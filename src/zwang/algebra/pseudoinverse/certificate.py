@@ -24,7 +24,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from zwang.algebra.rank import PLACED
-from zwang.record import Record
+from zwang.objects.record import Record
 
 SOLVED_ROUND_OFF = 16 * float(jnp.finfo(float).eps)
 """Round-off of a sum, relative to the sum of the sizes of its terms: 16 units in the last place, of

@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from zwang.algebra.lapack import solve_triangular
 from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor, at_unit_size
-from zwang.record import Record, field
+from zwang.objects.record import Record, field
 
 
 class Orthogonalized(Record):

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor, at_unit_size
-from zwang.record import field
+from zwang.objects.record import field
 
 
 class Greville(AbstractPseudoinverse):

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 from zwang.algebra.lapack import qr, solve_triangular
 from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor, real_matrix
 from zwang.algebra.pseudoinverse.pivoted_qr import pivoted_qr, qr_flops
-from zwang.record import field
+from zwang.objects.record import field
 
 
 class Householder(AbstractPseudoinverse):

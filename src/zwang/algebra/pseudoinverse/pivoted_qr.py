@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from zwang.algebra import lapack
 from zwang.algebra.pseudoinverse.base import real_matrix
-from zwang.record import Record
+from zwang.objects.record import Record
 
 
 class PivotedQR(Record):

@@ -17,7 +17,7 @@ from zwang.algebra.pseudoinverse.certificate import (
     least_singular_value,
 )
 from zwang.compile.hints import traced_once
-from zwang.record import field, replace
+from zwang.objects.record import field, replace
 from zwang.thresholds import AGREEMENT, LAST_DIGIT, ROUND_OFF
 
 LEAST_ROW = 1e-280

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 
 from zwang.algebra.lapack import svd
 from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor, real_matrix
-from zwang.record import field
+from zwang.objects.record import field
 
 
 class SVD(AbstractPseudoinverse):

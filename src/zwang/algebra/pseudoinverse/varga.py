@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 from zwang.algebra.lapack import solve_triangular
 from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor
 from zwang.algebra.pseudoinverse.complete_orthogonal import decompose, decompose_flops
-from zwang.record import field
+from zwang.objects.record import field
 
 
 class Varga(AbstractPseudoinverse):

@@ -27,9 +27,9 @@ from zwang.bodies.body import by_name, entry, stacked
 from zwang.bodies.screws.twist import adjoint, bracket, hat, inverse, motion
 from zwang.bodies.tree import equations
 from zwang.bodies.tree.branching import row
-from zwang.display import present
 from zwang.equations.system import System
 from zwang.errors import ModelError
+from zwang.objects.display import present
 
 UNIT_TWIST_ERROR = 1e-12
 """How far ‖ω‖ of a joint's twist may be from 0 or 1: the round-off of normalizing it."""

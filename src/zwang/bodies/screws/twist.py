@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.arithmetic import on_host, traced, xp
-from zwang.arrays import is_concrete
 from zwang.errors import ModelError
+from zwang.inputs.arithmetic import on_host, traced, xp
+from zwang.inputs.arrays import is_concrete
 
 Matrix = TypeVar("Matrix", np.ndarray, Array)
 """NumPy's or JAX's."""

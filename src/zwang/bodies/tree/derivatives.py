@@ -24,7 +24,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.arithmetic import xp
 from zwang.bodies.rotation import rate_map
 from zwang.bodies.screws.twist import bracket, hat
 from zwang.bodies.tree.branching import Branching
@@ -42,6 +41,7 @@ from zwang.bodies.tree.equations import (
     wrench_rate,
 )
 from zwang.compile.hints import CustomDerivative
+from zwang.inputs.arithmetic import xp
 
 
 @recursion

@@ -29,12 +29,12 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.arithmetic import xp
-from zwang.arrays import without_derivative
 from zwang.bodies.rotation import rotation_matrix
 from zwang.bodies.screws.twist import bracket, exponential, motion
 from zwang.bodies.tree.branching import Branching
 from zwang.compile.hints import written_out
+from zwang.inputs.arithmetic import xp
+from zwang.inputs.arrays import without_derivative
 
 ROWS, COLUMNS = np.triu_indices(3)
 """Entries of a symmetric matrix that stand for all."""

@@ -12,13 +12,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.arithmetic import xp
-from zwang.arrays import is_concrete
 from zwang.bodies.rotation import moved, rate_map
 from zwang.bodies.tree import equations
 from zwang.bodies.tree.branching import Branching
 from zwang.bodies.tree.derivatives import derivatives, joint_forces
 from zwang.equations.system import AbstractMassMatrix
+from zwang.inputs.arithmetic import xp
+from zwang.inputs.arrays import is_concrete
 
 OF_BODIES = ("twist", "mass", "center", "inertia", "gravity")
 """Parameters of joints and bodies."""

@@ -10,15 +10,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.arrays import is_concrete
 from zwang.bodies.body import by_name, entries_of, entry, stacked
 from zwang.bodies.screws.twist import motion, revolute
 from zwang.bodies.tree import equations
 from zwang.bodies.tree.branching import GROUND, Branching, order
 from zwang.bodies.tree.free_system import TreeEquations
-from zwang.display import present
 from zwang.equations.system import System
 from zwang.errors import ModelError
+from zwang.inputs.arrays import is_concrete
+from zwang.objects.display import present
 
 BALL_COORDINATES, BALL_VELOCITIES = ("qw", "qx", "qy", "qz"), ("wx", "wy", "wz")
 

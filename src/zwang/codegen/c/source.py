@@ -16,15 +16,15 @@ from pathlib import Path
 
 import numpy as np
 
-from zwang.arguments import label
-from zwang.arrays import require_float64
-from zwang.call import misfits_named
 from zwang.codegen.functions import ModelFunctions
 from zwang.codegen.names import identifier
 from zwang.codegen.samples import Samples, refuse_nearly_parallel, samples
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.files import write_files
+from zwang.inputs.arguments import label
+from zwang.inputs.arrays import require_float64
+from zwang.inputs.call import misfits_named
 from zwang.native import NotNativeError
 from zwang.native.c import CFunction, c_function, constant, prelude
 from zwang.version import __version__

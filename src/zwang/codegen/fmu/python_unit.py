@@ -15,12 +15,12 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.arguments import known
-from zwang.arrays import require_float64
 from zwang.codegen.names import parameter_names
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
-from zwang.extras import require
+from zwang.inputs.arguments import known
+from zwang.inputs.arrays import require_float64
+from zwang.objects.extras import require
 from zwang.simulation.piecewise import PiecewiseRun, Snapshot
 from zwang.simulation.switching import declared_switches
 

@@ -11,8 +11,6 @@ import sys
 import zipfile
 from pathlib import Path
 
-from zwang.arguments import choice, flag, instance, label, number
-from zwang.call import misfits_named
 from zwang.codegen.c.library import build
 from zwang.codegen.c.source import c_code
 from zwang.codegen.fmu.description import Interface, build_description, fmi2, fmi3, variables
@@ -22,6 +20,8 @@ from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.files import make_folder, write_bytes, write_text
 from zwang.files.isolation import scratch_folder
+from zwang.inputs.arguments import choice, flag, instance, label, number
+from zwang.inputs.call import misfits_named
 from zwang.native.c import constant
 from zwang.remedy import Remedy, advice
 

@@ -15,8 +15,6 @@ from typing import NamedTuple
 
 import jax
 
-from zwang.arguments import flag
-from zwang.call import misfits_named
 from zwang.compile.compatibility import MissingNameError, trace_context
 from zwang.compile.events import LOADED, MADE, NOT_CACHED
 from zwang.compile.flat import CompiledProgram, FlatFunction, NotCacheableError, signature
@@ -26,9 +24,11 @@ from zwang.compile.program_cache.fingerprint import Fingerprint
 from zwang.compile.program_cache.source_digest import ModuleConstants, source_digest
 from zwang.compile.program_cache.store import Store
 from zwang.files.reading import file_name
+from zwang.inputs.arguments import flag
+from zwang.inputs.call import misfits_named
 from zwang.native import NativeFunction, Stored
-from zwang.recent import Recent
-from zwang.record import is_array
+from zwang.objects.recent import Recent
+from zwang.objects.record import is_array
 
 
 class ProgramCache:

@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float
 from zwang.algebra.gauss import Gauss
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.equations.state import State
-from zwang.record import AbstractVar, Record
+from zwang.objects.record import AbstractVar, Record
 
 
 class ProjectedStep(NamedTuple):

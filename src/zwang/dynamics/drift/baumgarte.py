@@ -8,7 +8,6 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from zwang.call import misfits_named
 from zwang.dynamics.drift.base import (
     AbstractDrift,
     AbstractStabilization,
@@ -17,6 +16,7 @@ from zwang.dynamics.drift.base import (
 )
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
+from zwang.inputs.call import misfits_named
 
 
 class BaumgarteGains(AbstractStabilization):

@@ -14,7 +14,7 @@ from zwang.dynamics.drift.base import (
 )
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
-from zwang.record import field
+from zwang.objects.record import field
 from zwang.thresholds import ROUND_OFF
 
 NEAR = 10.0

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Pseudoinverse
-from zwang.record import AbstractClassVar, Record
+from zwang.objects.record import AbstractClassVar, Record
 
 
 class AbstractFormulation(Record):

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import jax.numpy as jnp
 
-from zwang.arguments import function, label, optional_function
-from zwang.call import misfits_named
 from zwang.equations.constraint.base import NONIDEAL, AbstractConstraint
 from zwang.equations.constraint.level import ACCELERATION, AbstractLevel
-from zwang.tracing import returned
+from zwang.inputs.arguments import function, label, optional_function
+from zwang.inputs.call import misfits_named
+from zwang.inputs.tracing import returned
 
 
 class AccelerationConstraint(AbstractConstraint):

@@ -10,12 +10,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
-from zwang.arguments import text, texts
 from zwang.equations.constraint.level import POSITION, AbstractLevel
 from zwang.equations.system import System
 from zwang.errors import ModelError
-from zwang.record import AbstractVar, Record
-from zwang.tracing import returned
+from zwang.inputs.arguments import text, texts
+from zwang.inputs.tracing import returned
+from zwang.objects.record import AbstractVar, Record
 
 NONIDEAL = "(q, v, t, p, ideal_force) → c of shape (nv,)"
 """How `nonideal` of a constraint is called."""

@@ -9,14 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from zwang.arguments import count, function, label, number, text
-from zwang.call import misfits_named
 from zwang.equations.constraint.base import AbstractConstraint, number_of
 from zwang.equations.constraint.level import FRICTION, AbstractLevel
 from zwang.equations.constraint.nonideal import length, sliding
 from zwang.errors import ModelError
-from zwang.record import field
-from zwang.tracing import returned
+from zwang.inputs.arguments import count, function, label, number, text
+from zwang.inputs.call import misfits_named
+from zwang.inputs.tracing import returned
+from zwang.objects.record import field
 
 
 class DryFriction(AbstractConstraint):

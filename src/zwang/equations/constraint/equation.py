@@ -26,15 +26,15 @@ from jaxtyping import Array, Bool, Float, Int
 
 from zwang.algebra.sparsity_pattern import dependencies, grouped
 from zwang.compile.engine import is_native
-from zwang.display import present
 from zwang.equations.constraint.base import AbstractConstraint
 from zwang.equations.constraint.dry_friction import DryFriction
 from zwang.equations.constraint.level import AbstractLevel, Cone, rows_of
 from zwang.equations.system import System
 from zwang.errors import ModelError
-from zwang.record import Record, field
-from zwang.suggestions import did_you_mean
-from zwang.tracing import first_line as first_line
+from zwang.inputs.suggestions import did_you_mean
+from zwang.inputs.tracing import first_line as first_line
+from zwang.objects.display import present
+from zwang.objects.record import Record, field
 
 
 class Constraints(Record):

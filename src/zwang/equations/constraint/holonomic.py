@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 import jax.numpy as jnp
 
-from zwang.arguments import function, label, labels, optional_function
-from zwang.call import misfits_named
 from zwang.equations.constraint.base import NONIDEAL, AbstractPosition, checked_units
-from zwang.record import field
-from zwang.tracing import returned
+from zwang.inputs.arguments import function, label, labels, optional_function
+from zwang.inputs.call import misfits_named
+from zwang.inputs.tracing import returned
+from zwang.objects.record import field
 
 
 class Holonomic(AbstractPosition):

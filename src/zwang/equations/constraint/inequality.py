@@ -7,12 +7,12 @@ from typing import Literal
 
 import jax.numpy as jnp
 
-from zwang.arguments import choice, function, label, labels, number
-from zwang.call import misfits_named
 from zwang.equations.constraint.base import AbstractPosition, checked_units
 from zwang.equations.constraint.level import GAP, AbstractLevel
-from zwang.record import field
-from zwang.tracing import returned
+from zwang.inputs.arguments import choice, function, label, labels, number
+from zwang.inputs.call import misfits_named
+from zwang.inputs.tracing import returned
+from zwang.objects.record import field
 
 
 class Inequality(AbstractPosition):

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import jax
 import jax.numpy as jnp
 
-from zwang.by_identity import ByIdentity
 from zwang.equations.constraint.units import MODEL_UNITS, PER_SECOND, one, per_second
 from zwang.errors import ModelError
-from zwang.tracing import outcome
+from zwang.inputs.tracing import outcome
+from zwang.objects.by_identity import ByIdentity
 
 if TYPE_CHECKING:
     from zwang.equations.constraint.base import AbstractConstraint

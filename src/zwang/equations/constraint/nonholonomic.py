@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 
 import jax.numpy as jnp
 
-from zwang.arguments import function, label, labels, optional_function
-from zwang.call import misfits_named
 from zwang.equations.constraint.base import NONIDEAL, AbstractRows, checked_units
 from zwang.equations.constraint.level import VELOCITY, AbstractLevel
-from zwang.record import field
-from zwang.tracing import returned
+from zwang.inputs.arguments import function, label, labels, optional_function
+from zwang.inputs.call import misfits_named
+from zwang.inputs.tracing import returned
+from zwang.objects.record import field
 
 
 class Nonholonomic(AbstractRows):

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from zwang.arithmetic import on_host
 from zwang.bodies import Body, RigidBodies
 from zwang.bodies.rotation import quaternion, rotation_matrix
 from zwang.dynamics.model import Model
+from zwang.inputs.arithmetic import on_host
 
 
 def rigid_body(gravity: float) -> RigidBodies:

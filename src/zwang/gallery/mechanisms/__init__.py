@@ -13,7 +13,7 @@ from zwang.mechanism import Mechanism, read
 from zwang.mechanism.drawing import motion_picture, start_picture
 from zwang.mechanism.reactions import reactions
 from zwang.mechanism.scene import scene
-from zwang.provenance import remember, source_of
+from zwang.objects.provenance import remember, source_of
 
 FOLDER = Path(__file__).parent
 

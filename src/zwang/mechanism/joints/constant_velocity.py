@@ -5,7 +5,7 @@ The relative rotation, about n by the bend, has no part about the axis z of the 
     R₁₀ − R₀₁ = 2 n_z sin(bend) = 0
 """
 
-from zwang.arithmetic import xp
+from zwang.inputs.arithmetic import xp
 from zwang.mechanism.joint_kind import JointEquations, JointKind
 from zwang.mechanism.relative_pose import rotation_sines
 

@@ -2,7 +2,7 @@
 second point move in the plane of x and y without rotation.
 """
 
-from zwang.arithmetic import xp
+from zwang.inputs.arithmetic import xp
 from zwang.mechanism.joint_kind import (
     DISPLACEMENT_X,
     DISPLACEMENT_Y,

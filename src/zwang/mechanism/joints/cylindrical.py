@@ -1,6 +1,6 @@
 """Cylindrical joint: the second point slides along the z axis of the first and turns about it."""
 
-from zwang.arithmetic import xp
+from zwang.inputs.arithmetic import xp
 from zwang.mechanism.joint_kind import ROTATION_ABOUT_Z, SLIDE_ALONG_Z, JointEquations, JointKind
 from zwang.mechanism.relative_pose import SLIDE, axes_parallel
 

@@ -1,6 +1,6 @@
 """Fixed joint: the two points coincide with their axes."""
 
-from zwang.arithmetic import xp
+from zwang.inputs.arithmetic import xp
 from zwang.mechanism.joint_kind import JointEquations, JointKind
 from zwang.mechanism.relative_pose import rotation_chords
 

@@ -1,6 +1,6 @@
 """Prismatic joint: the second point slides along an axis of the first without any rotation."""
 
-from zwang.arithmetic import xp
+from zwang.inputs.arithmetic import xp
 from zwang.mechanism.joint_kind import SLIDE_ALONG_X, SLIDE_ALONG_Z, JointEquations, JointKind
 from zwang.mechanism.relative_pose import SLIDE, rotation_chords
 

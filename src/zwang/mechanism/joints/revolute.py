@@ -1,6 +1,6 @@
 """Revolute joint: the second point stays on the first and turns about its z axis."""
 
-from zwang.arithmetic import xp
+from zwang.inputs.arithmetic import xp
 from zwang.mechanism.joint_kind import ROTATION_ABOUT_Z, JointEquations, JointKind
 from zwang.mechanism.relative_pose import ANGLE, axes_parallel
 

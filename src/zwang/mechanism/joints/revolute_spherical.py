@@ -6,7 +6,7 @@ second point stays on a circle:
     (|d|² − l²)/2l = 0,    d_z = 0
 """
 
-from zwang.arithmetic import xp
+from zwang.inputs.arithmetic import xp
 from zwang.mechanism.joint_kind import (
     Example,
     Freedom,

@@ -4,7 +4,7 @@ point, both without slip. The second point is the center of the disk, its z axis
 
 import numpy as np
 
-from zwang.arithmetic import xp
+from zwang.inputs.arithmetic import xp
 from zwang.mechanism.joint_kind import Example, JointEquations, JointKind, Option, is_positive
 from zwang.mechanism.relative_pose import ANGLE, in_plane, rotation_sines
 

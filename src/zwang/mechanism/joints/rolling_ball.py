@@ -2,7 +2,7 @@
 about the normal. The second point is its center.
 """
 
-from zwang.arithmetic import xp
+from zwang.inputs.arithmetic import xp
 from zwang.mechanism.joint_kind import Example, JointEquations, JointKind, Option, is_positive
 from zwang.mechanism.relative_pose import rotation_sines
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zwang.arithmetic import xp
+from zwang.inputs.arithmetic import xp
 from zwang.mechanism.joint_kind import Freedom, JointEquations, JointKind, Option, is_nonzero
 from zwang.mechanism.relative_pose import SLIDE, angle, axes_parallel, wrapped
 

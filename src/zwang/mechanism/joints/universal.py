@@ -2,7 +2,7 @@
 second.
 """
 
-from zwang.arithmetic import xp
+from zwang.inputs.arithmetic import xp
 from zwang.mechanism.joint_kind import Freedom, JointEquations, JointKind, rotation_about
 from zwang.mechanism.relative_pose import PoseCoordinate
 

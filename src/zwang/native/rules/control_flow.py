@@ -15,7 +15,6 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
 from numpy.typing import DTypeLike
 
-from zwang.by_identity import ByIdentity
 from zwang.native.arrays import (
     Elements,
     Memory,
@@ -40,6 +39,7 @@ from zwang.native.rules.carried import MOST_CARRIED, Carried, hold
 from zwang.native.rules.varying import varying_carry
 from zwang.native.types import register_type
 from zwang.native.walk import Call, emit_jaxpr, rule
+from zwang.objects.by_identity import ByIdentity
 
 MOST_UNROLLED_TURNS, MOST_UNROLLED_OPERATIONS = 4, 400
 """A `scan` is written turn by turn if the operations of all turns are no more than this number, or

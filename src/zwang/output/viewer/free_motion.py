@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.arguments import number
-from zwang.arrays import vector
 from zwang.errors import ModelError
+from zwang.inputs.arguments import number
+from zwang.inputs.arrays import vector
 from zwang.output.viewer.oscillation import FRAMES, write_oscillation
 from zwang.scene import Scene
 

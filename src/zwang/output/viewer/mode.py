@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zwang.algebra.decomposition import Decomposition
-from zwang.arguments import number
+from zwang.inputs.arguments import number
 from zwang.output.viewer.oscillation import FRAMES, write_oscillation
 from zwang.scene import Scene
 

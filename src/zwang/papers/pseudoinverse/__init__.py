@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from zwang.extras import require
+from zwang.objects.extras import require
 from zwang.papers.claim import Page
 from zwang.papers.pseudoinverse import counts, drift, misprints, printed, tables, timing
 from zwang.papers.pseudoinverse.linkage import ANGLE, METHODS, WRONG

@@ -13,8 +13,8 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import zwang.gallery
+from zwang.objects.record import replace
 from zwang.papers.scara import robot
-from zwang.record import replace
 from zwang.servo import SecondOrder, Servo
 from zwang.simulation.simulate import simulate
 

@@ -8,9 +8,9 @@ import numpy as np
 
 import zwang.gallery
 from zwang.gallery import Example
+from zwang.objects.record import replace
 from zwang.papers.claim import Claim, Part, compared
 from zwang.papers.drawing import curves
-from zwang.record import replace
 from zwang.servo import Rate, Servo
 from zwang.simulation.simulate import simulate
 

@@ -9,7 +9,7 @@ A gain is a choice of the coefficients c, that is, of the roots of the character
 (`error_poles`). The error decays if all roots have a negative real part; `require_decay` refuses
 every other gain. A plain number k stands for `Rate(k)`.
 
-One gain is one file of this folder; `zwang.families.GAINS` finds it there.
+One gain is one file of this folder; `zwang.objects.families.GAINS` finds it there.
 """
 
 from zwang.servo.gains.base import AbstractGain as AbstractGain

@@ -9,11 +9,11 @@ import numpy as np
 from jaxtyping import Array, Complex, Float
 
 from zwang.algebra.spectrum import eigenvalues
-from zwang.arguments import real_array
-from zwang.arrays import is_concrete
-from zwang.display import present
 from zwang.errors import ModelError
-from zwang.record import Record
+from zwang.inputs.arguments import real_array
+from zwang.inputs.arrays import is_concrete
+from zwang.objects.display import present
+from zwang.objects.record import Record
 
 
 class AbstractGain(Record):

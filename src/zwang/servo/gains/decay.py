@@ -5,9 +5,9 @@ from __future__ import annotations
 import jax
 import numpy as np
 
-from zwang.arguments import instance
-from zwang.arrays import is_concrete
 from zwang.errors import ModelError
+from zwang.inputs.arguments import instance
+from zwang.inputs.arrays import is_concrete
 from zwang.servo.gains.base import AbstractGain, numbers
 from zwang.servo.gains.rate import Rate
 

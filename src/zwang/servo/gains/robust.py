@@ -7,9 +7,9 @@ import math
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from zwang.arguments import number
-from zwang.arrays import is_concrete
 from zwang.errors import ModelError
+from zwang.inputs.arguments import number
+from zwang.inputs.arrays import is_concrete
 from zwang.servo.gains.base import AbstractGain
 from zwang.servo.gains.rate import Rate
 

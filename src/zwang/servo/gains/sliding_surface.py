@@ -6,10 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from zwang.arguments import number
-from zwang.arrays import is_concrete
 from zwang.errors import ModelError
-from zwang.record import field
+from zwang.inputs.arguments import number
+from zwang.inputs.arrays import is_concrete
+from zwang.objects.record import field
 from zwang.servo.gains.base import AbstractGain, require_order
 
 

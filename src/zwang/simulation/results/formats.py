@@ -16,9 +16,9 @@ import numpy as np
 
 from zwang.equations.constraint.units import per_second
 from zwang.errors import ModelError
-from zwang.extras import require
 from zwang.files import read_bytes, write_bytes, write_folder
 from zwang.files.reading import shown_path
+from zwang.objects.extras import require
 from zwang.simulation.results.variables import Variables, read_group, write_group
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from zwang.dynamics.motion import Motion, motion_of
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
-from zwang.record import Record
+from zwang.objects.record import Record
 from zwang.thresholds import AGREEMENT
 
 

@@ -8,8 +8,8 @@ import importlib
 import pickle
 from typing import Any
 
-from zwang.arrays import require_float64
 from zwang.errors import ModelError
+from zwang.inputs.arrays import require_float64
 
 INSTALL = "install cloudpickle by pip install 'zwang[pickle]'"
 

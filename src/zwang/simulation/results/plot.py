@@ -10,10 +10,10 @@ import numpy as np
 
 from zwang.equations.constraint.units import MODEL_UNITS, per_second
 from zwang.errors import ModelError
+from zwang.inputs.suggestions import did_you_mean
 from zwang.plots import Curve, Panel, Picture
 from zwang.simulation.results.dataset import KINETIC_ALONE
 from zwang.simulation.results.variables import Variable, Variables
-from zwang.suggestions import did_you_mean
 
 LOGARITHMIC = ("violation", "velocity_violation", "relative_violation", "residual", "accuracy") + (
     "servo_violation",

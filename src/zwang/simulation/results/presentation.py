@@ -10,11 +10,11 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from zwang.by_identity import ByIdentity
-from zwang.display import present
 from zwang.errors import ModelError
-from zwang.provenance import source_of
-from zwang.suggestions import did_you_mean
+from zwang.inputs.suggestions import did_you_mean
+from zwang.objects.by_identity import ByIdentity
+from zwang.objects.display import present
+from zwang.objects.provenance import source_of
 
 if TYPE_CHECKING:
     from zwang.simulation.results.record import Run

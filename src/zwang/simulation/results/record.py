@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zwang.arguments import function, label, real_array, text
-from zwang.display import present
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.errors import ModelError, Result
+from zwang.inputs.arguments import function, label, real_array, text
+from zwang.objects.display import present
 from zwang.simulation.results.branch_taken import with_branches
 from zwang.simulation.results.crossing import Crossing, find_crossings
 from zwang.simulation.results.dataset import variables_of

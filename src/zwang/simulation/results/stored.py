@@ -17,8 +17,8 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.errors import ModelError
-from zwang.provenance import source_of, versions
-from zwang.record import replace
+from zwang.objects.provenance import source_of, versions
+from zwang.objects.record import replace
 from zwang.simulation.results.strategies import described
 from zwang.simulation.results.variables import Variables
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.display import present
+from zwang.objects.display import present
 
 if TYPE_CHECKING:
     import xarray as xr

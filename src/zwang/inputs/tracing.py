@@ -17,10 +17,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr
 
-from zwang.arguments import shown
 from zwang.errors import ModelError
-from zwang.indices import beyond
-from zwang.suggestions import did_you_mean
+from zwang.inputs.arguments import shown
+from zwang.inputs.indices import beyond
+from zwang.inputs.suggestions import did_you_mean
 
 ERRORS = jax.errors
 FOREIGN = tuple(str(Path(file).parent) for file in (jax.__file__, np.__file__, __file__) if file)

@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from zwang.by_identity import ByIdentity
 from zwang.errors import ModelError
 from zwang.files import read_bytes
+from zwang.objects.by_identity import ByIdentity
 
 PACKAGES = ("zwang", "jax", "jaxlib", "numpy", "scipy")
 """Packages whose versions may change the digits of a result."""

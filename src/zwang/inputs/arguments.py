@@ -20,10 +20,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from zwang.call import refuse_call, written
 from zwang.errors import ModelError
-from zwang.suggestions import did_you_mean
-from zwang.text import checked_name
+from zwang.inputs.call import refuse_call, written
+from zwang.inputs.suggestions import did_you_mean
+from zwang.inputs.text import checked_name
 
 LARGEST_COUNT = 1_000_000_000
 """Largest count that is accepted where an argument states no limit of its own."""
@@ -271,7 +271,7 @@ def _class_name(value: object) -> str:
 
 
 def label(value: object, name: str) -> str:
-    """A name, as `zwang.text.checked_name` takes them."""
+    """A name, as `zwang.inputs.text.checked_name` takes them."""
     if not isinstance(value, str):
         refuse(name, value, "a text")
     # one of NumPy's strings counts as an array where a model is split, and JAX takes no texts

@@ -5,7 +5,7 @@ The command line, the tables of the documentation and the compliance tests take 
 here. Their names and summaries are read from the text of the files, because `zwang --help` has to
 answer before JAX is imported.
 
-    from zwang.families import INTEGRATORS
+    from zwang.objects.families import INTEGRATORS
     INTEGRATORS.members["tsit5"].load()      # the class
     print(INTEGRATORS.table())               # all of them, in Markdown
 """
@@ -22,7 +22,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-PACKAGE = Path(__file__).parent
+PACKAGE = Path(__file__).parent.parent
 LARGE_MATRIX = 10**4
 """Matrix size at which the leading term of an operation count is read off."""
 

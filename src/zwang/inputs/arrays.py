@@ -11,9 +11,9 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import PyTree
 
-from zwang.arguments import numbers, real_array, refuse, shown
 from zwang.errors import ModelError
-from zwang.suggestions import did_you_mean
+from zwang.inputs.arguments import numbers, real_array, refuse, shown
+from zwang.inputs.suggestions import did_you_mean
 
 FLOAT64 = np.dtype(np.float64)
 AnyArray = TypeVar("AnyArray", np.ndarray, jax.Array)

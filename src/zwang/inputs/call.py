@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 from zwang.errors import ModelError
-from zwang.suggestions import did_you_mean
+from zwang.inputs.suggestions import did_you_mean
 
 T = TypeVar("T")
 P = ParamSpec("P")

@@ -1,0 +1,1 @@
+"""Records, families of methods, progress, and how objects print themselves."""
