@@ -322,7 +322,7 @@ def test_wrong_models_are_refused():
 def test_the_control_of_a_servo_is_reported_beside_the_passive_model(monkeypatch):
     model = InNumPy(2, {"x": rows_of([[1, 0]])})
     assert check(model, [0.0, 0.0]).control is None
-    model.servo = types.SimpleNamespace(names=lambda n: ("u", "w")[:n])
+    model.servo = types.SimpleNamespace(names=lambda n: ("u", "w")[:n], remark="")
     control = collections.namedtuple("Control", "u")(np.array([3.0]))
     monkeypatch.setattr(check_module, "_control", lambda dynamics, state: control)
     found = check(model, [0.0, 0.0])

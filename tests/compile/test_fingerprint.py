@@ -268,7 +268,7 @@ def test_a_function_in_the_place_of_zwangs_is_refused(monkeypatch):
     modules = ModuleConstants()
     modules.digest({"zwang.dynamics.model"})
     with monkeypatch.context() as patch, pytest.raises(NotCacheableError, match="replaced"):
-        patch.setattr(zwang.algebra.gauss, "row_scale", lambda length: 1 / length)
+        patch.setattr(zwang.algebra.gauss, "row_lengths", lambda C: C)
         modules.digest({"zwang.dynamics.model"})
     with monkeypatch.context() as patch, pytest.raises(NotCacheableError, match="replaced"):
         patch.setattr(zw.methods.Proximal, "relaxed", lambda self, violation: self)

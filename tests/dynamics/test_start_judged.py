@@ -13,13 +13,13 @@ import zwang as zw
 from tests.dynamics.in_numpy import InNumPy, Rows, circle, in_numpy, line
 from zwang.algebra.elimination.matrix import Layout
 from zwang.dynamics import initial_conditions
+from zwang.dynamics.consistent_state import consistent_state
 from zwang.dynamics.equation_of_motion import Scales
 from zwang.dynamics.initial_conditions import (
     PlacementError,
     all_on,
     begin,
     checked_start,
-    consistent_state,
     mass_is_positive,
     placed,
     refuse_non_finite,
@@ -407,7 +407,9 @@ def test_a_guess_is_placed_or_refused_with_what_remains():
 def test_velocities_are_zero_unless_given(monkeypatch):
     model = zw.Model(zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.zeros(2)))
     seen = []
-    monkeypatch.setattr(initial_conditions, "placed", lambda *given, **more: seen.append(given))
+    monkeypatch.setattr(
+        "zwang.dynamics.consistent_state.placed", lambda *given, **more: seen.append(given)
+    )
     consistent_state(model, REST)
     consistent_state(model, REST, [1.0, 2.0], 3.0)
     assert seen[0][0] is model and list(seen[0][2]) == REST and seen[0][3] == 0.0

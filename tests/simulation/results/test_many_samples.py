@@ -44,10 +44,10 @@ def test_states_between_steps_are_on_the_constraints(name):
 
 
 def test_what_was_compiled_between_steps_is_not_compiled_again(example, monkeypatch):
-    from zwang.compile import interface
+    from zwang.compile import making
 
     run, between = example.run(duration=2.0, samples=41), np.linspace(0.013, 1.987, 30)
     run.compile_between()
     run.near(between)
-    monkeypatch.setattr(interface, "_made", lambda *x: pytest.fail("it was made again"))
+    monkeypatch.setattr(making, "_made", lambda *x: pytest.fail("it was made again"))
     assert len(run.at(between)[0]) == 30
