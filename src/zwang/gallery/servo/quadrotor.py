@@ -116,6 +116,7 @@ def build(*, path, size, travel_time, mass, inertia, arm, drag, rate) -> Example
             chains.names[0]: thrust,
         }
 
+    named = "an eight" if path == "eight" else f"a {path}"
     flown = places(np.linspace(0.0, travel_time, 400))
     return Example(
         closed,
@@ -123,7 +124,8 @@ def build(*, path, size, travel_time, mass, inertia, arm, drag, rate) -> Example
         v0,
         duration=9.0,
         description=(
-            f"Four rotors fly a {path} of size {size:g} m in {travel_time:g} s, from rest to rest."
+            f"Four rotors fly along a path in the form of {named} of {size:g} m in "
+            f"{travel_time:g} s, from rest to rest."
         ),
         exact=exact,
         figures={
