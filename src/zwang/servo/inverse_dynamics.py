@@ -12,6 +12,7 @@ from zwang.algebra.judgement import UNCERTAIN
 from zwang.algebra.metric import dense_metric, dense_rows
 from zwang.dynamics.control_law import Control
 from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AccelerationConstraint
 from zwang.equations.state import State
@@ -112,11 +113,10 @@ def inverse_dynamics(
 
 def _judged(answer: Control, dynamics: Dynamics, servo: Servo, state: State) -> Control:
     """The control with what of its forces is unique."""
-    c, p = dynamics.constraints, dynamics.p
-    A = dense_rows(dynamics.matrix(state))
-    M = np.asarray(dynamics.system.mass_matrix(state.q, state.t, p))
-    B, nu = np.asarray(servo.actuation_matrix(state.q, state.t, p)), len(answer.u)
-    metric = dense_metric(M, A if dynamics.singular_mass else None)
+    c, at = dynamics.constraints, evaluate(dynamics, state)
+    A = dense_rows(at.A)
+    B, nu = np.asarray(servo.actuation_matrix(state.q, state.t, dynamics.p)), len(answer.u)
+    metric = dense_metric(at.M, A if dynamics.singular_mass else None)
     both = metric.rows(np.concatenate([B.T, A]))
     null = both.split.left_kernel
     # of columns at unit length, so that a force counts beside its own size
