@@ -31,6 +31,37 @@ def test_what_cannot_be_achieved_is_named():
         inverse_dynamics(robots(), q, v, a, ROBOTS_B * np.array([0, 0, 0, 0, 0, 1.0]))
 
 
+@pytest.mark.parametrize("brake", [False, True])
+def test_forces_that_others_may_replace_are_told(brake):
+    """Four masses: two motors share the first, and a rail, beside which a brake may push, holds the
+    second; two rods share the weight of the third; the last has a motor of its own.
+    """
+    hold = lambda i: lambda q, t, p: q[i : i + 1]
+    names = {"rail": 1, "left": 2, "right": 2}
+    model = zw.Model(
+        zw.System(
+            4,
+            lambda q, t, p: jnp.array([1.0, 2.0, 3.0, 4.0]),
+            lambda q, v, t, p: jnp.array([0.0, 5.0, -6.0, 0.0]),
+        ),
+        [zw.Holonomic(hold(i), name=name) for name, i in names.items()],
+    )
+    B = np.array([[1.0, 2.0, 0.0, 0.0], [0, 0, 0, 1], [0, 0, 0, 0], [0, 0, 1, 0]])
+    B = B if brake else B[:, :3]
+    c = inverse_dynamics(model, np.zeros(4), np.zeros(4), [5.0, 0.0, 0.0, 2.0], B)
+    assert c.unique_u is not None and c.unique_force and c.force_by_constraint
+    np.testing.assert_allclose(c.u, [1.0, 2.0, 8.0, 0.0][: B.shape[1]], atol=1e-12)
+    assert [*c.unique_u] == [False, False, True, False][: B.shape[1]]
+    assert {n: bool(x) for n, x in c.unique_force.items()} == {
+        "rail": not brake,
+        "left": False,
+        "right": False,
+    }
+    for name, size in {"rail": -5.0, "left": 3.0, "right": 3.0}.items():
+        expected = np.eye(4)[names[name]] * size
+        np.testing.assert_allclose(c.force_by_constraint[name], expected, atol=1e-12)
+
+
 def test_friction_that_grows_with_the_hinge_force_is_overcome():
     """A bead on a rough hoop: the actuator that pushes it sideways changes the friction that it
     must overcome.

@@ -19,7 +19,7 @@ from zwang.algebra.rank import DEPENDENT_ROWS, NEARLY_PARALLEL, PLACED
 from zwang.algebra.spectrum import principal
 from zwang.native.library import lapack_routines
 from zwang.objects.recent import Recent
-from zwang.thresholds import ROUND_OFF
+from zwang.thresholds import ALL_BUT_ZERO, ROUND_OFF
 
 DAMPING = 1e-12
 """μ of the sparse factor in a placement, rows at unit length: singular values above 1e-6 are
@@ -203,6 +203,11 @@ class Rows:
     def dependencies(self) -> np.ndarray:
         """Columns c with `cᵀ A = 0`, shape (m, m − rank)."""
         return self.unit[:, None] * self.split.left_kernel
+
+    @property
+    def unique(self) -> np.ndarray:
+        """Which multipliers are unique, shape (m,): those without a part in a dependency."""
+        return ~np.any(np.abs(self.split.left_kernel) > ALL_BUT_ZERO, axis=1)
 
     def correct(self, r: np.ndarray, damping: float = 0.0) -> np.ndarray:
         """`A⊕ r`, of one right-hand side or of columns of them; NaN where there is one.

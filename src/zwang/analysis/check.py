@@ -24,7 +24,6 @@ from zwang.analysis.redundancy import (
     dependencies,
     free_motions,
     suggestions,
-    unique_rows,
 )
 from zwang.compile import program
 from zwang.dynamics.consistency import LATER, vanishing_rows
@@ -230,7 +229,7 @@ def _diagnose(
     phi, psi = np.full(c.m, np.nan), np.full(c.m, np.nan)
     phi[c.position_rows], psi[c.velocity_rows] = np.abs(start.at.phi), np.abs(start.at.psi)
     reports, span = [], np.zeros((0, model.system.nv))
-    kinds, known = _kinds(dynamics, state), unique_rows(null)
+    kinds, known = _kinds(dynamics, state), unit_rows.unique
     linear = {n: c.row_slices[n] for n, kind in kinds.items() if kind.startswith("linear")}
     scale = 1 / np.sqrt(np.diag(metric.M))
     # of geometric mean one, so that lengths keep the magnitude of the model’s units

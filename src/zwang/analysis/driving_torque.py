@@ -17,7 +17,6 @@ from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.kinematics import kinematics
 from zwang.analysis.kinematics_result import Kinematics
 from zwang.analysis.moving_mechanism import moving, torques
-from zwang.analysis.redundancy import unique_rows
 from zwang.analysis.result import TABLES, AbstractResult
 from zwang.dynamics.evaluation import evaluate
 from zwang.equations.constraint.units import MODEL_UNITS
@@ -166,7 +165,7 @@ def driving_torque(model, input, over, *, rate: float = 1.0, **options) -> Drivi
         held = dense_metric(np.ones(len(load))).rows(rows)
         multipliers.append(held.multipliers(load))
         matrices.append(rows)
-        unique &= unique_rows(held.split.left_kernel)
+        unique &= held.unique
     by_constraint = {
         name: np.array([A[s].T @ x[s] for A, x in zip(matrices, multipliers, strict=True)])
         for name, s in slices.items()

@@ -150,11 +150,6 @@ def free_motions(basis: np.ndarray, velocities: tuple[str, ...]) -> tuple[FreeMo
     return tuple(FreeMotion(velocities[i], x) for i, x in zip(chosen, directions, strict=True))
 
 
-def unique_rows(null: np.ndarray) -> np.ndarray:
-    """Which multipliers are unique, shape (m,), from a basis of the left null space, (m, k)."""
-    return ~np.any(np.abs(null) > 1e-6, axis=1)
-
-
 LOOSER: dict[tuple[str, int], tuple[tuple[str, tuple[int, ...]], ...]] = {
     ("revolute", 3): (("spherical", (0, 1, 2)), ("cylindrical", (0, 1, 3, 4))),
     ("fixed", 3): (("revolute", (0, 1, 2, 3, 4)), ("spherical", (0, 1, 2))),

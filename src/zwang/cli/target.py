@@ -20,7 +20,7 @@ from zwang.files.reading import shown_path
 from zwang.inputs.suggestions import did_you_mean
 from zwang.objects.provenance import Source, file_digest, remember
 
-ROBOTS = (".urdf", ".xml", ".mjcf", ".sdf", ".usda")
+ROBOTS = (".urdf", ".xml", ".mjcf", ".sdf", ".usda", ".yaml", ".yml")
 """Endings of robot files that `zwang.robots` reads. They are listed here too, because a misspelled
 name is reported before JAX is imported.
 """

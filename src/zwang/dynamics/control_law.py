@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
-from jaxtyping import Array, Float, Int, PyTree
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from zwang.dynamics.equation_of_motion import Choice, Dynamics, Equation
 from zwang.dynamics.labels import Labels
@@ -41,6 +41,11 @@ class Control(Record):
         violation, velocity_violation: by servo constraint, the tracking error: largest `|φ|` and
             `|ψ|` in the constraint's own unit, NaN where it has none.
         result: a `Result` code.
+        unique_u: of `zw.servo.inverse_dynamics`, which entries of u are the only ones with this
+            acceleration, shape (nu,); the others are what was chosen, of least norm by default.
+        unique_force: of the same, by passive constraint: whether its generalized force is.
+        force_by_constraint: of the same, that force [N, N·m …], shape (nv,), multipliers of least
+            norm where several go with u.
         labels: names and units, by which it prints itself; None where it was not asked for by
             `zw.control`.
     """
@@ -57,6 +62,9 @@ class Control(Record):
     violation: dict[str, Float[Array, ""]]
     velocity_violation: dict[str, Float[Array, ""]]
     result: Int[Array, ""]
+    unique_u: Bool[Array, " nu"] | None = None
+    unique_force: dict[str, Bool[Array, ""]] | None = None
+    force_by_constraint: dict[str, Float[Array, " nv"]] | None = None
     labels: Labels | None = field(static=True, default=None)
 
     def __str__(self) -> str:

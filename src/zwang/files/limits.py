@@ -27,7 +27,7 @@ class Limit:
 
 
 LIMITS = {
-    "toml_size": Limit(MEBI, "bytes", "size of a mechanism file (TOML)"),
+    "toml_size": Limit(MEBI, "bytes", "size of a mechanism file (TOML) or of loops (YAML)"),
     "toml_depth": Limit(32, "levels", "nesting of brackets in a mechanism file"),
     "toml_key": Limit(16, "parts", "parts of a dotted key in a mechanism file"),
     "toml_entries": Limit(50_000, "entries", "keys, tables and list entries of a mechanism file"),

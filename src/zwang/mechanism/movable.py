@@ -318,7 +318,7 @@ def stiffened(
         return None
     rank = max(int(np.sum(looks[i][1] > within)) for i in kept)
     rows = max(int(np.sum(looks[i][1] > ROUND_OFF_SLOPE)) for i in kept) - rank
-    off = max(max(looks[i][0], *looks[i][1][rank:]) for i in kept)
+    off = max(np.max(looks[i][1][rank:], initial=looks[i][0]) for i in kept)
     chosen = lambda x: tuple(x[i] for i in kept)
     return Stiffened(made, rank, max(rows, 1), float(off), chosen(at), chosen(between))
 

@@ -5,6 +5,7 @@
 | `description.py` | what a file contains: bodies, joints, loops, couplings, actuators, the rest |
 | `urdf.py` | URDF: links, joints, mimics |
 | `urdf_specification.py` | every element and attribute of URDF, and what becomes of it |
+| `urdf_loops.py` | YAML of loops, motors and kinds of joints beside a URDF |
 | `urdf_pictures.py` | what links of a URDF look like |
 | `mujoco_reader.py` | MJCF, parsed by MuJoCo in a process of its own, `mujoco_process.py` |
 | `mujoco_omissions.py` | what MJCF has and a robot has not, listed by name |

@@ -40,20 +40,22 @@ from zwang.robots.text import parsed
 from zwang.servo.laws import law
 from zwang.simulation.results.presentation import keep_presentation
 
-FORMATS = (".urdf", ".xml", ".mjcf", ".sdf", ".usda")
+FORMATS = (".urdf", ".xml", ".mjcf", ".sdf", ".usda", ".yaml", ".yml")
 """Endings of files that `read` takes."""
 
 
 @partial(misfits_named, name="robot")
 def read(path: Path | str, *, floating: bool | None = None, parallel: float = PARALLEL) -> Robot:
-    """Read a robot: a URDF, MJCF or SDF file, or a text of USD.
+    """Read a robot: a URDF, with or without a file of its loops, an MJCF or SDF file, or a text of
+    USD.
 
     Trees, inertias, armature, damping, springs of joints, loops, couplings (equality constraints,
     mimic joints) and actuators are taken over, constraints as hard ones. What else the file has is
     listed by `Robot.unsupported`.
 
     Args:
-        path: the file; .urdf, .xml or .mjcf (URDF or MJCF, by what is in it), .sdf or .usda.
+        path: the file; .urdf, .xml or .mjcf (URDF or MJCF, by what is in it), .sdf or .usda; or
+            the .yaml of loops beside a URDF (`zwang.robots.urdf_loops`).
         floating: whether bodies that no joint carries move freely or are held; as the file's format
             has it by default: held in URDF and MJCF, free in SDF and USD.
         parallel: angle up to which axes of hinges in a closed loop count as parallel, or as meeting
@@ -95,6 +97,10 @@ def _described(path: Path, floating: bool | None) -> Description:
         from zwang.robots.usd import read as read_usd
 
         return read_usd(path, floating=floating)
+    if path.suffix.lower() in (".yaml", ".yml"):
+        from zwang.robots.urdf_loops import read as read_urdf_loops
+
+        return read_urdf_loops(path, floating=floating)
     root = None if path.suffix.lower() == ".sdf" else parsed(path)[1]
     if root is None or root.tag == "sdf":
         from zwang.robots.sdf import read as read_sdf

@@ -167,7 +167,8 @@ class _Reading:
             equations = JOINT_KINDS[KINDS[kind]].space
             assert equations is not None
             at = frame.copy()
-            if equations.freedoms:
+            # a ball joint is blind to an axis: its attitude is in the axes of the joint's frame
+            if equations.freedoms and equations.blind != "both":
                 at[:3, :3] = frame[:3, :3] @ axes_about(self._axis(name, joint))
             twists = {f"{name}{end}": twist for end, twist in equations.twists(at).items()}
         else:

@@ -114,7 +114,7 @@ ENTRIES: dict[str, Entry] = {
     "joint@type": Entry(
         "acts",
         "`revolute`, `continuous`, `prismatic`, `fixed`; `floating`: three slides and a ball "
-        "joint; `planar`: two slides and a turn",
+        "joint; `planar`: two slides and a turn; `spherical`, as Bullet has it: a ball joint",
     ),
     **_pose("joint", "acts", "the joint's frame in the parent, and the child's at zero"),
     "joint/parent": Entry("acts", "the link that carries"),

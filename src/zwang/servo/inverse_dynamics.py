@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from zwang.algebra.judgement import UNCERTAIN
+from zwang.algebra.metric import dense_metric, dense_rows
 from zwang.dynamics.control_law import Control
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AccelerationConstraint
+from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.inputs.arguments import flag, instance, labels
 from zwang.inputs.arrays import is_concrete, vector
@@ -17,6 +24,7 @@ from zwang.objects.record import Record
 from zwang.servo.control import control_of, controller, raise_on_failure
 from zwang.servo.null_space import AbstractNullSpace
 from zwang.servo.servo import Servo
+from zwang.thresholds import ALL_BUT_ZERO
 
 
 class Wanted(Record):
@@ -53,7 +61,11 @@ def inverse_dynamics(
         (P M⁻¹ B) u = a − a₀,    P = I − A⊕A
 
     It is the servo problem with A_s = I and b_s = a. Closed chains with more actuators than degrees
-    of freedom get the control of least norm, or what `null_space` chooses.
+    of freedom get the control of least norm, or what `null_space` chooses. All forces that give a,
+
+        B u + Aᵀ λ = M a − F,
+
+    differ by the null space of (B Aᵀ): what has no part in it is unique.
 
     Args:
         model: the passive model.
@@ -67,6 +79,8 @@ def inverse_dynamics(
 
     Returns:
         A `Control`; `.u`, `.passive_force`, and by name of the velocity `.missed` and `.authority`.
+        Outside `jit`, `vmap` and `grad` it also says which of its forces are unique:
+        `.unique_u`, `.unique_force`, and, where constraints are ideal, `.force_by_constraint`.
 
     Raises:
         ModelError: if a contradicts the passive constraints, with their names, or if the actuators
@@ -94,7 +108,29 @@ def inverse_dynamics(
     if flag(throw, "throw") and is_concrete(answer):
         _refuse_inconsistent(model, bound.dynamics, state, a)
         raise_on_failure(answer, model)
-    return answer
+    return _judged(answer, bound.dynamics, servo, state) if is_concrete(answer) else answer
+
+
+def _judged(answer: Control, dynamics: Dynamics, servo: Servo, state: State) -> Control:
+    """The control with what of its forces is unique."""
+    c, at = dynamics.constraints, evaluate(dynamics, state)
+    A = dense_rows(at.A)
+    B, nu = np.asarray(servo.actuation_matrix(state.q, state.t, dynamics.p)), len(answer.u)
+    metric = dense_metric(at.M, A if dynamics.singular_mass else None)
+    both = metric.rows(np.concatenate([B.T, A]))
+    null = both.split.left_kernel
+    # of columns at unit length, so that a force counts beside its own size
+    open_to = {n: both.C[nu:][s].T @ null[nu:][s] for n, s in c.row_slices.items()}
+    forces = None
+    if all(x.nonideal is None for x in c.members):
+        multipliers = metric.rows(A).multipliers(np.asarray(answer.passive_force))
+        forces = {n: jnp.asarray(A[s].T @ multipliers[s]) for n, s in c.row_slices.items()}
+    return dataclasses.replace(
+        answer,
+        unique_u=jnp.asarray(both.unique[:nu]),
+        unique_force={n: jnp.all(jnp.abs(x) <= ALL_BUT_ZERO) for n, x in open_to.items()},
+        force_by_constraint=forces,
+    )
 
 
 def _refuse_inconsistent(model: Model, dynamics, state, a) -> None:

@@ -27,6 +27,7 @@ JOINT = JointKind(
     formats={
         "sdf": ("ball",),
         "usd": ("PhysicsSphericalJoint",),
+        "urdf": ("spherical",),
         "mjcf": ("ball",),
         "mjcf equality": ("connect",),
     },
