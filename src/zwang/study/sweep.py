@@ -34,6 +34,7 @@ from zwang.objects.extras import require
 from zwang.simulation.batch import CHUNK_OF_MEMBERS, OPTIONS
 from zwang.simulation.listener import Listener
 from zwang.simulation.parameter_names import place_of, read_of
+from zwang.simulation.results.presentation import presentation_of_model
 from zwang.simulation.sample_times import checked_times
 from zwang.simulation.stop import Stop
 from zwang.simulation.switching import Switch, declared_switches
@@ -106,8 +107,9 @@ def sweep(
         duration, samples, times: as in `zw.simulate`.
         sample: `zw.study.grid()`, `zw.study.sobol(4096)` or `zw.study.draws(1000)`.
         outputs: names such as "x.max" or "x.rate.final", with final, max, min, mean, rms or range
-            over the samples; or functions `(t, q, v)` → number by name. By default the last
-            value of every coordinate.
+            over the samples; of a mechanism also "pin.force.max", "pin.torque.max" and
+            "motor.effort.max" for what joints and drives transmit; or functions `(t, q, v)` →
+            number by name. By default the last value of every coordinate.
         success: conditions such as "x.max < 1.2" that a case has to meet beside reaching its end;
             the text and the report of the result count them.
         out: folder of the parts, each a Parquet file that is written when it is finished. The same
@@ -246,7 +248,9 @@ def _plan(
     size = min(-(-size // CHUNK_OF_MEMBERS) * CHUNK_OF_MEMBERS, cases)
     made = outputs_of(outputs, model)
     sampling = dataclasses.asdict(sample)
-    return Plan(model, values, inputs, start, instants, made, options, size, trajectories, sampling)
+    given = model, values, inputs, start, instants, made, options, size, trajectories, sampling
+    asks = any(x.transmitted for x in made)
+    return Plan(*given, mechanism=presentation_of_model(model).mechanism if asks else None)
 
 
 def _refuse_options(options: Mapping[str, Any]) -> None:
