@@ -136,6 +136,7 @@ def sweep(
         ModelError: for a wrong argument, or a folder that holds another study.
         OutputError: if a part cannot be written; the finished ones stay, and the same call goes on
             from them.
+        KeyboardInterrupt: at Ctrl-C; it says what is kept.
 
     Example:
         >>> study = zw.sweep(model, {"length": "0.5:2:40"}, (q0, v0), duration=5.0,
@@ -167,39 +168,39 @@ def sweep(
         known(name, named, "units names what the study has not:")
     plan = dataclasses.replace(plan, said_units=units)
     # before anything is computed
+    # before anything is computed
     asked = conditions(success, named)
     if plan.trajectories and out is None:
         raise ModelError("trajectories=True needs out=, the folder that they are written to.")
     if workers is not None and cluster is not None:
         raise ModelError("sweep takes workers= to start here or cluster= to use, and not both.")
     workers = None if workers is None else count(workers, "workers", least=1, most=10_000)
-    folder = None if out is None else PartFolder(plan, out)
+    folder, tables = None if out is None else PartFolder(plan, out), {}
     missing = list(range(plan.parts)) if folder is None else folder.missing
-    done, tables = plan.parts - len(missing), {}
-    if workers is None and cluster is None:
-        computed = in_process(plan, missing)
-    else:
-        computed = on_cluster(plan, missing, workers, cluster)
+    done = plan.parts - len(missing)
+    here = workers is None and cluster is None
+    computed = in_process(plan, missing) if here else on_cluster(plan, missing, workers, cluster)
     heard = Listener.of(progress)
     # workers and threads end with the study, however it ends
-    with contextlib.closing(computed):
-        for index, made in computed:
-            if folder is None:
-                tables[index] = plan.table(made.columns)
-            else:
-                folder.write(index, made)
-            done += 1
-            try:
+    try:
+        with contextlib.closing(computed):
+            for index, made in computed:
+                if folder is None:
+                    tables[index] = plan.table(made.columns)
+                else:
+                    folder.write(index, made)
+                done += 1
                 heard(Done(min(done * plan.size, plan.cases), plan.cases))
-            except KeyboardInterrupt:
-                goes_on = "keeps what is done, and the same call goes on"
-                kept = "" if out is None else f"{shown_path(out)} {goes_on}"
-                heard.refuse(f"sweep of {model.name}", kept)
-                raise
+    except KeyboardInterrupt as stop:
+        kept = "nothing is kept of a sweep without out="
+        if out is not None:
+            kept = f"{shown_path(out)} keeps what is done, and the same call goes on"
+        heard.refuse(f"sweep of {model.name}", kept)
+        raise KeyboardInterrupt(f"interrupted; {kept}") from stop
     # also parts that an earlier call had written, so that the result does not show where it was
     # interrupted
-    read = (lambda i: tables[i]) if folder is None else folder.read
-    found = [read(i) for i in range(plan.parts)]
+    read = tables.__getitem__ if folder is None else folder.read
+    found = list(map(read, range(plan.parts)))
     return Sweep(plan, sample, found, folder, len(missing), asked)
 
 
