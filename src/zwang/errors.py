@@ -152,7 +152,7 @@ _ENDS: dict[Result, tuple[Any, ...]] = {
         "have reached a point where the constraints cannot be met",
     ),
     Result.STEP_TOO_SMALL: (
-        f"{_SMALL} too stiff for this integrator or singular at this point",
+        f"{_SMALL} too stiff for this integrator, singular at this point or asked for too long",
         LOOSER,
         STIFF,
     ),

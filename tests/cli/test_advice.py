@@ -144,7 +144,7 @@ def test_options_of_remedies_are_those_of_a_command():
     ("command", "said"),
     [
         ("run", "the limit: raise --max-steps, loosen --rtol or take --integrator kvaerno5 for a"),
-        ("sweep", "the limit: loosen --rtol"),
+        ("sweep", "the limit: raise --max-steps or loosen --rtol"),
         ("check", "the limit: raise max_steps, loosen rtol or take integrator=zw.methods.Kvaerno5"),
     ],
 )

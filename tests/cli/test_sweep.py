@@ -136,3 +136,11 @@ def test_a_closed_loop_under_delays_noise_masses_and_starts_has_a_rate_and_a_wor
     assert command_line(*shlex.split(again)).code == 0
     run = zw.load(out / f"case-{int(worst['case']):06d}" / "run.nc")
     assert run.q[-1, 0] == float(worst["x.final"]) and run.q[:, 0].max() == float(worst["x.max"])
+
+
+def test_steps_have_a_limit_as_those_of_a_run(tmp_path):
+    words = ["sweep", "pendulum", "--over", "length=1,2", "--duration", "1", "--max-steps", "3"]
+    done = command_line(*words, "--out", str(tmp_path), "-q")
+    assert done.code == 0, done
+    rows = list(csv.DictReader((tmp_path / "cases.csv").open()))
+    assert [row["result"] for row in rows] == ["TOO_MANY_STEPS"] * 2

@@ -3,6 +3,9 @@
 import dataclasses
 import re
 import xml.etree.ElementTree as ET
+from pathlib import Path
+from urllib.parse import urlparse
+from urllib.request import url2pathname
 
 import numpy as np
 import pytest
@@ -290,3 +293,12 @@ def test_a_label_that_would_leave_the_page_stands_to_the_left_of_its_point():
     assert texts["a long name of it"].get("text-anchor") == "end"
     sides = {x.get_text(): x.get_ha() for x in made.figure().axes[0].texts}
     assert sides == {"here": "left", "a long name of it": "right"}
+
+
+def test_a_script_shows_a_figure_without_pyplot(monkeypatch):
+    """Matplotlib refuses to show a figure that pyplot does not manage."""
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    one(Curve(T, T)).figure().show()
+    (address,) = opened
+    assert Path(url2pathname(urlparse(address).path)).read_bytes().startswith(b"\x89PNG")

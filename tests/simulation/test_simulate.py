@@ -217,6 +217,13 @@ def test_step_limit_is_reported():
     assert run.result is zw.Result.TOO_MANY_STEPS and run.t[-1] < 5.0
 
 
+def test_a_duration_too_long_to_resolve_a_step_is_named():
+    """Steps of a second or less are what a swing needs, and 1e-13 of the duration is the least."""
+    run = zw.simulate(pendulum(), *START, duration=1e99, throw=False)
+    assert run.result is zw.Result.STEP_TOO_SMALL
+    assert "no step below 1e+86 s in a run of 1e+99 s: give a shorter duration" in run.ending
+
+
 def test_interruption_keeps_what_was_reached():
     def interrupt(fraction):
         raise KeyboardInterrupt

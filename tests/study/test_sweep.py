@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import signal
 import subprocess
 import sys
 
@@ -27,6 +28,10 @@ def hanging(values):
     if values["case"] == REFUSED:
         raise zw.ModelError("this start is refused on purpose.")
     return np.array([values["length"], 0.0]), np.zeros(2)
+
+
+def constant(t, q, v):
+    return 1.0
 
 
 def lowest(t, q, v):
@@ -84,6 +89,13 @@ def test_a_case_that_leaves_its_constraints_is_a_row_with_its_sentence(model):
     assert "start_tolerance" in found.failures["sentence"].iloc[0]
 
 
+def test_a_case_may_take_as_many_steps_as_a_run(model):
+    found = zw.sweep(model, {"length": [1.0]}, hanging, duration=400.0, samples=2)
+    assert found.table["result"][0] == "SUCCESS" and found.table["steps"][0] > 4096
+    short = zw.sweep(model, {"length": [1.0]}, hanging, duration=1.0, max_steps=3)
+    assert short.table["result"][0] == "TOO_MANY_STEPS"
+
+
 def test_a_rerun_computes_nothing_and_one_lost_part_only(study, model):
     out = study.plan and study._folder.path
     assert study.computed == 2
@@ -112,9 +124,10 @@ def test_a_folder_that_holds_another_study_is_refused(study, model, changes):
 
 def test_what_is_finished_stays_when_a_study_is_interrupted(study, model, tmp_path):
     def interrupt(fraction):
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
-    with pytest.raises(KeyboardInterrupt):
+    says = "interrupted; .*parts keeps what is done, and the same call goes on"
+    with pytest.raises(KeyboardInterrupt, match=says):
         again(model, tmp_path / "parts", progress=interrupt)
     assert len(list((tmp_path / "parts").glob("cases/*.parquet"))) == 1
     found = again(model, tmp_path / "parts")
@@ -262,6 +275,21 @@ def free():
     """Two coordinates at rest, which stay where they begin."""
     system = zw.System(2, lambda q, t, p: p["m"] * np.ones(2), lambda q, v, t, p: 0.0 * q)
     return zw.Model(system, params={"m": 1.0}, name="at rest")
+
+
+def test_points_for_indices_are_a_power_of_two():
+    with pytest.raises(zw.ModelError, match="powers of 2 alone, got 60; take 32 or 64"):
+        zw.study.sobol(60, indices=True)
+
+
+def test_an_output_without_variance_has_no_indices(model, tmp_path):
+    found = zw.sweep(
+        model, {"gravity": "1:10", "mass": "1:2"}, ([1, 0], [0, 0]), duration=0.1, samples=2,
+        sample=zw.study.sobol(4, indices=True), outputs={"same": constant},
+    )  # fmt: skip
+    with pytest.raises(zw.ModelError, match="same is 1 in all cases: it has no variance"):
+        found.sobol_indices("same")
+    assert found.report(tmp_path / "report.html").exists()
 
 
 def test_sobol_indices_of_a_sum_are_shares_of_variance(free):

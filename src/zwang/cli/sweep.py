@@ -12,6 +12,7 @@ import typer
 from zwang.cli.advice import fitted
 from zwang.cli.failure import RUN_FAILED, UserError
 from zwang.cli.progress import Bar, SweepProgress
+from zwang.cli.run_options import MaxSteps
 from zwang.cli.sweep_options import (
     Case,
     Cluster,
@@ -53,6 +54,7 @@ def command(
     rtol: Rtol = None,
     samples: Samples = 201,
     start_tolerance: StartTolerance = None,
+    max_steps: MaxSteps = None,
     part: Part = None,
     case: Case = None,
     trajectories: Trajectories = False,
@@ -84,7 +86,8 @@ def command(
         warnings = [start_jax()]
         target = load_target(model, given)
         folder = made_folder(results_folder(out, target.name, "-sweep"))
-        options = _options(target, rtol=rtol, start_tolerance=start_tolerance)
+        asked = {"rtol": rtol, "start_tolerance": start_tolerance, "max_steps": max_steps}
+        options = _options(target, **asked)
         length = duration if duration is not None else target.options.get("duration")
         if length is None:
             raise UserError(f"{target.name} does not say how long to run: give --duration S.")

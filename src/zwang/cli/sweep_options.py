@@ -35,6 +35,7 @@ Output = Annotated[
         "--output",
         metavar="NAME",
         help="What is kept: x.max, x.rate.final, with final, max, min, mean, rms or range; "
+        "of a mechanism also pin.force.max, pin.torque.max and motor.effort.max; "
         "or a name in the outputs of a .py file; repeat for more. Default: these, or every "
         "coordinate's last value.",
     ),

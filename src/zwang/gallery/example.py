@@ -103,6 +103,7 @@ class Example:
             self.exact,
             self.scene,
             self.reactions,
+            mechanism=self.mechanism,
         )
 
     def errors(self, run: Run) -> dict[str, float]:

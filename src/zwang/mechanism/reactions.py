@@ -95,27 +95,30 @@ def reactions(
     """
     mechanism, seen = mechanism.of_run(run), run.observation
     control = None if seen.control is None else seen.control.u
-    # a coupling of two joints exerts no force of its own between two bodies
     found = shares(mechanism, run.q, run.v, run.t, seen.motion, control)
-    joints = [
-        name for name, joint in mechanism.joints.items() if not JOINT_KINDS[joint.kind].couples
-    ]
+    units = transmitting(mechanism)
     maximal = mechanism.maximal
     _check(maximal, axes, on)
     at = maximal.placed(found.q).points  # once for all joints
-    made = {
-        name: _reaction(maximal, at, *found, name, axes, on)
-        for name in (*joints, *mechanism.drives)
-    }
+    made = {name: _reaction(maximal, at, *found, name, axes, on) for name in units}
     rows, multipliers = run.model.constraints.row_slices, np.asarray(seen.motion.multipliers)
+    for name in mechanism.drives:
+        effort = multipliers[:, rows[name]][:, 0]
+        made[name] = dataclasses.replace(made[name], effort=effort, unit=units[name])
+    return made
+
+
+def transmitting(mechanism: Mechanism) -> dict[str, str]:
+    """Joints and drives that `reactions` reports, with the unit of a drive's effort; empty for
+    joints. A coupling of two joints exerts no force of its own between two bodies.
+    """
+    units = {
+        name: "" for name, joint in mechanism.joints.items() if not JOINT_KINDS[joint.kind].couples
+    }
     for name, drive in mechanism.drives.items():
         ends = mechanism.compiled.joints.acted_on(drive, ("drives", name))
-        made[name] = dataclasses.replace(
-            made[name],
-            effort=multipliers[:, rows[name]][:, 0],
-            unit="N m" if ends.coordinate.angular else "N",
-        )
-    return made
+        units[name] = "N m" if ends.coordinate.angular else "N"
+    return units
 
 
 def reaction(

@@ -262,6 +262,7 @@ def presentation_of_mechanism(mechanism: Mechanism) -> Presentation:
         {"At the start": start_picture(mechanism), "Motion": motion_picture(mechanism)},
         scene=scene(mechanism),
         reactions=lambda run: reactions(mechanism, run),
+        mechanism=mechanism,
     )
 
 

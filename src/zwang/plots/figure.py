@@ -5,6 +5,9 @@ draw on.
 from __future__ import annotations
 
 import io
+import tempfile
+import webbrowser
+from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -59,7 +62,15 @@ STYLE: dict[Any, Any] = {
 
 
 class Shown(Figure):
-    """A figure that a notebook shows without pyplot."""
+    """A figure that a notebook shows without pyplot, and a script by `show`."""
+
+    def show(self, warn: bool = True) -> None:
+        """Open the figure as a file in the program that shows web pages, and go on; `warn`, of
+        matplotlib, is without effect.
+        """
+        path = Path(tempfile.mkdtemp(prefix="zwang-")) / "figure.png"
+        self.savefig(path, dpi=110)
+        webbrowser.open(path.as_uri())
 
     def _repr_png_(self) -> bytes:
         stream = io.BytesIO()

@@ -32,7 +32,7 @@ from zwang.simulation.batch_result import Batch, whole_params
 from zwang.simulation.listener import Listener
 from zwang.simulation.nearly_parallel import is_nearly_parallel
 from zwang.simulation.parameter_names import read_of
-from zwang.simulation.simulate import simulate
+from zwang.simulation.simulate import MAX_STEPS, simulate
 from zwang.simulation.single_precision import narrowed
 from zwang.simulation.switching import declared_switches
 from zwang.simulation.trajectory import (
@@ -228,7 +228,7 @@ def batch(
         precision: "single" for 32-bit numbers, which needs a `step`: about 1e-7 of each quantity is
             lost in every step. The `violation` that it leaves is found in double precision.
         options: `rtol`, `atol`, `step`, `longest_step`, `stop`, `integrator`, `drift`,
-            `pseudoinverse`, `start_tolerance`, `max_steps` of `zw.trajectory`.
+            `pseudoinverse`, `start_tolerance` of `zw.trajectory`, and `max_steps` of `zw.simulate`.
 
     A model whose constraints may let go (`zw.Inequality`, `zw.DryFriction`) or are switched runs
     member by member, as by `zw.simulate`, on one core.
@@ -337,6 +337,8 @@ def _asked(
     refuse_others("zw.batch", (name for name in options if name not in OPTIONS))
     choice(precision, "precision", ("double", "single"))
     q0, v0 = (np.asarray(real_array(x, name)) for x, name in ((q0, "q0"), (v0, "v0")))
+    # as of one run: no memory of a batch grows with it, as that of a gradient does
+    options.setdefault("max_steps", MAX_STEPS)
     params = {} if params is None else params
     if not isinstance(params, dict) or (params and not isinstance(model.params, dict)):
         raise ModelError(

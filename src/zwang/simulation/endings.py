@@ -29,6 +29,7 @@ from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState
 from zwang.simulation.pace import Pace, why_short
 from zwang.simulation.vanishing import ENDLESS, shrunk
 from zwang.simulation.watch import verdict_at
+from zwang.stepping.step_control import SMALLEST
 from zwang.thresholds import ALL_BUT_ZERO, CONVERGED
 
 AHEAD = 1e-4
@@ -87,6 +88,9 @@ class Ending(AbstractMonitor):
         if result in (Result.SUCCESS, Result.STOPPED):
             return result
         t, y, steps = run.t, run.y, chunk.steps
+        if result in CANNOT_STEP and (said := too_long(run)):
+            run.detail = said
+            return Result.STEP_TOO_SMALL
         if result in CANNOT_STEP and locked(run.flow.dynamics, t, y):
             return Result.PARADOX
         flow = run.flow.with_input(on_device(steps.applied[-1])) if len(steps.t) else run.flow
@@ -101,6 +105,20 @@ class Ending(AbstractMonitor):
             said = why_short(*asked, run.model.servo, result is Result.NON_FINITE)
             run.detail = "; ".join(filter(None, (self.pace.hopeless, said))) or None
         return result
+
+
+def too_long(run: RunState) -> str:
+    """That steps as short as those where causes are looked for cannot be resolved by time in so
+    long a run, in words; empty if they can, or if the length of a step is given.
+    """
+    numbers = run.tolerances
+    shortest = SMALLEST * (abs(run.t) + float(numbers.duration))
+    if float(numbers.growth[1]) == 1 or shortest <= AHEAD * max(abs(run.t), 1.0):
+        return ""
+    return (
+        f"time in float64 resolves no step below {shortest:.1g} s in a run of "
+        f"{float(numbers.duration):.3g} s: give a shorter duration"
+    )
 
 
 def blocked(

@@ -37,6 +37,9 @@ from zwang.simulation.switching import Switch, declared_switches
 from zwang.stepping import AbstractIntegrator, Dopri8
 from zwang.thresholds import ACCEPTED_VIOLATION
 
+MAX_STEPS = 1_000_000
+"""Attempted steps of a motion by default."""
+
 DOPRI8 = Dopri8()
 """One object, as to make one takes longer than a step."""
 
@@ -64,7 +67,7 @@ def simulate(
     formulation: AbstractFormulation | None = None,
     t0: float = 0.0,
     start_tolerance: float = ACCEPTED_VIOLATION,
-    max_steps: int = 1_000_000,
+    max_steps: int = MAX_STEPS,
     progress: Callable[[float], None] | None = None,
     throw: bool = True,
     keeper: AbstractMonitor | None = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,10 @@ from zwang.errors import ModelError
 from zwang.inputs.arguments import function, label, refuse
 from zwang.inputs.suggestions import did_you_mean
 from zwang.inputs.tracing import called
+from zwang.simulation.results.presentation import presentation_of_model
+
+if TYPE_CHECKING:
+    from zwang.mechanism import Mechanism, Reaction
 
 REDUCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "final": lambda x: x[:, -1],
@@ -25,6 +29,8 @@ REDUCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 """What may follow a coordinate's name, as in `x.max`; over the samples, shape (cases, samples)."""
 RATE = "rate"
 """What stands between a velocity's name and its reduction, `x.rate.max`."""
+SIZES = {"force": "N", "torque": "N m"}
+"""What every joint and drive transmits, by the name that stands after its own, and the unit."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,8 +41,10 @@ class Output:
         name: its column.
         unit: its unit; empty if it is not known.
         entry: index in (q, v), or −1 for a function.
-        reduction: of `REDUCTIONS`, for an entry.
+        reduction: of `REDUCTIONS`, for an entry or what a joint transmits.
         function: `(t, q, v)` → a number, for a function.
+        transmitted: joint or drive of a mechanism, and "force", "torque" (their sizes) or "effort"
+            (of a drive, with its sign); empty for others.
     """
 
     name: str
@@ -44,6 +52,15 @@ class Output:
     entry: int = -1
     reduction: str = ""
     function: Callable | None = None
+    transmitted: tuple[str, ...] = ()
+
+    def of_reactions(self, found: Mapping[str, Reaction]) -> float:
+        """The number for a motion whose joints transmit this, of what a joint transmits."""
+        joint, what = self.transmitted
+        x = np.asarray(getattr(found[joint], what))
+        size = x if x.ndim == 1 else np.linalg.norm(x, axis=-1)
+        size = size if what == "effort" else abs(size)
+        return float(REDUCTIONS[self.reduction](size[None])[0])
 
     def of(self, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The number for each case; q and v have shapes (cases, samples, …)."""
@@ -90,7 +107,7 @@ def outputs_of(given: Any, model: Model) -> tuple[Output, ...]:
 
 
 def _named(model: Model, text: str, name: str) -> Output:
-    """`x.max`, or `x.rate.max` for a velocity."""
+    """`x.max`, or `x.rate.max` for a velocity, or `pin.force.max` for a joint."""
     what, _, reduction = text.rpartition(".")
     if reduction not in REDUCTIONS:
         raise ModelError(
@@ -104,5 +121,20 @@ def _named(model: Model, text: str, name: str) -> Output:
         return Output(name, system.units[entry], entry, reduction)
     if what in rates:
         return Output(name, system.velocity_units[rates[what]], system.nq + rates[what], reduction)
-    known = [*system.coordinates, *rates]
-    raise ModelError(f"output {text!r} names no coordinate{did_you_mean(what, known)}")
+    mechanism = presentation_of_model(model).mechanism
+    transmitted = {} if mechanism is None else _transmitted(mechanism)
+    if what in transmitted:
+        joint, _, size = what.rpartition(".")
+        return Output(name, transmitted[what], -1, reduction, transmitted=(joint, size))
+    known = [*system.coordinates, *rates, *transmitted]
+    or_joint = " and no joint's force" if transmitted else ""
+    raise ModelError(f"output {text!r} names no coordinate{or_joint}{did_you_mean(what, known)}")
+
+
+def _transmitted(mechanism: Mechanism) -> dict[str, str]:
+    """Units of what joints and drives of a mechanism transmit, by name."""
+    from zwang.mechanism.reactions import transmitting
+
+    parts = transmitting(mechanism)
+    found = {f"{part}.{what}": unit for part in parts for what, unit in SIZES.items()}
+    return found | {f"{part}.effort": unit for part, unit in parts.items() if unit}

@@ -10,7 +10,7 @@ import dataclasses
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,9 @@ from zwang.study.outputs import Output
 
 if TYPE_CHECKING:
     import pyarrow
+
+    from zwang.mechanism import Mechanism
+    from zwang.simulation.results import Run
 
 REFUSED = "REFUSED"
 """Result of a case whose start or loop could not be made; its sentence says why."""
@@ -65,6 +68,7 @@ class Plan:
         sampling: how the cases were chosen, for the record.
         said_units: units of quantities and outputs of which the model says none.
         first: number of the first case in `values`.
+        mechanism: what the model was made of, where outputs ask what its joints transmit.
     """
 
     model: Model
@@ -79,6 +83,7 @@ class Plan:
     sampling: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     said_units: Mapping[str, str] = dataclasses.field(default_factory=dict)
     first: int = 0
+    mechanism: Mechanism | None = None
 
     @property
     def cases(self) -> int:
@@ -88,7 +93,11 @@ class Plan:
     @property
     def is_one_by_one(self) -> bool:
         """Whether every case is a `zw.simulate`."""
-        return any(name in self.options for name in ONE_BY_ONE) or changes(self.model)
+        return (
+            any(name in self.options for name in ONE_BY_ONE)
+            or any(x.transmitted for x in self.outputs)
+            or changes(self.model)
+        )
 
     @property
     def parts(self) -> int:
@@ -251,7 +260,7 @@ class Plan:
         at = np.asarray(made, int)
         batch = Batch.of_runs(self.model, self.times, runs) if runs else None
         further = {"loop_seed": seeds} if self.options.get("loop") is not None else {}
-        return self._part(cases, batch, at, sentences, further)
+        return self._part(cases, batch, at, sentences, further, runs)
 
     def _part(
         self,
@@ -260,9 +269,11 @@ class Plan:
         made: np.ndarray,
         sentences,
         further: Mapping[str, Any] | None = None,
+        runs: Sequence[Run] = (),
     ) -> Part:
         """The table of some cases; `made` says which of them the batch holds, in order; `further`
-        columns come after the outputs.
+        columns come after the outputs; `runs` are the motions of the batch, where cases run one
+        by one.
         """
         n = len(cases)
         columns: dict[str, Any] = {"case": cases}
@@ -282,8 +293,18 @@ class Plan:
                 violation[made] = batch.violation[:k].max(axis=1)
             # a failed motion has no outputs: its last state is not an answer
             ended = np.array([not x.is_failure for x in codes])
+            forces = [x for x in self.outputs if x.transmitted]
             for x in self.outputs if ended.any() else ():
-                numbers[x.name][made[ended]] = x.of(batch.t, batch.q[:k][ended], batch.v[:k][ended])
+                if not x.transmitted:
+                    found = x.of(batch.t, batch.q[:k][ended], batch.v[:k][ended])
+                    numbers[x.name][made[ended]] = found
+            for i in np.flatnonzero(ended).tolist() if forces else ():
+                from zwang.mechanism.reactions import reactions
+
+                assert self.mechanism is not None
+                transmitted = reactions(self.mechanism, runs[i])
+                for x in forces:
+                    numbers[x.name][made[i]] = x.of_reactions(transmitted)
         columns |= {**numbers, **(further or {}), "result": result, "sentence": text}
         columns |= {"steps": steps, "violation": violation}
         kept = batch if self.trajectories and batch is not None else None

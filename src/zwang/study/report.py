@@ -94,7 +94,7 @@ def indices(study: Sweep) -> dict[str, list]:
     for name in study.outputs if study.sample.indices else ():
         try:
             found[name] = list(study.sobol_indices(name).itertuples(name=None))
-        except ModelError:  # cases failed, which the page says elsewhere
+        except ModelError:  # cases failed or are equal, which the page says elsewhere
             continue
     return found
 

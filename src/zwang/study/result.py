@@ -183,7 +183,7 @@ class Sweep:
             output: its name.
 
         Raises:
-            ModelError: if the sample does not allow them, or cases failed.
+            ModelError: if the sample does not allow them, cases failed, or none differs.
         Reference: Saltelli et al. (2010), Computer Physics Communications 181, 259-270.
         """
         import pandas
@@ -199,6 +199,8 @@ class Sweep:
                 f"{output} is not known for {np.sum(~np.isfinite(y))} of {len(y)} cases, and "
                 "Sobol indices need all of them: narrow the ranges."
             )
+        if np.ptp(y) == 0:
+            raise ModelError(f"{output} is {y[0]:g} in all cases: it has no variance to share out.")
         from SALib.analyze import sobol
 
         found = sobol.analyze(

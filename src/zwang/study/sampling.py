@@ -167,13 +167,19 @@ def sobol(number: int, *, seed: int = 0, indices: bool = False) -> Sample:
     """Scrambled Sobol points, which fill ranges and distributions evenly.
 
     Args:
-        number: of points; powers of two are balanced.
+        number: of points; powers of two are balanced, and indices need one.
         seed: of the scrambling.
         indices: points for Sobol indices (`Sweep.sobol_indices`), `number · (quantities + 2)`
             cases; needs the extra `sweep`.
     Reference: Saltelli et al. (2010), Computer Physics Communications 181, 259-270.
     """
     found = count(number, "sobol: number", least=1, most=MOST_CASES)
+    if indices and found & (found - 1):
+        near = 1 << found.bit_length()
+        raise ModelError(
+            f"sobol: points for Sobol indices are balanced in powers of 2 alone, got {found}; take "
+            f"{near // 2} or {near}."
+        )
     return Sample("sobol", found, count(seed, "sobol: seed"), flag(indices, "sobol: indices"))
 
 

@@ -34,6 +34,7 @@ from zwang.objects.extras import require
 from zwang.simulation.batch import CHUNK_OF_MEMBERS, OPTIONS
 from zwang.simulation.listener import Listener
 from zwang.simulation.parameter_names import place_of, read_of
+from zwang.simulation.results.presentation import presentation_of_model
 from zwang.simulation.sample_times import checked_times
 from zwang.simulation.stop import Stop
 from zwang.simulation.switching import Switch, declared_switches
@@ -106,8 +107,9 @@ def sweep(
         duration, samples, times: as in `zw.simulate`.
         sample: `zw.study.grid()`, `zw.study.sobol(4096)` or `zw.study.draws(1000)`.
         outputs: names such as "x.max" or "x.rate.final", with final, max, min, mean, rms or range
-            over the samples; or functions `(t, q, v)` → number by name. By default the last
-            value of every coordinate.
+            over the samples; of a mechanism also "pin.force.max", "pin.torque.max" and
+            "motor.effort.max" for what joints and drives transmit; or functions `(t, q, v)` →
+            number by name. By default the last value of every coordinate.
         success: conditions such as "x.max < 1.2" that a case has to meet beside reaching its end;
             the text and the report of the result count them.
         out: folder of the parts, each a Parquet file that is written when it is finished. The same
@@ -134,6 +136,7 @@ def sweep(
         ModelError: for a wrong argument, or a folder that holds another study.
         OutputError: if a part cannot be written; the finished ones stay, and the same call goes on
             from them.
+        KeyboardInterrupt: at Ctrl-C; it says what is kept.
 
     Example:
         >>> study = zw.sweep(model, {"length": "0.5:2:40"}, (q0, v0), duration=5.0,
@@ -165,39 +168,39 @@ def sweep(
         known(name, named, "units names what the study has not:")
     plan = dataclasses.replace(plan, said_units=units)
     # before anything is computed
+    # before anything is computed
     asked = conditions(success, named)
     if plan.trajectories and out is None:
         raise ModelError("trajectories=True needs out=, the folder that they are written to.")
     if workers is not None and cluster is not None:
         raise ModelError("sweep takes workers= to start here or cluster= to use, and not both.")
     workers = None if workers is None else count(workers, "workers", least=1, most=10_000)
-    folder = None if out is None else PartFolder(plan, out)
+    folder, tables = None if out is None else PartFolder(plan, out), {}
     missing = list(range(plan.parts)) if folder is None else folder.missing
-    done, tables = plan.parts - len(missing), {}
-    if workers is None and cluster is None:
-        computed = in_process(plan, missing)
-    else:
-        computed = on_cluster(plan, missing, workers, cluster)
+    done = plan.parts - len(missing)
+    here = workers is None and cluster is None
+    computed = in_process(plan, missing) if here else on_cluster(plan, missing, workers, cluster)
     heard = Listener.of(progress)
     # workers and threads end with the study, however it ends
-    with contextlib.closing(computed):
-        for index, made in computed:
-            if folder is None:
-                tables[index] = plan.table(made.columns)
-            else:
-                folder.write(index, made)
-            done += 1
-            try:
+    try:
+        with contextlib.closing(computed):
+            for index, made in computed:
+                if folder is None:
+                    tables[index] = plan.table(made.columns)
+                else:
+                    folder.write(index, made)
+                done += 1
                 heard(Done(min(done * plan.size, plan.cases), plan.cases))
-            except KeyboardInterrupt:
-                goes_on = "keeps what is done, and the same call goes on"
-                kept = "" if out is None else f"{shown_path(out)} {goes_on}"
-                heard.refuse(f"sweep of {model.name}", kept)
-                raise
+    except KeyboardInterrupt as stop:
+        kept = "nothing is kept of a sweep without out="
+        if out is not None:
+            kept = f"{shown_path(out)} keeps what is done, and the same call goes on"
+        heard.refuse(f"sweep of {model.name}", kept)
+        raise KeyboardInterrupt(f"interrupted; {kept}") from stop
     # also parts that an earlier call had written, so that the result does not show where it was
     # interrupted
-    read = (lambda i: tables[i]) if folder is None else folder.read
-    found = [read(i) for i in range(plan.parts)]
+    read = tables.__getitem__ if folder is None else folder.read
+    found = list(map(read, range(plan.parts)))
     return Sweep(plan, sample, found, folder, len(missing), asked)
 
 
@@ -246,7 +249,9 @@ def _plan(
     size = min(-(-size // CHUNK_OF_MEMBERS) * CHUNK_OF_MEMBERS, cases)
     made = outputs_of(outputs, model)
     sampling = dataclasses.asdict(sample)
-    return Plan(model, values, inputs, start, instants, made, options, size, trajectories, sampling)
+    given = model, values, inputs, start, instants, made, options, size, trajectories, sampling
+    asks = any(x.transmitted for x in made)
+    return Plan(*given, mechanism=presentation_of_model(model).mechanism if asks else None)
 
 
 def _refuse_options(options: Mapping[str, Any]) -> None:

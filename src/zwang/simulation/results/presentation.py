@@ -30,6 +30,7 @@ class Presentation:
         exact: times → exact values by coordinate, or None.
         scene: what there is to see, a `zw.Scene`, or None.
         reactions: of a mechanism, a run → what its joints transmit, or None.
+        mechanism: what the model was made of, if it is one.
         settings: what the run was made with, as tables by heading.
         derivation: the model's equation of motion, as `zw.derive` gives it, or None.
     """
@@ -41,6 +42,7 @@ class Presentation:
     reactions: Callable | None = None
     settings: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
     derivation: Any = None
+    mechanism: Any = None
 
     def __repr__(self) -> str:
         return present("text_of_presentation", self)

@@ -400,7 +400,7 @@ class Run:
             variables: a name or several; by default q, v, violation and energy, and of a closed
                 loop also the control and the tracking error.
             path: a file to write it to (`.svg`, `.png`, `.pdf`, …), which is returned then; a
-                script that gives none saves the figure by its own `savefig`.
+                script that gives none opens the figure by `.show()` or saves it by `.savefig`.
         """
         from zwang.simulation.results.plot import plot
 
