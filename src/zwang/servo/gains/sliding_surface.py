@@ -21,19 +21,16 @@ class SlidingSurface(AbstractGain):
     for the system that the controller believes. The plant then obeys
     `ṡ = −(1 + e) β (s/ε)^n + d`.
 
-    Assumption, for each row: |d| ≤ bound is what parameters, friction and loads that the controller
+    Assumption, for each row: `|d| ≤ bound` is what parameters, friction and loads that the controller
     does not know, and the other rows, leave in ÿ beside this row's own last term, and
-    |e| ≤ mismatch < 1 is how wrongly the controller judges what its actuators do to the row. The
+    `|e| ≤ mismatch < 1` is how wrongly the controller judges what its actuators do to the row. The
     rows are within reach of the actuators, and the control is continuous in time.
 
-    Then `s ṡ < 0` for |s| > ε, so that the layer |s| ≤ ε is reached from any start and not left,
-    and
-
-        |y| ≤ ε/k,    |ẏ| ≤ 2 ε        (`error_bound`, `rate_bound`)
-
-    from the start on where y = ẏ = 0 there (on the nominal motion), else ultimately. With n = 1
-    the function is a line; the larger n is, the gentler is the control of a small s, and the longer
-    it takes to fade. Other than that of `Robust`, the control has n − 1 derivatives everywhere.
+    Then `s ṡ < 0` for `|s| > ε`, so that the layer `|s| ≤ ε` is reached from any start and not
+    left, and `|y| ≤ ε/k` (`error_bound`), `|ẏ| ≤ 2 ε` (`rate_bound`) from the start on where
+    y = ẏ = 0 there (on the nominal motion), else ultimately. With n = 1 the function is a line; the
+    larger n is, the gentler is the control of a small s, and the longer it takes to fade. Other
+    than that of `Robust`, the control has n − 1 derivatives everywhere.
 
     Attributes:
         k: rate [1/s].
@@ -98,10 +95,10 @@ class SlidingSurface(AbstractGain):
 
     @property
     def error_bound(self) -> Float[Array, ""]:
-        """Bound of |y| [unit of y]."""
+        """Bound of `|y|` [unit of y]."""
         return self.layer / self.k
 
     @property
     def rate_bound(self) -> Float[Array, ""]:
-        """Bound of |ẏ| [unit of y per s]."""
+        """Bound of `|ẏ|` [unit of y per s]."""
         return 2 * self.layer
