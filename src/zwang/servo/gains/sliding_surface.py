@@ -21,8 +21,8 @@ class SlidingSurface(AbstractGain):
     for the system that the controller believes. The plant then obeys
     `ṡ = −(1 + e) β (s/ε)^n + d`.
 
-    Assumption, for each row: `|d| ≤ bound` is what parameters, friction and loads that the controller
-    does not know, and the other rows, leave in ÿ beside this row's own last term, and
+    Assumption, for each row: `|d| ≤ bound` is what parameters, friction and loads that the
+    controller does not know, and the other rows, leave in ÿ beside this row's own last term, and
     `|e| ≤ mismatch < 1` is how wrongly the controller judges what its actuators do to the row. The
     rows are within reach of the actuators, and the control is continuous in time.
 
