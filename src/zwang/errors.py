@@ -106,6 +106,7 @@ class Result(enum.IntEnum):
     BETWEEN_BRANCHES = 18
     PARADOX = 19
     NEARLY_PARALLEL = 20
+    SINGULAR_STOP = 21
 
     @property
     def sentence(self) -> str:
@@ -207,6 +208,11 @@ _ENDS: dict[Result, tuple[Any, ...]] = {
         "rows of the constraints are so nearly parallel that the default method no longer holds "
         "them",
         Remedy("give pseudoinverse=zw.methods.CompleteOrthogonal()"),
+    ),
+    Result.SINGULAR_STOP: (
+        "a gap closes, or a switch turns, where the constraints lose their rank: branches of "
+        "motion may meet there, and no equation says along which one it goes on",
+        Remedy("move the stop or the switch off this singular configuration"),
     ),
     Result.VANISHING: (
         "the gradient of a constraint vanishes while it asks for something, so that no finite "

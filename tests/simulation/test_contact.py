@@ -65,9 +65,10 @@ def test_a_ball_comes_to_rest_at_the_limit_of_its_bounces(e):
         "balls-on-a-rail",
         "falling-chain",
         "rope-hoist",
-        "slider-crank-clearance",
-        "woodpecker",
-        pytest.param("compass-gait", marks=pytest.mark.slow),
+        *(
+            pytest.param(x, marks=pytest.mark.slow)
+            for x in ("slider-crank-clearance", "woodpecker", "compass-gait")
+        ),
     ],
 )
 def test_a_member_of_the_gallery_has_the_values_of_its_closed_form(name):

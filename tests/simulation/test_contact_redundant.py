@@ -67,6 +67,16 @@ def test_a_parallelogram_hits_its_stop_behind_its_singular_configuration_and_sti
     assert run.q[-1][2] == pytest.approx(turn, abs=1e-10)
 
 
+def test_a_stop_in_a_singular_configuration_is_named():
+    """All bars are in line at the stop: an impact there may leave on either branch."""
+    loop = zw.gallery.load("n-four-bar", N=1, speed=4.0)
+    stop = zw.Inequality(lambda q, t, p: q[2], name="stop")
+    model = zw.Model(loop.model.system, [*loop.model.constraints.members, stop], loop.model.params)
+    with pytest.raises(zw.SimulationError, match="a gap closes.*lose their rank") as caught:
+        zw.simulate(model, loop.q0, loop.v0, duration=1.0, rtol=1e-10, samples=2)
+    assert caught.value.result is zw.Result.SINGULAR_STOP
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("e, torque", [(1.0, 0.0), (0.5, 3.0), (0.5, 20.0)])
 def test_bricards_linkage_between_stops_moves_alike_with_each_row_twice(e, torque):

@@ -1,10 +1,14 @@
 """Dry friction of contacts in space, which slides in any direction, beside closed forms."""
 
+import itertools
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import zwang as zw
+from zwang.bodies import Body, RigidBodies
 
 G = 9.81
 
@@ -203,6 +207,47 @@ def test_a_table_on_four_legs_slides_to_a_stop_without_turning():
     np.testing.assert_allclose(run.q[-1, :2], fast * ends / 2, atol=1e-11)
     np.testing.assert_allclose(run.q[-1, 2:], 0.0, atol=1e-12)
     assert np.all(np.diff(0.5 * np.sum(run.v**2, axis=1)) <= 1e-12)
+
+
+def box(mass=2.0, edges=(0.4, 0.3, 0.2)):
+    """A box whose corners, and the midpoints of its bottom edges, may touch a rough floor."""
+    half = 0.5 * np.array(edges)
+    corners = list(itertools.product((1, -1), repeat=3))
+    points = half * np.array([*corners, (1, 0, -1), (-1, 0, -1), (0, 1, -1), (0, -1, -1)])
+    moments = mass / 3 * (np.sum(half**2) - half**2)
+    bodies = RigidBodies([Body("box", mass, tuple(moments))], gravity=(0.0, 0.0, -G))
+
+    def place(q, x):
+        return q[:3] + x + 2 * jnp.cross(q[4:7], q[3] * x + jnp.cross(q[4:7], x))
+
+    def slip(x):
+        rate = bodies.system.rate
+        return lambda q, v, t, p: jax.jvp(lambda q: place(q, x)[:2], (q,), (rate(q, v, t, p),))[1]
+
+    names = [f"point {i}" for i in range(len(points))]
+    heights = lambda q, t, p: jnp.stack([place(q, x)[2] for x in points])
+    gaps = zw.Inequality(heights, name="floor", parts=names, restitution="e")
+    grips = [
+        zw.DryFriction(slip(x), load=name, static=0.4, name=f"grip of {name}")
+        for x, name in zip(points, names, strict=True)
+    ]
+    return zw.Model(bodies.system, [gaps, *grips], {**bodies.params, "e": 0.0}), points
+
+
+@pytest.mark.slow
+def test_a_box_falls_on_twelve_points_and_comes_to_rest():
+    """Three points of an edge begin to turn at instants that differ by less than a step."""
+    model, points = box()
+    axis = np.array([1.0, 1.0, 0.0]) / np.sqrt(2)
+    for tilt, spin, e in [(0.0, 2.0, 0.0), (0.05, 0.0, 0.5)]:
+        start = np.r_[0.0, 0.0, 0.905, np.cos(tilt / 2), np.sin(tilt / 2) * axis]
+        v0 = np.array([1.0, 0.3, 0.0, 0.0, 0.0, spin]) * (spin > 0)
+        run = zw.simulate(model, start, v0, duration=2.0, samples=9, params={"e": e})
+        assert np.all(run.v[-1] == pytest.approx(0.0, abs=1e-12))
+        assert run.q[-1, 2] == pytest.approx(0.1, abs=1e-12)
+        assert np.all(np.diff(run.dataset["energy"].values) <= 1e-10)
+        lost = sum(x.energy_loss for x in run.switches)
+        assert 0 < lost <= 2.0 * G * (run.q[0, 2] - 0.1) + 0.5 * v0 @ v0 * 2.0
 
 
 def test_more_than_two_sliding_velocities_are_refused():

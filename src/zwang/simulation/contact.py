@@ -22,6 +22,7 @@ from zwang.dynamics.scales import size_of
 from zwang.dynamics.vector_field import (
     HELD_OFF,
     HELD_ON,
+    SLIDES_FORWARD,
     ConstrainedVectorField,
     is_spent,
 )
@@ -165,6 +166,11 @@ class Contacts:
             elif fired[k] and before[k] < HELD_OFF:
                 arrived[k] = x.comes_to_rest(problem.psi, before[k])
                 slow[x.rows] = np.inf if arrived[k] else -1.0
+        if fired is not None and impact is None and not np.any(arrived):
+            # where nothing comes to rest, what turns goes on turning, however slow it still is: to
+            # begin anew it would have to slide straight on, and to turn once more
+            for k in np.flatnonzero(self.in_space & (before == SLIDES_FORWARD)):
+                slow[self.frictions[k - n].rows] = -1.0
         falling = np.zeros(n, bool)
         if fired is not None and impact is None:
             falling = fired[:n] & was_shut

@@ -23,6 +23,7 @@ from zwang.errors import Result
 from zwang.inputs.arrays import on_device
 from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState
 from zwang.simulation.results.observe import refuse_missed
+from zwang.thresholds import AGREEMENT, ROUND_OFF
 
 SUSPICIOUS = 1e-10
 """Residual at the start of a step, relative to the accelerations in it, above which the host
@@ -118,6 +119,8 @@ def _smallest_sigma(run: RunState, chunk: Chunk, part: float) -> float | None:
         if not np.isfinite(verdict.residual):
             continue  # the next step ends the run, with the sentence for what is not finite
         if not verdict.consistent:
+            if np.any(np.asarray(run.here.fired)) and (lost := _lost_rank(verdict)):
+                run.end_within(chunk, int(i), Result.SINGULAR_STOP, lost)
             named = contradiction(run.model, verdict.misses)
             detail = f"{named} (allowed {verdict.allowed:.0e})"
             run.end_within(chunk, int(i), Result.INCONSISTENT, detail)
@@ -125,6 +128,15 @@ def _smallest_sigma(run: RunState, chunk: Chunk, part: float) -> float | None:
             smallest = min(smallest, sigma)
     persistent = len(suspicious) > part * len(steps.t)
     return smallest if persistent and np.isfinite(smallest) else None
+
+
+def _lost_rank(verdict: Verdict) -> str:
+    """The singular value of rows that are independent elsewhere, but not here; "" if all that
+    depend on others do so up to round-off.
+    """
+    values = np.zeros(0) if verdict.rows is None else verdict.rows.split.singular_values
+    lost = values[(values > ROUND_OFF) & (values < AGREEMENT)]
+    return f"singular value {np.min(lost):.1e}" if len(lost) else ""
 
 
 def _worth_a_look(suspicious: np.ndarray, residual: np.ndarray) -> np.ndarray:
