@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from zwang.gallery import load
 
 BLOCKED = np.arcsin(0.6)
 THETA = 0.2
@@ -43,3 +44,13 @@ def test_a_stiff_spring_is_still_told_as_one():
     model = zw.Model(system, [zw.Holonomic(lambda q, t, p: q[0] - q[1], name="rod")])
     with pytest.raises(zw.SimulationError, match="Kvaerno5"):
         zw.simulate(model, [0.0, 0.0], [1.0, 1.0], duration=3.0, max_steps=2000)
+
+
+def test_a_step_limit_late_in_a_run_of_redundant_rows_is_no_dead_point():
+    """Its smallest singular value is that of a row that repeats others, and a ten-thousandth of the
+    time since the start is as long as a step.
+    """
+    example = load("five-bar")
+    with pytest.raises(zw.SimulationError, match="step limit") as e:
+        zw.simulate(example.model, example.q0, example.v0, duration=300.0, max_steps=1000)
+    assert "jumps" not in str(e.value) and e.value.run.steps.t[-1] > 50

@@ -169,13 +169,14 @@ def at_a_dead_point(flow: ConstrainedVectorField, t: float, y: np.ndarray) -> bo
     rows = verdict_at(flow, t, y, 0.0).rows
     if rows is None:
         return False
-    sigma = rows.split.singular_values
-    if not sigma[-1] < NEARLY_DEAD * sigma[0]:
+    # of rows that repeat others none is lost
+    sigma, rank = rows.split.singular_values, rows.split.rank
+    if not rank or not sigma[rank - 1] < NEARLY_DEAD * sigma[0]:
         return False
     dynamics = flow.dynamics
     q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
-    ahead = AHEAD * max(abs(t), 1.0)
-    led = evaluate(dynamics, host_state(moved(dynamics, q, ahead * v, t), v, t + ahead)).phi
+    # however long the run has been: a curved path leaves its tangent with the square of the way
+    led = evaluate(dynamics, host_state(moved(dynamics, q, AHEAD * v, t), v, t + AHEAD)).phi
     return not float(dynamics.violation(led)) <= JUMPED
 
 
