@@ -174,13 +174,14 @@ def sobol(number: int, *, seed: int = 0, indices: bool = False) -> Sample:
     Reference: Saltelli et al. (2010), Computer Physics Communications 181, 259-270.
     """
     found = count(number, "sobol: number", least=1, most=MOST_CASES)
+    indices = flag(indices, "sobol: indices")
     if indices and found & (found - 1):
         near = 1 << found.bit_length()
         raise ModelError(
             f"sobol: points for Sobol indices are balanced in powers of 2 alone, got {found}; take "
             f"{near // 2} or {near}."
         )
-    return Sample("sobol", found, count(seed, "sobol: seed"), flag(indices, "sobol: indices"))
+    return Sample("sobol", found, count(seed, "sobol: seed"), indices)
 
 
 @misfits_named
