@@ -71,20 +71,8 @@ class ExtendedServo(AbstractControlLaw):
     def bound(self, passive: Dynamics) -> Controller:
         """The inner servo on the system that the states of the chains act on."""
         home = passive.system
-
-        def force(q, v, t, p):
-            return home.force(q, v, t, p) + self._held(q, v, t, p)
-
+        force = HeldForce(home.force, self.actuation, self.chains)
         return Controller(replace(passive, system=replace(home, force=force)), self.servo)
-
-    def _force(self, q, t, p, u) -> Float[Array, " nv"]:
-        """B u of the actuators, with 0 for the integrators."""
-        nq, nv = self.chains.system.nq, self.chains.system.nv
-        pushed = jnp.asarray(self.actuation(q[:nq], t, p), jnp.float64) @ u
-        return jnp.concatenate([pushed, jnp.zeros(self.chains.nv - nv)])
-
-    def _held(self, q, v, t, p) -> Float[Array, " nv"]:
-        return self._force(q, t, p, self.chains.held(q, v))
 
     def checked(self, passive):
         return self.servo.checked(passive)
@@ -109,7 +97,7 @@ class ExtendedServo(AbstractControlLaw):
 
     def choose(self, passive, eq, before=None, elapsed=0.0) -> ExtendedSolution:
         s = eq.state
-        held = self._held(s.q, s.v, s.t, passive.p)
+        held = self.chains.pushed(self.actuation, s.q, s.t, passive.p, self.chains.held(s.q, s.v))
         under = replace(eq, force=eq.force + held)
         return ExtendedSolution(self.bound(passive).choose(under, before, elapsed), held)
 
@@ -119,11 +107,25 @@ class ExtendedServo(AbstractControlLaw):
         s = inner.eq.state
         applied = self.chains.applied(s.q, s.v, found.u)
         driven = found.actuator_force.at[: self.chains.system.nv].set(0.0)
-        force = self._force(s.q, s.t, passive.p, applied) + driven
+        force = self.chains.pushed(self.actuation, s.q, s.t, passive.p, applied) + driven
         return dataclasses.replace(found, u=applied, actuator_force=force)
 
     def blank(self, passive):
         return self.servo.blank(passive)
+
+
+class HeldForce(Record):
+    """F of a system with what the states of its chains apply. Two of the same parts are equal, so
+    that all programs of a closed loop share what is traced of it.
+    """
+
+    force: Callable
+    actuation: Callable
+    chains: Chains
+
+    def __call__(self, q, v, t, p) -> Float[Array, " nv"]:
+        held = self.chains.pushed(self.actuation, q, t, p, self.chains.held(q, v))
+        return self.force(q, v, t, p) + held
 
 
 class ExtendedSolution(Record):

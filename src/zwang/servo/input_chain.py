@@ -95,6 +95,11 @@ class Chains(Record):
         free = np.array([k == 0 for k in self.lengths], float)
         return self.held(q, v) + jnp.asarray(self.matrix) @ (free * w)
 
+    def pushed(self, actuation: Callable, q, t, p, u) -> Float[Array, " nv"]:
+        """B u of the actuators, with 0 for the integrators."""
+        force = jnp.asarray(actuation(q[: self.system.nq], t, p), jnp.float64) @ u
+        return jnp.concatenate([force, jnp.zeros(self.nv - self.system.nv)])
+
     def state(self, q, v, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """q and v of the extended system where the actuators are at rest at u, shape (nu,)."""
         q = np.concatenate([np.asarray(q, float), np.zeros(self.nq - self.system.nq)])
