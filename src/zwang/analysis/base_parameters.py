@@ -72,7 +72,7 @@ def base_parameters(
     """
     instance(model, Model, "base_parameters: model", "a zw.Model")
     names = labels(parameters, "base_parameters: parameters")
-    model = model.passive if params is None else model.passive.with_params(params)
+    model = model.passive.with_params(params)
     own, system = model.params, model.system
     given = own if isinstance(own, dict) else {}
     names = tuple(known(n, given, f"base_parameters: {model.name} has no") for n in names)

@@ -34,7 +34,7 @@ from zwang.inputs.arrays import on_device, without_derivative
 from zwang.inputs.call import misfits_named
 from zwang.objects.record import replace
 from zwang.simulation.contact import Contacts
-from zwang.simulation.mode import with_equations
+from zwang.simulation.mode import held_rows, with_equations
 from zwang.simulation.results import Run, Switched
 from zwang.simulation.trajectory import trajectory
 from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, RESOLVED
@@ -136,10 +136,7 @@ class FinalState:
 
     def _mode(self, modes: np.ndarray) -> Model:
         """The model with the equations of a mode."""
-        c = self.run.flow.with_input(on_device(modes)).dynamics.constraints
-        sliding = np.zeros(c.m) if c.sliding is None else np.asarray(c.sliding)
-        names = dict(zip(self.contacts.gaps.tolist(), self.contacts.names, strict=False))
-        return with_equations(self.run.model, np.asarray(c.on), sliding, names)
+        return with_equations(self.run.model, *held_rows(self.run.flow, self.contacts, modes))
 
     def _motion(self, modes: np.ndarray, model: Model, y, moved, t, end, p) -> Array:
         """y at `end`, of y at `t + moved`, while nothing changes."""

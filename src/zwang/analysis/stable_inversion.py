@@ -112,15 +112,7 @@ class StableInversion(AbstractResult):
 
     def with_law(self, law: Feedback) -> Model:
         """The model under a control law."""
-        passive = self.passive
-        return Model(
-            passive.system,
-            passive.constraints.members,
-            passive.params,
-            servo=law,
-            singular_mass=passive.singular_mass,
-            name=passive.name,
-        )
+        return self.passive.with_parts(servo=law)
 
     @property
     def dataset(self) -> xr.Dataset:
@@ -269,7 +261,7 @@ def stable_inversion(
     begins = acting[0] if len(acting) else first
     stops = still[-1] if len(still) else last
     return StableInversion(
-        model.passive if params is None else model.passive.with_params(params),
+        model.passive.with_params(params),
         bound.servo,
         (first, last),
         found.t,
@@ -299,13 +291,12 @@ def _error_between(t: np.ndarray, u: np.ndarray, joints: tuple[float, float]) ->
     """Error of the control between nodes beside its size: that of every other node by the rest,
     which is larger by 2 to the power of the splines' order.
     """
+    from scipy.interpolate import PPoly
+
     kept = (np.arange(len(t)) % 2 == 0) | np.isin(t, joints)
     kept[-1] = True
     pieces = piecewise(t[kept], u[kept], SPLINE_DEGREE, joints)
-    k = np.clip(np.searchsorted(t[kept], t, side="right") - 1, 0, len(pieces) - 1)
-    found = np.zeros_like(u)
-    for power in range(pieces.shape[1]):
-        found = found * (t - t[kept][k])[:, None] + pieces[k, power]
+    found = PPoly(np.swapaxes(pieces, 0, 1), t[kept])(t)
     size = np.max(np.abs(u - u[0]), initial=1e-300)
     return float(np.max(np.abs(found - u), initial=0.0) / size) / 2 ** (SPLINE_DEGREE + 1)
 

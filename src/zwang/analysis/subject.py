@@ -156,14 +156,7 @@ def with_inputs(model: Model, inputs: tuple[tuple[Quantity, Callable | None], ..
         Holonomic(Follows(x.value, motion, x.turning), name=f"input {x.name}", unit=x.unit or ())
         for x, motion in inputs
     ]
-    return Model(
-        model.system,
-        [*model.constraints.members, *further],
-        model.params,
-        singular_mass=model.singular_mass,
-        name=model.name,
-        layout=model.layout,
-    )
+    return model.with_parts(constraints=[*model.constraints.members, *further])
 
 
 def subject_of(

@@ -339,11 +339,11 @@ class Many:
         if self._native is None:
             return self._by_xla(arguments)
         leaves, of_each, _ = self._flattened(arguments)
-        shared = [None if own else x for x, own in zip(leaves, of_each, strict=True)]
-        zeros = self._native.zeros
-        if zeros and serving({zeros: self._native}, zeros_of(shared)) != zeros:
-            self.__init__(self._function, self._axes, arguments)
-            return self(*arguments, cores=cores)
+        if zeros := self._native.zeros:
+            shared = [None if own else x for x, own in zip(leaves, of_each, strict=True)]
+            if serving({zeros: self._native}, zeros_of(shared)) != zeros:
+                self.__init__(self._function, self._axes, arguments)
+                return self(*arguments, cores=cores)
         number = self._number(leaves, of_each)
         arrays = [x for x in leaves if is_array(x)]
         wide = self.several.ready if number >= lanes() else None

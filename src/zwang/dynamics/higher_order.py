@@ -48,6 +48,7 @@ from zwang.inputs.arguments import count, function, items, label, mapping, optio
 from zwang.inputs.arrays import as_parameters
 from zwang.inputs.call import misfits_named
 from zwang.inputs.suggestions import did_you_mean
+from zwang.inputs.text import unit_of_rate
 from zwang.inputs.tracing import outcome, returned
 
 HIGHEST = 50
@@ -218,11 +219,7 @@ class Layout:
                     f"units names {variable!r}, which is no variable"
                     f"{did_you_mean(variable, self.orders)}"
                 )
-        unit = lambda x, j: (
-            f"{units[x]}/s{'' if j == 1 else '²³⁴⁵⁶⁷⁸⁹'[j - 2 : j - 1]}"
-            if units.get(x) and j
-            else units.get(x, "")
-        )
+        unit = lambda x, j: unit_of_rate(units.get(x, ""), j)
         each = self.orders.items()
         return {
             "coordinates": [x + "'" * j for x, k in each for j in range(k - 1)],

@@ -276,14 +276,32 @@ class Model(Record):
             p = self.layout.packed(p)
         return with_known_zeros(p) if params is None else p
 
+    def with_parts(
+        self,
+        *,
+        constraints: Sequence[AbstractConstraint] | None = None,
+        servo: AbstractControlLaw | None = None,
+        name: str | None = None,
+    ) -> Model:
+        """A model of the same system with other constraints, and with this control law or none."""
+        return Model(
+            self.system,
+            self.constraints.members if constraints is None else constraints,
+            self.params,
+            servo=servo,
+            singular_mass=self.singular_mass,
+            name=self.name if name is None else name,
+            layout=self.layout,
+        )
+
     def with_params(self, params: PyTree) -> Model:
-        """The same model with other numbers; every name must exist.
+        """The same model with other numbers, None for its own; every name must exist.
 
         Its system and constraints are the same objects, so that what was found or compiled for one
         serves the other.
         """
         # what is found and compiled for the constraints is known by their identity
-        return replace(self, params=self.merged(params))
+        return self if params is None else replace(self, params=self.merged(params))
 
     def merged(self, params: PyTree) -> PyTree:
         """The model's parameters with those of `params` in place; every name must exist."""

@@ -12,6 +12,7 @@ HIDDEN = {"Cc", "Cs", "Zl", "Zp"}
 """Unicode categories that have no picture of their own: control codes, surrogates, separators of
 lines and paragraphs. NetCDF refuses NUL, UTF-8 refuses surrogates, and a terminal obeys the others.
 """
+SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 REORDERING = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}
 """Characters that reverse the order in which the text after them is shown."""
 
@@ -19,6 +20,12 @@ REORDERING = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))
 def counted(n: int, what: str) -> str:
     """A number of things, "1 row" or "2 rows"."""
     return f"{n} {what}{'' if n == 1 else 's'}"
+
+
+def unit_of_rate(unit: str, order: int) -> str:
+    """The unit of a derivative by time, "m/s²" of "m" and 2; none has none."""
+    power = "" if order == 1 else str(order).translate(SUPERSCRIPTS)
+    return f"{unit}/s{power}" if unit and order else unit
 
 
 def is_hidden(character: str) -> bool:

@@ -117,7 +117,7 @@ def dynamic_extension(
     """
     bound = controller(model, servo, params)
     given, state = bound.servo, model.state(q, v, t)
-    passive = model.passive if params is None else model.passive.with_params(params)
+    passive = model.passive.with_params(params)
     highest = count(highest, "dynamic_extension: highest", least=1)
     found = integrators_for(passive, given, bound, state, highest)
     if found is None:
@@ -142,7 +142,7 @@ def dynamic_extension(
     degrees = {name: int(degree or 0) for name, degree in there.degrees.items()}
     options = {"gains": given.gains, "degrees": degrees}
     if not chains.extended:
-        closed = _given_degrees(model, passive, given, options)
+        closed = _given_degrees(passive, given, options)
         return DynamicExtension(closed, q0, v0, {}, degrees, {})
     closed = extended_model(passive, given, chains, **options)
     start = np.asarray(chains.held(jnp.asarray(q0), jnp.asarray(v0)))
@@ -203,13 +203,13 @@ def with_found_degrees(
             f"{model.name}: {found.sentence}: no integrators are needed, and inputs= are where "
             "actuators behind integrators start; leave inputs= out."
         )
-    passive = model.passive if params is None else model.passive.with_params(params)
-    made = _given_degrees(model, passive, servo, {"gains": servo.gains, "degrees": degrees})
+    passive = model.passive.with_params(params)
+    made = _given_degrees(passive, servo, {"gains": servo.gains, "degrees": degrees})
     state = model.state(q, v, t)
     return DynamicExtension(made, np.asarray(state.q), np.asarray(state.v), {}, degrees, {})
 
 
-def _given_degrees(model: Model, passive: Model, servo: Servo, options: Mapping) -> Model:
+def _given_degrees(passive: Model, servo: Servo, options: Mapping) -> Model:
     """The closed loop of a servo whose actuators reach its rows at their degrees."""
     closed = Servo(
         servo.constraints,
@@ -221,11 +221,4 @@ def _given_degrees(model: Model, passive: Model, servo: Servo, options: Mapping)
         pseudoinverse=servo.pseudoinverse,
         **options,
     )
-    return Model(
-        passive.system,
-        passive.constraints.members,
-        passive.params,
-        servo=closed,
-        singular_mass=passive.singular_mass,
-        name=model.name,
-    )
+    return passive.with_parts(servo=closed)

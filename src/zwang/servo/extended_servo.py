@@ -19,6 +19,7 @@ from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
 from zwang.errors import ModelError
+from zwang.inputs.text import unit_of_rate
 from zwang.objects.display import present
 from zwang.objects.record import Record, field, replace
 from zwang.servo.controller import Controller, ServoSolution
@@ -201,13 +202,12 @@ def _extended(servo: Servo, chains: Chains, options: Mapping) -> ExtendedServo:
             "own controls, but integrators stand before combinations of them; leave null_space= "
             "out."
         )
-    power = lambda k: "s" if k == 1 else f"s{'²³⁴⁵⁶'[k - 2]}"
     inner = Servo(
         [Leading(c, home) for c in servo.constraints],
         actuation,
         actuators=[f"{n}{chr(39) * k}" for n, k in zip(chains.names, lengths, strict=True)],
         actuator_units=[
-            f"{u}/{power(k)}" if k and u else u for u, k in zip(chains.units, lengths, strict=True)
+            unit_of_rate(unit, k) for unit, k in zip(chains.units, lengths, strict=True)
         ],
         null_space=null_space,
         pseudoinverse=servo.pseudoinverse,

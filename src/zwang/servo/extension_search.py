@@ -52,8 +52,9 @@ def integrators_for(
     nu, least = actuator_count(bound, state), {}
     names, units = tuple(servo.names(nu)), tuple(servo.units(nu))
     chains = Chains(model.system, (0,) * nu, names, units)
+    place = _general(model, bound, state)
     while True:
-        found = _generic(model, servo, chains, bound, state, highest, least)
+        found = _generic(model, servo, chains, place, float(state.t), highest, least)
         if found.is_regular:
             return chains, least, found
         # integrators never make an actuator appear earlier
@@ -62,10 +63,11 @@ def integrators_for(
         early, lengths = np.any(np.abs(seen) > AUTHORITY_THRESHOLD, axis=1), chains.lengths
         if len(seen.T) < np.sum(early) and not any(lengths):
             # at another state, the rows must see the same combinations
-            again = _generic(model, servo, chains, bound, state, highest, least, seed=1990)
-            other = _seen_by_dependent_rows(again.matrix, nu)
-            if other.shape == seen.shape and np.allclose(
-                seen @ seen.T, other @ other.T, atol=ALL_BUT_ZERO
+            other = _general(model, bound, state, seed=1990)
+            again = _generic(model, servo, chains, other, float(state.t), highest, least)
+            there = _seen_by_dependent_rows(again.matrix, nu)
+            if there.shape == seen.shape and np.allclose(
+                seen @ seen.T, there @ there.T, atol=ALL_BUT_ZERO
             ):
                 chains = combined(chains, seen)
                 continue
@@ -88,20 +90,10 @@ def _seen_by_dependent_rows(G: np.ndarray, inputs: int) -> np.ndarray:
     return Decomposition(G[dependent], AUTHORITY_THRESHOLD, least=1.0).row_space
 
 
-def _generic(
-    model: Model,
-    servo: Servo,
-    chains: Chains,
-    bound: Controller,
-    state: State,
-    highest: int,
-    least: Mapping[str, int],
-    seed: int = 1995,
-) -> Decoupling:
-    """The decoupling matrix with integrators before the inputs, at a state in general position
-    near the given one, the inputs at rest near what they hold.
-    """
-    plain = extended_model(model, servo, chains)
+def _general(
+    model: Model, bound: Controller, state: State, seed: int = 1995
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """q and v of a state in general position near the given one, and u near what it holds."""
     rng, system = np.random.default_rng(seed), model.system
     # a fixed seed: the answer must not change from one call to the next
     beside = lambda x: np.asarray(x) + GENERAL * rng.standard_normal(np.shape(x))
@@ -112,9 +104,23 @@ def _generic(
         placed = consistent_state(model, q, v, float(state.t)).state
         q, v = np.asarray(placed.q), np.asarray(placed.v)
     held = held_controls(bound, state, None)
-    inputs = beside(held + GENERAL * np.max(np.abs(held), initial=0.0))
-    q, v = chains.state(q, v, inputs)
-    return decoupling(controller(plain), plain.state(q, v, float(state.t)), highest, least)
+    return q, v, beside(held + GENERAL * np.max(np.abs(held), initial=0.0))
+
+
+def _generic(
+    model: Model,
+    servo: Servo,
+    chains: Chains,
+    place: tuple[np.ndarray, np.ndarray, np.ndarray],
+    t: float,
+    highest: int,
+    least: Mapping[str, int],
+) -> Decoupling:
+    """The decoupling matrix with integrators before the inputs, which are at rest, at a place in
+    general position.
+    """
+    plain = extended_model(model, servo, chains)
+    return decoupling(controller(plain), plain.state(*chains.state(*place), t), highest, least)
 
 
 def actuator_count(bound: Controller, state: State) -> int:

@@ -20,6 +20,7 @@ from zwang.algebra.mass_matrix import dense_mass
 from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.constraint.level import AbstractLevel
 from zwang.equations.system import System
+from zwang.inputs.text import unit_of_rate
 from zwang.objects.record import Record, field
 
 
@@ -254,16 +255,13 @@ def behind_integrators(system: System, chains: Chains) -> System:
     plain = system.velocity_map is None and all(chains.lengths[j] == 2 for j in chains.extended)
     carried = system.offset is not None or max(chains.lengths) > 2
     prime = lambda j, n: f"{names[j]}{chr(39) * n}"
-    unit = lambda j, n: (
-        f"{units[j]}/s{'²³⁴⁵⁶'[n - 2] if n > 1 else ''}" if n and units[j] else units[j]
-    )
     coordinates, velocities, q_units, v_units = [], [], [], []
     for j in chains.extended:
         k = chains.lengths[j]
         coordinates += [prime(j, n) for n in range(k - 1)]
         velocities.append(prime(j, k - 1 if k > 2 else 0))
-        q_units += [unit(j, n) for n in range(k - 1)]
-        v_units.append(unit(j, k - 1))
+        q_units += [unit_of_rate(units[j], n) for n in range(k - 1)]
+        v_units.append(unit_of_rate(units[j], k - 1))
     energy = system.potential
     return System(
         chains.nq,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import PyTree
 
 from zwang.dynamics.model import Model
-from zwang.dynamics.vector_field import HELD_OFF, HELD_ON, is_spent
+from zwang.dynamics.vector_field import HELD_OFF, HELD_ON, ConstrainedVectorField, is_spent
 from zwang.equations.constraint import (
     AbstractConstraint,
     DryFriction,
@@ -19,8 +19,10 @@ from zwang.equations.constraint import (
 )
 from zwang.errors import ModelError
 from zwang.inputs.arguments import instance
+from zwang.inputs.arrays import on_device
 from zwang.inputs.call import misfits_named
 from zwang.objects.record import Record, field, replace
+from zwang.simulation.contact import Contacts
 from zwang.simulation.listener import Listener
 from zwang.simulation.monitor import MotionEndError
 from zwang.simulation.run_setup import RunRequest, set_up
@@ -115,12 +117,20 @@ def mode_of(
     assert setup.switching is not None and setup.switching.contacts is not None
     modes: Any = np.asarray(run.here.controller_state)
     contacts = setup.switching.contacts
-    n, c = len(contacts.gaps), run.flow.with_input(modes).dynamics.constraints
-    words = [_in_words(mode, k < n) for k, mode in enumerate(modes)]
+    words = [_in_words(mode, k < len(contacts.gaps)) for k, mode in enumerate(modes)]
+    rows = held_rows(run.flow, contacts, modes)
+    held = dict(zip(contacts.names, words, strict=True))
+    return Mode(with_equations(model, *rows), held, *rows)
+
+
+def held_rows(
+    flow: ConstrainedVectorField, contacts: Contacts, modes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, dict[int, str]]:
+    """Which rows hold in a mode, which slide and how, and the names of the gaps by their rows."""
+    c = flow.with_input(on_device(modes)).dynamics.constraints
     sliding = np.zeros(c.m) if c.sliding is None else np.asarray(c.sliding)
     names = dict(zip(contacts.gaps.tolist(), contacts.names, strict=False))
-    held, on = dict(zip(contacts.names, words, strict=True)), np.asarray(c.on)
-    return Mode(with_equations(model, on, sliding, names), held, on, sliding, names)
+    return np.asarray(c.on), sliding, names
 
 
 def _in_words(mode: float, is_gap: bool) -> str:
@@ -154,7 +164,7 @@ def with_equations(
         else:
             continue
         kept += rows.tolist()
-    found = _with_constraints(model, members)
+    found = model.with_parts(constraints=members, servo=model.servo)
     if not np.any(sliding[kept]):
         return found
     held = replace(found.constraints, on=on[kept], sliding=sliding[kept])
@@ -163,18 +173,5 @@ def with_equations(
 
 def without_friction(model: Model) -> Model:
     """The model without dry friction."""
-    members = model.constraints.members
-    return _with_constraints(model, [c for c in members if not isinstance(c, DryFriction)])
-
-
-def _with_constraints(model: Model, members: Sequence[AbstractConstraint]) -> Model:
-    """The model with other constraints."""
-    return Model(
-        model.system,
-        members,
-        model.params,
-        servo=model.servo,
-        singular_mass=model.singular_mass,
-        name=model.name,
-        layout=model.layout,
-    )
+    kept = [c for c in model.constraints.members if not isinstance(c, DryFriction)]
+    return model.with_parts(constraints=kept, servo=model.servo)
