@@ -1,4 +1,4 @@
-"""What is emitted of a traced program, and what is left to LAPACK."""
+"""Dead code of a traced program is not emitted; dense factors are left to LAPACK."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def emit_jaxpr(
 
 
 def _unread(shape: tuple[int, ...]) -> Scalars:
-    """What stands for an array that nothing reads."""
+    """Placeholder of an array that nothing reads."""
     return np.broadcast_to(np.array(0.0, object), shape)
 
 

@@ -41,7 +41,7 @@ class Prim:
     Attributes:
         kind: its type, "" without one.
         path: names from the outermost on.
-        metadata: what stands in parentheses after its name.
+        metadata: the entries in parentheses after its name.
         attributes: values by name; relations are paths.
         children: prims inside it.
         parent: the prim that it is in.
@@ -74,7 +74,7 @@ def scene(text: str, shown: str) -> Prim:
     """The outermost prim, which has the layer's metadata and no name.
 
     Raises:
-        ModelError: one sentence for a text that is none of this kind.
+        ModelError: one sentence for a text in another format.
     """
     if not text.startswith("#usda"):
         raise ModelError(
