@@ -32,7 +32,7 @@ class Namespace(types.ModuleType):
     _namespaces: tuple[str, ...]
     _families: tuple[str, ...]
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if not (name in self._homes and isinstance(value, types.ModuleType)):
             super().__setattr__(name, value)
 

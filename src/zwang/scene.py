@@ -36,7 +36,7 @@ from zwang.objects.display import present
 Symbol = Literal["pin", "slide", "ball", "block", "contact", "none"]
 
 
-def array_namespace(q: Any) -> Any:
+def array_namespace(q: np.ndarray | Array) -> Any:
     """The functions for arrays like q: `numpy`, or `jax.numpy` where a program is traced."""
     return q.__array_namespace__()
 

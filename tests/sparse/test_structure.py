@@ -6,7 +6,7 @@ import pytest
 
 import zwang as zw
 from zwang.algebra.elimination.order import Blocks, eliminate, independent
-from zwang.algebra.elimination.pattern import detect
+from zwang.algebra.elimination.probing import detect
 from zwang.algebra.sparsity_pattern import colors
 from zwang.dynamics.sparse_structure import FEW_ENTRIES, NATIVE_SPARSE_ROWS, sparsity_of
 

@@ -17,8 +17,6 @@ counts as small; a row that is round-off (`zwang.algebra.judgement.ABSENT`) is l
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
@@ -26,6 +24,7 @@ from jaxtyping import Array, Float, Int
 from zwang.algebra import judgement
 from zwang.algebra.cholesky import SMALL
 from zwang.algebra.elimination.elimination import Plan
+from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.elimination.pseudoinverse import SparsePseudoinverse
 from zwang.algebra.judgement import (
     relative_error,
@@ -34,8 +33,8 @@ from zwang.algebra.judgement import (
     units_of,
 )
 from zwang.algebra.lapack import singular_values
-from zwang.algebra.mass_matrix import AbstractMass, DiagonalMass, row_lengths
-from zwang.algebra.pseudoinverse import Pseudoinverse
+from zwang.algebra.mass_matrix import AbstractMass, DiagonalMass, Matrix, row_lengths
+from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal, Pseudoinverse
 from zwang.algebra.pseudoinverse.certificate import SOLVED_ROUND_OFF, Certified
 from zwang.compile.hints import traced_once
 from zwang.objects.record import Record
@@ -60,28 +59,29 @@ class Gauss(Record):
     """
 
     mass: AbstractMass
-    A: Any
+    A: Matrix
     scale: Float[Array, " m"]
     C: Pseudoinverse | SparsePseudoinverse
 
     def __init__(
         self,
         mass: AbstractMass,
-        A: Any,
-        method: Any,
+        A: Matrix,
+        method: AbstractPseudoinverse,
         row_length: Float[Array, " m"] | None = None,
         plan: Plan | None = None,
     ):
         self.mass, self.A = mass, A
         C = mass.weigh(A)
         self.scale = judgement.row_scale(jnp, divisor(row_length, row_lengths(C)), row_length)
-        if plan is None:
-            self.C = Pseudoinverse(method, self.scale[:, None] * C)
-        else:
+        if isinstance(C, SparseMatrix):
+            assert plan is not None and isinstance(method, Proximal)
             self.C = SparsePseudoinverse(plan, method, C.scaled(self.scale))
+        else:
+            self.C = Pseudoinverse(method, self.scale[:, None] * C)
 
     @property
-    def rows(self) -> Any:
+    def rows(self) -> Matrix:
         """`scale A W`: rows of unit length in the metric of M⁻¹, those that are absent zero."""
         return self.C.C
 
@@ -137,7 +137,9 @@ class Gauss(Record):
         no number.
         """
         # LAPACK may not return from what is not finite
-        return singular_values(jnp.where(jnp.all(jnp.isfinite(self.rows)), self.rows, 0.0))
+        rows = self.rows
+        assert not isinstance(rows, SparseMatrix)
+        return singular_values(jnp.where(jnp.all(jnp.isfinite(rows)), rows, 0.0))
 
     def units(self) -> Float[Array, " m"]:
         """What makes rows comparable (`zwang.algebra.judgement.row_units`), those that are

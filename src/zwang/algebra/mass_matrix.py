@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import abc
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -26,6 +26,7 @@ from zwang.thresholds import ROUND_OFF, SMALL_PART
 
 Matrix = Array | SparseMatrix
 """Rows by an array, or by entries at known places."""
+AnyMatrix = TypeVar("AnyMatrix", bound=Matrix)
 
 
 class AbstractMass(Record):
@@ -44,7 +45,7 @@ class AbstractMass(Record):
         """`M⁻¹ f`."""
 
     @abc.abstractmethod
-    def weigh(self, A: Any) -> Any:
+    def weigh(self, A: AnyMatrix) -> AnyMatrix:
         """`A W`: rows in the metric of M⁻¹, in which their ordinary length is what a unit
         multiplier accelerates; an array of an array, a `SparseMatrix` of one.
         """
@@ -141,6 +142,7 @@ class DenseMass(AbstractMass):
         return self.factor.solve(f)
 
     def weigh(self, A):
+        assert not isinstance(A, SparseMatrix)
         return self.factor.forward(A.T).T
 
     def spread(self, pattern):

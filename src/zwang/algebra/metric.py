@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,12 +14,15 @@ from zwang.algebra.cholesky import SMALL
 from zwang.algebra.decomposition import Decomposition, conditioning
 from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.judgement import row_scale
-from zwang.algebra.mass_matrix import augmented_mass, dense_mass
+from zwang.algebra.mass_matrix import Matrix, augmented_mass, dense_mass
 from zwang.algebra.rank import DEPENDENT_ROWS, NEARLY_PARALLEL, PLACED
 from zwang.algebra.spectrum import principal
 from zwang.native.library import lapack_routines
 from zwang.objects.recent import Recent
 from zwang.thresholds import ALL_BUT_ZERO, ROUND_OFF
+
+if TYPE_CHECKING:
+    from scipy.sparse.linalg import SuperLU
 
 DAMPING = ALL_BUT_ZERO**2
 """μ of the sparse factor in a placement, rows at unit length: singular values above 1e-6 are
@@ -27,8 +30,6 @@ resolved at once, those above 1e-7 by `PLACEMENT_SWEEPS`.
 """
 PLACEMENT_SWEEPS = 50
 """Maximum number of proximal sweeps of a placement; they end once the residual no longer falls."""
-FACTORED = 4
-"""Rows of one metric that stay factored."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Metric:
     M: Any
     roots: np.ndarray | None = None
     _rows: Recent[Rows] = dataclasses.field(
-        default_factory=lambda: Recent(FACTORED), init=False, repr=False, compare=False
+        default_factory=lambda: Recent(most=4), init=False, repr=False, compare=False
     )
 
     @property
@@ -239,7 +240,7 @@ class Rows:
             y = y + self.C.T @ solve(self._independent, r - self.C @ y, lower=1)[0]
         return y
 
-    def _factor(self, damping: float) -> Any:
+    def _factor(self, damping: float) -> SuperLU:
         """`C Cᵀ + μ I`, factored."""
         from scipy.sparse import eye_array
         from scipy.sparse.linalg import splu
@@ -250,7 +251,7 @@ class Rows:
         )
 
     @functools.cached_property
-    def _undamped(self) -> Any:
+    def _undamped(self) -> SuperLU:
         return self._factor(DAMPING)
 
     def _swept(self, r: np.ndarray, damping: float) -> np.ndarray:
@@ -273,7 +274,7 @@ class Rows:
         return self.unit * self.split.solve_transposed(self.metric.W.T @ effort)
 
 
-def rows_of(A) -> Any:
+def rows_of(A: Matrix | np.ndarray) -> Any:
     """A on the host, dense or sparse as it is."""
     if not isinstance(A, SparseMatrix):
         return np.asarray(A)
@@ -369,7 +370,7 @@ def condition_of_mass(M) -> float:
     return float(1 / max(np.min(conditioning(at_unit_diagonal(blocks)[0])), 1e-300))
 
 
-def _content(x) -> Any:
+def _content(x) -> tuple | None:
     """What an array is known by, dense or sparse; None of none."""
     if x is None:
         return None

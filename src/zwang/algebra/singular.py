@@ -13,10 +13,6 @@ from zwang.algebra.elimination.matrix import Layout
 from zwang.native.library import lapack_routines
 from zwang.thresholds import FACTOR_ROUND_OFF, SINGULAR_ROWS
 
-INVERSE_ITERATIONS = 6
-"""Inverse iterations; each reduces what lies above the wanted singular values by the square of
-their ratio or more.
-"""
 FIRST_BLOCK, SPARE = 8, 4
 """Vectors of the first search, and those carried in addition to the wanted ones."""
 
@@ -138,7 +134,8 @@ def smallest(C, count: int) -> tuple[np.ndarray, np.ndarray]:
         diag_pivot_thresh=0.0,
     )
     V = np.random.default_rng(1873).standard_normal((m, min(count + SPARE, m)))
-    for _ in range(INVERSE_ITERATIONS):
+    # each reduces what lies above the wanted singular values by the square of their ratio or more
+    for _ in range(6):
         V = np.linalg.qr(factor.solve(np.linalg.qr(V)[0]))[0]
     rows = (C.T @ V).T
     split = Decomposition(rows)

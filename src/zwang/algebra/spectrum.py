@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -34,8 +33,9 @@ def eigenvectors(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """
     import scipy.linalg
 
-    found: Any = scipy.linalg.eig(A, left=True, right=True)
-    return found
+    values, *sides = scipy.linalg.eig(A, left=True, right=True)
+    left, right = map(np.asarray, sides)
+    return np.asarray(values), left, right
 
 
 def coupling(A: np.ndarray, near: Callable[[complex], bool]) -> float:
@@ -44,8 +44,7 @@ def coupling(A: np.ndarray, near: Callable[[complex], bool]) -> float:
     """
     import scipy.linalg
 
-    found: Any = scipy.linalg.schur(A.astype(complex), output="complex", sort=near)
-    T, _, k = found
+    T, *_, k = scipy.linalg.schur(A.astype(complex), output="complex", sort=near)
     return float(np.max(np.abs(np.triu(T[:k, :k], 1)), initial=0.0))
 
 

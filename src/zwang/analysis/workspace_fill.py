@@ -19,6 +19,7 @@ from zwang.algebra.decomposition import (
     pivots,
     singular_values,
 )
+from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.analysis.curve import quickly
 from zwang.analysis.newton import newton, rows_at, unweighted
 from zwang.analysis.sensitivity import fold, last_direction, root, with_slope
@@ -107,7 +108,9 @@ def _one(grid: Grid, q, u, steps: int = GRID_NEWTON) -> Solved:
     place = lambda s: jnp.atleast_1d(grid.point(system.move(q, s, t, p), t, p))
     slope = jax.jacfwd(place)(still) @ v
     residual = jnp.where(jnp.all(jnp.isfinite(q)), jnp.max(jnp.abs(gauss.scale * r)), jnp.inf)
-    return Solved(q, residual, gauss.rows, place(still), slope)
+    rows = gauss.rows
+    assert not isinstance(rows, SparseMatrix)
+    return Solved(q, residual, rows, place(still), slope)
 
 
 def nearby(grid: Grid, q, u) -> Solved:

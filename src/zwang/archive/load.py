@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.archive.growing import folder_of, opened_growing
@@ -272,7 +273,7 @@ class _Restored:
         )
 
     @property
-    def parameters(self) -> Any:
+    def parameters(self) -> PyTree:
         """The parameters of the run, in the structure that the model has."""
         assert self.part is not None
         own = self._named.parameters()

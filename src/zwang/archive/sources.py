@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import ArrayLike
 
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
@@ -37,8 +38,8 @@ class Rebuilt:
     """
 
     model: Model
-    q0: Any = None
-    v0: Any = None
+    q0: ArrayLike | None = None
+    v0: ArrayLike | None = None
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     presentation: Presentation = Presentation()
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from zwang.cli.failure import UserError
 from zwang.files import is_file, read_text, write_text
 from zwang.files.reading import shown_path
+
+if TYPE_CHECKING:
+    from zwang.cli.target import Target
 
 COMMAND = "command.json"
 """Words of the command line that has begun a run."""
@@ -62,7 +65,7 @@ def resumed(ctx: typer.Context, folder: Path | None, model: str | None) -> int:
     return again.command.invoke(again)
 
 
-def streamed(target: Any, folder: Path, options: dict[str, Any], progress):
+def streamed(target: Target, folder: Path, options: dict[str, Any], progress):
     """The run, kept in a folder while it grows, as one run."""
     from zwang.study.long_run import long_run
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +148,7 @@ def _options(target: Target, **given) -> dict[str, Any]:
     return options | {name: x for name, x in {**brought, **given}.items() if x}
 
 
-def _outputs(target: Target, asked: list[str] | None) -> Any:
+def _outputs(target: Target, asked: list[str] | None) -> Mapping[str, Any] | None:
     """What is kept: what was asked for, or what the file defines, or every coordinate's end."""
     if not asked:
         return target.outputs or None

@@ -10,7 +10,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zwang.cli.failure import UserError
 from zwang.cli.values import like, number_or_list
@@ -19,6 +19,14 @@ from zwang.files import is_file, make_folder
 from zwang.files.reading import shown_path
 from zwang.inputs.suggestions import did_you_mean
 from zwang.objects.provenance import Source, file_digest, remember
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from zwang.dynamics.model import Model
+    from zwang.mechanism.mechanism import Mechanism
+    from zwang.scene import Scene
+    from zwang.symbolic.derivation import Derivation
 
 ROBOTS = (".urdf", ".xml", ".mjcf", ".sdf", ".usda", ".yaml", ".yml")
 """Endings of robot files that `zwang.robots` reads. They are listed here too, because a misspelled
@@ -52,9 +60,9 @@ class Target:
     """
 
     name: str
-    model: Any
-    q0: Any
-    v0: Any
+    model: Model
+    q0: np.ndarray
+    v0: np.ndarray
     options: dict[str, Any]
     params: dict[str, Any] = dataclasses.field(default_factory=dict)
     settings: dict[str, Any] = dataclasses.field(default_factory=dict)
@@ -62,16 +70,16 @@ class Target:
     description: str = ""
     figures: Mapping[str, Callable] = dataclasses.field(default_factory=dict)
     exact: Callable | None = None
-    scene: Any = None
+    scene: Scene | None = None
     reactions: Callable | None = None
-    mechanism: Any = None
+    mechanism: Mechanism | None = None
     warnings: tuple[str, ...] = ()
     start: Callable | None = None
     outputs: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    derivation: Any = None
+    derivation: Derivation | None = None
 
     @property
-    def own_model(self) -> Any:
+    def own_model(self) -> Model:
         """The model with the parameters set on the command line as its own, which formulas and code
         print.
         """
@@ -219,7 +227,7 @@ def _from_gallery(
     return target, known, {key: text for key, text in given.items() if key not in known}
 
 
-def _draw(mechanism: Any, name: str, drawn: Drawn) -> None:
+def _draw(mechanism: Mechanism, name: str, drawn: Drawn) -> None:
     """A picture of a mechanism before it is put together, from the rough places of its bodies."""
     from zwang.mechanism.drawing import picture
 
@@ -273,6 +281,8 @@ def _from_file(
 
 def _from_robot(path: Path) -> Target:
     """A robot file, its loops closed, at rest."""
+    import numpy as np
+
     from zwang.robots import read
     from zwang.robots.scene import scene
 
@@ -286,8 +296,8 @@ def _from_robot(path: Path) -> Target:
     return Target(
         robot.name,
         robot.model,
-        start.q,
-        start.v,
+        np.asarray(start.q),
+        np.asarray(start.v),
         {"duration": ROBOT_DURATION},
         warnings=tuple(told),
         scene=scene(robot),

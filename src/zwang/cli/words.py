@@ -6,7 +6,6 @@ import functools
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
@@ -18,18 +17,18 @@ class Command(TyperCommand):
     import it and to make twenty adapters takes 0.07 s of every command.
     """
 
-    def get_params(self, ctx: Any) -> Any:
+    def get_params(self, ctx):
         return _taken_as_they_are(super().get_params(ctx))
 
 
 class Commands(TyperGroup):
     """All commands, with options that are taken like those of a `Command`."""
 
-    def get_params(self, ctx: Any) -> Any:
+    def get_params(self, ctx):
         return _taken_as_they_are(super().get_params(ctx))
 
 
-def _taken_as_they_are(params: list[Any]) -> list[Any]:
+def _taken_as_they_are(params: list) -> list:
     for param in params:
         # of a version that does so, and once
         if hasattr(param, "type_descriptor") and "process_value" not in vars(param):
@@ -37,7 +36,7 @@ def _taken_as_they_are(params: list[Any]) -> list[Any]:
     return params
 
 
-def _value(param: Any, convert: Callable, ctx: Any, value: Any) -> Any:
+def _value(param, convert: Callable, ctx, value: object) -> object:
     """The value of a parameter, after its callback if it has one."""
     if value is None and not param.required:
         value = () if param.multiple or param.nargs == -1 else None
@@ -56,7 +55,7 @@ def _value(param: Any, convert: Callable, ctx: Any, value: Any) -> Any:
     return convert(ctx, value)
 
 
-def _is_free(about: Any) -> bool:
+def _is_free(about) -> bool:
     """Whether any path will do."""
     asked = about.exists or about.writable or about.resolve_path or about.allow_dash
     return not asked and about.file_okay and about.dir_okay and about.path_type is None

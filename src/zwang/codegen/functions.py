@@ -6,12 +6,12 @@ import dataclasses
 from collections.abc import Callable
 from functools import cached_property
 from inspect import signature
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr
+from jaxtyping import Array
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.codegen.names import parameters, with_parameters
@@ -200,9 +200,9 @@ class ModelFunctions:
             return jax.make_jaxpr(function)(*(shapes[x] for x in signature(function).parameters))
 
 
-def _driven(dynamics: Dynamics, eq: Equation) -> tuple[Equation, Any]:
+def _driven(dynamics: Dynamics, eq: Equation) -> tuple[Equation, Array]:
     """The equation with the force of actuators, and their control."""
     if dynamics.law is None:
         return eq, jnp.zeros(0)
-    choice: Any = dynamics.law.choose(dynamics.passive, eq)
+    choice = dynamics.law.choose(dynamics.passive, eq)
     return dataclasses.replace(eq, force=eq.force + choice.actuator_force, choice=choice), choice.u

@@ -15,11 +15,11 @@ objects (numbers and `Node`s) where they are not.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import jax
 import numpy as np
 from jax.extend.core import Literal
+from jaxtyping import PyTree
 
 from zwang.codegen.expression import Graph, Node
 from zwang.codegen.movement import MOVEMENT
@@ -50,7 +50,7 @@ BODIES = ("jaxpr", "call_jaxpr", "call", "fun_jaxpr")
 """Parameters under which an operation carries the program that it stands for."""
 
 
-def expressions(function: Callable, graph: Graph, *given: np.ndarray) -> Any:
+def expressions(function: Callable, graph: Graph, *given: np.ndarray) -> PyTree:
     """What a function of JAX arrays returns, as arrays of expressions in the function's own tree.
 
     Args:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
 
 import jax
 import numpy as np
 from jax.core import Tracer
+from jaxtyping import PyTree
 
 from zwang.compile.interface import Many
 
@@ -16,7 +16,7 @@ BLOCK = 64
 """Instants that XLA computes in one call."""
 
 
-def mapped(function: Callable, fixed: tuple, *instants: np.ndarray) -> Any:
+def mapped(function: Callable, fixed: tuple, *instants: np.ndarray) -> PyTree:
     """`function(*fixed, *instant)` at each of many instants, in arrays of NumPy; where the instants
     are traced, in the program that is traced.
 

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
+from jaxtyping import PyTree
 
 from zwang.compile.engine import NATIVE, is_native_wanted
 from zwang.inputs.arithmetic import traced
@@ -77,7 +78,7 @@ def with_structure(arguments: tuple) -> tuple[list, Any]:
     return [_fixed(x) for x in leaves], tree
 
 
-def _fixed(x: Any) -> Any:
+def _fixed(x):
     if not isinstance(x, (np.ndarray, jax.Array)) or isinstance(x, Tracer):
         return x
     whole = x.ndim and x.size <= MOST_FIXED and np.dtype(x.dtype).kind in "iu"
@@ -133,7 +134,7 @@ class FlatFunction:
     def __init__(self, function: Callable, leaves: list, tree, zeros: tuple = NO_ZEROS):
         self.function, self.tree, self.zeros = function, tree, zeros
         self.leaves = [ArraySlot() if is_array(x) else x for x in leaves]
-        self.skeleton: Any = None
+        self.skeleton: PyTree = None
         self.__name__ = function.__name__
 
     def __call__(self, *arrays) -> list:
@@ -153,7 +154,7 @@ class FlatFunction:
         return [x for x in out if is_array(x)]
 
 
-def _given(x: Any, arrays: Iterator) -> Any:
+def _given(x, arrays: Iterator):
     """A leaf of the arguments: the next array, or a constant."""
     if isinstance(x, ArraySlot):
         return next(arrays)
@@ -181,7 +182,7 @@ class CompiledProgram:
     zeros: tuple = NO_ZEROS
 
     def __init__(
-        self, compiled: Callable[..., list], skeleton: Any, seconds: float, engine: str = NATIVE
+        self, compiled: Callable[..., list], skeleton: PyTree, seconds: float, engine: str = NATIVE
     ):
         leaves, self._tree = jax.tree_util.tree_flatten(skeleton)
         self._constants = [None if isinstance(x, ArraySlot) else x for x in leaves]
@@ -204,7 +205,7 @@ class CompiledProgram:
         """Bytes that a call needs for results and in between; 0 if unknown."""
         return self.compiled.memory if isinstance(self.compiled, NativeFunction) else 0
 
-    def __call__(self, arrays: list) -> Any:
+    def __call__(self, arrays: list) -> PyTree:
         return self._result(self.compiled(*arrays))
 
     def bound(self, first: list) -> Callable[..., Any]:
@@ -216,12 +217,12 @@ class CompiledProgram:
             return lambda *rest: self._result(code(*rest))
         return lambda *rest: self._result([np.asarray(x) for x in self.compiled(*first, *rest)])
 
-    def members(self, arrays: list, of_each: list[bool], number: int, cores: int) -> Any:
+    def members(self, arrays: list, of_each: list[bool], number: int, cores: int) -> PyTree:
         """Results of many members, with a leading axis of them, by native code."""
         assert isinstance(self.compiled, NativeFunction)
         return self._result(self.compiled.members(arrays, of_each, number, cores))
 
-    def _result(self, arrays: list) -> Any:
+    def _result(self, arrays: list) -> PyTree:
         if len(arrays) == len(self._constants):
             return self._tree.unflatten(arrays)
         leaves = list(self._constants)
@@ -248,7 +249,7 @@ def by_xla(function: Callable) -> Callable:
     return called
 
 
-def signature(x: Any) -> Any:
+def signature(x: object) -> tuple:
     """What a compiled program depends on of a leaf: shape and kind of an array, all of a constant.
 
     Raises:

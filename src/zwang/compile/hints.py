@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.custom_batching import custom_vmap
 from jax.typing import ArrayLike
+from jaxtyping import PyTree
 
 from zwang.compile.engine import is_native
 from zwang.native.rules.calls import WRITTEN_OUT
@@ -101,7 +102,7 @@ class CustomDerivative:
             lambda fixed, arrays: function(*combine(arrays, fixed)), nondiff_argnums=(0,)
         )
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: PyTree) -> PyTree:
         arrays, fixed = partition(args)
         return self._function(fixed, arrays)
 
@@ -120,7 +121,7 @@ class CustomDerivative:
         return rule
 
 
-def _tangent(dx: Any, x: Any) -> Any:
+def _tangent(dx: object, x: ArrayLike) -> object:
     is_zero = isinstance(dx, jax.custom_derivatives.SymbolicZero)
     return None if is_zero or not _moves(x) else dx
 
@@ -197,7 +198,7 @@ def over_rows(function: Callable) -> Callable:
     return jax.vmap(function)
 
 
-def of_members(function: Callable, shared: tuple, own: tuple) -> Any:
+def of_members(function: Callable, shared: tuple, own: tuple) -> PyTree:
     """A function of each member: one after the other on a processor, where side by side they would
     take the memory of all of them, and callbacks know one alone.
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, ParamSpec, TypeVar, cast
 
 import jax
 import numpy as np
+from jaxtyping import PyTree
 
 from zwang.compile.compatibility import trace_context, trace_state_clean
 from zwang.compile.engine import is_native_wanted
@@ -87,7 +88,7 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
     bound: ByIdentity[tuple[tuple, Callable[..., R]]] = ByIdentity()
     anew = cast(Callable[..., R], called)
 
-    def again(fixed: Any, *rest: Any) -> R:
+    def again(fixed: PyTree, *rest: PyTree) -> R:
         if _is_debugging() or not trace_state_clean():
             return anew(fixed, *rest)
         known = bound.get(fixed)
@@ -103,11 +104,11 @@ def program(function: Callable[P, R], *, structure: bool = False) -> Callable[P,
                 return anew(fixed, *rest)
         return known[1](*jax.tree_util.tree_leaves(rest))
 
-    cast(Any, called).answer, cast(Any, called).again = answer, again
+    vars(called).update(answer=answer, again=again)
     return cast(Callable[P, R], called)
 
 
-def _leaves(arguments: Any, structure: bool) -> tuple[list, Any, list]:
+def _leaves(arguments: PyTree, structure: bool) -> tuple[list, Any, list]:
     """Leaves and structure of arguments as programs are known by, and their arrays."""
     fixed = structure and is_native_wanted()
     leaves, tree = (with_structure if fixed else jax.tree_util.tree_flatten)(arguments)
@@ -131,7 +132,7 @@ def _at_hand(
     zeros = serving(programs, zeros_of(leaves[:fixed]))
     if zeros not in programs:
         flat = FlatFunction(function, leaves, tree, zeros)
-        programs[zeros] = cast(CompiledProgram, obtained(flat, leaves))
+        programs[zeros] = obtained(flat, leaves)
     return programs[zeros]
 
 
@@ -139,19 +140,19 @@ model_program = functools.partial(program, structure=True)
 """`program` for functions of a model: its arrays of integers are parts of the program."""
 
 
-def with_engine(compiled: Callable[..., R], *args: Any) -> tuple[R, str]:
+def with_engine(compiled: Callable[..., R], *args: PyTree) -> tuple[R, str]:
     """The result of a `program`, and what it was compiled by, in words."""
-    return cast(Any, compiled).answer(args, {})
+    return vars(compiled)["answer"](args, {})
 
 
-def called_again(compiled: Callable[..., R], fixed: Any, *rest: Any) -> R:
+def called_again(compiled: Callable[..., R], fixed: PyTree, *rest: PyTree) -> R:
     """The result of a `program` for a first argument that it is called with again and again: what
     it is made of is looked at once, and its numbers at each call.
 
     Args:
         rest: pytrees of arrays, of the same shapes each time.
     """
-    return cast(Any, compiled).again(fixed, *rest)
+    return vars(compiled)["again"](fixed, *rest)
 
 
 class BoundProgram:
@@ -175,11 +176,11 @@ class BoundProgram:
         self._first = arrays[: len(arrays) - others]
         self._call, self.seconds = self._program.bound(self._first), self._program.seconds
 
-    def __call__(self, *arrays: Any) -> Any:
+    def __call__(self, *arrays: PyTree) -> PyTree:
         """The function's result, a pytree of arrays of NumPy."""
         return self._call(*arrays)
 
-    def members(self, *arrays: Any) -> Any:
+    def members(self, *arrays: np.ndarray) -> PyTree:
         """Results for many members, with a leading axis of them; each array has one, too."""
         if not self._program.is_native:
             found = [self(*own) for own in zip(*arrays, strict=True)]
@@ -202,7 +203,7 @@ def _at_hand_or_obtained(
         return _at_hand(_ready, function, leaves, tree, fixed)
     except (TypeError, NotCacheableError):  # what cannot be hashed is looked through each time
         flat = FlatFunction(function, leaves, tree, zeros_of(leaves[:fixed]))
-        return cast(CompiledProgram, obtained(flat, leaves))
+        return obtained(flat, leaves)
 
 
 def _setting() -> tuple:
@@ -279,7 +280,11 @@ class Many:
 
     def __init__(self, function: Callable, axes: tuple, example: tuple):
         self._axes, self._function = axes, function
-        self._native = self._of_one(function, example) if is_native_wanted() else None
+        self._compile(example)
+
+    def _compile(self, example: tuple) -> None:
+        """Make the program for arguments like these; other zeros in them may ask for another."""
+        self._native = self._of_one(self._function, example) if is_native_wanted() else None
         self._block = self._number(*self._flattened(example)[:2])
         self.memory = 0 if self._native is None else self._native.memory
         self.seconds = 0.0 if self._native is None else self._native.seconds
@@ -304,7 +309,7 @@ class Many:
         self.several = known[key]
         return found
 
-    def _by_xla(self, arguments: tuple) -> Any:
+    def _by_xla(self, arguments: tuple) -> PyTree:
         """Results in blocks of the example's size, the last one filled up, so that no other number
         of members compiles anything.
         """
@@ -334,7 +339,7 @@ class Many:
         """How many members there are."""
         return next(len(x) for x, each in zip(leaves, of_each, strict=True) if each)
 
-    def __call__(self, *arguments: Any, cores: int = 1) -> Any:
+    def __call__(self, *arguments: PyTree, cores: int = 1) -> PyTree:
         """Results with a leading axis of members, in as many threads as there are `cores`."""
         if self._native is None:
             return self._by_xla(arguments)
@@ -342,7 +347,7 @@ class Many:
         if zeros := self._native.zeros:
             shared = [None if own else x for x, own in zip(leaves, of_each, strict=True)]
             if serving({zeros: self._native}, zeros_of(shared)) != zeros:
-                self.__init__(self._function, self._axes, arguments)
+                self._compile(arguments)
                 return self(*arguments, cores=cores)
         number = self._number(leaves, of_each)
         arrays = [x for x in leaves if is_array(x)]
@@ -357,7 +362,7 @@ class Many:
 _block = model_program(of_members)
 
 
-def _along(axis: Any, x: Any) -> list[bool]:
+def _along(axis: int | dict | None, x: PyTree) -> list[bool]:
     """Which leaves of an argument differ between members."""
     if isinstance(axis, dict):  # the leaves of a dictionary come in the order of its keys
         return [each for name in sorted(axis) for each in _along(axis[name], x[name])]

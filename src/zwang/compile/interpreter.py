@@ -4,8 +4,6 @@ evaluate some of them differently.
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 import jax
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
@@ -42,41 +40,43 @@ class JaxprInterpreter:
             values |= zip(eqn.outvars, out if isinstance(out, list | tuple) else [out], strict=True)
         return [read(v) for v in jaxpr.outvars]
 
-    def operation(self, eqn, inputs: list) -> Any:
+    def operation(self, eqn, inputs: list):
         """The results of one operation."""
         return eqn.primitive.bind(
             *inputs, **{key: self._parameter(x) for key, x in eqn.params.items()}
         )
 
-    def number(self, x) -> Any:
+    def number(self, x):
         """The value of an argument or a constant array."""
         return x
 
-    def literal(self, literal: Literal) -> Any:
+    def literal(self, literal: Literal):
         """The value of a number in the program's text."""
         return literal.val
 
-    def shape(self, aval) -> Any:
+    def shape(self, aval):
         """What the body of a loop or branch is traced with, for an input of this shape."""
         return aval
 
-    def parameter(self, x) -> Any:
+    def parameter(self, x):
         """A parameter of an operation that holds no program."""
         return x
 
     def _parameter(self, x):
         """A parameter of an operation; the bodies of loops and branches are interpreted, too."""
         if isinstance(x, ClosedJaxpr):
-            return jax.make_jaxpr(lambda *args: self(x.jaxpr, x.consts, args))(
-                *map(self.shape, x.in_avals)
-            )
+            return self._closed(x)
         if isinstance(x, Jaxpr):  # how a scatter combines entries, which has no constants
-            return cast(ClosedJaxpr, self._parameter(ClosedJaxpr(x, ()))).jaxpr
+            return self._closed(ClosedJaxpr(x, ())).jaxpr
         if isinstance(x, tuple) and any(isinstance(part, ClosedJaxpr) for part in x):
             parts = tuple(map(self._parameter, x))
             # those of a linear solution have names
-            return cast(Any, type(x))(*parts) if hasattr(x, "_fields") else parts
+            return type(x)(*parts) if hasattr(x, "_fields") else parts
         return self.parameter(x)
+
+    def _closed(self, x: ClosedJaxpr) -> ClosedJaxpr:
+        body = lambda *args: self(x.jaxpr, x.consts, args)
+        return jax.make_jaxpr(body)(*map(self.shape, x.in_avals))
 
 
 def inner_program(eqn) -> ClosedJaxpr | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, overload
 
 import jax
 
@@ -36,6 +36,18 @@ def _content(flat: FlatFunction, leaves: list, of_each: list[bool] | None) -> tu
         found.token(_modules.digest(found.modules))
         return trace_context(), is_native_wanted(), found.hexdigest(), repr(of_each)
     return None
+
+
+@overload
+def obtained(
+    flat: FlatFunction, leaves: list, *, make: Literal[True] = ..., of_each: list[bool] | None = ...
+) -> CompiledProgram: ...
+
+
+@overload
+def obtained(
+    flat: FlatFunction, leaves: list, *, make: bool, of_each: list[bool] | None = ...
+) -> CompiledProgram | None: ...
 
 
 def obtained(
@@ -91,7 +103,7 @@ def _made(flat: FlatFunction, arrays: list, of_each: list[bool] | None) -> Compi
     return CompiledProgram(compiled, flat.skeleton, seconds, of_xla(why))
 
 
-def _refuse_kept_values(traced: Any, arrays: list) -> None:
+def _refuse_kept_values(traced: jax.stages.Traced, arrays: list) -> None:
     # a value of another trace that somebody's function has kept becomes an argument that nobody has
     if len(traced.jaxpr.jaxpr.invars) != len(arrays):
         raise ModelError(

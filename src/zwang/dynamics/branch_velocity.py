@@ -14,8 +14,6 @@ from zwang.dynamics.tangent_cone import evaluated, kernels, may_branch
 from zwang.equations.state import State
 from zwang.thresholds import AGREEMENT, MARGIN, ROOT_OF_ROUND_OFF
 
-FEW_STARTS = 8
-"""Random velocities from which one is looked for that accelerations can follow."""
 MOST_RATES = 6
 """Velocities that are named."""
 
@@ -61,7 +59,7 @@ def velocity_on_branch(dynamics: Dynamics, q, v, t) -> np.ndarray | None:
         return left.T @ b / speed**2
 
     best, least = None, np.inf
-    for _ in range(FEW_STARTS):
+    for _ in range(8):
         first = speed * random.standard_normal(kernel.shape[1])
         found = scipy.optimize.least_squares(missed, first, x_scale=speed, xtol=1e-14, ftol=1e-14)
         there = v + kernel @ found.x

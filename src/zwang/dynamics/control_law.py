@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
@@ -77,15 +77,6 @@ class Control(Record):
         return present("notebook_of_control", self)
 
 
-class ChosenControl(Choice, Protocol):
-    """What a control law chose."""
-
-    @property
-    def u(self) -> Float[Array, " nu"]:
-        """The control."""
-        raise NotImplementedError
-
-
 class AbstractControlLaw(Record):
     """A control u(q, v, t) and its actuators: `M v̇ = F + Q_c + B u`.
 
@@ -120,7 +111,7 @@ class AbstractControlLaw(Record):
         eq: Equation,
         before: Float[Array, " nu"] | None = None,
         elapsed: Float[Array, ""] | float = 0.0,
-    ) -> ChosenControl:
+    ) -> Choice:
         """The control at a state: its `actuator_force` is what the equation of motion adds to F.
 
         Args:
@@ -131,7 +122,7 @@ class AbstractControlLaw(Record):
         """
 
     @abc.abstractmethod
-    def diagnose(self, passive: Dynamics, choice: Any, u: Any = None) -> Control:
+    def diagnose(self, passive: Dynamics, choice: Any, u: Array | None = None) -> Control:
         """The control with its diagnosis, of what `choose` found; or what a control u does in its
         place that something else has chosen.
         """

@@ -9,13 +9,15 @@ from typing import Any, Protocol
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, ArrayLike, Float, PyTree
 
+from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.gauss import Gauss, constrained_acceleration
 from zwang.algebra.judgement import row_scale, typical_units
 from zwang.algebra.mass_matrix import (
     AbstractMass,
     DenseMass,
+    Matrix,
     augmentation,
     augmented_mass,
     factor_mass,
@@ -103,6 +105,11 @@ class Choice(Protocol):
     """What a control law chose at a state, a pytree."""
 
     @property
+    def u(self) -> Float[Array, " nu"]:
+        """The control."""
+        raise NotImplementedError
+
+    @property
     def actuator_force(self) -> Float[Array, " nv"]:
         """`B u`."""
         raise NotImplementedError
@@ -159,7 +166,7 @@ class Dynamics(Record):
         """
         return replace(self, law=None, stepped=False)
 
-    def with_rows(self, on: Any, **changes: Any) -> Dynamics:
+    def with_rows(self, on: ArrayLike | None, **changes: object) -> Dynamics:
         """The same with some rows switched on, and with other fields of the constraints."""
         return replace(self, constraints=replace(self.constraints, on=on, **changes))
 
@@ -244,7 +251,7 @@ class Dynamics(Record):
     def gauss(
         self,
         mass: AbstractMass,
-        A: Float[Array, "m nv"],
+        A: Matrix,
         rows: np.ndarray | None = None,
         violation=None,
     ) -> Gauss:
@@ -280,6 +287,7 @@ class Dynamics(Record):
         b = given + stabilization
         force = applied = functions.force(self.system, s.q, s.v, s.t, self.p)
         if self.singular_mass:
+            assert not isinstance(A, SparseMatrix)
             D = augmentation(jnp, self.mass_as_given(s).dense(), A)
             force = force + A.T @ (D * b)
         eq = Equation(s, gauss, b, force, given, applied)

@@ -8,13 +8,14 @@ from __future__ import annotations
 import dataclasses
 import time
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
+from zwang.algebra.mass_matrix import Matrix
 from zwang.compile import BoundProgram, Many
 from zwang.dynamics import functions
 from zwang.dynamics.control_law import AbstractControlLaw, Control
@@ -23,6 +24,7 @@ from zwang.dynamics.equation_of_motion import Choice, Dynamics, Equation, Scales
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
 from zwang.equations.system import System
+from zwang.inputs.arrays import host_array
 from zwang.objects.recent import Recent
 
 
@@ -42,7 +44,7 @@ class ModelEvaluation(NamedTuple):
 
     phi: Float[Array, " holonomic"]
     psi: Float[Array, " rows"]
-    A: Float[Array, "m nv"]
+    A: Matrix
     b: Float[Array, " m"]
     M: Float[Array, "..."]
     F: Float[Array, " nv"]
@@ -265,9 +267,8 @@ def with_scales(dynamics: Dynamics) -> Dynamics:
     """
     if dynamics.scales is not None:
         return dynamics
-    one: Any = np.float64(1.0)
-    ones: Any = np.ones(dynamics.constraints.m)
-    unit = Scales(ones, one, one)
+    one = host_array(1.0)
+    unit = Scales(host_array(np.ones(dynamics.constraints.m)), one, one)
     return dataclasses.replace(dynamics, scales=unit)
 
 
@@ -337,7 +338,7 @@ def _rows(constraints: Constraints, p, q, v, t):
     return phi, psi, A, constraints.rhs(q, v, t, p)
 
 
-def moved(dynamics: Dynamics, q, dq, t) -> Any:
+def moved(dynamics: Dynamics, q, dq, t) -> np.ndarray:
     """`q ⊕ dq` on the host."""
     system, q, dq = dynamics.system, np.asarray(q), np.asarray(dq)
     # where velocities are the rates of coordinates, a sum needs no program

@@ -53,10 +53,6 @@ from zwang.inputs.tracing import outcome, returned
 
 HIGHEST = 50
 """Largest order of a variable: every derivative of a relation doubles its program."""
-RETRACTION_STEPS = 3
-"""Newton steps of the retraction onto the lowest derivatives of relations; it starts within one
-step's error, and two suffice.
-"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -346,7 +342,7 @@ class Retraction:
         deepest = max(each.times for each in self.differentiated) - 1
         return jax.lax.fori_loop(
             0,
-            RETRACTION_STEPS,
+            3,  # it starts within the error of one step, and two suffice
             lambda _, q: self._swept(q, t, p, deepest),
             self.system.along(q, dv, t, p) + q,
         )

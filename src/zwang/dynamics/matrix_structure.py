@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
+from zwang.algebra.elimination.newton import NewtonPlan
 from zwang.algebra.gauss import Gauss
-from zwang.algebra.mass_matrix import AbstractMass
+from zwang.algebra.mass_matrix import AbstractMass, Matrix
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
@@ -29,7 +30,7 @@ class AbstractStructure(Record):
     sparse: ClassVar[bool]
 
     @abc.abstractmethod
-    def matrix(self, constraints: Constraints, s: State, p: PyTree) -> Any:
+    def matrix(self, constraints: Constraints, s: State, p: PyTree) -> Matrix:
         """A at a state, an array or a `SparseMatrix`, which multiplies alike."""
 
     def linearized(self, constraints: Constraints, s: State, p: PyTree) -> tuple:
@@ -40,7 +41,7 @@ class AbstractStructure(Record):
     def gauss(
         self,
         mass: AbstractMass,
-        A: Any,
+        A: Matrix,
         method: AbstractPseudoinverse,
         row_length: Float[Array, " m"] | None,
         pattern: Callable[[], np.ndarray],
@@ -52,7 +53,7 @@ class AbstractStructure(Record):
         """Relative part of `A w` that lies outside of what is kept, along a random w."""
 
     @property
-    def newton_plan(self) -> Any:
+    def newton_plan(self) -> NewtonPlan | None:
         """What a Newton step of an implicit method needs to be sparse; None for an array."""
         return None
 

@@ -6,14 +6,14 @@ import abc
 import dataclasses
 import operator
 from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.algebra.elimination.pattern import MOST_COLORS
+from zwang.algebra.elimination.probing import MOST_COLORS
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.algebra.pseudoinverse.sparse import Sparse
 from zwang.compile.flat import with_known_zeros
@@ -29,6 +29,7 @@ from zwang.errors import ModelError
 from zwang.inputs.arguments import flag, instance, items, label, number, optional, shown, strategy
 from zwang.inputs.arrays import (
     as_parameters,
+    host_array,
     is_concrete,
     merged_parameters,
     on_device,
@@ -49,7 +50,7 @@ class _Known(NamedTuple):
     """
 
     leaves: list
-    tree: Any
+    tree: object
     loose: bool
     dynamics: Dynamics
 
@@ -313,7 +314,7 @@ class Model(Record):
         return State(
             vector(q, s.nq, "q", s.coordinates, on_host=on_host),
             vector(v, s.nv, "v", s.velocities, on_host=on_host),
-            on_device(time) if not on_host else cast(Any, np.asarray(time, np.float64)),
+            host_array(time) if on_host else on_device(time),
         )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -38,7 +37,7 @@ from zwang.dynamics.tangent_cone import may_branch, tangent_cone
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
 from zwang.inputs.arguments import flag, instance
-from zwang.inputs.arrays import is_concrete
+from zwang.inputs.arrays import host_array, is_concrete
 from zwang.inputs.call import misfits_named
 from zwang.objects.by_identity import ByIdentity
 from zwang.objects.display import present
@@ -199,9 +198,8 @@ def with_short_rows(dynamics: Dynamics, at: ModelEvaluation, state: State) -> Dy
     """The dynamics of one state, with rows that are shorter than others by their units alone."""
     A = rows_of(at.A)
     length = metric_of(at.M, at.A, dynamics.singular_mass).lengths(A)
-    kept: Any = of_typical_length(dynamics, state, A, length)
-    none: Any = np.zeros(())
-    return dataclasses.replace(dynamics, scales=Scales(kept, none, none))
+    kept, none = of_typical_length(dynamics, state, A, length), host_array(0.0)
+    return dataclasses.replace(dynamics, scales=Scales(host_array(kept), none, none))
 
 
 def _between_branches(dynamics: Dynamics, state: State, answer: Motion) -> str:

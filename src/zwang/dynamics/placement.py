@@ -31,12 +31,6 @@ of the mechanism. A step that does not trust singular values up to `MARGIN` time
 and up to `1 / MARGIN`, goes first. It is taken if it leaves less than `LEFT_BY_CAREFUL` of the
 violation: of a singular configuration, where small singular values are meant, it leaves more.
 """
-NEWTON, POLISH = 100, 20
-"""Maximum numbers of position steps and of the velocity steps that follow; more than two of the
-latter matter only where constraints are nonlinear in v.
-"""
-TOWARDS = 40
-"""Maximum number of steps along the constraints towards a guess."""
 
 Apart = Callable[[Any, Any], tuple[float, np.ndarray]]
 """`(q, M) → dᵀ M d` of the displacement d from a guess, and half its gradient by velocities."""
@@ -104,14 +98,13 @@ def place(
         speed = metric_of(at.M, at.A, dynamics.singular_mass).speed(np.asarray(v))
         return residual / max(speed + imposed, 1e-300)
 
-    q: Any = state.q
-    v: Any = state.v
+    q, v = state.q, state.v
     at = evaluate(dynamics, state)
     before, slip_before = violation(at), slip(at, v)
     q = moved(dynamics, q, np.zeros(len(v)), state.t)
-    at = evaluate(dynamics, State(q, v, state.t))
+    at = evaluate(dynamics, host_state(q, v, state.t))
     onto = functools.partial(_onto_positions, dynamics, length, inverse_length, distance)
-    begun = State(q, v, state.t), at
+    begun = host_state(q, v, state.t), at
     q, at, damped = onto(*begun, MARGIN)
     # the valley that damped steps lead into may be too long
     if damped and violation(at) > CONVERGED:
@@ -119,8 +112,8 @@ def place(
         if distance(there) < distance(at):
             q, at = plain, there
     if apart is not None and before > CONVERGED >= violation(at):
-        q, at = _nearest(dynamics, State(q, v, state.t), at, length, onto, violation, apart)
-    v, at = _onto_velocities(dynamics, State(q, v, state.t), at, length)
+        q, at = _nearest(dynamics, host_state(q, v, state.t), at, length, onto, violation, apart)
+    v, at = _onto_velocities(dynamics, host_state(q, v, state.t), at, length)
     after, slip_after = violation(at), slip(at, v)
     rows = rows_of(at.A)
     coordinates = (
@@ -165,7 +158,7 @@ def _onto_positions(
     holonomic, q, v, t = dynamics.constraints.position_rows, state.q, state.v, state.t
     # without the curvature, which is 0 where all constraints are linear
     held, size, damped = length[holonomic], distance(at), False
-    for _ in range(NEWTON if len(holonomic) else 0):
+    for _ in range(100 if len(holonomic) else 0):
         violation, last = inverse_length * size, size
         near = violation <= CONVERGED
         metric = metric_of(at.M, at.A, dynamics.singular_mass)
@@ -179,7 +172,7 @@ def _onto_positions(
             tried = [(careful, LEFT_BY_CAREFUL * size), *tried]
         for change, most in tried:
             trial = moved(dynamics, q, -change, t)
-            there = evaluate(dynamics, State(trial, v, t))
+            there = evaluate(dynamics, host_state(trial, v, t))
             if better := distance(there) < most:
                 q, at, size = trial, there, distance(there)
                 damped = damped or change is careful is not step
@@ -212,7 +205,7 @@ def _nearest(
     """
     holonomic, (q, v, t) = dynamics.constraints.position_rows, state
     held, gain, before = length[holonomic], 1.0, None
-    for _ in range(TOWARDS):
+    for _ in range(40):
         metric, A = metric_of(at.M, at.A, dynamics.singular_mass), rows_of(at.A)[holonomic]
         square, slope = apart(q, at.M)
         along = metric.solve(slope)
@@ -230,7 +223,7 @@ def _nearest(
             gain = step @ (metric.M @ step) / curvature if curvature > 0 else 1.0
         for halving in range(HALVINGS):
             step = -gain * 0.5**halving * along
-            trial = State(moved(dynamics, q, step, t), v, t)
+            trial = host_state(moved(dynamics, q, step, t), v, t)
             found, there, _ = onto(trial, evaluate(dynamics, trial), 0.0)
             closed = violation(there) <= CONVERGED
             if better := closed and apart(found, at.M)[0] < (1 + SOLUTION_ERROR) * square:
@@ -247,14 +240,15 @@ def _onto_velocities(
     """Newton steps onto ψ = 0: v, and the functions there. The first step solves ψ linear in v;
     more are for what is not. Arguments as in `_onto_positions`.
     """
-    v: Any = state.v
+    v = state.v
     moving = dynamics.constraints.velocity_rows
-    for _ in range(POLISH if len(moving) else 0):
+    # more than two matter only where constraints are nonlinear in v
+    for _ in range(20 if len(moving) else 0):
         metric = metric_of(at.M, at.A, dynamics.singular_mass)
         rows = metric.rows(rows_of(at.A)[moving], length[moving], length[moving], PLACED)
         dv = rows.correct(np.asarray(at.psi))
         v = np.asarray(v) - dv
-        at = evaluate(dynamics, State(state.q, v, state.t))
+        at = evaluate(dynamics, host_state(state.q, v, state.t))
         if not np.max(np.abs(dv), initial=0.0) > 1e-14 * float(np.max(np.abs(v), initial=0.0)):
             break
     return v, at

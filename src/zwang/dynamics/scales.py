@@ -15,7 +15,7 @@ from zwang.algebra.rank import PLACED
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import evaluate, moved, rhs_along
 from zwang.dynamics.number_range import of_typical_length
-from zwang.equations.state import State
+from zwang.equations.state import State, host_state
 from zwang.objects.record import replace
 from zwang.thresholds import ALL_BUT_ZERO, MARGIN
 
@@ -86,7 +86,7 @@ def _measured(dynamics: Dynamics, s: State, span: float) -> Scales:
     places = [(metric, rows)]
     for sign in NEIGHBOURS[1:]:
         dq = sign * step * along
-        at = evaluate(dynamics, State(moved(dynamics, s.q, dq, s.t), s.v, s.t))
+        at = evaluate(dynamics, host_state(moved(dynamics, s.q, dq, s.t), s.v, s.t))
         places.append((metric_of(at.M, at.A, dynamics.singular_mass), rows_of(at.A)))
     lengths = np.stack([metric.lengths(A) for metric, A in places])
     typical, residual = beside(np, lengths)

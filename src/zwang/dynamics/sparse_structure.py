@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,8 +14,9 @@ from jaxtyping import Array, Float, PyTree
 from zwang.algebra.elimination.elimination import Plan, plan
 from zwang.algebra.elimination.matrix import Layout, SparseMatrix
 from zwang.algebra.elimination.newton import NewtonPlan
-from zwang.algebra.elimination.pattern import MOST_COLORS, detect
+from zwang.algebra.elimination.probing import MOST_COLORS, detect
 from zwang.algebra.gauss import Gauss
+from zwang.algebra.pseudoinverse import Sparse
 from zwang.algebra.sparsity_pattern import colors
 from zwang.compile import trace_state_clean
 from zwang.compile.engine import is_native, is_native_wanted
@@ -72,7 +73,8 @@ class Structure(AbstractStructure):
         return self.layout.evaluate(constraints.product(s.q, s.v, s.t, p))
 
     def gauss(self, mass, A, method, row_length, pattern):
-        return Gauss(mass, A, cast(Any, method).sweeps, row_length, self.plan)
+        assert isinstance(method, Sparse)
+        return Gauss(mass, A, method.sweeps, row_length, self.plan)
 
     def missed(self, constraints, s, p):
         return self.outside(self.matrix(constraints, s, p), constraints.product(s.q, s.v, s.t, p))

@@ -29,8 +29,6 @@ from zwang.thresholds import ALL_BUT_ZERO, LAST_DIGIT, MARGIN, RESOLVED, ROOT_OF
 
 STARTS = 300
 """Random directions from which Newton's iteration looks for zeros of the quadratic forms."""
-MOST_NEWTON = 80
-"""Steps of that iteration; a double zero takes some thirty."""
 MOST_TANGENTS = 64
 """Number of tangents above which they are taken for a continuum."""
 MOST_JUDGED = 600
@@ -179,7 +177,7 @@ def _by_newton(forms: np.ndarray, k: int) -> list[np.ndarray]:
     u = np.random.default_rng(2016).standard_normal((STARTS, k))
     u /= np.linalg.norm(u, axis=1, keepdims=True)
     running = np.arange(STARTS)
-    for _ in range(MOST_NEWTON):
+    for _ in range(80):  # a double zero takes some thirty
         at = u[running]
         slope = 2 * np.einsum("fab,nb->nfa", forms, at)
         value = 0.5 * np.einsum("nfa,na->nf", slope, at)

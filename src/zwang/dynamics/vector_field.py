@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.judgement import row_scale
 from zwang.algebra.lapack import LU
+from zwang.algebra.pseudoinverse import Sparse
 from zwang.compile.engine import is_native
 from zwang.compile.hints import shared_code
 from zwang.dynamics.control_law import AbstractSampler
@@ -21,7 +22,7 @@ from zwang.equations.constraint.dry_friction import gives_all
 from zwang.equations.constraint.level import Cone
 from zwang.equations.constraint.nonideal import length
 from zwang.equations.state import State
-from zwang.inputs.arrays import is_concrete
+from zwang.inputs.arrays import host_array, is_concrete
 from zwang.objects.record import Record, field, replace
 from zwang.stepping.manifold import Landing
 from zwang.stepping.tableau import Tableau
@@ -37,17 +38,17 @@ SPENT = -10
 this less the angle of that."""
 
 
-def direction_of(mode: Any) -> Any:
+def direction_of(mode):
     """The direction along s in which friction slides that is held so: 1, −1, or 0 of any other."""
     return (mode == SLIDES_FORWARD) * 1.0 - (mode == SLIDES_BACKWARD)
 
 
-def straight_angle(mode: Any) -> Any:
+def straight_angle(mode):
     """Angle of the direction in which friction in space slides straight on."""
     return STRAIGHT - mode
 
 
-def is_spent(mode: Any) -> Any:
+def is_spent(mode):
     """Whether friction gives all it may while other rows hold its slip at zero."""
     return mode <= SPENT
 
@@ -110,7 +111,7 @@ class ConstrainedVectorField(Record):
         if self.switched is not None:
             return controller_state
         if self.sampler is None:
-            return cast(Array, np.zeros(0))
+            return host_array(np.zeros(0))
         return self.sampler.held_input(controller_state)
 
     def next_sample_time(self, controller_state) -> Float[Array, ""]:
@@ -240,7 +241,8 @@ class ConstrainedVectorField(Record):
             length = mass.row_lengths(A) if typical is None else typical
             scale = row_scale(jnp, length, typical)
             K = lambda w: mass.apply(w) - X(w)
-            method: Any = dynamics.pseudoinverse  # that of `zw.methods.Sparse`
+            method = dynamics.pseudoinverse
+            assert isinstance(A, SparseMatrix) and isinstance(method, Sparse)
             constrained = dynamics.structure.newton_plan.factored(K, A, scale, method.sweeps).solve
         else:
             mobility = dynamics.gauss(mass, A).mobility

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from zwang.inputs.arrays import is_concrete
+from zwang.inputs.arrays import host_array, is_concrete
 
 
 class State(NamedTuple):
@@ -33,7 +33,6 @@ class State(NamedTuple):
         return f"State(q={q}, v={v}, t={float(self.t):.6g})"
 
 
-def host_state(q: ArrayLike, v: ArrayLike, t: Any) -> State:
+def host_state(q: ArrayLike, v: ArrayLike, t: ArrayLike) -> State:
     """A `State` of NumPy's arrays, which do where JAX's are declared."""
-    held: Any = (np.asarray(q), np.asarray(v), np.float64(t))
-    return State(*held)
+    return State(*map(host_array, (q, v, t)))

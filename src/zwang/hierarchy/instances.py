@@ -40,7 +40,7 @@ class Instances:
     q_starts: tuple[int, ...]
     v_starts: tuple[int, ...]
     params: tuple[tuple[str, tuple[int, ...]], ...]
-    tree: Any
+    tree: object
 
     @staticmethod
     def whole(params: Mapping[str, Any] | None) -> Instances:

@@ -23,7 +23,7 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from zwang.algebra.elimination.elimination import plan
 from zwang.algebra.elimination.matrix import Layout, SparseMatrix
-from zwang.algebra.elimination.pattern import detect
+from zwang.algebra.elimination.probing import detect
 from zwang.algebra.gauss import Gauss, constrained_acceleration
 from zwang.algebra.judgement import relative_residual
 from zwang.algebra.mass_matrix import DiagonalMass, factor_mass

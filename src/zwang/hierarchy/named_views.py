@@ -40,7 +40,7 @@ class Named:
     def shape(self) -> tuple[int, ...]:
         return self._vector.shape
 
-    def __getitem__(self, key: Any):
+    def __getitem__(self, key):
         if isinstance(key, str):
             return self._vector[..., _found(key, self._index, self._what)]
         if isinstance(key, (list, tuple)) and key and all(isinstance(name, str) for name in key):
@@ -75,7 +75,7 @@ class NamedParameters(Mapping):
     def __len__(self):
         return len(self._params)
 
-    def __getitem__(self, key: Any):
+    def __getitem__(self, key):
         if isinstance(key, (list, tuple)):
             return {
                 name: stacked(self._params, [f"{path}.{name}" for path in key])

@@ -21,11 +21,9 @@ is free, which is (3.4):
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, ArrayLike, Bool, Float, Int
 
 from zwang.algebra.judgement import row_scale
 from zwang.algebra.mass_matrix import AbstractMass, row_lengths
@@ -70,7 +68,7 @@ class Weights(Record):
         return (jnp.zeros(n) if self.singular else self.pulled(self.force)), jnp.eye(n)
 
     def acceleration(
-        self, a: Float[Array, " nv"], spread: Float[Array, "nv k"], left, nonideal: Any = 0.0
+        self, a: Float[Array, " nv"], spread: Float[Array, "nv k"], left, nonideal: ArrayLike = 0.0
     ):
         """`v̇` of a level [unit of v per s], shape (nv,), NaN where the constraints leave a
         direction without mass free.

@@ -127,7 +127,7 @@ def _range(above, least, most, infinite: bool, unit: str) -> str:
     return f"a {kind}{of}{', ' if sizes else ''}{' and '.join(sizes)}"
 
 
-def count(value: Any, name: str, *, least: int = 0, most: int = LARGEST_COUNT) -> int:
+def count(value, name: str, *, least: int = 0, most: int = LARGEST_COUNT) -> int:
     """A whole number within limits; 2.0 and True are none."""
     expected = f"a whole number of at least {least}"
     if isinstance(value, Tracer):
@@ -149,7 +149,7 @@ def flag(value: object, name: str) -> bool:
     return bool(value)
 
 
-def instance(value: Any, kind: type[T] | tuple[type, ...], name: str, example: str) -> T:
+def instance(value, kind: type[T] | tuple[type, ...], name: str, example: str) -> T:
     """An object of a kind; `example` says how one is written. A class in its place is named."""
     if isinstance(value, kind):
         return value
@@ -200,7 +200,7 @@ def _refuse_kinds(value: object, name: str) -> None:
             _refuse_negative(given, said, "..." in field.type)
 
 
-def _refuse_negative(value: Any, name: str, each_row: bool) -> None:
+def _refuse_negative(value, name: str, each_row: bool) -> None:
     """Raise unless a value is a number of at least 0, or several where there may be one for each
     row.
     """
@@ -255,7 +255,7 @@ def items(
     return found
 
 
-def listed(value: Any, name: str, expected: str) -> tuple:
+def listed(value, name: str, expected: str) -> tuple:
     """Any iterable as a tuple, read once, except a text, a dictionary, and a set, which has no
     order.
     """
@@ -310,7 +310,7 @@ def named(value: object, kind: type[T] | tuple[type, ...], name: str, example: s
     return found
 
 
-def choice(value: object, name: str, options: Iterable) -> Any:
+def choice(value: T, name: str, options: Iterable) -> T:
     """One of a few words."""
     options = tuple(options)
     if not any(value is x or (isinstance(value, str) and value == x) for x in options):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, TypeVar
+from typing import Literal, TypeVar, cast, overload
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import PyTree
+from jaxtyping import ArrayLike, PyTree
 
 from zwang.errors import ModelError
 from zwang.inputs.arguments import numbers, real_array, refuse, shown
@@ -30,9 +30,21 @@ def require_float64() -> None:
         )
 
 
+@overload
+def vector(
+    value, size: int, what: str, names: tuple[str, ...] = ..., *, on_host: Literal[True]
+) -> np.ndarray: ...
+
+
+@overload
+def vector(
+    value, size: int, what: str, names: tuple[str, ...] = ..., *, on_host: bool = ...
+) -> jax.Array: ...
+
+
 def vector(
     value, size: int, what: str, names: tuple[str, ...] = (), *, on_host: bool = False
-) -> Any:
+) -> np.ndarray | jax.Array:
     """`value` as a float64 vector of `size` entries.
 
     Args:
@@ -68,7 +80,14 @@ def on_device(value) -> jax.Array:
     )
 
 
-def without_derivative(tree: Any) -> Any:
+def host_array(value: ArrayLike, kind: type = np.float64) -> jax.Array:
+    """Numbers as an array of NumPy where an array of JAX is declared: a program takes it alike,
+    and JAX would compile a program of its own to make one.
+    """
+    return cast(jax.Array, np.asarray(value, kind))
+
+
+def without_derivative(tree: PyTree) -> PyTree:
     """The same numbers, which a derivative takes as constants."""
     constant = lambda x: jax.lax.stop_gradient(x) if isinstance(x, jax.Array) else x
     return jax.tree_util.tree_map(constant, tree)
@@ -100,7 +119,7 @@ def judged_parameters(params: PyTree) -> PyTree:
         refuse("params", params, "names that are texts")
 
 
-def _judged(path: tuple, leaf: Any) -> Any:
+def _judged(path: tuple, leaf: object) -> PyTree:
     """One parameter: a number or an array of numbers without NaN; anything else is refused."""
     what = f"params{_place(path)}"
     kinds = (int, float, complex, np.ndarray, np.generic, jax.Array, list, tuple)

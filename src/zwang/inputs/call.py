@@ -7,7 +7,7 @@ import functools
 import importlib
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from zwang.errors import ModelError
 from zwang.inputs.suggestions import did_you_mean
@@ -37,7 +37,7 @@ def misfits_named(function: Callable[P, T], name: str = "") -> Callable[P, T]:
     return called
 
 
-def class_of_users(made: Any) -> Any:
+def class_of_users(made):
     """A class whose `__init__` is decorated so, in place; anything else as it is.
 
     A class of fields has an `__init__` that Python writes, which no decorator can stand above.
@@ -45,9 +45,9 @@ def class_of_users(made: Any) -> Any:
     """
     if not isinstance(made, type) or issubclass(made, (BaseException, enum.Enum)):
         return made
-    of_fields: Any = made
-    if inspect.isfunction(of_fields.__init__) and not hasattr(of_fields.__init__, "__wrapped__"):
-        of_fields.__init__ = misfits_named(of_fields.__init__)
+    made_by = inspect.getattr_static(made, "__init__")
+    if inspect.isfunction(made_by) and not hasattr(made_by, "__wrapped__"):
+        setattr(made, "__init__", misfits_named(made_by))  # noqa: B010
     return made
 
 
@@ -76,7 +76,7 @@ def refuse_call(
 
 def public_names() -> dict[str, str]:
     """Names that users call, and how they are written, such as "zw.analysis.linearize"."""
-    top: Any = importlib.import_module("zwang")
+    top = importlib.import_module("zwang")
     inner = {*top._modules, *top._namespaces}
     found = {name: f"zw.{name}" for name in dir(top) if name not in inner}
     for space in top._namespaces:

@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr
+from jaxtyping import PyTree
 
 from zwang.errors import ModelError
 from zwang.inputs.arguments import shown
@@ -60,7 +61,7 @@ REMEDIES: tuple[tuple[type[Exception], str, str], ...] = (
 )
 
 
-def outcome(function: Callable, what: str, *given: object, moving: int | None = None) -> Any:
+def outcome(function: Callable, what: str, *given: object, moving: int | None = None) -> PyTree:
     """Shapes and types of what a function returns, as `jax.eval_shape` gives them.
 
     Args:
@@ -112,7 +113,7 @@ def _slope(function: Callable, moving: int, *given):
     return jax.jvp(of, (given[moving],), (jnp.ones_like(given[moving]),))
 
 
-def called(function: Callable, what: str, *given: object) -> Any:
+def called(function: Callable, what: str, *given: object) -> PyTree:
     """What a user's function returns for numbers, called on the host.
 
     Args:

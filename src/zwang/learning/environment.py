@@ -218,7 +218,7 @@ class Environments(VectorEnv):
         self._start = Many(chosen.started, (0,), (noise,))
         self._see = Many(chosen.seen, (0,), (state,))
         self._cores = max(1, min(os.cpu_count() or 1, members // FEWEST_MEMBERS))
-        self.state: Any = None
+        self.state = None
 
     def __repr__(self) -> str:
         return present("text_of_environment", self)

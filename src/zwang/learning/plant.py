@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, PyTree
+from jaxtyping import Array, ArrayLike, Float, PyTree
 
 from zwang.analysis.inputs import Inputs, chosen_inputs
+from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.drift import Projection
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.dynamics.initial_conditions import begin, refuse_non_finite, with_mass
@@ -46,9 +48,9 @@ class HeldForce(Record):
         servo: the model's own control law, or None.
     """
 
-    actuation: Any
+    actuation: Callable | ArrayLike
     u: Float[Array, " nu"]
-    servo: Any
+    servo: AbstractControlLaw | None
 
     def choose(self, passive: Dynamics, eq: Equation) -> Applied:
         """What the equation of motion adds to F."""
@@ -100,7 +102,7 @@ class Plant:
     def __init__(
         self,
         model: Model,
-        inputs: Any = None,
+        inputs: Callable | ArrayLike | None = None,
         q0=None,
         v0=None,
         *,

@@ -16,7 +16,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -272,7 +271,7 @@ def _written(made: Mechanism, frames: Mapping[int, Frame]) -> Closed:
         if max(angle, length) <= UNMOVED:
             continue
         body, _, label = name.partition(".")
-        points: Any = ground if body == "ground" else bodies[body].points
+        points = ground if body == "ground" else bodies[body].points
         if _has_formula(points.get(label)):
             raise ModelError(
                 f"{made.name}: point {name} is given by formulas, which zw.mechanism.closed cannot "
@@ -303,7 +302,7 @@ def _is_number(made: Mechanism, name: str) -> bool:
     return not _has_formula(own.points.get(label, own.length))
 
 
-def _has_formula(point: Any) -> bool:
+def _has_formula(point: object) -> bool:
     if isinstance(point, Point):
         point = [point.at, point.angle, point.axis, point.x]
     if isinstance(point, (tuple, list)):

@@ -43,7 +43,7 @@ def with_values(part: Any, values: Mapping[str, Any]) -> Any:
     return part
 
 
-def formulas(part: Any, where: Place = ()) -> dict[Place, FromFormula]:
+def formulas(part: object, where: Place = ()) -> dict[Place, FromFormula]:
     """All formulas of a part by their places."""
     if isinstance(part, FromFormula):
         return {where: part}

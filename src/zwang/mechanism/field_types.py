@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from zwang.errors import ModelError
 from zwang.mechanism.expression import Expression
@@ -69,7 +69,7 @@ class _Evaluated:
     def __get_pydantic_core_schema__(cls, source, handler):
         from pydantic_core import core_schema
 
-        def evaluate(value: Any, check, info):
+        def evaluate(value: object, check, info):
             if isinstance(value, bool):
                 raise ValueError("expected a number or a formula, got true or false")
             found = evaluated(value, info.context or {}) if isinstance(value, str) else value

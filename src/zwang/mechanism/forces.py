@@ -6,7 +6,7 @@ V = Σ ½ k (x − x₀)²,    F = (∂ẋ/∂v)ᵀ f        (virtual power)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -149,7 +149,8 @@ def _entries(part: Spring | Bushing, name: str):
     """Stiffness, damping or rest of a spring or bushing, shape (entries,)."""
     given = getattr(part, name, None)
     if given is None:  # a bushing without damping, or its rest
-        given = xp.zeros(len(cast(Bushing, part).stiffness))
+        assert isinstance(part, Bushing)
+        given = xp.zeros(len(part.stiffness))
     return xp.atleast_1d(xp.asarray(given, float))
 
 

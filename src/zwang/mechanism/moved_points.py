@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import numpy as np
@@ -95,7 +95,7 @@ def _starts(made: Mechanism, group: list[ClosedChain]) -> list[np.ndarray]:
         for at in (q, made.geometry.q):
             at_bodies = np.asarray(at)[: len(made.geometry.q)]
             values = made.compiled.spanning.coordinates_of(at_bodies, params)
-            found.append([float(cast(Any, values[n])) / unit[n] for n, _ in made_of.names])
+            found.append([float(np.asarray(values[n])) / unit[n] for n, _ in made_of.names])
     return [np.array(x) for x in found]
 
 

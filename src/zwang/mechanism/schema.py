@@ -120,7 +120,7 @@ if TYPE_CHECKING:
             friction=None,
             stop=None,
             backlash=None,
-            **options: Any,
+            **options: object,
         ) -> None: ...
         def __getattr__(self, option: str) -> Any: ...
 

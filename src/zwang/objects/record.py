@@ -10,12 +10,15 @@ import abc
 import dataclasses
 import functools
 import inspect
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, dataclass_transform
 
 import jax
 import numpy as np
+from jaxtyping import PyTree
 
 T = TypeVar("T")
+R = TypeVar("R", bound="Record")
 ARRAYS = (jax.Array, np.ndarray, np.generic)
 
 
@@ -25,7 +28,7 @@ def is_array(x: object) -> bool:
     return isinstance(x, ARRAYS) or hasattr(type(x), "aval")
 
 
-def partition(tree: Any) -> tuple[Any, Any]:
+def partition(tree: PyTree) -> tuple[PyTree, PyTree]:
     """A pytree's arrays and its other leaves, each with None in place of the others."""
     leaves, structure = jax.tree_util.tree_flatten(tree)
     arrays = [x if is_array(x) else None for x in leaves]
@@ -33,7 +36,7 @@ def partition(tree: Any) -> tuple[Any, Any]:
     return structure.unflatten(arrays), structure.unflatten(others)
 
 
-def combine(tree: Any, other: Any) -> Any:
+def combine(tree: PyTree, other: PyTree) -> PyTree:
     """The pytree whose parts `partition` gives."""
     missing = lambda x: x is None
     of_either = lambda x, y: y if x is None else x
@@ -153,7 +156,7 @@ def _flatten_with_keys(record: Record) -> tuple[tuple, tuple]:
     return tuple(zip(keys, parts, strict=True)), fixed
 
 
-def _unflatten(cls: type, fixed: tuple, parts: Any) -> Any:
+def _unflatten(cls: type, fixed: tuple, parts: Iterable):
     record, names = object.__new__(cls), _names(cls)
     given = record.__dict__
     given.update(zip(names[0], parts))  # noqa: B905 by JAX's own count
@@ -197,7 +200,7 @@ class Record(metaclass=RecordType):
         return object.__new__, (type(self),), self.__dict__
 
 
-def _same(x: Any, y: Any) -> bool:
+def _same(x, y) -> bool:
     if not (is_array(x) or is_array(y)):
         return type(x) is type(y) and bool(x == y)
     alike = is_array(x) and is_array(y) and x.shape == y.shape and x.dtype == y.dtype
@@ -211,10 +214,7 @@ def text_of_record(record: Record) -> str:
     return wadler_lindig.pformat(record).replace("(jax)", "")
 
 
-R = TypeVar("R", bound=Record)
-
-
-def replace(record: R, **changes: Any) -> R:
+def replace(record: R, **changes: object) -> R:
     """A copy of a record with other values of some fields, as of `dataclasses.replace`, which
     calls `__init__` and takes twenty times as long.
     """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from zwang.errors import ModelError
 from zwang.inputs.call import misfits_named
@@ -333,7 +332,7 @@ def cite(run: Run) -> str:
 def _control_methods(run: Run) -> list[str]:
     """Names of the gains and of the choice of control of a run's servo."""
     try:
-        servo: Any = getattr(run.model, "servo", None)
+        servo = getattr(run.model, "servo", None)
     except ModelError:  # the model of a loaded run that is not trusted
         return []
     if servo is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jax
 import numpy as np
@@ -35,7 +35,7 @@ SHOWN_NUMBERS = 12
 """Numbers of a parameter that are shown; of more, how many there are."""
 
 
-def numbers(value: Any) -> str:
+def numbers(value) -> str:
     """A parameter: its numbers if they are few, else how many there are along each axis."""
     size = f"{' × '.join(map(str, np.shape(value))) or 1} numbers"
     if not is_concrete(value):
@@ -99,7 +99,7 @@ def model_tables(model: Model) -> list[NamedTable]:
     return tables
 
 
-def _key(part: Any) -> str:
+def _key(part: object) -> str:
     """One part of the path to a parameter."""
     name = getattr(part, "key", getattr(part, "name", getattr(part, "idx", part)))
     return f"[{name}]" if isinstance(name, int) else f".{name}"
@@ -202,7 +202,7 @@ def text_of_bodies(bodies: RigidBodies) -> str:
     return NamedTable(title, ("body", "mass", "inertia about the center"), rows).text()
 
 
-def text_of_values(part: Any) -> str:
+def text_of_values(part: object) -> str:
     """A gain, limits or a choice among controls: its fields with their numbers."""
     fields = getattr(part, "__dataclass_fields__", {})
     shown = [

@@ -7,10 +7,11 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from zwang.dynamics.labels import Labels
 from zwang.errors import Result
 from zwang.inputs.text import counted
 from zwang.simulation.results.units import force_unit
@@ -61,7 +62,7 @@ class NamedTable:
         return "\n".join(line.rstrip() for line in [self.title, *lines, *note])
 
 
-def number(value: Any, unit: str = "") -> str:
+def number(value, unit: str = "") -> str:
     """A number with its unit; zero has no sign."""
     return f"{float(value) + 0.0:.6g}{f' {unit}' if unit else ''}"
 
@@ -73,7 +74,7 @@ def per_second(unit: str) -> str:
     return f"{unit}²" if unit.endswith("/s") else f"{unit}/s"
 
 
-def _named(labels: Any, nv: int) -> tuple[str, Sequence[str], Sequence[str], str]:
+def _named(labels: Labels | None, nv: int) -> tuple[str, Sequence[str], Sequence[str], str]:
     """Title, names and units of velocities, and the unit of energy, also where there are none."""
     if labels is None:
         return "", [f"v{i}" for i in range(nv)], [""] * nv, ""
@@ -231,7 +232,7 @@ def _accuracy(motion: Motion) -> str:
     return f", accurate to {found:.1e} only" if found > DEFAULT_RTOL else ""
 
 
-def _outcome(code: Any) -> str:
+def _outcome(code) -> str:
     """What a result code says, where it says more than success."""
     found = Result(int(code))
     return "" if found is Result.SUCCESS else f"; {found.sentence}"

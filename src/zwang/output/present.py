@@ -50,6 +50,7 @@ from zwang.output.viewer import write_view
 from zwang.output.viewer.sketch import sketch_text
 from zwang.plots import Curve, Panel, Picture
 from zwang.plots.svg import svg
+from zwang.scene import Scene
 from zwang.simulation.results import Run
 from zwang.simulation.results.plot import MOST_NAMED_CURVES, plot
 from zwang.simulation.results.presentation import Presentation, presentation_of
@@ -98,9 +99,9 @@ def view(
     run: Run, path: str | Path | None, shown: Presentation, *, simulates: bool = False
 ) -> Path:
     """Write the page that plays a run, and simulates on, and open it where no path is given."""
-    _require_scene(run, shown)
+    scene = _scene_of(run, shown)
     shown_at = Path(tempfile.mkdtemp(prefix="zwang-")) / "view.html" if path is None else page(path)
-    write_view(run, shown.scene, shown_at, description=shown.description, simulates=simulates)
+    write_view(run, scene, shown_at, description=shown.description, simulates=simulates)
     if path is None:
         webbrowser.open(shown_at.as_uri())
     return shown_at
@@ -116,10 +117,10 @@ def animate(run: Run, path: str | Path | None, shown: Presentation) -> Path:
             f"cannot write {shown_path(path)}: the ending {ending!r:.40} names no film; expected "
             f"{', '.join(FILMS)} or .html."
         )
-    _require_scene(run, shown)
+    scene = _scene_of(run, shown)
     if ending == ".html":
         return view(run, path, shown)
-    write_film(run, shown.scene, path)
+    write_film(run, scene, path)
     return path
 
 
@@ -273,12 +274,13 @@ def presentation_of_robot(robot: Robot) -> Presentation:
     return Presentation(scene=scene(robot))
 
 
-def _require_scene(run: Run, shown: Presentation) -> None:
+def _scene_of(run: Run, shown: Presentation) -> Scene:
     if shown.scene is None:
         raise ModelError(
             f"nothing says what there is to see of {run.name}: give scene=zw.Scene(...), "
             "as docs/viewer.md does for a point on a rod."
         )
+    return shown.scene
 
 
 def _text(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 import numpy as np
@@ -41,11 +41,11 @@ def scene(robot: Robot) -> Scene:
     at_home = np.asarray(robot.params["frame"])[:, :3, :3]
 
     def placed(p, q):
-        found: Any = robot.tree.poses(q, p)  # traced, as all that follows of it
+        found = robot.tree.poses(q, p)  # traced, as all that follows of it
         shown = found[np.array(order, int)]
         turned_since = found[carriers, :3, :3] @ np.swapaxes(at_home[carriers], 1, 2)
-        axes: Any = jnp.einsum("jab,jb->ja", turned_since, directions)
-        poses: Any = jnp.concatenate([shown[:, :3, 3], quaternion(shown[:, :3, :3])], axis=-1)
+        axes = jnp.einsum("jab,jb->ja", turned_since, directions)
+        poses = jnp.concatenate([shown[:, :3, 3], quaternion(shown[:, :3, :3])], axis=-1)
         return Seen(found[:, :3, 3], axes, poses if order else None)
 
     seen = functools.partial(mapped, placed, (robot.params,))

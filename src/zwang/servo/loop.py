@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from typing import cast
 
 import jax
 import jax.numpy as jnp
@@ -24,7 +23,7 @@ from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.inputs.arguments import count, instance, number, real_array
-from zwang.inputs.arrays import judged_parameters
+from zwang.inputs.arrays import host_array, judged_parameters
 from zwang.objects.record import AbstractVar, Record, field
 
 ON_THE_WAY = 32
@@ -137,19 +136,19 @@ class Loop(AbstractLoop):
             law.refuse_continuous()
             return dataclasses.replace(plant, law=Believing(law, believed)), None
         nu = law.checked(plant.passive)
-        noise = [_array(np.broadcast_to(x, nv)) for x in (self.noise_q, self.noise_v)]
+        noise = [host_array(np.broadcast_to(x, nv)) for x in (self.noise_q, self.noise_v)]
         sampler = Sampler(
             law=law,
             believed=believed,
             nu=nu,
-            t0=_array(float(t0)),
-            sample_time=_array(float(self.sample_time)),
-            delay=_array(float(self.delay)),
+            t0=host_array(float(t0)),
+            sample_time=host_array(float(self.sample_time)),
+            delay=host_array(float(self.delay)),
             noise_q=noise[0],
             noise_v=noise[1],
-            seed=_array(self.seed),
+            seed=host_array(self.seed, int),
         )
-        return dataclasses.replace(plant, law=sampler.with_input(_array(np.zeros(nu)))), sampler
+        return dataclasses.replace(plant, law=sampler.with_input(host_array(np.zeros(nu)))), sampler
 
     def _believed(self, model: Model, plant: Dynamics) -> Dynamics:
         """What the controller takes for the system, without control."""
@@ -269,7 +268,7 @@ class Sampler(AbstractSampler):
             np.zeros((slots, self.nu)),
             np.zeros(self.nu),
         )
-        return ControllerState(*map(_array, (0, *empty)))
+        return ControllerState(host_array(0, int), *map(host_array, empty))
 
     def held_input(self, controller_state):
         return controller_state.held_input
@@ -317,10 +316,3 @@ class Sampler(AbstractSampler):
         slot = m.k % (ON_THE_WAY + 1)
         arrivals, queue = m.arrivals.at[slot].set(s.t + self.delay), m.queue.at[slot].set(command)
         return ControllerState(m.k + 1, command, arrivals, queue, m.held_input)
-
-
-def _array(x) -> Array:
-    """An array of NumPy's: it is traced like one of JAX's, which would compile a program of its
-    own.
-    """
-    return cast(Array, np.asarray(x))

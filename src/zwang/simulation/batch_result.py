@@ -6,13 +6,13 @@ import dataclasses
 import functools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from zwang.dynamics.model import Model
-from zwang.equations.state import State
+from zwang.equations.state import State, host_state
 from zwang.errors import Result
 from zwang.inputs.arguments import count
 from zwang.objects.display import present
@@ -92,7 +92,7 @@ class Batch:
             rejected=np.array([run.attrs["steps_rejected"] for run in runs], int),
             result=np.array([run.result.value for run in runs], int),
             memory_per_member=0,
-            end=State(*cast(Any, ends)),
+            end=host_state(*ends),
             reasons=reasons,
             switches=tuple(tuple(run.switches) for run in runs),
             **given,

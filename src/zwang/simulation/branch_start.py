@@ -24,8 +24,6 @@ from zwang.inputs.arrays import on_device
 from zwang.remedy import Remedy, advice
 from zwang.thresholds import AGREEMENT, SHORT_WAY
 
-OWN_TANGENT = 0.1
-"""Largest angle between a velocity and a branch [rad] that it is taken to choose."""
 OF_THE_GIVEN = ("moved_q", "moved_v", "violation_before", "velocity_violation_before")
 """What a placement says about the state that was given."""
 
@@ -49,7 +47,8 @@ def onto_branch(model: Model, dynamics: Dynamics, start: Start, span: float) -> 
     work = cone.tangents @ F
     # the branch of a velocity, however small; at rest that of most work
     i, angle = cone.taken(v) if speed > 0 else (0, np.inf)
-    i = i if angle < OWN_TANGENT else int(np.argmax(np.abs(work)))
+    # rad, up to which a velocity chooses a branch
+    i = i if angle < 0.1 else int(np.argmax(np.abs(work)))
     # part of the force below which its work along a branch is round-off
     if abs(work[i]) <= AGREEMENT * pushed:
         return start, ""

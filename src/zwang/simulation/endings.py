@@ -53,7 +53,6 @@ FURTHER = (0.03, 0.1, 0.3)
 NEARLY_LOCKED = 0.02
 """Determinant of the equations of friction, 1 without it, below which a motion that can take no
 step has come to Painlevé's paradox: forces grow without bound as it goes to 0."""
-BY_RANK = "pseudoinverse=zw.methods.CompleteOrthogonal()"
 
 
 class SingularMass(AbstractMonitor):
@@ -275,7 +274,8 @@ def why_ended(model: Model, code: int, start: State, end: State, params=None) ->
         sigma = verdict_at(flow, float(end.t), y, 0.0).nearly_parallel
         if result is not Result.INCONSISTENT and sigma is not None:
             light = not dynamics.singular_mass and is_light(dynamics, evaluate(dynamics, state))
-            cure = "zw.Model(..., singular_mass=True)" if light else BY_RANK
+            by_rank = "pseudoinverse=zw.methods.CompleteOrthogonal()"
+            cure = "zw.Model(..., singular_mass=True)" if light else by_rank
             rows = f"its rows are nearly parallel (singular value {sigma:.1e}): give {cure}"
             detail = f"{detail}; {rows}" if detail else rows
     return f"{when}{result.sentence}{f': {detail}' if detail else ''}"

@@ -19,7 +19,6 @@ from zwang.inputs.arguments import (
     instance,
     labels,
     mapping,
-    number,
     optional_function,
     real_array,
 )
@@ -28,11 +27,9 @@ from zwang.simulation.fit_problem import Problem
 from zwang.simulation.listener import Listener
 from zwang.simulation.parameter_names import written
 from zwang.simulation.switching import refuse_switches
+from zwang.simulation.tolerances import checked_rtol
 from zwang.simulation.trajectory import Trajectory
-from zwang.thresholds import ALL_BUT_ZERO, DEFAULT_RTOL, LAST_DIGIT
-
-SURE = 5.0
-"""Standard deviations by which the residual may exceed the given noise before it is doubted."""
+from zwang.thresholds import ALL_BUT_ZERO, DEFAULT_RTOL
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,7 +151,7 @@ def fit(
     else:
         parameters = labels(parameters, "parameters")
     bounds = mapping({} if bounds is None else bounds, "bounds", "name -> (lowest, highest)")
-    rtol = number(rtol, "rtol", least=LAST_DIGIT, most=1)
+    rtol = checked_rtol(rtol)
     max_steps = count(max_steps, "max_steps", least=1, most=2**31)
     flag(fit_start, "fit_start")
     optional_function(progress, "progress", "(evaluations, mean residual)")
@@ -243,7 +240,8 @@ def _doubts(problem: Problem, best, sigma) -> Iterator[str]:
     if problem.noise is not None:
         count = known.sum()
         ratio = float(np.sqrt(np.nanmean((off / sigma) ** 2)))
-        if ratio > 1 + SURE / np.sqrt(2 * count):
+        # by five standard deviations of its estimate
+        if ratio > 1 + 5 / np.sqrt(2 * count):
             yield f"the residual is {ratio:.3g} times the noise that was given: {remedy}"
     else:
         scatter, left = np.nanstd(problem.data, axis=0), np.sqrt(np.nanmean(off**2, axis=0))

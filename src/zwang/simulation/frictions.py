@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import PyTree
@@ -17,6 +17,7 @@ from zwang.dynamics.vector_field import (
     STRAIGHT,
     straight_angle,
 )
+from zwang.equations.constraint import DryFriction
 from zwang.equations.constraint.base import number_of
 from zwang.errors import ModelError
 from zwang.simulation.sharing import Sticking
@@ -38,7 +39,7 @@ class HostFriction(NamedTuple):
     loaded: slice | None
     load: float
     static: float
-    law: Any
+    law: DryFriction
     p: PyTree
 
     def kinetic(self, speed: float) -> float:
@@ -119,6 +120,6 @@ def frictions_of(model: Model, p: PyTree) -> list[HostFriction]:
     return found
 
 
-def value_of(given: Any, p: PyTree) -> float:
+def value_of(given: object, p: PyTree) -> float:
     """A number, that of the parameter of a name, or what a function makes of the parameters."""
     return float(np.asarray(number_of(given, p)))

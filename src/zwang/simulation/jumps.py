@@ -28,14 +28,8 @@ from zwang.simulation.switching import impact
 from zwang.stepping.step_control import FARTHEST, Tolerances
 from zwang.thresholds import MARGIN, SHORT_WAY
 
-LEAST_JUMP = SHORT_WAY**2
-"""Kinetic energy of the change of velocity, relative to that of the motion before and after, from
-which on it is reported: a ten-thousandth of the velocity. Next to a singular configuration a
-projection moves less."""
 MOST_LOOKS = 24
 """Most steps of a chunk that are looked at, those with the largest changes."""
-JUMPS_NAMED = 4
-"""Jumps that a sentence names by their instants."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,7 +62,7 @@ class VelocityJumps(AbstractMonitor):
 
     def judge(self, run: RunState, chunk: Chunk, result: Result) -> Result:
         for found in jumps_of(run.model, run.flow, chunk, run.tolerances):
-            self.first = [*self.first, found][:JUMPS_NAMED]
+            self.first = [*self.first, found][:4]
             self.count, self.loss = self.count + 1, self.loss + found.energy_loss
         return result
 
@@ -126,7 +120,8 @@ def jumps_of(
         at = evaluate(dynamics, host_state(part.y[i, :nq], v[i], part.t[i]))
         M, arriving = dense_mass(np.asarray(at.M)), v[i] - change[i]
         size = lambda w, M=M: float(w @ M @ w)
-        if not size(change[i]) > LEAST_JUMP * (size(arriving) + size(v[i])):
+        # of the energy; next to a singular configuration a projection moves less
+        if not size(change[i]) > SHORT_WAY**2 * (size(arriving) + size(v[i])):
             continue
         end = part.y[i] - moved[i]
         if not _leaps(dynamics, times[i : i + 2], np.stack([y[i], end])):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import PyTree
@@ -115,7 +115,7 @@ def mode_of(
             f"{model.name}: no motion goes on from this state: {end.result.sentence}: {end.detail}."
         ) from None
     assert setup.switching is not None and setup.switching.contacts is not None
-    modes: Any = np.asarray(run.here.controller_state)
+    modes = np.asarray(run.here.controller_state)
     contacts = setup.switching.contacts
     words = [_in_words(mode, k < len(contacts.gaps)) for k, mode in enumerate(modes)]
     rows = held_rows(run.flow, contacts, modes)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
+from jaxtyping import Array
 
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField, Events
@@ -128,7 +129,7 @@ class RunState:
     events: Events
     instants: np.ndarray
     tolerances: Tolerances
-    limit: Any
+    limit: Array
     here: Progress
     monitors: Sequence[AbstractMonitor] = ()
     done: int = 0
@@ -189,7 +190,7 @@ class RunState:
         self.here = self.here._replace(t=last.t[-1], y=last.y[-1], accepted=np.int64(kept))
         raise MotionEndError(result, detail)
 
-    def restart(self, h: float, **changed: Any) -> None:
+    def restart(self, h: float, **changed: object) -> None:
         """Step on from the present state with a first step of length h: what the step controller
         had learned belongs to the motion before.
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Array, Float, PyTree
@@ -15,9 +15,10 @@ from zwang.algebra.mass_matrix import dense_mass
 from zwang.dynamics.control_law import AbstractLoop
 from zwang.dynamics.evaluation import BoundEvaluation, ModelEvaluation
 from zwang.dynamics.model import Model
+from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.errors import Result, SimulationError
 from zwang.inputs.arguments import instance, number
-from zwang.inputs.arrays import vector
+from zwang.inputs.arrays import host_array, vector
 from zwang.objects.record import Record, replace
 from zwang.simulation.driver import drive
 from zwang.simulation.listener import Listener
@@ -29,9 +30,6 @@ from zwang.simulation.turning import Turning
 from zwang.stepping import AbstractIntegrator, Dopri8
 from zwang.stepping.step import Progress
 from zwang.thresholds import DEFAULT_RTOL
-
-NO_LIMIT = 2**62
-"""Attempted steps in all pieces together."""
 
 
 class AppliedForce(Record):
@@ -70,7 +68,7 @@ class Snapshot(NamedTuple):
     """All that a run in pieces depends on from here on."""
 
     here: Progress
-    flow: Any
+    flow: ConstrainedVectorField
     parts: tuple
     turned: tuple
     memory: dict
@@ -113,8 +111,8 @@ class PiecewiseRun:
         instance(model, Model, "PiecewiseRun: model", "a zw.Model")
         check_methods(integrator)
         nv = model.system.nv
-        given: Any = np.zeros(nv) if applied is None else np.array(applied, float)
-        force = AppliedForce(model.system.force, given)
+        given = np.zeros(nv) if applied is None else applied
+        force = AppliedForce(model.system.force, host_array(given))
         pushed = replace(model, system=replace(model.system, force=force))
         self.model, t0 = model, number(t0, "t0", unit="s")
         asked = RunRequest(
@@ -132,7 +130,7 @@ class PiecewiseRun:
             longest_step=longest_step,
             # it is given coordinate by coordinate, and moved onto the constraints from anywhere
             start_tolerance=1.0,
-            max_steps=NO_LIMIT,
+            max_steps=2**62,
         )
         self._run = set_up(asked).run(Listener(None), model=pushed)
 
@@ -159,8 +157,9 @@ class PiecewiseRun:
         flow = self._run.flow
         if applied is not None:
             force = vector(applied, self.model.system.nv, "applied", self.model.system.velocities)
-            system, given = flow.dynamics.system, cast(AppliedForce, flow.dynamics.system.force)
-            pushed = replace(system, force=replace(given, applied=np.asarray(force)))
+            system, given = flow.dynamics.system, flow.dynamics.system.force
+            assert isinstance(given, AppliedForce)
+            pushed = replace(system, force=replace(given, applied=host_array(force)))
             flow = replace(flow, dynamics=replace(flow.dynamics, system=pushed))
         if params is not None:
             p = self.model.parameters(params)
@@ -200,7 +199,7 @@ class PiecewiseRun:
     def observed(self) -> Observed:
         """Rates, forces, control and violation at the state that was reached."""
         flow = self._run.flow
-        held: Any = np.asarray(flow.held_input(self._run.here.controller_state))
+        held = host_array(flow.held_input(self._run.here.controller_state))
         dynamics = flow.with_input(held).dynamics
         found = BoundEvaluation(dynamics, flow.drift).untreated(self.t, self._run.y)
         at, rates, nq = found.at, np.asarray(found.rate), self.model.system.nq
@@ -214,11 +213,11 @@ class PiecewiseRun:
             float(np.max(np.abs(residuals), initial=0.0)),
         )
 
-    def _control(self, at: ModelEvaluation, held: np.ndarray) -> np.ndarray:
+    def _control(self, at: ModelEvaluation, held: Array) -> np.ndarray:
         """u: what a sampler holds, or what the control law chooses here."""
         if at.control is None:
             return np.zeros(0)
-        return held if self._run.flow.sampler is not None else np.asarray(at.control.u)
+        return np.asarray(at.control.u if self._run.flow.sampler is None else held)
 
     def saved(self) -> Snapshot:
         """Where the run is, to be taken up again by `restore`."""

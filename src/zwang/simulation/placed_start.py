@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from zwang.algebra.judgement import ABSENT, row_scale
+from zwang.algebra.mass_matrix import AbstractMass, Matrix
 from zwang.compile.hints import for_any_member, over_rows
 from zwang.dynamics import functions
 from zwang.dynamics.drift import Projection
@@ -98,8 +99,8 @@ class _Place(NamedTuple):
         far: whether the neighbours have a say.
     """
 
-    A: Any
-    mass: Any
+    A: Matrix
+    mass: AbstractMass
     length: Float[Array, " m"]
     curved: Float[Array, "eight m"]
     extent: Float[Array, ""]

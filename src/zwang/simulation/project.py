@@ -18,10 +18,6 @@ from zwang.remedy import Remedy, advice
 from zwang.simulation.differentiable import corrected
 from zwang.thresholds import AGREEMENT
 
-LAYER_CORRECTIONS = 8
-"""Of one state: they converge quadratically, so that a state which is off by half of the size of a
-mechanism is at round-off after six."""
-
 
 @misfits_named
 def project(
@@ -31,7 +27,7 @@ def project(
     t=0.0,
     *,
     params: PyTree = None,
-    corrections: int = LAYER_CORRECTIONS,
+    corrections: int = 8,
 ) -> State:
     """Put a state onto the constraints, as a function to differentiate.
 

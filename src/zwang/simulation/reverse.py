@@ -20,11 +20,6 @@ from zwang.objects.record import is_array
 
 T = TypeVar("T")
 
-BACKWARD = (
-    "zw.trajectory was called without gradient='reverse' and is differentiated backward "
-    "(jax.grad, jax.vjp or jax.jacrev), expected zw.trajectory(..., gradient='reverse'), or a "
-    "fixed step=, or jax.jacfwd in place of jax.grad."
-)
 _identity_p = Primitive("zwang_forward_only")
 
 
@@ -38,7 +33,11 @@ def forward_only(tree: T) -> T:
 def _transposed(cotangent, x):
     if type(cotangent) is ad.Zero:
         return [cotangent]
-    raise ModelError(BACKWARD)
+    raise ModelError(
+        "zw.trajectory was called without gradient='reverse' and is differentiated backward "
+        "(jax.grad, jax.vjp or jax.jacrev), expected zw.trajectory(..., gradient='reverse'), or a "
+        "fixed step=, or jax.jacfwd in place of jax.grad."
+    )
 
 
 _identity_p.def_impl(lambda x: x)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Array, PyTree
+from jaxtyping import ArrayLike, PyTree
 
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.dynamics.control_law import AbstractLoop, AbstractSampler
@@ -22,6 +22,7 @@ from zwang.dynamics.vector_field import ConstrainedVectorField, Events
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.inputs.arguments import items
+from zwang.inputs.arrays import host_array
 from zwang.objects.record import replace
 from zwang.simulation.branch_start import onto_branch
 from zwang.simulation.conditions import (
@@ -64,7 +65,7 @@ class RunRequest:
     rtol: float
     start_tolerance: float
     max_steps: int
-    atol: Any = None
+    atol: ArrayLike | None = None
     params: PyTree = None
     loop: AbstractLoop | None = None
     stop: tuple[Stop, ...] = ()
@@ -140,7 +141,7 @@ class RunSetup:
             self.events,
             asked.instants,
             self.tolerances,
-            np.asarray(asked.max_steps, np.int64),
+            host_array(asked.max_steps, np.int64),
             self.here,
             (
                 VanishingRows(),
@@ -197,13 +198,13 @@ def set_up(asked: RunRequest) -> RunSetup:
     accept, sigma = accepted_violation(np, flow, asked.rtol, step), start.verdict.nearly_parallel
     if sigma is not None:  # along nearly parallel rows a remaining φ displaces the motion by φ/σ
         accept = max(accept * sigma, 100 * float(flow.target))
-    tolerances = tolerances._replace(accept=_number(accept))
+    tolerances = tolerances._replace(accept=host_array(accept))
     turns = () if switching is None else switching.conditions
     contacts = None if switching is None else switching.contacts
     loose = [] if contacts is None else contacts.names
     if contacts is not None:
         contacts.refuse_penetration(flow, state, asked.span)
-    span = None if contacts is None else _number(asked.span)
+    span = None if contacts is None else host_array(asked.span)
     events = Events(tuple(s.function for s in asked.stop), turns, len(loose), span)
     names = [s.name for s in asked.stop], [s.constraint for s in asked.switches], loose
     conditions = conditions_of(events, *names)
@@ -237,8 +238,10 @@ def _flow(
     # near its origin
     target = max(LAST_DIGIT, 2 * floor if np.isfinite(floor) else 0.0)
     if drift is not PROJECTION:  # other gains compile nothing
-        drift = jax.tree_util.tree_map(lambda x: _number(x) if isinstance(x, float) else x, drift)
-    return ConstrainedVectorField(dynamics, drift, _number(target), sampler)
+        drift = jax.tree_util.tree_map(
+            lambda x: host_array(x) if isinstance(x, float) else x, drift
+        )
+    return ConstrainedVectorField(dynamics, drift, host_array(target), sampler)
 
 
 def _first_state(
@@ -249,7 +252,7 @@ def _first_state(
     first: float,
 ) -> Progress:
     """Where a run is before its first step."""
-    y0 = _number(np.concatenate([state.q, state.v]))
+    y0 = host_array(np.concatenate([state.q, state.v]))
     if switching is not None:
         controller_state = switching.start
     else:
@@ -257,7 +260,7 @@ def _first_state(
     values = np.zeros(0)
     if len(events.rising):
         values = event_values(events, flow, controller_state, state.t, y0)
-    return Progress.begun(state.t, y0, _number(first), _number(values), controller_state)
+    return Progress.begun(state.t, y0, host_array(first), host_array(values), controller_state)
 
 
 def _closed(
@@ -294,10 +297,3 @@ def _switching(asked: RunRequest) -> Switching | None:
             "off is zero."
         )
     return Switching(switches, model, asked.params)
-
-
-def _number(x) -> Array:
-    """A float64 of NumPy's: it is traced like one of JAX's, which would compile a program of its
-    own.
-    """
-    return cast(Array, np.asarray(x, np.float64))

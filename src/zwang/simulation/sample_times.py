@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from zwang.errors import ModelError
@@ -59,7 +57,7 @@ def _resolved(t0: float, instants: np.ndarray) -> np.ndarray:
     return instants
 
 
-def checked_times(times) -> Any:
+def checked_times(times):
     """Sample times, as they are if traced and as NumPy's if known, which a fixed step needs."""
     times = real_array(times, "times", "instants [s]")
     times = np.asarray(times) if is_concrete(times) else times

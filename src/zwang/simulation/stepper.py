@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -45,13 +45,13 @@ class Stepper(NamedTuple):
 
     flow: ConstrainedVectorField
     integrator: AbstractIntegrator
-    events: Any
+    events: Events
     tolerances: Tolerances
-    limit: int
+    limit: Array | int
 
     def attempt(self, p: Progress, sample):
-        flow, limit = cast(tuple[Any, Any], (self.flow, self.limit))
-        return attempt(flow, self.integrator, self.events, p, sample, self.tolerances, limit)
+        steps = self.integrator, self.events, p, sample, self.tolerances, self.limit
+        return attempt(self.flow, *steps)
 
 
 def fixed_step(run: Stepper, carry: tuple[Progress, State], at) -> tuple[tuple, tuple]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -119,7 +119,8 @@ class Switch:
         return not self.on if self.initially is None else self.initially
 
     def conditions(self, off: int) -> tuple[Condition, ...]:
-        given: Any = self.off if off else self.on  # `__post_init__` has made it a tuple
+        given = self.off if off else self.on
+        assert isinstance(given, tuple)  # `__post_init__` has made it one
         return given
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Any, cast
 
 import jax
 import numpy as np
@@ -13,7 +12,7 @@ from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.errors import ModelError
 from zwang.inputs.arguments import number, real_array, shown
-from zwang.inputs.arrays import is_concrete, vector
+from zwang.inputs.arrays import host_array, is_concrete, vector
 from zwang.stepping.step_control import GROW, SHRINK, Tolerances
 from zwang.thresholds import ACCEPTED_VIOLATION, LAST_DIGIT
 
@@ -33,7 +32,7 @@ def step_tolerances(
         residual: as in `Tolerances`.
     """
     nq, nv = model.system.nq, model.system.nv
-    rtol = number(rtol, "rtol", least=LAST_DIGIT, most=1)
+    rtol = checked_rtol(rtol)
     if step is not None:
         number(step, "step", above=0, unit="s")
     longest_step = number(longest_step, "longest_step", above=0, infinite=True, unit="s")
@@ -60,7 +59,12 @@ def step_tolerances(
     )
 
 
-def accepted_violation(xp: ModuleType, flow: ConstrainedVectorField, rtol, step) -> Any:
+def checked_rtol(rtol):
+    """The relative error of a step, refused where float64 has no such digits."""
+    return number(rtol, "rtol", least=LAST_DIGIT, most=1)
+
+
+def accepted_violation(xp: ModuleType, flow: ConstrainedVectorField, rtol, step):
     """Largest violation [dimensionless] that a step may leave: a hundredth of its error, and never
     below a hundred times what a projection reaches; without a projection any.
 
@@ -75,7 +79,5 @@ def accepted_violation(xp: ModuleType, flow: ConstrainedVectorField, rtol, step)
 
 
 def _float(x) -> Array:
-    """A float64 of NumPy's: it is traced like one of JAX's, which would compile a program of its
-    own.
-    """
-    return x if isinstance(x, jax.Array) else cast(Array, np.asarray(x, np.float64))
+    """A number that a program takes, traced or known."""
+    return x if isinstance(x, jax.Array) else host_array(x)

@@ -81,7 +81,6 @@ OPTIONS = (
     "max_steps",
 )
 """Options of a trajectory that are those of each member of a batch, too."""
-ARGUMENTS = ("params", "gradient", *OPTIONS)
 
 
 class Trajectory(Record):
@@ -285,7 +284,7 @@ def refuse_others(function: str, options: Iterable[str]) -> None:
     for name in options:
         if name in ON_HOST:
             raise ModelError(f"{function} takes no {name}=: {ON_HOST[name]}; zw.simulate does.")
-        known(name, ARGUMENTS, f"{function} has no argument")
+        known(name, ("params", "gradient", *OPTIONS), f"{function} has no argument")
 
 
 @model_program

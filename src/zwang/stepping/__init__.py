@@ -9,7 +9,6 @@ length.
 A fixed step is a setting of the loop, not a method: `simulate(..., step=1e-3)`.
 """
 
-from zwang.objects.families import INTEGRATORS
 from zwang.stepping.base import AbstractIntegrator as AbstractIntegrator
 from zwang.stepping.base import Step as Step
 from zwang.stepping.dopri8 import Dopri8 as Dopri8
@@ -18,5 +17,3 @@ from zwang.stepping.kvaerno5 import Kvaerno5 as Kvaerno5
 from zwang.stepping.rattle import Rattle as Rattle
 from zwang.stepping.tableau import Tableau as Tableau
 from zwang.stepping.tsit5 import Tsit5 as Tsit5
-
-ALL_INTEGRATORS = tuple(member() for member in INTEGRATORS.classes())

@@ -7,7 +7,7 @@ chosen by what happened, does not.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from zwang.errors import Result
-from zwang.inputs.arrays import without_derivative
+from zwang.inputs.arrays import host_array, without_derivative
 from zwang.stepping.base import AbstractIntegrator, Step
 from zwang.stepping.events import Crossed, EventFunctions, crossed_events
 from zwang.stepping.manifold import Landing, ManifoldFlow
@@ -61,19 +61,19 @@ class Progress(NamedTuple):
         Numbers are NumPy's: they are traced like JAX's, each of which would compile a program of
         its own.
         """
-        one, zero = np.asarray(1.0), cast(Any, np.asarray(0))
+        one, zero = host_array(1.0), host_array(0, int)
         return cls(
             t=t,
             y=y,
             h=h,
-            ratio=cast(Array, one),
-            ceiling=cast(Array, one * np.inf),
+            ratio=one,
+            ceiling=one * np.inf,
             events=events,
             largest=abs(events),
             accepted=zero,
             rejected=zero,
             refused=zero,
-            result=result if isinstance(result, jax.Array) else zero + int(result),
+            result=result if isinstance(result, jax.Array) else host_array(int(result), int),
             fired=events > np.inf,
             controller_state=controller_state,
         )
@@ -107,7 +107,7 @@ def attempt(
     p: Progress,
     sample: Float[Array, ""],
     tolerances: Tolerances,
-    limit: Int[Array, ""],
+    limit: Int[Array, ""] | int,
 ) -> Attempt:
     """Try one step from where a run is towards the time `sample`.
 

@@ -92,7 +92,7 @@ def on_cluster(
 
     # packed once: every part sends the same bytes, by which a worker knows the study again
     payload = packed(plan)
-    known: Any = jax.config.values
+    known = jax.config.values
     settings = {name: known[name] for name in SETTINGS if name in known}
     waiting = iter(parts)
     with _client(workers, address) as client:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from zwang.archive.growing import ROWS_OF_A_CHUNK, GrowingRun
+from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.errors import OutputError, Result
 from zwang.files.reading import shown_path
 from zwang.remedy import resume_call
@@ -18,6 +19,8 @@ from zwang.simulation.results import Run, Steps
 from zwang.simulation.results.stored import record_of
 from zwang.stepping.step import Progress
 from zwang.study.checkpoint import restore, state_of
+
+T = TypeVar("T")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +32,7 @@ class _Latest:
     parts: list[Steps]
     turned: list
     changes: list[str]
-    flow: Any
+    flow: ConstrainedVectorField
     memory: dict[str, Any]
 
     @classmethod
@@ -156,7 +159,7 @@ class RunKeeper(AbstractMonitor):
         self._committed_at = time.perf_counter()
         self._committing = False
 
-    def _guarded(self, write: Callable[[], Any]) -> Any:
+    def _guarded(self, write: Callable[[], T]) -> T:
         """What a write returns; its failure says what is kept."""
         try:
             return write()

@@ -167,7 +167,7 @@ def long_run(
     if (duration is None) == (times is None):
         raise ModelError("long_run needs either duration (s) or times (instants, s), not both.")
     if times is None:
-        length: Any = number(duration, "duration", above=0, unit="s")
+        length = number(duration, "duration", above=0, unit="s")
         times = t0 + np.linspace(0.0, length, count(samples, "samples", least=2))
     asked = _Asked.of(model, q0, v0, np.asarray(real_array(times, "times", "instants")), options)
     out = file_name(out, "long_run: out")

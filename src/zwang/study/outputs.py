@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -80,7 +80,7 @@ def _is_number(x: object) -> bool:
     return np.asarray(x).dtype.kind in "biuf"
 
 
-def outputs_of(given: Any, model: Model) -> tuple[Output, ...]:
+def outputs_of(given: object, model: Model) -> tuple[Output, ...]:
     """The outputs of a study.
 
     Args:

@@ -74,7 +74,7 @@ class Plan:
     model: Model
     values: dict[str, np.ndarray]
     inputs: tuple[str, ...]
-    start: Any
+    start: Callable | tuple
     times: np.ndarray
     outputs: tuple[Output, ...]
     options: dict[str, Any]

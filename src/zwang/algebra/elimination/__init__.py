@@ -5,7 +5,7 @@
 
 | file | what |
 |---|---|
-| `pattern.py` | where A has entries, from products A w at random states |
+| `probing.py` | where A has entries, from products A w at random states |
 | `matrix.py` | A with its entries only; multiplies like an array |
 | `order.py` | which rows form a node, and which nodes are eliminated at once |
 | `elimination.py` | the order of elimination, planned once on the host |

@@ -20,8 +20,6 @@ FEW_NODES = 1 / 8
 """Where fewer of all nodes have about the lowest degree, those up to the median degree may go in a
 round.
 """
-MOST_ROUNDS = 60
-"""Rounds after which elimination has filled the matrix and the rest is dense."""
 
 
 @dataclasses.dataclass
@@ -58,7 +56,8 @@ def order_of(blocks: Blocks, size: int, dense: int) -> tuple[list[Round], np.nda
     # with one more entry, which stands for padding
     own, rounds = np.arange(blocks.nodes + 1), []  # which nodes those still there are
     padding = blocks.nodes
-    while blocks.nodes * size > dense and len(rounds) < MOST_ROUNDS:
+    # after sixty rounds elimination has filled the matrix, and the rest is dense
+    while blocks.nodes * size > dense and len(rounds) < 60:
         chosen = independent(blocks)
         if not len(chosen):
             break

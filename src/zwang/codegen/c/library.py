@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -88,7 +87,7 @@ class Library:
         self.nq, self.nv, self.nu = system.nq, system.nv, len(code.functions.actuators)
         self.p = np.array([x for _, x in code.functions.parameters])
 
-    def _call(self, name: str, *given, result: Any = ctypes.c_int):
+    def _call(self, name: str, *given, result: type | None = ctypes.c_int):
         function = self._library[f"{self.code.name}_{name}"]
         function.restype = result
         converted = []

@@ -6,7 +6,6 @@ import functools
 import importlib.metadata
 import os
 import sys
-from typing import Any
 
 import jax
 import jaxlib.version
@@ -40,7 +39,7 @@ def environment_key() -> str:
         _version("equinox"),
     ]
     versions += [jaxlib.version.__version__, *(x.__file__ or "" for x in (jax, np))]
-    config: Any = jax.config
+    config = jax.config
     settings = {
         name: value
         for name, value in config.values.items()

@@ -10,7 +10,6 @@ import dis
 import functools
 import sys
 import types
-from typing import Any
 
 from zwang.compile.flat import NotCacheableError
 
@@ -54,7 +53,7 @@ def root(module: str | None) -> str:
 
 def _resolves(x) -> bool:
     """Whether a module that is loaded has this very thing under its own name."""
-    here: Any = sys.modules.get(x.__module__)
+    here = sys.modules.get(x.__module__)
     for name in x.__qualname__.split("."):
         here = getattr(here, "__dict__", {}).get(name)
     return here is x

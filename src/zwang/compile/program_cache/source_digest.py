@@ -138,7 +138,7 @@ def _look_through(module: types.ModuleType) -> _Module:
     return _Module(tuple(entries), ";".join(constants), tuple(sorted(uses)))
 
 
-def _home(value) -> Any:
+def _home(value: object) -> str | None:
     """The module that a value comes from, or that it is."""
     is_module = isinstance(value, types.ModuleType)
     return value.__name__ if is_module else getattr(value, "__module__", None)

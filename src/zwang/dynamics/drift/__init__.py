@@ -18,11 +18,3 @@ from zwang.dynamics.drift.baumgarte import BaumgarteRates as BaumgarteRates
 from zwang.dynamics.drift.baumgarte import NoStabilization as NoStabilization
 from zwang.dynamics.drift.baumgarte import Stabilized as Stabilized
 from zwang.dynamics.drift.projection import Projection as Projection
-
-ALL_DRIFTS = (
-    Projection(),
-    Projection(stabilization=BaumgarteRates(5.0, 5.0)),
-    Baumgarte(5.0, 5.0),
-    Stabilized(BaumgarteGains(10.0, 25.0)),
-    NoStabilization(),
-)

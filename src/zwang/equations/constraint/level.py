@@ -66,7 +66,9 @@ class AbstractLevel(abc.ABC):
         return self.cone is not Cone.FREE
 
     @abc.abstractmethod
-    def outcome(self, constraint: AbstractConstraint, system: System, q, v, t, p) -> Any:
+    def outcome(
+        self, constraint: AbstractConstraint, system: System, q, v, t, p
+    ) -> jax.ShapeDtypeStruct:
         """Shape of the residual, from shapes alone.
 
         Raises:

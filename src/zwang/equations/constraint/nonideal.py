@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import jax.numpy as jnp
+from jaxtyping import ArrayLike
 
 
-def coulomb(mu: float | str, *, particle: Any = None, rest_speed: float = 0.0) -> Callable:
+def coulomb(
+    mu: float | str,
+    *,
+    particle: slice | ArrayLike | None = None,
+    rest_speed: float = 0.0,
+) -> Callable:
     """Dry friction of a particle on the curve or surface that the constraint holds it to:
 
         c = −μ |Q_id| v / |v|

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Generator
-from typing import Protocol
 
 import numpy as np
 
@@ -39,21 +38,11 @@ FAR = np.concatenate([-(16.0 ** -np.arange(1, 4)), [0.0], 16.0 ** -np.arange(3, 
 """The same where it was not: narrowed down at least eight times."""
 
 
-LOOKED_BETWEEN = 16
-"""Instants at which rows are compared between two steps that seem to lie on two branches; an even
-number, so that none is in the middle."""
 SMALL_THROUGHOUT = 2e-2
 """Singular values below this on both sides of a dip stay small all along: rows that are nearly
 parallel. They would hide one that vanishes until it is smaller still."""
 MOST_SMALL = 3
 """Most of them that are looked for."""
-
-
-class RowsAt(Protocol):
-    """Rows of a run at times."""
-
-    def __call__(self, times: np.ndarray, glance: bool = False) -> AbstractRows:
-        raise NotImplementedError
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,7 +95,7 @@ class Crossing:
 def find_crossings(
     t: np.ndarray,
     log_det: np.ndarray,
-    scaled_rows: RowsAt,
+    scaled_rows: Callable[..., AbstractRows],
     labels: list[tuple[str, str]],
 ) -> list[Crossing]:
     """Crossings along a run; and where it stepped across the gap between two branches that all but
@@ -167,7 +156,9 @@ def find_crossings(
     return found
 
 
-def _stepped_across(t: np.ndarray, dips: np.ndarray, scaled_rows: RowsAt) -> np.ndarray:
+def _stepped_across(
+    t: np.ndarray, dips: np.ndarray, scaled_rows: Callable[..., AbstractRows]
+) -> np.ndarray:
     """At which dips the rows come out turned over: `det(C₀ C₁ᵀ)`, which no motion along one branch
     can bring through zero but at a singular configuration, changes its sign between two steps.
 
@@ -184,7 +175,8 @@ def _stepped_across(t: np.ndarray, dips: np.ndarray, scaled_rows: RowsAt) -> np.
     for k, times in enumerate(around):
         if np.prod(sign[first[k] : first[k] + len(times) - 1]) < 0:
             # a fast motion may turn its rows so far in one step; then they turn little by little
-            between = np.linspace(times[0], times[-1], LOOKED_BETWEEN)
+            # of an even number none is in the middle
+            between = np.linspace(times[0], times[-1], 16)
             found[k] = np.prod(scaled_rows(between).turned()) < 0
     return found
 

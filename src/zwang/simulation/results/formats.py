@@ -100,7 +100,7 @@ def _units(data: Any, name: str, along: str) -> list[str] | None:
     return units
 
 
-def _heading(name: str, label: Any, unit: str) -> str:
+def _heading(name: str, label: object, unit: str) -> str:
     entry = "" if label is None else f"[{label}]"
     return f"{name}{entry}" + (f" ({unit})" if unit and unit != "1" else "")
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cached_property
-from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.judgement import row_scale
 from zwang.algebra.metric import metric_of, rows_of
 from zwang.algebra.singular import AbstractRows, DenseRows, SparseRows
 from zwang.compile.blocks import made_for, mapped
 from zwang.dynamics.evaluation import evaluate
+from zwang.dynamics.sparse_structure import Structure
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import host_state
 from zwang.simulation.results.observe import rate_of_stage
@@ -24,8 +25,6 @@ STENCIL = 4
 """Steps that one polynomial goes through; with their rates it has degree 7, that of the default
 integrator's steps.
 """
-LOOKED_AT = 5
-"""Steps whose rows are measured; along a motion the length of a row changes little or vanishes."""
 
 
 class Interpolant:
@@ -70,7 +69,9 @@ class Interpolant:
         rows = self._between(times, guess, held, on_constraints=not glance)[1]
         structure = self.flow.dynamics.structure
         return (
-            SparseRows(rows, cast(Any, structure).layout) if structure.sparse else DenseRows(rows)
+            SparseRows(rows, structure.layout)
+            if isinstance(structure, Structure)
+            else DenseRows(rows)
         )
 
     def compile(self) -> None:
@@ -107,7 +108,8 @@ class Interpolant:
         dynamics, nq = self.flow.dynamics, self.flow.dynamics.system.nq
         assert dynamics.scales is not None
         usual = np.asarray(dynamics.scales.row_length)
-        for i in np.unique(np.linspace(0, len(self.t) - 1, LOOKED_AT).astype(int)):
+        # along a motion the length of a row changes little or vanishes
+        for i in np.unique(np.linspace(0, len(self.t) - 1, 5).astype(int)):
             at = evaluate(dynamics, host_state(self.y[i, :nq], self.y[i, nq:], self.t[i]))
             usual = np.fmax(
                 usual, metric_of(at.M, at.A, dynamics.singular_mass).lengths(rows_of(at.A))
@@ -168,9 +170,11 @@ def _between(flow: ConstrainedVectorField, usual, on_constraints, error, t, y, a
     def rows(A, mass):
         # their own length, and of a row that is shorter than usual, which is about to vanish, that
         length = jnp.maximum(mass.row_lengths(A), usual)
-        if dynamics.structure.sparse:
+        if isinstance(A, SparseMatrix):
             scaled = dataclasses.replace(scales, row_length=length)
-            return dataclasses.replace(dynamics, scales=scaled).gauss(mass, A).rows.data
+            unit = dataclasses.replace(dynamics, scales=scaled).gauss(mass, A).rows
+            assert isinstance(unit, SparseMatrix)
+            return unit.data
         return row_scale(jnp, length, scales.row_length)[:, None] * mass.weigh(A)
 
     # as the steps themselves are, so that a gap between branches is seen from where they see it

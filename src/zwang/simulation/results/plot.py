@@ -33,10 +33,6 @@ UNITS_OF = {
 }
 """The coordinate that lists the units of a variable's entries."""
 MOST_NAMED_CURVES = 12
-SPAN = 3
-"""Decades that a logarithmic axis shows below the median; residuals of 1e-180 happen and mean
-nothing.
-"""
 
 
 def plot(data: Variables, variables: str | Sequence[str]) -> Picture:
@@ -85,7 +81,7 @@ def lines(
     ylabel: str,
     *,
     logarithmic: bool = False,
-    span: float = SPAN,
+    span: float = 3,
 ) -> Panel:
     """Columns of values over time, with a legend where `ylabel` does not say it; those that vary
     most, where there are too many.

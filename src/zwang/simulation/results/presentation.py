@@ -10,6 +10,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.inputs.suggestions import did_you_mean
 from zwang.objects.by_identity import ByIdentity
@@ -17,6 +18,7 @@ from zwang.objects.display import present
 from zwang.objects.provenance import source_of
 
 if TYPE_CHECKING:
+    from zwang.scene import Scene
     from zwang.simulation.results.record import Run
 
 
@@ -38,7 +40,7 @@ class Presentation:
     description: str = ""
     figures: Mapping[str, Callable] = dataclasses.field(default_factory=dict)
     exact: Callable | None = None
-    scene: Any = None
+    scene: Scene | None = None
     reactions: Callable | None = None
     settings: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
     derivation: Any = None
@@ -51,7 +53,7 @@ class Presentation:
 _PRESENTATIONS: ByIdentity[Callable[[], Presentation]] = ByIdentity()
 
 
-def keep_presentation(model: Any, make: Callable[[], Presentation]) -> None:
+def keep_presentation(model: Model, make: Callable[[], Presentation]) -> None:
     """Note how runs of a model are shown, for as long as the model lives.
 
     Args:
@@ -90,7 +92,7 @@ def presentation_of(run: Run, changes: Mapping[str, Any], needed: str = "") -> P
     return dataclasses.replace(found or Presentation(), **changes)
 
 
-def presentation_of_model(model: Any) -> Presentation:
+def presentation_of_model(model: Model) -> Presentation:
     """What the source of a model brings along."""
     source = source_of(model)
     if source is None or source.kind in ("script", "import"):

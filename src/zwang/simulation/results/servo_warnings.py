@@ -21,8 +21,6 @@ from zwang.errors import Result
 from zwang.simulation.results.variables import Variables
 from zwang.thresholds import ACCEPTED_VIOLATION, MARGIN
 
-UNMET = (Result.NO_AUTHORITY, Result.TOO_FEW_ACTUATORS, Result.AT_LIMIT)
-
 
 class ServoSamples(NamedTuple):
     """A servo at the samples of a motion.
@@ -115,7 +113,8 @@ def of_motion(model: Model, params: PyTree, t, q, v) -> tuple[str, ...]:
 
 def unmet(at: ServoSamples) -> str:
     """Which servo constraint could not be met, when and why; empty if all could."""
-    bad = np.isin(at.code, UNMET)
+    unmet = Result.NO_AUTHORITY, Result.TOO_FEW_ACTUATORS, Result.AT_LIMIT
+    bad = np.isin(at.code, unmet)
     # a feedback that gives u itself asks for nothing that could be missed
     if not bad.any() or not at.names:
         return ""

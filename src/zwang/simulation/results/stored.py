@@ -16,6 +16,7 @@ import jax
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.errors import ModelError
 from zwang.objects.provenance import source_of, versions
 from zwang.objects.record import replace
@@ -112,7 +113,9 @@ def leaves_by_name(tree: PyTree) -> list[tuple[str, np.ndarray]]:
     return [(jax.tree_util.keystr(path), np.asarray(x)) for path, x in found]
 
 
-def with_scales(flow: Any, stored: Mapping[str, np.ndarray]) -> Any:
+def with_scales(
+    flow: ConstrainedVectorField, stored: Mapping[str, np.ndarray]
+) -> ConstrainedVectorField:
     """A flow with the scales and the target that were stored."""
     given = flow.dynamics.scales, flow.target
     scales, target = with_leaves(given, stored, "scale")

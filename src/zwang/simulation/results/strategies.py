@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from zwang.errors import ModelError
 
+T = TypeVar("T")
 PACKAGE = "zwang."
 """Where classes come from that may be made anew from a file."""
 
 
-def described(x: Any) -> Any:
+def described(x: object):
     """An object as what JSON can hold; None where a class is not of this package.
 
     Args:
@@ -38,7 +39,7 @@ def described(x: Any) -> Any:
     return array.tolist() if array.dtype.kind in "iufb" else None
 
 
-def made(record: Any, expected: type, what: str) -> Any:
+def made(record: object, expected: type[T], what: str) -> T | None:
     """The object of a description; None for None.
 
     Raises:
@@ -52,7 +53,7 @@ def made(record: Any, expected: type, what: str) -> Any:
     return found
 
 
-def _made(record: Any, what: str) -> Any:
+def _made(record: object, what: str):
     if isinstance(record, list):
         return tuple(_made(entry, what) for entry in record)
     if not isinstance(record, dict):
@@ -62,7 +63,7 @@ def _made(record: Any, what: str) -> Any:
     try:
         if not path.startswith(PACKAGE):
             raise ImportError
-        kind: Any = getattr(importlib.import_module(module), name)
+        kind = getattr(importlib.import_module(module), name)
         fields = {key: _made(value, what) for key, value in record["fields"].items()}
         if not (isinstance(kind, type) and hasattr(kind, "__dataclass_fields__")):
             raise TypeError
