@@ -175,6 +175,12 @@ def symmetric_root(K: AnyArray) -> AnyArray:
     return axes * np.sqrt(np.maximum(values, 0.0))
 
 
+def compressed(L: Array, width: int) -> Array:
+    """A root of `L Lᵀ` with fewer columns, where what the others hold is round-off."""
+    U, sigma, _ = lapack.svd(L)
+    return U[:, :width] * sigma[:width]
+
+
 def orientation(A: np.ndarray) -> np.ndarray:
     """Sign of the determinant of a square matrix, or of each of a stack."""
     return np.linalg.slogdet(A)[0]
