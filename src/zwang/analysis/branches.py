@@ -29,7 +29,7 @@ from zwang.inputs.call import misfits_named
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
 from zwang.simulation.results import Run
-from zwang.simulation.results.branch_taken import AROUND_CROSSING
+from zwang.thresholds import SHORT_WAY
 
 MOST_COMPARED = 60
 """Velocities among which a picture looks for two that tell branches apart."""
@@ -268,7 +268,7 @@ def passages(run: Run) -> list[Passage]:
         there = branches(run.model.passive, run.at(t)[0], t, params=run.flow.dynamics.p)
         if not there.branches:
             continue
-        span = AROUND_CROSSING * float(run.t[-1] - run.t[0])
+        span = SHORT_WAY * float(run.t[-1] - run.t[0])
         ends = max(t - span, float(run.t[0])), min(t + span, float(run.t[-1]))
         (before, one), (after, other) = (there.taken(run.at(s)[1]) for s in ends)
         found.append(Passage(t, there, before, after, max(one, other)))

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zwang.algebra.judgement import NOTABLE_ERROR
 from zwang.algebra.rank import DEPENDENT_ROWS, NEARLY_PARALLEL
 from zwang.dynamics.control_law import Control
 from zwang.errors import Result
 from zwang.hierarchy.describe import level_lines
 from zwang.inputs.text import counted
 from zwang.remedy import MOVED, advice
+from zwang.thresholds import DEFAULT_RTOL
 
 if TYPE_CHECKING:
     from zwang.analysis.check import ConstraintReport, Diagnosis
@@ -74,7 +74,7 @@ def lines(d: Diagnosis):
         f"{d.velocity_violation:.1e} (relative)"
     )
     yield f"  residual of A v̇ = b  {d.residual:.1e} (relative)"
-    if d.accuracy > NOTABLE_ERROR:
+    if d.accuracy > DEFAULT_RTOL:
         yield (
             f"  accuracy of v̇        {d.accuracy:.1e} (relative), condition of the mass matrix "
             f"{d.mass_condition:.0e}"

@@ -25,7 +25,7 @@ from zwang.inputs.arrays import is_concrete
 from zwang.objects.record import Record, field, replace
 from zwang.stepping.manifold import Landing
 from zwang.stepping.tableau import Tableau
-from zwang.thresholds import ROUND_OFF
+from zwang.thresholds import CONVERGED, ROUND_OFF
 
 HELD_OFF, HELD_ON, SLIDES_FORWARD, SLIDES_BACKWARD = 0.0, 1.0, -1.0, -2.0
 """How a row is held that may let go: not at all, as an equation, or as friction that slides along s
@@ -35,9 +35,6 @@ STRAIGHT = -3.0
 SPENT = -10
 """Friction that gives all it may against a direction, while other rows hold its slip at zero, has
 this less the angle of that."""
-FORCE_BAND = 1e-11
-"""A force lets go where it is below the negative of this part of what moves the free system: ten
-thousand times its round-off, and ten times what counts as zero where it is decided what holds."""
 
 
 def direction_of(mode: Any) -> Any:
@@ -376,7 +373,7 @@ def _loosening(flow, dynamics: Dynamics, s: State, forces, modes, instant) -> li
     c, switched = dynamics.constraints, flow.switched
     multipliers, free = forces
     size = jnp.where(dynamics.scales.row_length > 0, dynamics.scales.row_length, 1.0)
-    force_band = FORCE_BAND * free / size
+    force_band = CONVERGED * free / size
     values = []
     if len(gaps := c.one_sided_rows):
         own = [x for x in c.members if x.level.cone is Cone.PUSHES]
@@ -405,7 +402,7 @@ def _loosening(flow, dynamics: Dynamics, s: State, forces, modes, instant) -> li
             angle = straight_angle(mode)
             along = jnp.stack([jnp.cos(angle), jnp.sin(angle)])
             # friction may be the only force there is; a motion along a line is exact to round-off
-            band = 10 * (jnp.max(force_band[x.rows]) + FORCE_BAND * jnp.abs(limit))
+            band = 10 * (jnp.max(force_band[x.rows]) + CONVERGED * jnp.abs(limit))
             across = length(multipliers[x.rows]) - band
             straight = jnp.where(across > 0, across, -along @ slip)
             arrives = jnp.where(mode <= STRAIGHT, straight, arrives)

@@ -13,7 +13,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from zwang.algebra.judgement import OFF_MANIFOLD
 from zwang.analysis.inputs import Inputs, chosen_inputs
 from zwang.dynamics.drift import Projection
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
@@ -39,7 +38,7 @@ from zwang.simulation.tolerances import step_tolerances
 from zwang.simulation.watch import suited
 from zwang.stepping import AbstractIntegrator, Tsit5
 from zwang.stepping.step import Progress
-from zwang.thresholds import ACCEPTED_VIOLATION, LARGEST_SIZE, ROUND_OFF
+from zwang.thresholds import ACCEPTED_VIOLATION, DEFAULT_RTOL, LARGEST_SIZE, MARGIN, ROUND_OFF
 
 
 class HeldForce(Record):
@@ -132,7 +131,7 @@ class Plant:
         self.length = number(step, "Plant: step", above=0.0, most=LARGEST_SIZE, unit="s")
         self.substeps = count(substeps, "Plant: substeps", least=1)
         self._inputs, self._method, self._params = chosen, method, params
-        given = step_tolerances(model, 1e-8, None, self.length, np.inf, self.length)
+        given = step_tolerances(model, DEFAULT_RTOL, None, self.length, np.inf, self.length)
         self._tolerances = given._replace(accept=jnp.asarray(ACCEPTED_VIOLATION))
         self._settle(q0, v0)
 
@@ -273,7 +272,7 @@ class Plant:
         begun = State(*(jnp.asarray(x, float) for x in state))
         off = position_violation(flow.dynamics, begun)
         # a state off its constraints is allowed what dependent rows disagree by for that
-        tolerances = self._tolerances._replace(residual=CONTRADICTED + OFF_MANIFOLD * off)
+        tolerances = self._tolerances._replace(residual=CONTRADICTED + MARGIN * off)
         run = Stepper(flow, self._method, Events((), ()), tolerances, self.substeps + 1)
         h = jnp.asarray(self.length / self.substeps)
         y = jnp.concatenate([begun.q, begun.v])
