@@ -38,13 +38,12 @@ from zwang.analysis.moving_mechanism import closed as closed_at
 from zwang.analysis.newton import damped, newton, rows_at
 from zwang.analysis.quadratic_loops import Found, all_configurations
 from zwang.analysis.quadratic_postures import all_postures
-from zwang.analysis.result import AbstractResult
+from zwang.analysis.result import AbstractResult, dataset_of, with_unit
 from zwang.analysis.subject import subject_of, with_inputs
 from zwang.compile.hints import over_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.dynamics.number_range import LARGEST_SIZE
-from zwang.equations.constraint.units import MODEL_UNITS
 from zwang.errors import ModelError
 from zwang.inputs.arguments import choice, count, host_only, mapping, number, real_array
 from zwang.objects.reporting import report
@@ -66,7 +65,7 @@ ON_ROWS = 1e-5
 """Residual of rows at unit length, relative to the coordinates, at a solution of the homotopy."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class AssemblyModes(AbstractResult):
     """The configurations found; `str()` prints them.
 
@@ -146,34 +145,27 @@ class AssemblyModes(AbstractResult):
     @property
     def dataset(self) -> xr.Dataset:
         """The configurations with their names and how often each was found."""
-        import xarray as xr
-
-        system = self.model.system
         data = {
             "q": (("mode", "coordinate"), self.q),
             "found": ("mode", self.found),
             "smallest_singular_value": ("mode", self.smallest),
         }
         attrs = {
-            "model": self.model.name,
             "method": self.method,
             "starts": self.starts,
             "unseen_bound_95": self.unseen_bound(),
             "solutions": self.solutions,
             "complete": int(self.complete),
         }
-        coords = {
-            "coordinate": list(system.coordinates),
-            "coordinate_unit": ("coordinate", list(system.units)),
-        }
-        return xr.Dataset(data, coords, attrs)
+        units = {"coordinate_unit": ("coordinate", list(self.model.system.units))}
+        return dataset_of(self.model, data, units, **attrs)
 
     def plot(self, x: str, y: str) -> Picture:
         """The modes as points in two coordinates."""
         names, units = self.model.system.coordinates, self.model.system.units
         i, j = names.index(x), names.index(y)
         points = Line(self.q[:, i], self.q[:, j], width=0.0, marker="o")
-        label = lambda k: f"{names[k]} [{units[k] or MODEL_UNITS}]"
+        label = lambda k: with_unit(names[k], units[k])
         title = f"{self.model.name}: {len(self)} assembly modes"
         alike = bool(units[i]) and units[i] == units[j]
         return Picture([Panel([points], label(j))], label(i), title, height=3.5, equal=alike)
@@ -207,8 +199,6 @@ class AssemblyModes(AbstractResult):
             often = "" if self.method == "homotopy" else f"  found {n} times"
             lines.append(f"  {i}  {shown}{often}{meets}")
         return "\n".join(lines)
-
-    __repr__ = __str__
 
 
 @host_only("list the modes of numbers")

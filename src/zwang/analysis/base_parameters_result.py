@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class BaseParameters(AbstractResult):
     """What is identifiable; `print` says it.
 
@@ -157,10 +157,8 @@ class BaseParameters(AbstractResult):
         lines += [f"  no motor notices: {name}" for name in self.null_names]
         return "\n".join(lines)
 
-    __repr__ = __str__
 
-
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Identified(AbstractResult):
     """Base parameters that were found.
 
@@ -212,8 +210,6 @@ class Identified(AbstractResult):
         rows = zip(self.names, self.values, self.uncertainty, strict=True)
         lines = [f"  {name} = {x:.6g} ± {s:.2g} (95 %)" for name, x, s in rows]
         return "\n".join([f"noise of the controls {self.noise:.3g}", *lines])
-
-    __repr__ = __str__
 
 
 def _combined(coefficients, names: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse.proximal import Proximal
+from zwang.analysis.result import with_unit
 from zwang.analysis.subject import subject_of
 from zwang.dynamics.consistent_state import consistent_state
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -20,7 +21,6 @@ from zwang.dynamics.evaluation import moved
 from zwang.dynamics.initial_conditions import PlacementError
 from zwang.dynamics.model import Model
 from zwang.dynamics.tangent_cone import TangentCone, tangent_cone
-from zwang.equations.constraint.units import MODEL_UNITS
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.inputs.arguments import host_only, instance, number
@@ -128,8 +128,7 @@ class Branches:
         """
         system = self.model.system
         x, y = self._apart() if x is None or y is None else (x, y)
-        unit = lambda i: system.velocity_units[i] or MODEL_UNITS
-        names = [f"{name} [{unit(i)}]" for i, name in enumerate(system.velocities)]
+        names = list(map(with_unit, system.velocities, system.velocity_units))
         lines = [
             Line(
                 np.array([-1.0, 1.0]) * b.tangent[x],

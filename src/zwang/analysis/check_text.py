@@ -8,6 +8,7 @@ import numpy as np
 
 from zwang.algebra.judgement import NOTABLE_ERROR
 from zwang.algebra.rank import DEPENDENT_ROWS, NEARLY_PARALLEL
+from zwang.analysis.result import table
 from zwang.dynamics.control_law import Control
 from zwang.errors import Result
 from zwang.hierarchy.describe import level_lines
@@ -94,7 +95,7 @@ def lines(d: Diagnosis):
             )
             for c in d.constraints
         ]
-        yield from _table(rows)
+        yield from table(rows)
 
     if d.tree:
         yield ""
@@ -129,13 +130,7 @@ def _control_lines(d: Diagnosis, c: Control):
                 *("–" if np.isnan(x) else f"{x:.1e}" for x in errors),
             )
         )
-    yield from _table(rows)
-
-
-def _table(rows: list[tuple[str, ...]]):
-    widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
-    for r in rows:
-        yield "  " + "  ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)).rstrip()
+    yield from table(rows)
 
 
 def _force(c: ConstraintReport) -> str:

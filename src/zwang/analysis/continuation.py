@@ -30,7 +30,7 @@ from zwang.analysis.constrained_state import dynamics_of
 from zwang.analysis.eigenvalue_events import events
 from zwang.analysis.equilibrium import Equilibrium, as_equilibrium
 from zwang.analysis.moving_state import Motion, branch_equations, critical_direction
-from zwang.analysis.result import AbstractResult
+from zwang.analysis.result import AbstractResult, branch_picture, dataset_of
 from zwang.analysis.sensitivity import near_fold
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
@@ -80,7 +80,7 @@ class SpecialPoint:
     __repr__ = __str__
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Continuation(AbstractResult):
     """A branch of equilibria or steady motions; `str()` prints it.
 
@@ -152,9 +152,6 @@ class Continuation(AbstractResult):
     @property
     def dataset(self) -> xr.Dataset:
         """The branch, with the parameter along it, and its special points."""
-        import xarray as xr
-
-        system = self.model.system
         data = {
             self.over if self.over not in ("q", "v") else f"parameter {self.over}": (
                 "point",
@@ -173,8 +170,7 @@ class Continuation(AbstractResult):
                 np.array([np.nan if x.slope is None else x.slope.real for x in self.special]),
             ),
         }
-        names = {"coordinate": list(system.coordinates), "velocity": list(system.velocities)}
-        return xr.Dataset(data, names, {"model": self.model.name, "over": self.over})
+        return dataset_of(self.model, data, over=self.over)
 
     def plot(self, *coordinates: str) -> Picture:
         """Coordinates over the parameter, unstable parts dashed, special points marked.
@@ -182,8 +178,6 @@ class Continuation(AbstractResult):
         Args:
             coordinates: names; those that vary if left out, four at most.
         """
-        from zwang.analysis.pictures import branch_picture
-
         for name in coordinates:
             known(name, self.model.system.coordinates, f"{self.model.name} has no coordinate")
         return branch_picture(self, coordinates)
@@ -199,8 +193,6 @@ class Continuation(AbstractResult):
             per = "" if x.slope is None else f" per unit of {self.over}"
             lines.append(f"  {x}{per}, tangents: {', '.join(along)} (dq of length one)")
         return "\n".join(lines)
-
-    __repr__ = __str__
 
 
 @host_only("follow the branch before, at the numbers of one model")

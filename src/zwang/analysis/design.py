@@ -14,9 +14,8 @@ from zwang.analysis.design_problem import BranchLeftError, Problem, variables_of
 from zwang.analysis.design_targets import AbstractCost, AbstractLimit
 from zwang.analysis.kinematics import kinematics
 from zwang.analysis.kinematics_result import Kinematics
-from zwang.analysis.result import AbstractResult
+from zwang.analysis.result import AbstractResult, rounded, table, with_unit
 from zwang.analysis.subject import subject_of
-from zwang.analysis.tables import rounded, table
 from zwang.errors import ModelError
 from zwang.inputs.arguments import count, host_only, listed, mapping, number
 from zwang.plots import Curve as Line
@@ -32,7 +31,7 @@ PENALTY = 10.0
 """Cost of a trial that leaves its branch, in units of the first design's cost."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Design(AbstractResult):
     """What `zw.analysis.design` found; `str()` prints it.
 
@@ -105,14 +104,14 @@ class Design(AbstractResult):
                     Line(self.before.input, a.value, "before", dash=(4, 2)),
                     Line(self.after.input, b.value, "after"),
                 ],
-                f"{b.name} [{b.unit or 'model units'}]",
+                with_unit(b.name, b.unit),
             )
             for a, b in pairs
         ]
         k = self.after
         if not panels:
             return k.plot()
-        return Picture(panels, f"{k.input_name} [{k.input_unit or 'model units'}]", k.model.name)
+        return Picture(panels, with_unit(k.input_name, k.input_unit), k.model.name)
 
     def __str__(self) -> str:
         rows = [("variable", "first", "found")]
@@ -134,8 +133,6 @@ class Design(AbstractResult):
         if not self.converged:
             lines.append(f"  the optimizer stopped early: {self.message}")
         return "\n".join(lines)
-
-    __repr__ = __str__
 
 
 @host_only("design once, with numbers")

@@ -17,7 +17,7 @@ from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.kinematics import kinematics
 from zwang.analysis.kinematics_result import Kinematics
 from zwang.analysis.moving_mechanism import moving, torques
-from zwang.analysis.result import TABLES, AbstractResult
+from zwang.analysis.result import TABLES, AbstractResult, with_unit
 from zwang.dynamics.evaluation import evaluate
 from zwang.equations.constraint.units import MODEL_UNITS
 from zwang.equations.state import host_state
@@ -33,7 +33,7 @@ UNITS = {"rad": "N·m", "m": "N"}
 """Unit of the generalized force that goes with a coordinate."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class DrivingTorque(AbstractResult):
     """What drives a mechanism; `str()` prints a summary.
 
@@ -97,8 +97,11 @@ class DrivingTorque(AbstractResult):
             Line(x, self.inertia, "inertia"),
             Line(x, self.torque - self.inertia, "static"),
         ]
-        panels = [Panel(lines, f"torque [{self.unit}]"), Panel([Line(x, self.power)], "power [W]")]
-        return Picture(panels, f"{k.input_name} [{k.input_unit or MODEL_UNITS}]", k.model.name)
+        panels = [
+            Panel(lines, with_unit("torque", self.unit)),
+            Panel([Line(x, self.power)], "power [W]"),
+        ]
+        return Picture(panels, with_unit(k.input_name, k.input_unit), k.model.name)
 
     def __str__(self) -> str:
         k, i = self.motion, int(np.argmax(np.abs(self.torque)))
@@ -109,8 +112,6 @@ class DrivingTorque(AbstractResult):
             f"{k.input_unit}\n  mean torque     {mean:.6g} {self.unit}\n"
             f"  unique          {int(np.sum(self.unique))} of {len(self.unique)} multipliers"
         )
-
-    __repr__ = __str__
 
 
 @host_only("compute the torque of numbers, or differentiate .torques(params)")

@@ -41,7 +41,7 @@ from zwang.analysis.local_equations import (
     output_slopes,
     time_derivatives,
 )
-from zwang.analysis.result import AbstractResult
+from zwang.analysis.result import AbstractResult, eigenvalue_picture
 from zwang.analysis.symmetry import Symmetries, symmetries
 from zwang.analysis.tangent_space import TangentSpace, aligned
 from zwang.dynamics.model import Model
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from zwang.plots import Picture
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Linearization(LinearSystem, AbstractResult):
     """What `zw.analysis.linearize` found; `str()` prints it.
 
@@ -207,8 +207,6 @@ class Linearization(LinearSystem, AbstractResult):
 
     def plot(self) -> Picture:
         """The eigenvalues in the complex plane."""
-        from zwang.analysis.pictures import eigenvalue_picture
-
         return eigenvalue_picture(
             [self.eigenvalues], [self.model.name], f"{self.model.name}: eigenvalues"
         )
@@ -225,8 +223,6 @@ class Linearization(LinearSystem, AbstractResult):
             f"  verdict               {self.verdict}\n"
         )
         return head + str(self.modes())
-
-    __repr__ = __str__
 
 
 @host_only("linearize before, at the numbers of one state")

@@ -27,6 +27,7 @@ from zwang.equations.state import State
 from zwang.equations.system import System
 from zwang.inputs.arrays import AnyArray
 from zwang.objects.record import Record, replace
+from zwang.stepping.explicit import equal_steps
 
 TRAVEL_STEPS = 128
 """Runge-Kutta steps of a long way; of a turn by 2 rad they leave 1e-11."""
@@ -316,18 +317,10 @@ def travelled(dynamics: Dynamics, q, dv, t):
     """`q ⊕ dv` for a long way: where the system has no retraction, along `q̇ = N(q) dv`, which
     keeps what N keeps, such as the length of quaternions.
     """
-    system, p, h = dynamics.system, dynamics.p, 1.0 / TRAVEL_STEPS
+    system, p = dynamics.system, dynamics.p
     if system.retract is not None or system.velocity_map is None:
         return system.move(q, dv, t, p)
-    rate = lambda q: system.along(q, dv, t, p)
-
-    def step(_, q):
-        a = rate(q)
-        b = rate(q + 0.5 * h * a)
-        c = rate(q + 0.5 * h * b)
-        return q + h / 6 * (a + 2 * b + 2 * c + rate(q + h * c))
-
-    return jax.lax.fori_loop(0, TRAVEL_STEPS, step, q)
+    return equal_steps(lambda _, q: system.along(q, dv, t, p), q, 1.0, TRAVEL_STEPS)[-1]
 
 
 @once

@@ -17,7 +17,7 @@ from zwang.analysis.inputs import Inputs
 from zwang.analysis.linear_system import LinearSystem
 from zwang.analysis.linearize import Linearization
 from zwang.analysis.moving_axes import MovingAxes, axes_of
-from zwang.analysis.result import AbstractResult
+from zwang.analysis.result import AbstractResult, dataset_of, eigenvalue_picture
 from zwang.analysis.time_varying import TimeVaryingLinearization
 from zwang.analysis.time_varying_lqr import TrackingRegulator, tracking_regulator
 from zwang.dynamics.model import Model
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from zwang.plots import Picture
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Regulator(AbstractResult):
     """A state feedback `u = u₀ − K_q (q − q₀) − K_v (v − v₀)`; `str()` prints it. About a steady
     motion the deviation is that in axes which move along (`moving_axes.py`).
@@ -113,28 +113,18 @@ class Regulator(AbstractResult):
     @property
     def dataset(self) -> xr.Dataset:
         """Gains and poles with their names."""
-        import xarray as xr
-
-        system = self.linearization.model.system
-        return xr.Dataset(
-            {
-                "K_q": (("input", "coordinate"), self.K_q),
-                "K_v": (("input", "velocity"), self.K_v),
-                "poles_real": ("pole", np.real(self.poles), {"units": "1/s"}),
-                "poles_imaginary": ("pole", np.imag(self.poles), {"units": "1/s"}),
-            },
-            {
-                "input": list(self.linearization.inputs),
-                "coordinate": list(system.coordinates),
-                "velocity": list(system.velocities),
-            },
-            {"model": self.linearization.model.name},
-        )
+        poles, unit = self.poles, {"units": "1/s"}
+        data = {
+            "K_q": (("input", "coordinate"), self.K_q),
+            "K_v": (("input", "velocity"), self.K_v),
+            "poles_real": ("pole", np.real(poles), unit),
+            "poles_imaginary": ("pole", np.imag(poles), unit),
+        }
+        at = self.linearization
+        return dataset_of(at.model, data, {"input": list(at.inputs)})
 
     def plot(self) -> Picture:
         """Eigenvalues of the model as it is and with the regulator."""
-        from zwang.analysis.pictures import eigenvalue_picture
-
         at = self.linearization
         return eigenvalue_picture(
             [at.eigenvalues, self.poles], ["open", "closed loop"], f"{at.model.name}: eigenvalues"
@@ -158,8 +148,6 @@ class Regulator(AbstractResult):
             ]
             lines.append(f"  {name} = {' '.join([f'{float(nominal):.4g}', *shown])}")
         return "\n".join(lines)
-
-    __repr__ = __str__
 
 
 @overload

@@ -13,8 +13,7 @@ from jaxtyping import PyTree
 
 from zwang.algebra.decomposition import solve_square
 from zwang.algebra.spectrum import eigenvectors
-from zwang.analysis.result import AbstractResult
-from zwang.analysis.tables import table
+from zwang.analysis.result import AbstractResult, dataset_of, table
 from zwang.errors import ModelError
 from zwang.inputs.arguments import count
 from zwang.thresholds import DERIVED
@@ -68,7 +67,7 @@ class Mode:
         return "oscillates" if tiny else f"oscillates, {'grows' if real > 0 else 'decays'}"
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Modes(AbstractResult):
     """Modes of a linearization, slowest first; `str()` prints them.
 
@@ -121,12 +120,13 @@ class Modes(AbstractResult):
     @property
     def dataset(self) -> xr.Dataset:
         """Eigenvalues, frequencies, damping and shapes."""
-        import xarray as xr
-
-        system = self.linearization.model.system
+        at = self.linearization
         values = np.array([mode.eigenvalue for mode in self.members], complex)
-        shapes = np.array([mode.shape for mode in self.members]).reshape(len(self), system.nq)
-        return xr.Dataset(
+        shapes = np.array([mode.shape for mode in self.members]).reshape(
+            len(self), at.model.system.nq
+        )
+        return dataset_of(
+            at.model,
             {
                 "eigenvalue_real": ("mode", np.real(values), {"units": "1/s"}),
                 "eigenvalue_imaginary": ("mode", np.imag(values), {"units": "1/s"}),
@@ -135,8 +135,8 @@ class Modes(AbstractResult):
                 "shape_real": (("mode", "coordinate"), np.real(shapes)),
                 "shape_imaginary": (("mode", "coordinate"), np.imag(shapes)),
             },
-            {"mode": np.arange(len(self)), "coordinate": list(system.coordinates)},
-            {"model": self.linearization.model.name, "kind": self.linearization.kind},
+            {"mode": np.arange(len(self))},
+            kind=at.kind,
         )
 
     def plot(self) -> Picture:
@@ -175,8 +175,6 @@ class Modes(AbstractResult):
             along = f"{k} symmetr{'y' if k == 1 else 'ies'}"
             lines.append(f"  and {along}, along which nothing changes")
         return "\n".join(lines)
-
-    __repr__ = __str__
 
 
 def modes(linear: Linearization) -> Modes:

@@ -31,6 +31,7 @@ from zwang.analysis.curve import quickly
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint import Holonomic
 from zwang.equations.state import State
+from zwang.stepping.explicit import equal_steps
 
 STEPS = 96
 """Steps of the fourth-order Runge-Kutta method along a random motion."""
@@ -104,34 +105,16 @@ def _field(linear: bool) -> Callable:
 
 def _motion(dynamics: Dynamics, rows, scale, x0, amplitude, phase, linear: bool):
     """Places and derivatives of the flow along a motion, shapes (steps, n), (steps, n, n)."""
+    n, order = len(x0), jnp.arange(1, amplitude.shape[1] + 1)
 
-    def control(s):
-        order = jnp.arange(1, amplitude.shape[1] + 1)
-        return jnp.sum(amplitude * jnp.sin(2 * order * s + phase), axis=1)
+    def rate(s, y):
+        control = jnp.sum(amplitude * jnp.sin(2 * order * s + phase), axis=1)
+        field = lambda x: _field(linear)(dynamics, rows, scale, x, control)
+        along = jax.jacfwd(field)(y[:n]) @ y[n:].reshape(n, n)
+        return jnp.append(field(y[:n]), along)
 
-    field = lambda x, s: _field(linear)(dynamics, rows, scale, x, control(s))
-
-    def rate(s, x, flow):
-        return field(x, s), jax.jacfwd(lambda x: field(x, s))(x) @ flow
-
-    h = LENGTH / STEPS
-
-    def step(state, s):
-        x, flow = state
-
-        def stage(carry, c):
-            # one text for all four stages, which are compiled once
-            k = rate(s + c * h, x + c * h * carry[0], flow + c * h * carry[1])
-            return k, k
-
-        still = jnp.zeros_like(x), jnp.zeros_like(flow)
-        stages = jax.lax.scan(stage, still, jnp.array([0.0, 0.5, 0.5, 1.0]))[1]
-        weight = h / 6 * jnp.array([1.0, 2.0, 2.0, 1.0])
-        moved = tuple(y + jnp.tensordot(weight, k, 1) for y, k in zip(state, stages, strict=True))
-        return moved, moved
-
-    start = x0, jnp.eye(len(x0))
-    return jax.lax.scan(step, start, h * jnp.arange(STEPS))[1]
+    found = equal_steps(rate, jnp.append(x0, jnp.eye(n)), LENGTH, STEPS)
+    return found[:, :n], found[:, n:].reshape(-1, n, n)
 
 
 def _allowed(dynamics: Dynamics, rows, scale, x, every, linear: bool):
@@ -287,14 +270,4 @@ class Integral:
             along = A @ (self.q0 - q) + a * (self.t0 - t)
             return -LU(A @ self.across).solve(along)
 
-        h = 1 / SUBDIVISIONS
-
-        def step(i, y):
-            tau = i * h
-            k1 = rate(tau, y)
-            k2 = rate(tau + h / 2, y + h / 2 * k1)
-            k3 = rate(tau + h / 2, y + h / 2 * k2)
-            k4 = rate(tau + h, y + h * k3)
-            return y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-
-        return jax.lax.fori_loop(0, SUBDIVISIONS, step, jnp.zeros(len(self.rows)))
+        return equal_steps(rate, jnp.zeros(len(self.rows)), 1.0, SUBDIVISIONS)[-1]

@@ -21,8 +21,14 @@ from jaxtyping import PyTree
 
 from zwang.analysis.linearize import linearize
 from zwang.analysis.lqr import lqr
-from zwang.analysis.result import AbstractResult
-from zwang.analysis.shooting import (
+from zwang.analysis.result import AbstractResult, dataset_of
+from zwang.analysis.time_varying_lqr import SPLINE_DEGREE, TrackingRegulator, piecewise
+from zwang.dynamics.model import Model
+from zwang.errors import ModelError
+from zwang.inputs.arguments import count, host_only, number, real_array
+from zwang.inputs.text import counted
+from zwang.plots import Curve, Panel, Picture
+from zwang.servo.bounded_motion import (
     Nodes,
     RestOnZ,
     bounded_motion,
@@ -30,12 +36,6 @@ from zwang.analysis.shooting import (
     first_guess,
     rest_on,
 )
-from zwang.analysis.time_varying_lqr import SPLINE_DEGREE, TrackingRegulator, piecewise
-from zwang.dynamics.model import Model
-from zwang.errors import ModelError
-from zwang.inputs.arguments import count, host_only, number, real_array
-from zwang.inputs.text import counted
-from zwang.plots import Curve, Panel, Picture
 from zwang.servo.control import controller
 from zwang.servo.feedback import Feedback
 from zwang.servo.limits import Limits
@@ -53,7 +53,7 @@ MOST_NODES = 2000
 """Nodes at which refinement ends."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class StableInversion(AbstractResult):
     """What `stable_inversion` found; `print` says it, `.plot()` draws it.
 
@@ -117,23 +117,13 @@ class StableInversion(AbstractResult):
     @property
     def dataset(self) -> xr.Dataset:
         """Motion and control over time with their names."""
-        import xarray as xr
-
-        system = self.passive.system
-        return xr.Dataset(
-            {
-                "q": (("time", "coordinate"), self.q),
-                "v": (("time", "velocity"), self.v),
-                "control": (("time", "actuator"), self.u),
-            },
-            {
-                "time": self.t,
-                "coordinate": list(system.coordinates),
-                "velocity": list(system.velocities),
-                "actuator": list(self.servo.names(self.u.shape[1])),
-            },
-            {"model": self.passive.name, "pre_actuation": self.pre_actuation},
-        )
+        data = {
+            "q": (("time", "coordinate"), self.q),
+            "v": (("time", "velocity"), self.v),
+            "control": (("time", "actuator"), self.u),
+        }
+        coords = {"time": self.t, "actuator": list(self.servo.names(self.u.shape[1]))}
+        return dataset_of(self.passive, data, coords, pre_actuation=self.pre_actuation)
 
     def plot(self) -> Picture:
         """Controls and coordinates over time; what is asked for happens between the marks."""
@@ -169,8 +159,6 @@ class StableInversion(AbstractResult):
             f"actuators begin {self.pre_actuation:.3g} s before the motion asked for and end "
             f"{self.post_actuation:.3g} s after it; error {self.error:.1e}"
         )
-
-    __repr__ = __str__
 
 
 @host_only("invert before, with the numbers of one maneuver")

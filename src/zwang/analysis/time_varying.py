@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class TimeVaryingLinearization(AbstractResult):
     """`ż = A(t) z + B(t) u` along a trajectory.
 
@@ -88,8 +88,6 @@ class TimeVaryingLinearization(AbstractResult):
             f"t = {self.t[0]:.6g} s to {self.t[-1]:.6g} s: {counted(self.A.shape[1], 'state')}, "
             f"{counted(len(self.inputs), 'input')}, {counted(len(self.outputs), 'output')}"
         )
-
-    __repr__ = __str__
 
 
 def linearize_along(

@@ -23,7 +23,7 @@ from jaxtyping import Float
 
 from zwang.algebra.decomposition import Decomposition
 from zwang.algebra.spectrum import exponential, riccati
-from zwang.analysis.result import AbstractResult
+from zwang.analysis.result import AbstractResult, dataset_of
 from zwang.analysis.time_varying import TimeVaryingLinearization
 from zwang.dynamics import functions
 from zwang.errors import ModelError
@@ -41,7 +41,7 @@ SPLINE_DEGREE = 9
 the steps that made it."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class TrackingRegulator(AbstractResult):
     """A feedback that leads back to a trajectory, `u = u(t) − K_q (q − q(t)) − K_v (v − v(t))`.
 
@@ -97,22 +97,12 @@ class TrackingRegulator(AbstractResult):
     @property
     def dataset(self) -> xr.Dataset:
         """Gains over time with their names."""
-        import xarray as xr
-
-        at, system = self.linearization, self.linearization.model.system
-        return xr.Dataset(
-            {
-                "K_q": (("time", "input", "coordinate"), self.K_q),
-                "K_v": (("time", "input", "velocity"), self.K_v),
-            },
-            {
-                "time": at.t,
-                "input": list(at.inputs),
-                "coordinate": list(system.coordinates),
-                "velocity": list(system.velocities),
-            },
-            {"model": at.model.name},
-        )
+        at = self.linearization
+        data = {
+            "K_q": (("time", "input", "coordinate"), self.K_q),
+            "K_v": (("time", "input", "velocity"), self.K_v),
+        }
+        return dataset_of(at.model, data, {"time": at.t, "input": list(at.inputs)})
 
     def __str__(self) -> str:
         at = self.linearization
@@ -122,8 +112,6 @@ class TrackingRegulator(AbstractResult):
             f"{counted(at.A.shape[1], 'state')}; largest gain "
             f"{max(np.max(np.abs(self.K_q)), np.max(np.abs(self.K_v))):.4g}"
         )
-
-    __repr__ = __str__
 
 
 class Tracking(Record):

@@ -15,7 +15,7 @@ from jaxtyping import PyTree
 
 from zwang.algebra.decomposition import conditioning
 from zwang.algebra.pseudoinverse.proximal import Proximal
-from zwang.analysis.result import AbstractResult
+from zwang.analysis.result import AbstractResult, dataset_of, with_unit
 from zwang.analysis.subject import Quantity, Subject, subject_of, with_inputs
 from zwang.analysis.workspace_fill import Edges, Grid, Held, edge_inputs, filled, nearby
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -50,7 +50,7 @@ class Moved(NamedTuple, Generic[AnyArray]):
     conditioning: AnyArray
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Workspace(AbstractResult):
     """What a mechanism reaches over a grid of its inputs; `str()` prints a summary.
 
@@ -132,14 +132,11 @@ class Workspace(AbstractResult):
     @property
     def dataset(self) -> xr.Dataset:
         """The grid with everything on it, by name."""
-        import xarray as xr
-
         names = [x.replace("/", "_") for x in self.names]
         coords: dict[str, Any] = {
             name: (name, axis, {"units": unit or MODEL_UNITS})
             for name, axis, unit in zip(names, self.axes, self.units, strict=True)
         }
-        coords["coordinate"] = list(self.model.system.coordinates)
         coords["axis"] = list("xyz"[: self.places.shape[-1]])
         data: dict[str, Any] = {
             "reached": (names, self.reached),
@@ -151,36 +148,36 @@ class Workspace(AbstractResult):
         for what, (inputs, places) in (("boundary", self.boundary), ("lost", self.lost)):
             data[f"{what}_input"] = ((what, "input"), inputs)
             data[f"{what}_place"] = ((what, "axis"), places)
-        return xr.Dataset(data, coords, {"model": self.model.name, "point": self.point})
+        return dataset_of(self.model, data, coords, point=self.point)
 
     def plot(self, axes: tuple[int, int] = (0, 1)) -> Picture:
         """The places that are reached, colored by conditioning, with singularities of both kinds;
         `axes` chooses two of space.
         """
         i, j = axes
-        unit, letters = self.point_unit or MODEL_UNITS, "xyz"
+        labels = [with_unit("xyz"[k], self.point_unit) for k in axes]
         lines = self._classes(self.places[..., i], self.places[..., j])
         for (_, places), name, color in self._singular():
             if len(places):
                 lines.append(_spots(places[:, i], places[:, j], name, color))
-        panel = Panel(lines, f"{letters[j]} [{unit}]")
+        panel = Panel(lines, labels[1])
         title = f"{self.model.name}: what {self.point} reaches"
-        return Picture([panel], f"{letters[i]} [{unit}]", title, height=4.5, equal=True)
+        return Picture([panel], labels[0], title, height=4.5, equal=True)
 
     def plot_inputs(self) -> Picture:
         """The same over the first two inputs; conditioning over the input where there is one."""
-        unit = lambda k: self.units[k] or MODEL_UNITS
-        label, title = f"{self.names[0]} [{unit(0)}]", f"{self.model.name}: {self.point}"
+        labels = [with_unit(*x) for x in zip(self.names, self.units, strict=True)]
+        title = f"{self.model.name}: {self.point}"
         if len(self.axes) == 1:
             panel = Panel([Line(self.axes[0], self.conditioning)], "conditioning [1]")
-            return Picture([panel], label, title)
+            return Picture([panel], labels[0], title)
         grid = np.meshgrid(*self.axes, indexing="ij")
         lines = self._classes(grid[0], grid[1])
         for (inputs, _), name, color in self._singular():
             if len(inputs):
                 lines.append(_spots(inputs[:, 0], inputs[:, 1], name, color))
-        panel = Panel(lines, f"{self.names[1]} [{unit(1)}]")
-        return Picture([panel], label, title, height=4.5)
+        panel = Panel(lines, labels[1])
+        return Picture([panel], labels[0], title, height=4.5)
 
     def _singular(self):
         return (
@@ -216,8 +213,6 @@ class Workspace(AbstractResult):
             "mechanism can move with its inputs held\n"
             f"  first kind        {len(self.lost[0])} places where the point loses a direction"
         )
-
-    __repr__ = __str__
 
 
 def _spots(x, y, label: str, color: str, size: float = 4.0) -> Line:
