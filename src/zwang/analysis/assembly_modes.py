@@ -29,17 +29,17 @@ import numpy as np
 from jax import Array
 from jaxtyping import PyTree
 
-from zwang.algebra.decomposition import Decomposition
+from zwang.algebra.metric import dense_metric
 from zwang.algebra.pseudoinverse.proximal import Proximal
-from zwang.analysis.curve import quickly
 from zwang.analysis.distinct import attitudes, distinct, same_senses, telling
 from zwang.analysis.kinematics import Constant
 from zwang.analysis.moving_mechanism import closed as closed_at
-from zwang.analysis.newton import damped, newton, rows_at
+from zwang.analysis.moving_mechanism import damped, newton, rows_at
 from zwang.analysis.quadratic_loops import Found, all_configurations
 from zwang.analysis.quadratic_postures import all_postures
 from zwang.analysis.result import AbstractResult, dataset_of, with_unit
 from zwang.analysis.subject import subject_of, with_inputs
+from zwang.compile import program
 from zwang.compile.hints import over_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
@@ -279,7 +279,7 @@ def assembly_modes(
         report(f"{i} of {starts} starts", i / starts)
         # the last chunk is filled up by repetition, since another shape would compile anew
         chunk = np.resize(begin[i : i + BOXES_AT_ONCE], (BOXES_AT_ONCE, begin.shape[1]))
-        at, residual, _ = (np.asarray(x) for x in quickly(_solved)(dynamics, chunk, np.float64(t)))
+        at, residual, _ = (np.asarray(x) for x in _solved(dynamics, chunk, np.float64(t)))
         at = np.where(residual[:, None] < RESOLVED, at, np.nan)
         ends.append(at[: len(begin[i : i + BOXES_AT_ONCE])])
     every = np.concatenate(ends)
@@ -335,7 +335,7 @@ def _from_homotopy(closed: Model, dynamics: Dynamics, found: Found, t: float) ->
     # so few shapes that other inputs compile nothing
     size = 8 * -(-len(found.q) // 8)
     filled = np.resize(found.q, (size, found.q.shape[1]))
-    solved = (np.asarray(x) for x in quickly(_solved)(dynamics, filled, np.float64(t)))
+    solved = (np.asarray(x) for x in _solved(dynamics, filled, np.float64(t)))
     at, residual, before = (x[: len(found.q)] for x in solved)
     # squares of distances vanish at places that the distances themselves exclude
     own = before < ON_ROWS * (1 + np.max(np.abs(found.q)))
@@ -371,6 +371,7 @@ def _spread(model: Model, q, spread) -> float:
     return 1.5 * max(float(np.ptp(own)) if len(own) else 0.0, 1.0)
 
 
+@program
 def _solved(dynamics: Dynamics, begin, t):
     """Newton's iteration from many starts, damped far from solutions; q of each, and its residuals
     after and before.
@@ -406,8 +407,7 @@ def _smallest(dynamics: Dynamics, q, t) -> tuple[int, float]:
     """Rank of the rows at unit length, and the nv-th singular value."""
     c, nv = dynamics.constraints, dynamics.system.nv
     A = np.asarray(c.matrix(jnp.asarray(q), jnp.zeros(nv), jnp.asarray(t), dynamics.p))
-    length = np.linalg.norm(A, axis=1, keepdims=True)
-    rows = Decomposition(A / np.where(length > 0, length, 1.0))
+    rows = dense_metric(np.ones(nv)).rows(A)
     if len(A) < nv:
         return len(A), 0.0
-    return rows.rank, float(rows.singular_values[nv - 1])
+    return rows.rank, float(rows.split.singular_values[nv - 1])

@@ -18,12 +18,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.algebra.metric import Metric
-from zwang.analysis.constrained_state import on_constraints, unpushed
+from zwang.analysis.constrained_state import kernel, metric_at, on_constraints, unpushed
 from zwang.analysis.inputs import Inputs
 from zwang.analysis.local_equations import Local, local, moved
 from zwang.analysis.moving_state import Balance, Motion, balance
 from zwang.analysis.symmetry import Symmetries
-from zwang.analysis.tangent_space import kernel, metric_at
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
 

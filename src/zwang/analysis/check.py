@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.algebra.decomposition import Decomposition, pivots
+from zwang.algebra.decomposition import Decomposition, outside, pivots
 from zwang.algebra.metric import condition_of_mass, dense_metric
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.check_text import lines
@@ -313,10 +313,7 @@ def _directions(rows: np.ndarray, span: np.ndarray) -> np.ndarray:
     """Orthonormal directions of rows of unit length that are not in the span of others, which is
     orthonormal as well.
     """
-    left = rows
-    for _ in range(2):  # once leaves round-off of what is taken off
-        left = left - (left @ span.T) @ span
-    return Decomposition(left, beside=1.0).row_space.T
+    return Decomposition(outside(rows, span), beside=1.0).row_space.T
 
 
 def _kinds(dynamics: Dynamics, s: State) -> dict[str, str]:

@@ -25,9 +25,8 @@ from jaxtyping import PyTree
 
 from zwang.analysis.balance_problem import Point, Problem
 from zwang.analysis.balance_search import balanced_start
-from zwang.analysis.branch import Branch, Place
+from zwang.analysis.branch import Branch, Place, events
 from zwang.analysis.constrained_state import dynamics_of
-from zwang.analysis.eigenvalue_events import events
 from zwang.analysis.equilibrium import Equilibrium, as_equilibrium
 from zwang.analysis.moving_state import Motion, branch_equations, critical_direction
 from zwang.analysis.result import AbstractResult, branch_picture, dataset_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.optimize
@@ -79,7 +79,7 @@ class Design(AbstractResult):
     def dataset(self) -> xr.Dataset:
         """The motion of the found design, with variables and costs."""
         names = list(self.values)
-        data: dict[str, Any] = {
+        data = {
             "design": ("variable", np.array([self.values[x] for x in names])),
             "first_design": ("variable", np.array([self.start[x] for x in names])),
             "cost": ("target", np.array(list(self.costs.values()))),

@@ -26,8 +26,10 @@ END, SINGULAR_END = 20.0, 7.0
 stops beyond `SINGULAR_END`, 1e-3, goes to infinity or to a solution that is not isolated."""
 PREDICTED = 1e-6
 """Largest correction after a prediction, relative to w; paths that are close ask for less."""
-SHORTEST_PATH_STEP, MOST_TRACKING_STEPS = 1e-5, 3_000
-"""Step of `−log(1 − τ)` below which a path is given up, and the number of steps after it."""
+SHORTEST_PATH_STEP = 1e-5
+"""Step of `−log(1 − τ)` below which a path is given up."""
+MOST_TRACKING_STEPS = 3_000
+"""Steps after which a path is given up."""
 PATH_TRIES = 3
 """How often paths that fail or meet are followed again, ten times as carefully."""
 

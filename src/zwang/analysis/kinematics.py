@@ -185,8 +185,8 @@ def _followed(
     try:
         # a unit of t is as long as what it moves
         # the first frame is only for the scale of t; steps are long or short in scaled directions
-        speed = np.linalg.norm((frame := curve.frame(q, t)).point.tangent[:-1])
-        slope = abs(frame.point.tangent[-1])
+        tangent = curve.frame(q, t).tangent
+        speed, slope = np.linalg.norm(tangent[:-1]), abs(tangent[-1])
         scale = np.append(curve.scale[:-1], slope / speed if slope else 1.0)
         curve = Curve(dynamics, scale, bounded)
         watch = tuple(Watched(x, curve) for x in outputs)

@@ -13,7 +13,7 @@ from jax import Array
 from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse.proximal import Proximal
-from zwang.analysis.curve import Curve, Point
+from zwang.analysis.curve import Curve, Frame
 from zwang.analysis.moving_mechanism import (
     Moving,
     closed,
@@ -48,7 +48,7 @@ class Watched:
     quantity: Quantity
     curve: Curve
 
-    def __call__(self, point: Point) -> float:
+    def __call__(self, point: Frame) -> float:
         dynamics, still = self.curve.dynamics, np.zeros(len(point.tangent) - 1)
         along = point.tangent * self.curve.scale
         moved = quantity_rates(self.quantity, dynamics, point.q, along[:-1], still, point.t)[1]

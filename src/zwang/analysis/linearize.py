@@ -23,17 +23,18 @@ from jax.typing import ArrayLike
 from jaxtyping import PyTree
 
 from zwang.algebra.decomposition import Decomposition, pivots
+from zwang.analysis.aside import Time, explicit_time
 from zwang.analysis.constrained_state import (
     ConstrainedState,
+    TangentSpace,
+    aligned,
     dynamics_of,
     placed,
     refuse_friction,
     solve,
 )
-from zwang.analysis.descriptor import Descriptor, descriptor
-from zwang.analysis.explicit_time import Time, explicit_time
 from zwang.analysis.inputs import Inputs, chosen_inputs, chosen_outputs
-from zwang.analysis.linear_system import LinearSystem
+from zwang.analysis.linear_system import Descriptor, LinearSystem, descriptor
 from zwang.analysis.local_equations import (
     Generator,
     Variation,
@@ -43,7 +44,6 @@ from zwang.analysis.local_equations import (
 )
 from zwang.analysis.result import AbstractResult, eigenvalue_picture
 from zwang.analysis.symmetry import Symmetries, symmetries
-from zwang.analysis.tangent_space import TangentSpace, aligned
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.inputs.arguments import host_only, instance

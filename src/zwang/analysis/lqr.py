@@ -16,10 +16,13 @@ from zwang.algebra.spectrum import eigenvalues, principal, riccati
 from zwang.analysis.inputs import Inputs
 from zwang.analysis.linear_system import LinearSystem
 from zwang.analysis.linearize import Linearization
-from zwang.analysis.moving_axes import MovingAxes, axes_of
 from zwang.analysis.result import AbstractResult, dataset_of, eigenvalue_picture
-from zwang.analysis.time_varying import TimeVaryingLinearization
-from zwang.analysis.time_varying_lqr import TrackingRegulator, tracking_regulator
+from zwang.analysis.symmetry import MovingAxes, axes_of
+from zwang.analysis.time_varying import (
+    TimeVaryingLinearization,
+    TrackingRegulator,
+    tracking_regulator,
+)
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.inputs.arguments import instance, real_array
@@ -32,7 +35,7 @@ from zwang.servo.limits import Limits
 if TYPE_CHECKING:
     import xarray as xr
 
-    from zwang.analysis.lqr_sensitivity import Gains
+    from zwang.analysis.linear_sensitivity import Gains
     from zwang.plots import Picture
 
 
@@ -83,7 +86,7 @@ class Regulator(AbstractResult):
         Raises:
             ModelError: for outputs that are no coordinates.
         """
-        from zwang.analysis.lqr_sensitivity import gains
+        from zwang.analysis.linear_sensitivity import gains
 
         return gains(self, params, v)
 

@@ -109,7 +109,7 @@ class Modes(AbstractResult):
         Raises:
             ModelError: for a moving state, or a multiple eigenvalue.
         """
-        from zwang.analysis.mode_sensitivity import eigenvalues_at
+        from zwang.analysis.linear_sensitivity import eigenvalues_at
 
         return eigenvalues_at(self.linearization, self.members, params, v)
 

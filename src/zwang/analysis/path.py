@@ -12,14 +12,11 @@ import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
 from zwang.algebra.decomposition import Decomposition
-from zwang.analysis.certified_step import growth
-from zwang.analysis.curve import Curve, Frame, FreedomError, LostError, Point, Segment
-from zwang.thresholds import DERIVED
+from zwang.analysis.curve import Curve, Frame, FreedomError, LostError, Segment, growth
+from zwang.thresholds import DERIVED, RESOLVED
 
 FIRST = 0.2
 """Length of the first step that is tried [1, in scaled directions]."""
-SHORTEST = 1e-10
-"""Length of a step below which the curve counts as lost."""
 SINGULAR_AHEAD, SHORT_STEP = 0.02, 1e-3
 """A smallest singular value below this part of the largest one that was met, and a step below this
 length, make the path look for a singular configuration ahead."""
@@ -78,12 +75,12 @@ class Path:
     t: list[float]
     limits: list[Limit]
     meetings: list[Meeting]
-    zeros: list[list[Point]]
+    zeros: list[list[Frame]]
     steps: int = 0
     rejected: int = 0
     certified: bool = True
     ended: str = "range"
-    end: Point | None = None
+    end: Frame | None = None
 
 
 def follow_branch(
@@ -92,7 +89,7 @@ def follow_branch(
     t: float,
     wanted: np.ndarray,
     *,
-    watch: tuple[Callable[[Point], float], ...] = (),
+    watch: tuple[Callable[[Frame], float], ...] = (),
     at_limit: str = "stop",
     at_singular: str = "straight",
 ) -> Path:
@@ -117,15 +114,15 @@ def follow_branch(
     frame = curve.frame(q, t, along)
     path = Path([], [], [], [], [[] for _ in watch])
     if t == wanted[0]:
-        path.q.append(frame.point.q)
+        path.q.append(frame.q)
         path.t.append(t)
-    first, widest, tried, h = frame.point, frame.point.smallest, np.inf, FIRST
+    first, widest, tried, h = frame, frame.smallest, np.inf, FIRST
     for _ in range(MOST_PATH_STEPS):
         segment, h = _next(path, frame, h)
         # looking ahead costs a search, so that it is done only where rank is being lost
-        near = frame.point.smallest < SINGULAR_AHEAD * widest or h < SHORT_STEP
-        if segment is None or (near and frame.point.smallest < 0.5 * tried):
-            tried = frame.point.smallest
+        near = frame.smallest < SINGULAR_AHEAD * widest or h < SHORT_STEP
+        if segment is None or (near and frame.smallest < 0.5 * tried):
+            tried = frame.smallest
             # at a singular configuration no step can be certified: it is jumped over along the
             # tangent
             landed = _beyond(curve, path, frame, at_singular)
@@ -143,15 +140,16 @@ def follow_branch(
         end = segment.at(segment.length)
         if _finished(path, segment, end, wanted, watch, at_limit, first, ahead):
             break
-        frame = curve.frame(end.q, end.t, end.tangent)
-        widest = max(widest, frame.point.smallest)
-    path.end, path.certified = frame.point, curve.bounded
+        frame = end
+        widest = max(widest, frame.smallest)
+    path.end, path.certified = frame, curve.bounded
     return path
 
 
 def _next(path: Path, frame: Frame, h: float) -> tuple[Segment | None, float]:
     """The longest certified step near h, and the length to try after it."""
-    while h > SHORTEST:
+    # the curve counts as lost where no longer step is certified
+    while h > RESOLVED:
         segment, ratio = frame.attempt(h)
         # a certificate without a point that Newton’s method reaches is of no use to the caller
         if segment is not None and _reached(segment):
@@ -175,7 +173,7 @@ def _reached(segment: Segment) -> bool:
 
 def _finished(path, segment, end, wanted, watch, at_limit, first, ahead) -> bool:
     """Record what lies on a segment; whether the path ends on it."""
-    start, stop = segment.frame.point, segment.length
+    start, stop = segment.frame, segment.length
     turn = None
     # the parameter turns back inside the segment
     if start.tangent[-1] * end.tangent[-1] < 0:
@@ -230,16 +228,16 @@ def _finished(path, segment, end, wanted, watch, at_limit, first, ahead) -> bool
     return False
 
 
-def _place(segment: Segment, point: Point) -> float:
+def _place(segment: Segment, point: Frame) -> float:
     """σ of a point of a segment, by its parameter t."""
-    if point.t == segment.frame.point.t:
+    if point.t == segment.frame.t:
         return 0.0
     return _root(lambda s: segment.at(s).t - point.t, 0.0, segment.length)
 
 
-def _passes(segment: Segment, first: Point, end: Point) -> bool:
+def _passes(segment: Segment, first: Frame, end: Frame) -> bool:
     """Whether the first point of the path lies on a segment that runs as it did there."""
-    start = segment.frame.point
+    start = segment.frame
     if not min(start.t, end.t) <= first.t <= max(start.t, end.t) or start.t == end.t:
         return False
     if start.tangent[-1] * first.tangent[-1] < 0:
@@ -260,14 +258,13 @@ def _root(function: Callable, low: float, high: float) -> float:
 
 def _beyond(curve: Curve, path: Path, frame: Frame, at_singular: str) -> Frame | None:
     """The frame behind a singular configuration straight ahead, or None if there is none."""
-    point = frame.point
     for distance in STRIDES:
         try:
             landed = _straight(frame, distance)
         except (FreedomError, LostError, np.linalg.LinAlgError):
             continue
         # far enough behind the singular configuration for steps to be certified again
-        if landed.point.smallest > 2 * point.smallest:
+        if landed.smallest > 2 * frame.smallest:
             break
     else:
         return None
@@ -278,7 +275,7 @@ def _beyond(curve: Curve, path: Path, frame: Frame, at_singular: str) -> Frame |
     if place is None:
         return None
     q, t, J = _corrected(frame, place)
-    path.meetings.append(Meeting(q, t, point.tangent, landed.point.tangent, curve.smallest(J)))
+    path.meetings.append(Meeting(q, t, frame.tangent, landed.tangent, curve.smallest(J)))
     if at_singular == "stop":
         path.ended = "singular"
     return landed
@@ -292,7 +289,7 @@ def _least(frame: Frame, distance: float) -> float | None:
     fine = {"xatol": 1e-10}
     least: Any = minimize_scalar(away, bounds=(0.0, distance), method="bounded", options=fine)
     place = float(least.x)
-    if away(place) > 0.5 * frame.point.smallest and away(place) > 1e-5:
+    if away(place) > 0.5 * frame.smallest and away(place) > 1e-5:
         return None
     for near in (1e-2 * distance, 1e-4 * distance):  # it falls and rises as |σ − place|
         low, high = away(place - near), away(place + near)
@@ -304,7 +301,7 @@ def _sampled(path: Path, frame: Frame, landed: Frame, wanted: np.ndarray) -> boo
     """Record the wanted values between both sides of a singular configuration; whether the last
     one was among them.
     """
-    a, b = frame.point.t, landed.point.t
+    a, b = frame.t, landed.t
     inside = [t for t in np.unique(wanted) if min(a, b) < t <= max(a, b)]
     for t in inside if b > a else inside[::-1]:
         off = lambda s, t=t: _corrected(frame, s)[1] - t
@@ -320,11 +317,11 @@ def _corrected(frame: Frame, distance: float) -> tuple[np.ndarray, float, np.nda
     """q, t and J of the point at a distance along the tangent, nearest to the straight line, where
     rows may lose rank.
     """
-    curve, tangent = frame.curve, frame.point.tangent
-    n = np.zeros(frame.normal.shape[1])
+    curve, tangent = frame.curve, frame.tangent
+    n = np.zeros(frame.split.normal.shape[1])
     for _ in range(50):
-        q, phi, J = curve.at(frame.point.q, frame.y(distance, n))
-        unit = curve.unit_rows(J) @ frame.normal
+        q, phi, J = curve.at(frame.q, frame.y(distance, n))
+        unit = curve.unit_rows(J) @ frame.split.normal
         residual = phi / np.where(curve.length > 0, curve.length, 1.0)
         step = Decomposition(unit, DERIVED).solve(residual)
         n = n - step
@@ -334,13 +331,13 @@ def _corrected(frame: Frame, distance: float) -> tuple[np.ndarray, float, np.nda
     if not np.max(np.abs(n)) <= 0.2 * distance + 1e-9 or not np.all(np.isfinite(tangent)):
         raise LostError("no branch goes straight on")
     y = frame.y(distance, n)
-    q, _, J = curve.at(frame.point.q, y)
+    q, _, J = curve.at(frame.q, y)
     return q, float(y[-1]), J
 
 
 def _straight(frame: Frame, distance: float) -> Frame:
     q, t, _ = _corrected(frame, distance)
-    landed = frame.curve.frame(q, t, frame.point.tangent)
-    if landed.point.tangent @ frame.point.tangent < 0.9:
+    landed = frame.curve.frame(q, t, frame.tangent)
+    if landed.tangent @ frame.tangent < 0.9:
         raise LostError("the branch ahead bends away")
     return landed

@@ -25,9 +25,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.algebra.decomposition import Decomposition, solve_square
+from zwang.algebra.decomposition import Decomposition, independent, solve_square
 from zwang.algebra.lapack import LU
-from zwang.analysis.curve import quickly
+from zwang.compile import program
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint import Holonomic
 from zwang.equations.state import State
@@ -103,6 +103,7 @@ def _field(linear: bool) -> Callable:
     return _direction if linear else _nonlinear_direction
 
 
+@program
 def _motion(dynamics: Dynamics, rows, scale, x0, amplitude, phase, linear: bool):
     """Places and derivatives of the flow along a motion, shapes (steps, n), (steps, n, n)."""
     n, order = len(x0), jnp.arange(1, amplitude.shape[1] + 1)
@@ -117,6 +118,7 @@ def _motion(dynamics: Dynamics, rows, scale, x0, amplitude, phase, linear: bool)
     return found[:, :n], found[:, n:].reshape(-1, n, n)
 
 
+@program
 def _allowed(dynamics: Dynamics, rows, scale, x, every, linear: bool):
     """Directions that span Δ at x, shape (n, len(every))."""
     field = _field(linear)
@@ -129,35 +131,20 @@ def _reachable(
     """Orthonormal basis of L in coordinates (q, t), shape (n, dim L), and the gap."""
     random, n = np.random.default_rng(1877), len(s.q) + 1
     x0 = np.append(np.asarray(s.q), float(s.t))
-    motion, allowed = quickly(_motion), quickly(_allowed)
     every = np.eye(len(scale)) if linear else random.standard_normal((2 * len(scale), len(scale)))
-    found = [np.asarray(allowed(dynamics, rows, scale, x0, every, linear))]
+    found = [np.asarray(_allowed(dynamics, rows, scale, x0, every, linear))]
     for _ in range(MOTIONS):
         amplitude = random.standard_normal((len(scale), 3))
         phase = random.uniform(0, 2 * np.pi, amplitude.shape)
-        places, flows = motion(dynamics, rows, scale, x0, amplitude, phase, linear)
+        places, flows = _motion(dynamics, rows, scale, x0, amplitude, phase, linear)
         for x, flow in zip(places[7::8], np.asarray(flows)[7::8], strict=True):
             if np.all(np.isfinite(flow)):
-                there = np.asarray(allowed(dynamics, rows, scale, x, every, linear))
+                there = np.asarray(_allowed(dynamics, rows, scale, x, every, linear))
                 found.append(solve_square(np.asarray(flow), there))
     spanned = Decomposition(np.hstack([x / max(np.linalg.norm(x), 1e-300) for x in found]), KNOWN)
     dim, sigma = spanned.rank, spanned.singular_values
     below = sigma[dim] if dim < min(n, len(sigma)) else 0.0
     return spanned.range, float(below / sigma[dim - 1])
-
-
-def _independent(R: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Of some rows those that are independent."""
-    kept: list[int] = []
-    span = np.zeros((0, R.shape[1]))
-    for i in rows:
-        size = np.linalg.norm(R[i])
-        left = R[i] - (R[i] @ span.T) @ span
-        left = left - (left @ span.T) @ span
-        if np.linalg.norm(left) > 1e-8 * max(size, 1e-300) and size > 0:
-            kept.append(int(i))
-            span = np.vstack([span, left / np.linalg.norm(left)])
-    return np.array(kept, int)
 
 
 def reach(
@@ -185,7 +172,8 @@ def reach(
         v = scale * np.random.default_rng(1911).standard_normal(len(scale))
         A = np.asarray(c.matrix(s.q, jnp.asarray(v), s.t, dynamics.p))
         generic = np.column_stack([A, R[:, -1]])
-    rows = _independent(generic * every, np.sort(wanted).astype(int))
+    wanted = np.sort(wanted).astype(int)
+    rows = wanted[independent(generic[wanted] * every)]
     basis, gap = _reachable(dynamics, rows, s, every, not bent)
     tangent = _velocities(dynamics, s, basis)
     size = np.linalg.norm(R * every, axis=1)
@@ -238,7 +226,7 @@ def integral(
     if system.velocity_map is not None or system.offset is not None:
         return None
     R = np.asarray(_forms(dynamics, np.arange(dynamics.constraints.m), s.q, s.t))
-    own = _independent(R * np.append(scale, 1.0), np.arange(rows.start, rows.stop))
+    own = np.arange(rows.start, rows.stop)[independent(R[rows] * np.append(scale, 1.0))]
     basis, _ = _reachable(dynamics, own, s, np.append(scale, 1.0))
     if basis.shape[1] != len(scale) + 1 - len(own):
         return None

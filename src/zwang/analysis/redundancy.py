@@ -12,7 +12,7 @@ import dataclasses
 import numpy as np
 from scipy.optimize import linprog
 
-from zwang.algebra.decomposition import Decomposition, pivots
+from zwang.algebra.decomposition import Decomposition, independent, pivots
 from zwang.algebra.rank import DEPENDENT_ROWS, PLACED
 from zwang.mechanism.mechanism import Mechanism
 
@@ -96,15 +96,10 @@ def dependencies(C: np.ndarray, row_slices: dict[str, slice], rank: int) -> tupl
     if rank == len(C) or len(C) > MOST_EXAMINED_ROWS:
         return ()
     places = [(name, i) for name, s in row_slices.items() for i in range(s.stop - s.start)]
-    found, span = [], np.zeros((0, C.shape[1]))
-    for i, row in enumerate(C):
-        left = row - (row @ span.T) @ span
-        left = left - (left @ span.T) @ span
-        if np.linalg.norm(left) > DEPENDENT_ROWS:
-            span = np.vstack([span, left / np.linalg.norm(left)])
-            continue
+    found, kept = [], independent(C)
+    for i in np.setdiff1d(np.arange(len(C)), kept).tolist():
         others = [j for j in range(len(C)) if j != i and np.any(C[j])]
-        chosen = _smallest(C, i, others) if np.any(row) else {}
+        chosen = _smallest(C, i, others) if np.any(C[i]) else {}
         rows = tuple((*places[j], float(x)) for j, x in sorted(chosen.items()))
         found.append(Dependency(places[i], rows))
     return tuple(found)

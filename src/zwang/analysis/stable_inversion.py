@@ -22,7 +22,7 @@ from jaxtyping import PyTree
 from zwang.analysis.linearize import linearize
 from zwang.analysis.lqr import lqr
 from zwang.analysis.result import AbstractResult, dataset_of
-from zwang.analysis.time_varying_lqr import SPLINE_DEGREE, TrackingRegulator, piecewise
+from zwang.analysis.time_varying import SPLINE_DEGREE, TrackingRegulator, piecewise
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.inputs.arguments import count, host_only, number, real_array

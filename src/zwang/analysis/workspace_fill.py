@@ -19,10 +19,10 @@ from zwang.algebra.decomposition import (
     pivots,
     singular_values,
 )
-from zwang.analysis.curve import quickly
-from zwang.analysis.newton import newton, rows_at, unweighted
+from zwang.analysis.moving_mechanism import newton, rows_at, unweighted
 from zwang.analysis.sensitivity import fold, last_direction, root, with_slope
 from zwang.analysis.subject import Quantity
+from zwang.compile import program
 from zwang.compile.hints import over_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.errors import ModelError
@@ -89,6 +89,7 @@ class Solved(NamedTuple, Generic[AnyArray]):
     slope: AnyArray
 
 
+@program
 def _solved(grid: Grid, q, u) -> Solved:
     """Newton's iteration at many inputs at once."""
     return over_rows(lambda q, u: _one(grid, q, u))(q, u)
@@ -120,7 +121,7 @@ def _at(grid: Grid, q: np.ndarray, u: np.ndarray) -> Solved:
     made = []
     for i in range(0, len(q), PLACES_AT_ONCE):
         own = np.resize(np.arange(i, min(i + PLACES_AT_ONCE, len(q))), PLACES_AT_ONCE)
-        found = quickly(_solved)(grid, q[own], u[own])
+        found = _solved(grid, q[own], u[own])
         made.append([np.asarray(x)[: min(PLACES_AT_ONCE, len(q) - i)] for x in found])
     return Solved(*(np.concatenate(x) for x in zip(*made, strict=True)))
 
