@@ -43,6 +43,10 @@ ALL_BUT_ZERO = 1e-6
 """Part of its usual size below which a singular value, a row, a form or a difference is lost:
 halfway, in digits, between round-off and what is ordinary. A double eigenvalue, known to 1e-8, is
 one up to this."""
+ALIKE = 1e-5
+"""What is nearer to each other than this part of its size may be one: eigenvalues that round-off
+splits by a root, a place that a homotopy has found and its solution, directions of random motions
+that are known to 1e-7."""
 LEAST_SIZE, LARGEST_SIZE = 1e-100, 1e100
 """Masses, rows, sizes and times beyond these are refused: half of float64's exponents are left for
 their squares and for what they are multiplied by."""

@@ -49,7 +49,7 @@ from zwang.inputs.arguments import choice, count, host_only, mapping, number, re
 from zwang.objects.reporting import report
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
-from zwang.thresholds import ALL_BUT_ZERO, RESOLVED
+from zwang.thresholds import ALIKE, ALL_BUT_ZERO, RESOLVED
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -61,8 +61,6 @@ BOXES_AT_ONCE = 512
 """Starts that run at once."""
 NEWTON_ITERATIONS = 60
 """Damped steps of Newton's iteration."""
-ON_ROWS = 1e-5
-"""Residual of rows at unit length, relative to the coordinates, at a solution of the homotopy."""
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -338,7 +336,7 @@ def _from_homotopy(closed: Model, dynamics: Dynamics, found: Found, t: float) ->
     solved = (np.asarray(x) for x in _solved(dynamics, filled, np.float64(t)))
     at, residual, before = (x[: len(found.q)] for x in solved)
     # squares of distances vanish at places that the distances themselves exclude
-    own = before < ON_ROWS * (1 + np.max(np.abs(found.q)))
+    own = before < ALIKE * (1 + np.max(np.abs(found.q)))
     kept = own & (residual < RESOLVED)
     q, times = _distinct(dynamics, at[kept], t)
     if not len(q):

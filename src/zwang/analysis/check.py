@@ -5,7 +5,6 @@ each constraint.
 from __future__ import annotations
 
 import dataclasses
-from typing import cast
 
 import jax
 import jax.numpy as jnp
@@ -213,8 +212,8 @@ def check(model, q=None, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis:
 
 @program
 def _control(dynamics: Dynamics, state: State) -> Control:
-    law = cast(AbstractControlLaw, dynamics.law)  # the caller has one
-    return law.control(dynamics.passive, state)
+    assert isinstance(dynamics.law, AbstractControlLaw)
+    return dynamics.law.control(dynamics.passive, state)
 
 
 def _diagnose(

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -277,10 +276,10 @@ def on_constraints(dynamics: Dynamics, q, v, t) -> State | None:
     metric = dense_metric(M, A if dynamics.singular_mass else None)
     # a distance counts beside the size of the coordinates, of one at least
     extent = metric.typical * (1 + np.max(np.abs(guess.q), initial=0.0))
-    small: Any = metric.lengths(A), np.float64(0.0), np.float64(1 / extent)
+    small = metric.lengths(A), np.float64(0.0), np.float64(1 / extent)
     if not metric.is_positive:
         raise np.linalg.LinAlgError("the mass matrix is not positive definite")
-    found = place(dynamics, guess, Scales(*small))
+    found = place(dynamics, guess, Scales(*map(jnp.asarray, small)))
     return found.state if found.converged else None
 
 

@@ -14,12 +14,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.optimize
 from jax import Array
 from jaxtyping import PyTree
 
@@ -29,6 +28,7 @@ from zwang.analysis.branch import Branch, Place, events
 from zwang.analysis.constrained_state import dynamics_of
 from zwang.analysis.equilibrium import Equilibrium, as_equilibrium
 from zwang.analysis.moving_state import Motion, branch_equations, critical_direction
+from zwang.analysis.path import zero_between
 from zwang.analysis.result import AbstractResult, branch_picture, dataset_of
 from zwang.analysis.sensitivity import near_fold
 from zwang.dynamics.model import Model
@@ -383,6 +383,5 @@ def _located(branch: Branch, before: Place, after: Place, measure) -> tuple[floa
         return 0.0, before
     if np.sign(first) == np.sign(last):
         return None
-    tight = np.float64(1e-14)
-    root = cast(float, scipy.optimize.brentq(at_length, 0.0, 1.0, xtol=1e-13, rtol=tight))
+    root = zero_between(at_length, 0.0, 1.0)
     return root, found.get(root, before)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
@@ -249,8 +249,9 @@ def equilibrium(
                 "steady motion follows; take the equations that hold by zw.contact_mode(model, q, "
                 "v)."
             )
-        further: Any = {"inputs": inputs, "hold": hold, "find": find}
-        search = lambda mode, q: equilibrium(mode, q, t=t, params=params, **further)
+        search = lambda mode, q: equilibrium(
+            mode, q, t=t, params=params, inputs=inputs, hold=hold, find=find
+        )
         return resting(model, q, float(t), params, search)
     acting = chosen_inputs(model, params, labels(inputs, "inputs"))
     if acting.actuation is not None:

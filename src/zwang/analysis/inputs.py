@@ -130,12 +130,12 @@ def with_entries(model: Model, params, acting: Inputs, mu: np.ndarray) -> dict:
 
 def chosen_outputs(
     model: Model, outputs: Sequence[str] | Callable | None
-) -> tuple[Callable, tuple[str, ...] | None]:
-    """A function (q, v, t, p) → y and the names of its entries, if they are known."""
+) -> tuple[Callable, tuple[str, ...]]:
+    """A function (q, v, t, p) → y and the names of its entries."""
     system = model.system
     if outputs is not None and callable(outputs):
-        _check_outputs(model, function(outputs, "outputs", "(q, v, t, p) → y"))
-        return outputs, None
+        count = _outputs_of(model, function(outputs, "outputs", "(q, v, t, p) → y"))
+        return outputs, tuple(f"y{i}" for i in range(count))
     rates = [f"{x} rate" if x in system.coordinates else x for x in system.velocities]
     known = [*system.coordinates, *rates]
     if outputs is None:
@@ -151,14 +151,15 @@ def chosen_outputs(
     return Selected(tuple(known.index(x) for x in names)), names
 
 
-def _check_outputs(model: Model, outputs: Callable) -> None:
-    """Raise unless a function of outputs gives real numbers; compiles nothing."""
+def _outputs_of(model: Model, outputs: Callable) -> int:
+    """How many outputs a function gives, which are to be real numbers; compiles nothing."""
     system, what = model.system, "outputs(q, v, t, p)"
     whole = lambda *a: jnp.asarray(returned(outputs(*a), what))
     q, v, t = np.zeros(system.nq), np.zeros(system.nv), np.zeros(())
     shape = outcome(whole, what, q, v, t, model.parameters()).shape
     if len(shape) > 1:
         raise ModelError(f"{what} returns shape {shape}, expected a number or a vector.")
+    return shape[0] if shape else 1
 
 
 @dataclasses.dataclass(frozen=True)

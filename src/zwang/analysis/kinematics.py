@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -328,7 +327,7 @@ def _transmission(subject: Subject, dynamics: Dynamics, path: Path, given) -> np
             "kinematics: transmission is expected to be two angles, of the coupler and of the "
             'output link, such as ("coupler.angle", "rocker.angle").'
         )
-    angles: Any = [subject.quantity(x, "kinematics: transmission") for x in pair]
+    angles = [subject.quantity(x, "kinematics: transmission") for x in pair]
     q, still = np.array(path.q), np.zeros((len(path.q), dynamics.system.nv))
     first, second = (quantity_rates(x, dynamics, q, still, still, path.t)[0] for x in angles)
     # the angle between lines, not vectors: folded into [0, π/2] whatever their direction

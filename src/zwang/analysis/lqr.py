@@ -197,7 +197,7 @@ def lqr(
             "lqr: the linearization has no inputs; give inputs= to zw.analysis.linearize."
         )
     if isinstance(at, TimeVaryingLinearization):
-        return tracking_regulator(at, _output_weight(at, Q), _effort_weight(at, R))
+        return tracking_regulator(at, *_weights(at, Q, R))
     steady = at.kind == "steady motion"
     if at.kind == "moving state":
         raise ModelError(
@@ -205,7 +205,7 @@ def lqr(
             "motion: a gain on the coordinates themselves would pull it back to where it was."
         )
     system = at.reduced() if steady else at
-    output, effort = _output_weight(at, Q), _effort_weight(at, R)
+    output, effort = _weights(at, Q, R)
     _refuse_unstabilizable(system)
     A, B, C = system.A, system.B, system.C
     try:
@@ -225,19 +225,16 @@ def lqr(
     return Regulator(at, K, gains[:, :nv] @ back, gains[:, nv:], S, poles, axes, (output, effort))
 
 
-def _output_weight(at: Linearization | TimeVaryingLinearization, Q) -> np.ndarray:
-    return _weight(Q, len(at.outputs), "Q", at.outputs)
-
-
-def _effort_weight(at: Linearization | TimeVaryingLinearization, R) -> np.ndarray:
-    effort = _weight(R, len(at.inputs), "R", at.inputs)
+def _weights(at: Linearization | TimeVaryingLinearization, Q, R) -> tuple[np.ndarray, np.ndarray]:
+    output, effort = _weight(Q, "Q", at.outputs), _weight(R, "R", at.inputs)
     if principal(effort)[0][0] <= 0:
         raise ModelError("lqr: R has an eigenvalue that is not positive; every input must cost.")
-    return effort
+    return output, effort
 
 
-def _weight(given, n: int, name: str, entries: tuple[str, ...]) -> np.ndarray:
+def _weight(given, name: str, entries: tuple[str, ...]) -> np.ndarray:
     """A symmetric matrix from a number, a diagonal or a matrix."""
+    n = len(entries)
     weight = np.asarray(real_array(1.0 if given is None else given, f"lqr: {name}"))
     if not np.all(np.isfinite(weight)):
         raise ModelError(f"lqr: {name} holds NaN or infinity, expected finite numbers.")

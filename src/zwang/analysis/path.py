@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, cast
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
+from scipy.optimize import fminbound, root_scalar
 
 from zwang.algebra.decomposition import Decomposition
 from zwang.analysis.curve import Curve, Frame, FreedomError, LostError, Segment, growth
@@ -177,7 +176,7 @@ def _finished(path, segment, end, wanted, watch, at_limit, first, ahead) -> bool
     turn = None
     # the parameter turns back inside the segment
     if start.tangent[-1] * end.tangent[-1] < 0:
-        place = _root(lambda s: segment.at(s).tangent[-1], 0.0, stop)
+        place = zero_between(lambda s: segment.at(s).tangent[-1], 0.0, stop)
         turn = place, segment.at(place)
         if at_limit == "stop":
             stop, end = turn
@@ -212,7 +211,7 @@ def _finished(path, segment, end, wanted, watch, at_limit, first, ahead) -> bool
         # a zero of a watched function, such as a dead point of the output
         if function(start) * function(end) < 0 and stop > 0:
             most = stop if not done else _place(segment, end)
-            place = _root(lambda s, f=function: f(segment.at(s)), 0.0, most)
+            place = zero_between(lambda s, f=function: f(segment.at(s)), 0.0, most)
             found.append(segment.at(place))
     if done:
         return True
@@ -232,7 +231,7 @@ def _place(segment: Segment, point: Frame) -> float:
     """σ of a point of a segment, by its parameter t."""
     if point.t == segment.frame.t:
         return 0.0
-    return _root(lambda s: segment.at(s).t - point.t, 0.0, segment.length)
+    return zero_between(lambda s: segment.at(s).t - point.t, 0.0, segment.length)
 
 
 def _passes(segment: Segment, first: Frame, end: Frame) -> bool:
@@ -248,9 +247,10 @@ def _passes(segment: Segment, first: Frame, end: Frame) -> bool:
     return bool(np.max(np.abs(apart)) < 1e-8 * (1 + np.max(np.abs(first.q))))
 
 
-def _root(function: Callable, low: float, high: float) -> float:
+def zero_between(function: Callable, low: float, high: float) -> float:
     """A zero between two places of opposite sign."""
-    return float(cast(float, brentq(function, low, high, xtol=1e-14, rtol=np.float64(1e-14))))
+    fine = {"xtol": 1e-14, "rtol": 1e-14}
+    return float(root_scalar(function, bracket=(low, high), method="brentq", **fine).root)
 
 
 # --- singular configurations
@@ -286,9 +286,7 @@ def _least(frame: Frame, distance: float) -> float | None:
     rank is not lost there.
     """
     away = lambda s: frame.curve.smallest(_corrected(frame, s)[2])
-    fine = {"xatol": 1e-10}
-    least: Any = minimize_scalar(away, bounds=(0.0, distance), method="bounded", options=fine)
-    place = float(least.x)
+    place = float(fminbound(away, 0.0, distance, xtol=1e-10))
     if away(place) > 0.5 * frame.smallest and away(place) > 1e-5:
         return None
     for near in (1e-2 * distance, 1e-4 * distance):  # it falls and rises as |σ − place|
@@ -305,7 +303,7 @@ def _sampled(path: Path, frame: Frame, landed: Frame, wanted: np.ndarray) -> boo
     inside = [t for t in np.unique(wanted) if min(a, b) < t <= max(a, b)]
     for t in inside if b > a else inside[::-1]:
         off = lambda s, t=t: _corrected(frame, s)[1] - t
-        place = _root(off, 0.0, STRIDES[-1])
+        place = zero_between(off, 0.0, STRIDES[-1])
         path.q.append(_corrected(frame, place)[0])
         path.t.append(float(t))
         if t == wanted[-1]:

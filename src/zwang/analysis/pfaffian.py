@@ -32,6 +32,7 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint import Holonomic
 from zwang.equations.state import State
 from zwang.stepping.explicit import equal_steps
+from zwang.thresholds import ALIKE
 
 STEPS = 96
 """Steps of the fourth-order Runge-Kutta method along a random motion."""
@@ -39,9 +40,6 @@ MOTIONS = 2
 """Random motions; a direction counts that any of them shows."""
 LENGTH = 1.5
 """Length of a random motion [1 m or rad per typical coordinate]."""
-KNOWN = 1e-5
-"""Singular values below this times the largest are zero, and values of forms of unit length on L
-below it: the motions are accurate to about 1e-7."""
 ALLOWED_NEWTON = 12
 """Steps of Newton's iteration towards velocities that rows which are not linear in v allow."""
 SUBDIVISIONS = 64
@@ -141,7 +139,7 @@ def _reachable(
             if np.all(np.isfinite(flow)):
                 there = np.asarray(_allowed(dynamics, rows, scale, x, every, linear))
                 found.append(solve_square(np.asarray(flow), there))
-    spanned = Decomposition(np.hstack([x / max(np.linalg.norm(x), 1e-300) for x in found]), KNOWN)
+    spanned = Decomposition(np.hstack([x / max(np.linalg.norm(x), 1e-300) for x in found]), ALIKE)
     dim, sigma = spanned.rank, spanned.singular_values
     below = sigma[dim] if dim < min(n, len(sigma)) else 0.0
     return spanned.range, float(below / sigma[dim - 1])
@@ -178,7 +176,7 @@ def reach(
     tangent = _velocities(dynamics, s, basis)
     size = np.linalg.norm(R * every, axis=1)
     value = np.abs(R * every @ (tangent / every[:, None]))
-    vanishing = np.max(value, axis=1, initial=0.0) < KNOWN * np.maximum(size, 1e-300)
+    vanishing = np.max(value, axis=1, initial=0.0) < ALIKE * np.maximum(size, 1e-300)
     integrable = tuple(name for name, x in linear.items() if np.all(vanishing[x]))
     moving = int(np.any(np.abs(tangent[-1]) > 1e-9))
     free = len(every) - len(rows) - moving

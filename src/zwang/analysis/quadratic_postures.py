@@ -20,7 +20,7 @@ import numpy as np
 
 from zwang.algebra.decomposition import nearest_rotation
 from zwang.analysis.homotopy import solutions
-from zwang.analysis.quadratic_loops import Found, coefficients, square_system
+from zwang.analysis.quadratic_loops import Found, coefficients, residuals, square_system
 from zwang.analysis.subject import Quantity
 from zwang.bodies.rotation import conjugate, product
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -46,12 +46,7 @@ def all_postures(
     if not _is_one_body(dynamics, x[0]):
         return None
     r = q[:3] + spread * random.uniform(-1, 1, (POSTURES, 3))
-    p, c = dynamics.p, dynamics.constraints
-
-    def rows(q):
-        more = [jnp.reshape(f.value(q, t, p) - value, (1,)) for f, value in inputs]
-        return jnp.concatenate([c.position_residual(q, t, p), *more])
-
+    rows = residuals(dynamics, inputs, t)
     value = np.asarray(jax.jit(jax.vmap(rows))(np.hstack([r, x])))
     if not value.shape[1] or not np.all(np.isfinite(value)):
         return None

@@ -33,13 +33,7 @@ from zwang.analysis.constrained_state import (
 )
 from zwang.analysis.inputs import Inputs, chosen_outputs
 from zwang.analysis.linear_system import matrices
-from zwang.analysis.linearize import (
-    generator_of_deviations,
-    input_accelerations,
-    moving_frame,
-    state_names,
-)
-from zwang.analysis.local_equations import output_slopes
+from zwang.analysis.linearize import coefficients, state_names
 from zwang.analysis.result import AbstractResult, dataset_of
 from zwang.dynamics import functions
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -127,7 +121,7 @@ def linearize_along(
             "run.q, run.v and run.t."
         )
     function, names = chosen_outputs(model, outputs)
-    made, before = [], None
+    made, before, states = [], None, ()
     for i in range(len(t)):
         s = on_constraints(dynamics, q[i], v[i], t[i])
         if s is None:
@@ -138,16 +132,12 @@ def linearize_along(
         d = here.varied(None, acting.directions)
         tangent = carried(here.tangent_by(d), before)
         before = tangent
-        T, back = tangent.basis, tangent.project
-        A = back @ generator_of_deviations(here, d) @ T + moving_frame(here, tangent)
-        B = back[:, system.nv :] @ input_accelerations(here, d, acting)
-        C, D = (np.asarray(x) for x in output_slopes(dynamics, s, function, acting.directions))
-        D = np.hstack([D, np.zeros((len(C), B.shape[1] - D.shape[1]))])
-        made.append((A, B, C @ T, D, T, back, state_names(system.velocities, tangent)))
-    A, B, C, D, T, back = (np.array([x[k] for x in made]) for k in range(6))
-    names = names if names is not None else tuple(f"y{i}" for i in range(C.shape[1]))
+        found = coefficients(here, d, tangent, acting, function, True)[:4]
+        made.append((*found, tangent.basis, tangent.project))
+        states = state_names(system.velocities, tangent) if i == 0 else states
+    A, B, C, D, T, back = (np.array(x) for x in zip(*made, strict=True))
     return TimeVaryingLinearization(
-        model, t, q, v, A, B, C, D, T, back, made[0][6], acting.names, names
+        model, t, q, v, A, B, C, D, T, back, states, acting.names, names
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +16,7 @@ from jaxtyping import PyTree
 from zwang.algebra.decomposition import conditioning
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.result import AbstractResult, dataset_of, with_unit
-from zwang.analysis.subject import Quantity, Subject, subject_of, with_inputs
+from zwang.analysis.subject import Quantity, Subject, subject_of
 from zwang.analysis.workspace_fill import Edges, Grid, Held, edge_inputs, filled, nearby
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
@@ -55,7 +55,7 @@ class Workspace(AbstractResult):
     """What a mechanism reaches over a grid of its inputs; `str()` prints a summary.
 
     Attributes:
-        model: the model with its inputs held.
+        model: the model.
         names, units: of the inputs.
         axes: values of each input, arrays of lengths n₁, n₂ …
         point, point_unit: what is moved.
@@ -67,12 +67,8 @@ class Workspace(AbstractResult):
         orientation: sign of the determinant of that derivative, where it is square.
         smallest: smallest singular value of the rows at unit length with the inputs held, 0 where
             the mechanism can move with its inputs locked.
-        boundary: inputs and places on the boundary of what is reached inside of the grid, shapes
-            (k, inputs) and (k, d): singularities of the second kind.
-        lost: inputs and places where the point loses a direction, the same shapes: singularities of
-            the first kind.
+        edges: of the grid, on which `boundary` and `lost` lie.
         grid: the equations that the places of the grid solve.
-        edges: those of the grid on which `boundary` and `lost` lie.
     """
 
     model: Model
@@ -87,10 +83,22 @@ class Workspace(AbstractResult):
     conditioning: np.ndarray
     orientation: np.ndarray
     smallest: np.ndarray
-    boundary: tuple[np.ndarray, np.ndarray]
-    lost: tuple[np.ndarray, np.ndarray]
-    grid: Grid = dataclasses.field(repr=False)
-    edges: tuple[Edges, Edges] = dataclasses.field(repr=False)
+    edges: tuple[Edges, Edges]
+    grid: Grid
+
+    @property
+    def boundary(self) -> tuple[np.ndarray, np.ndarray]:
+        """Inputs and places on the boundary of what is reached inside of the grid, shapes
+        (k, inputs) and (k, d): singularities of the second kind.
+        """
+        return self.edges[0].u, self.edges[0].place
+
+    @property
+    def lost(self) -> tuple[np.ndarray, np.ndarray]:
+        """Inputs and places where the point loses a direction, the same shapes: singularities of
+        the first kind.
+        """
+        return self.edges[1].u, self.edges[1].place
 
     def moved(self, params: PyTree) -> Moved:
         """Places and conditioning at the inputs that are reached as functions of parameters; inside
@@ -133,12 +141,12 @@ class Workspace(AbstractResult):
     def dataset(self) -> xr.Dataset:
         """The grid with everything on it, by name."""
         names = [x.replace("/", "_") for x in self.names]
-        coords: dict[str, Any] = {
+        coords: dict = {
             name: (name, axis, {"units": unit or MODEL_UNITS})
             for name, axis, unit in zip(names, self.axes, self.units, strict=True)
         }
         coords["axis"] = list("xyz"[: self.places.shape[-1]])
-        data: dict[str, Any] = {
+        data: dict = {
             "reached": (names, self.reached),
             "q": ([*names, "coordinate"], self.q),
             "place": ([*names, "axis"], self.places, {"units": self.point_unit or MODEL_UNITS}),
@@ -274,23 +282,18 @@ def workspace(
             f"{MOST_PLACES}; take fewer samples."
         )
     where = _point(subject, point)
-    held = with_inputs(subject.model, ())  # the inputs are parameters of `Held` instead
-    dynamics = held.dynamics(params, Proximal())
+    # inputs are parameters of `Held`, and no constraints
+    dynamics = subject.model.dynamics(params, Proximal())
     grid = Grid(dynamics, tuple(Held(x, i) for i, x in enumerate(quantities)), where.value, t)
-    found = filled(grid, axes, subject.q, held.name)
-    boundary, lost = found[6:]
     return Workspace(
-        held,
+        subject.model,
         tuple(x.name for x in quantities),
         tuple(x.unit for x in quantities),
         axes,
         where.name,
         where.unit,
-        *found[:6],
-        (boundary.u, boundary.place),
-        (lost.u, lost.place),
+        *filled(grid, axes, subject.q, subject.model.name),
         grid,
-        (boundary, lost),
     )
 
 

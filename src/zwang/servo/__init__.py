@@ -19,6 +19,7 @@ systems.
 | `extension_search.py` | which integrators |
 | `extended_servo.py` | `ExtendedServo`: the servo behind them, and the actuators' own controls |
 | `zero_dynamics.py` | the motion that servo constraints leave free, and whether it is stable |
+| `bounded_motion.py` | the motion on servo constraints that stays bounded though that grows |
 | `inverse_dynamics.py` | the control for a given acceleration of a closed chain |
 """
 
