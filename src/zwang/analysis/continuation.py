@@ -5,7 +5,7 @@ predicted along the tangent, corrected at right angles to it, so that a fold, wh
 is a point like any other. Where an eigenvalue of the linearization passes through zero, the lowest
 coefficient of its characteristic polynomial that is not zero throughout changes sign: at a fold if
 the tangent's part along s does so too, else at a branch point. Hopf points and double eigenvalues
-are found by what `eigenvalue_events.py` measures.
+are found by what `branch.py` measures.
 
 Reference: Allgower and Georg (2003), Introduction to Numerical Continuation Methods, chapters 6-8.
 """

@@ -6,8 +6,8 @@ a symmetry Ξ of the model (zero at an equilibrium), small deviations in axes th
     ż = A z + B u,    A = T⁺ (∂f − ∂Ξ) T,    (ξ, δv) = T z,
 
 with constant coefficients, T being a basis of the tangent space that is orthonormal in the mass
-metric (`tangent_space.py`). Redundant rows leave the tangent space as it is, nonholonomic rows take
-velocities away and no positions.
+metric (`constrained_state.py`). Redundant rows leave the tangent space as it is, nonholonomic rows
+take velocities away and no positions.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Regulator(AbstractResult):
     """A state feedback `u = u₀ − K_q (q − q₀) − K_v (v − v₀)`; `str()` prints it. About a steady
-    motion the deviation is that in axes which move along (`moving_axes.py`).
+    motion the deviation is that in axes which move along (`symmetry.py`).
 
     Attributes:
         linearization: what it was laid out for.

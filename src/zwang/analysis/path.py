@@ -64,10 +64,9 @@ class Path:
         q, t: configurations at the wanted values, in the order of the path, shapes (n, nq), (n,).
         limits, meetings: limit positions and singular configurations, in order.
         zeros: for each watched function, the points where it changes sign.
-        steps, rejected: certified steps, and those that were tried in vain.
+        steps: certified steps.
         certified: whether every step was, between singular configurations.
         ended: why it ended: "range", "limit", "singular", "closed", or "lost".
-        end: the last point.
     """
 
     q: list[np.ndarray]
@@ -76,10 +75,8 @@ class Path:
     meetings: list[Meeting]
     zeros: list[list[Frame]]
     steps: int = 0
-    rejected: int = 0
     certified: bool = True
     ended: str = "range"
-    end: Frame | None = None
 
 
 def follow_branch(
@@ -141,7 +138,7 @@ def follow_branch(
             break
         frame = end
         widest = max(widest, frame.smallest)
-    path.end, path.certified = frame, curve.bounded
+    path.certified = curve.bounded
     return path
 
 
@@ -154,7 +151,6 @@ def _next(path: Path, frame: Frame, h: float) -> tuple[Segment | None, float]:
         if segment is not None and _reached(segment):
             path.steps += 1
             return segment, h * float(growth(True, ratio))
-        path.rejected += 1
         h *= float(growth(False, ratio))
     return None, h
 
