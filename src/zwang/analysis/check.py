@@ -261,6 +261,9 @@ def _diagnose(
     gone = vanishing_rows(dynamics.passive, start.there, start.placement.state)
     violation, speed = start.placement.violation_before, start.placement.velocity_violation_before
     residual = start.verdict.residual
+    # the error is that where the start was placed
+    placed, applied = start.placement.state, start.there.actuator_force
+    moving = motion_of(dynamics.passive, placed, 0.0, applied, start.scales)
     return Diagnosis(
         model.name,
         model.system.nq,
@@ -270,11 +273,12 @@ def _diagnose(
         Decomposition(C[c.position_rows]).rank,
         unit_rows.split.singular_values,
         tuple(reports),
-        _independent(unit_rows.split.kernel.T, model.system.velocities),
+        # those that span the free directions best
+        tuple(model.system.velocities[i] for i in pivots(unit_rows.split.kernel.T)),
         violation,
         speed,
         residual,
-        _accuracy(dynamics, start),
+        float(moving.accuracy),
         np.inf if dynamics.singular_mass else condition_of_mass(start.at.M),
         dynamics.singular_mass,
         violation < 1e-6 and speed < 1e-6 and start.verdict.consistent and not gone,
@@ -293,19 +297,8 @@ def _diagnose(
     )
 
 
-def _accuracy(dynamics: Dynamics, start: Start) -> float:
-    """Estimate of the relative error of v̇ where the start was placed."""
-    state, applied = start.placement.state, start.there.actuator_force
-    return float(motion_of(dynamics.passive, state, 0.0, applied, start.scales).accuracy)
-
-
 def _largest(x: np.ndarray) -> float | None:
     return None if np.all(np.isnan(x)) else float(np.nanmax(x))
-
-
-def _independent(basis: np.ndarray, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Velocities that span the free directions best: pivots of the basis of A's null space."""
-    return tuple(names[i] for i in pivots(basis))
 
 
 def _directions(rows: np.ndarray, span: np.ndarray) -> np.ndarray:

@@ -146,7 +146,44 @@ class Continuation(AbstractResult):
             ModelError: for a branch point that other parameters need not keep, as where two
                 branches cross by chance.
         """
-        return critical_values(self, params)
+        model, problem = self.model, self.problem
+        symmetric, driven, own = problem.symmetric, problem.driven, self.points[0].params
+
+        def at(given):
+            given = {**(own or {}), **(given or {})}
+            if driven is None:
+                return lambda s: dynamics_of(model, {**given, self.over: s})
+            dynamics = dynamics_of(model, given or None)
+            return lambda s: dynamics
+
+        found = []
+        for special in (*self.folds, *self.branch_points):
+            assert special.point is not None
+            x = np.concatenate([np.zeros(model.system.nv), special.point.gamma])
+            free = np.ones(len(x) + len(special.point.multipliers), bool)
+            free[model.system.nv : len(x)] = driven is not None  # rates stay along the branch
+            x, free = np.concatenate([x, special.point.multipliers]), np.flatnonzero(free)
+            fields = (None, None) if symmetric is None else (symmetric.base, symmetric.fields)
+            with jax.ensure_compile_time_eval():  # it may be asked for inside a program
+                here = at({})
+                motion = Motion.of(special.q, problem.t, *fields)
+                equations = branch_equations(motion, x, free, driven)
+                null = critical_direction(
+                    motion,
+                    equations(here),
+                    here(jnp.asarray(special.value)),
+                    x,
+                    free,
+                    special.value,
+                )
+            solved, moved = near_fold(equations, here, at(params), special.value, x[free], null)
+            if not solved.determines(0):
+                raise ModelError(
+                    f"{model.name}: the {special} is not one that other parameters keep, so that "
+                    "it has no derivatives."
+                )
+            found.append(moved[0])
+        return jnp.stack(found) if found else jnp.zeros(0)
 
     @property
     def dataset(self) -> xr.Dataset:
@@ -288,43 +325,6 @@ def _direction(tangent, nq: int) -> tuple[np.ndarray, float]:
     if not np.any(dq) and not ds:
         refuse("tangent", tangent, "a direction that is not zero")
     return dq, ds
-
-
-def critical_values(branch: Continuation, params: PyTree) -> Array:
-    """See `Continuation.critical_values`."""
-    model, problem = branch.model, branch.problem
-    symmetric, driven, own = problem.symmetric, problem.driven, branch.points[0].params
-
-    def at(given):
-        given = {**(own or {}), **(given or {})}
-        if driven is None:
-            return lambda s: dynamics_of(model, {**given, branch.over: s})
-        dynamics = dynamics_of(model, given or None)
-        return lambda s: dynamics
-
-    found = []
-    for special in (*branch.folds, *branch.branch_points):
-        assert special.point is not None
-        x = np.concatenate([np.zeros(model.system.nv), special.point.gamma])
-        free = np.ones(len(x) + len(special.point.multipliers), bool)
-        free[model.system.nv : len(x)] = driven is not None  # rates stay along the branch
-        x, free = np.concatenate([x, special.point.multipliers]), np.flatnonzero(free)
-        fields = (None, None) if symmetric is None else (symmetric.base, symmetric.fields)
-        with jax.ensure_compile_time_eval():  # it may be asked for inside a program
-            here = at({})
-            motion = Motion.of(special.q, problem.t, *fields)
-            equations = branch_equations(motion, x, free, driven)
-            null = critical_direction(
-                motion, equations(here), here(jnp.asarray(special.value)), x, free, special.value
-            )
-        solved, moved = near_fold(equations, here, at(params), special.value, x[free], null)
-        if not solved.determines(0):
-            raise ModelError(
-                f"{model.name}: the {special} is not one that other parameters keep, so that it "
-                "has no derivatives."
-            )
-        found.append(moved[0])
-    return jnp.stack(found) if found else jnp.zeros(0)
 
 
 def _between(branch: Branch, before: Place, after: Place) -> list[SpecialPoint]:

@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,8 +19,9 @@ from zwang.algebra.decomposition import orientation, pivots
 from zwang.algebra.metric import dense_metric
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.design_targets import AbstractCost, AbstractLimit, Sampled
-from zwang.analysis.inputs import chosen_inputs
+from zwang.analysis.inputs import chosen_inputs, with_entries
 from zwang.analysis.kinematics_result import Kinematics
+from zwang.analysis.local_equations import by_parameters
 from zwang.analysis.moving_mechanism import Moving, moving
 from zwang.analysis.subject import Subject
 from zwang.compile import program
@@ -91,15 +92,8 @@ def variables_of(subject, model: Model, params, vary: Mapping) -> Variables:
     # an entry such as lengths[2] is chosen by the name of its array first
     entries = chosen_inputs(model, params, [x.partition("[")[0] for x in names])
     wanted = [entries.names.index(x) for x in names]
-    own = {x: np.asarray(model.merged(params)[x], float) for x, _ in entries.parameters}
-
-    def given(x):
-        made = {name: value.copy() for name, value in own.items()}
-        for i, value in zip(wanted, x, strict=True):
-            name, place = entries.parameters[i]
-            made[name].reshape(-1)[place] = value
-        return {**(params or {}), **made}
-
+    chosen = dataclasses.replace(entries, parameters=tuple(entries.parameters[i] for i in wanted))
+    given = lambda x: with_entries(model, params, chosen, x)
     directions = jax.tree_util.tree_map(lambda d: d[np.array(wanted)], entries.directions)
     start = entries.nominal[np.array(wanted)]
     return Variables(names, low, high, start, model, lambda x: directions, given, given)
@@ -236,8 +230,7 @@ class Problem:
             p, slopes = self.variables.params(x), self.variables.slopes(x)
             value, slope = _numbers(self, q, p, slopes)
             numbers = jax.tree_util.tree_map(np.asarray, value)
-            turned = jax.tree_util.tree_map(lambda y: np.asarray(y).T, slope)
-            self.seen[key] = Values(*numbers, *turned)
+            self.seen[key] = Values(*numbers, *jax.tree_util.tree_map(np.asarray, slope))
             # the next trial is near this one, so it is followed from here and not from the start
             self.known = (np.array(x, float), q)
         return self.seen[key]
@@ -265,7 +258,7 @@ def _rows(dynamics: Dynamics, q, t, p):
 def _numbers(problem: Problem, q, p, slopes):
     """(costs, limits, clearances) and their derivatives along slopes of the parameters."""
 
-    def numbers(p) -> tuple[Any, Any, Any]:
+    def numbers(p) -> tuple:
         dynamics = replace(problem.dynamics, p=p)
         m = moving(dynamics, q, jnp.asarray(problem.motion.input))
         seen = Sampled(m, dynamics, problem.rate, problem.named)
@@ -274,5 +267,4 @@ def _numbers(problem: Problem, q, p, slopes):
         # clearances come along, as a limit that keeps the design off singular configurations
         return jnp.stack(costs), limits, m.smallest
 
-    value = numbers(p)
-    return value, jax.vmap(lambda dp: jax.jvp(numbers, (p,), (dp,))[1])(slopes)
+    return numbers(p), by_parameters(numbers, p, slopes)

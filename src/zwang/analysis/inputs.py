@@ -58,7 +58,8 @@ def chosen_inputs(model: Model, params, inputs: object) -> Inputs:
     if isinstance(inputs, AbstractControlLaw) and actuation is not None:
         nu = inputs.checked(model.passive.dynamics())
         return Inputs(model.passive, tuple(inputs.names(nu)), None, actuation, np.zeros(nu))
-    if isinstance(inputs, (np.ndarray, jax.Array)) or _is_matrix(inputs):
+    lists = isinstance(inputs, (list, tuple)) and all(isinstance(x, (list, tuple)) for x in inputs)
+    if lists or isinstance(inputs, (np.ndarray, jax.Array)):
         B = np.asarray(real_array(inputs, "inputs"))
         if B.ndim != 2 or len(B) != nv:
             raise ModelError(
@@ -68,10 +69,6 @@ def chosen_inputs(model: Model, params, inputs: object) -> Inputs:
         names = tuple(f"u{i}" for i in range(B.shape[1]))
         return Inputs(model, names, None, B, np.zeros(B.shape[1]))
     return _named(model, params, labels([inputs] if isinstance(inputs, str) else inputs, "inputs"))
-
-
-def _is_matrix(x) -> bool:
-    return isinstance(x, (list, tuple)) and all(isinstance(row, (list, tuple)) for row in x)
 
 
 def _named(model: Model, params, given: tuple[str, ...]) -> Inputs:
@@ -92,8 +89,10 @@ def _named(model: Model, params, given: tuple[str, ...]) -> Inputs:
             entries.append((name, i))
             unit = np.zeros(value.size)
             unit[i] = 1.0
-            along = jnp.asarray(unit.reshape(value.shape))
-            tangents.append(_tangent(model, own, name, along))
+            # the parameters' own change, as functions get them
+            packed = lambda x, name=name: model.parameters({name: x})
+            at, along = jnp.asarray(value), jnp.asarray(unit.reshape(value.shape))
+            tangents.append(jax.jvp(packed, (at,), (along,))[1])
     nominal = [np.asarray(own[name], float).ravel()[i] for name, i in entries]
     pushed = [velocities.index(x) for x in given if x not in own]
     directions = None
@@ -109,12 +108,6 @@ def _named(model: Model, params, given: tuple[str, ...]) -> Inputs:
         np.array([*nominal, *np.zeros(len(pushed))]),
         tuple(entries),
     )
-
-
-def _tangent(model: Model, own: dict, name: str, along) -> PyTree:
-    """The parameters' own change, as functions get them, with one parameter."""
-    packed = lambda x: model.parameters({name: x})
-    return jax.jvp(packed, (jnp.asarray(own[name], float),), (along,))[1]
 
 
 def with_entries(model: Model, params, acting: Inputs, mu: np.ndarray) -> dict:

@@ -46,6 +46,7 @@ from zwang.analysis.constrained_state import dynamics_of
 from zwang.analysis.inputs import Selected, chosen_outputs
 from zwang.analysis.local_equations import (
     Generator,
+    by_parameters,
     constraint_rate,
     dynamic_residual,
     lifted,
@@ -119,10 +120,7 @@ def _linear(moved: MovingState, at: Linearization) -> tuple[Any, Any, Any, Any]:
 
     slopes = jax.jacfwd(varied(moved))(still)
     phi, psi, dynamic, rate, kinematic, generator = slopes
-    pushed = jnp.zeros((nv, 0))
-    if acting.directions is not None:
-        along = lambda dp: jax.jvp(lambda p: _forces(moved, p), (p,), (dp,))[1]
-        pushed = turned(*(x.T for x in jax.vmap(along)(acting.directions)))
+    pushed = turned(*by_parameters(lambda p: _forces(moved, p), p, acting.directions))
     if acting.actuation is not None:
         B = acting.actuation(s.q, s.t, p) if callable(acting.actuation) else acting.actuation
         pushed = jnp.hstack([pushed, free(jnp.asarray(B))])

@@ -216,6 +216,18 @@ def departures(
     )
 
 
+def by_parameters(function: Callable, p: PyTree, directions: PyTree) -> PyTree:
+    """Derivatives of arrays along tangents of the parameters, which stand last.
+
+    Args:
+        directions: tangents, a leading axis over them; None without any.
+    """
+    if directions is None:
+        return jax.tree_util.tree_map(lambda x: jnp.zeros((*x.shape, 0)), function(p))
+    along = jax.vmap(lambda dp: jax.jvp(function, (p,), (dp,))[1])(directions)
+    return jax.tree_util.tree_map(lambda x: jnp.moveaxis(x, 0, -1), along)
+
+
 @program
 def local(dynamics: Dynamics, s: State, multipliers) -> Local:
     """All values at one state, with friction loaded by multipliers."""
@@ -251,11 +263,7 @@ def variation(
 
     zero = jnp.zeros(2 * nv + 1)
     state = jax.jacfwd(lambda step: residuals(step, dynamics.p))(zero)
-    if directions is None:
-        by_input = tuple(jnp.zeros((len(x), 0)) for x in state)
-    else:
-        along = lambda dp: jax.jvp(lambda p: residuals(zero, p), (dynamics.p,), (dp,))[1]
-        by_input = tuple(x.T for x in jax.vmap(along)(directions))
+    by_input = by_parameters(lambda p: residuals(zero, p), dynamics.p, directions)
     return Variation(*state, *by_input[:4])
 
 
@@ -270,9 +278,7 @@ def output_slopes(dynamics: Dynamics, s: State, outputs: Callable, directions):
 
     zero = jnp.zeros(2 * nv)
     C = jax.jacfwd(lambda step: y(step, p))(zero)
-    if directions is None:
-        return C, jnp.zeros((len(C), 0))
-    return C, jax.vmap(lambda dp: jax.jvp(lambda p: y(zero, p), (p,), (dp,))[1])(directions).T
+    return C, by_parameters(lambda p: y(zero, p), p, directions)
 
 
 @program

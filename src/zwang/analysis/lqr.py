@@ -13,7 +13,6 @@ from jaxtyping import PyTree
 
 from zwang.algebra.decomposition import Decomposition
 from zwang.algebra.spectrum import eigenvalues, principal, riccati
-from zwang.analysis.inputs import Inputs
 from zwang.analysis.linear_system import LinearSystem
 from zwang.analysis.linearize import Linearization
 from zwang.analysis.result import AbstractResult, dataset_of, eigenvalue_picture
@@ -284,7 +283,7 @@ class LinearFeedback(Record):
 def closed_loop(regulator: Regulator) -> Model:
     """The model whose inputs follow the regulator."""
     at = regulator.linearization
-    acting: Inputs = at.acting
+    acting = at.acting
     model, system = acting.model, acting.model.system
     parameters, k = acting.parameters, len(acting.parameters)
 

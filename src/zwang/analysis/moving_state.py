@@ -282,14 +282,10 @@ def critical_direction(
     jacobian = jax.jit(jax.jacfwd(lambda y: balance(y, jnp.asarray(value))))
     y = np.asarray(x)[free]
     J = row_units(jacobian, y)[:, None] * np.asarray(jacobian(y))
-    return _critical_null(J, np.asarray(motion.gauge(dynamics, jnp.asarray(x))))
-
-
-def _critical_null(J: np.ndarray, gauge: np.ndarray) -> np.ndarray:
-    """The direction of x that loses its stiffness: of those that J, its rows scaled, takes to zero
-    the one that moves q most across the symmetries; multipliers of redundant rows move nothing.
-    """
+    gauge = np.asarray(motion.gauge(dynamics, jnp.asarray(x)))
     null, nv = Decomposition(J, LEFT_FREE, least=1.0).kernel.T, len(gauge)
+    # of those that J takes to zero the one that moves q most across the symmetries; multipliers of
+    # redundant rows move nothing
     along = Decomposition(gauge).range
     across = null[:, :nv] - (null[:, :nv] @ along) @ along.T
     n = Decomposition(across).left[:, 0] @ null

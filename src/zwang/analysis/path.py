@@ -4,6 +4,7 @@ parameter turns back, where branches meet, and the configurations at given value
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable
 
@@ -114,7 +115,7 @@ def follow_branch(
         path.t.append(t)
     first, widest, tried, h = frame, frame.smallest, np.inf, FIRST
     for _ in range(MOST_PATH_STEPS):
-        segment, h = _next(path, frame, h)
+        segment, end, h = _next(path, frame, h)
         # looking ahead costs a search, so that it is done only where rank is being lost
         near = frame.smallest < SINGULAR_AHEAD * widest or h < SHORT_STEP
         if segment is None or (near and frame.smallest < 0.5 * tried):
@@ -133,7 +134,6 @@ def follow_branch(
             if segment is None:
                 path.ended = "lost"
                 break
-        end = segment.at(segment.length)
         if _finished(path, segment, end, wanted, watch, at_limit, first, ahead):
             break
         frame = end
@@ -142,28 +142,20 @@ def follow_branch(
     return path
 
 
-def _next(path: Path, frame: Frame, h: float) -> tuple[Segment | None, float]:
-    """The longest certified step near h, and the length to try after it."""
+def _next(path: Path, frame: Frame, h: float) -> tuple[Segment | None, Frame, float]:
+    """The longest certified step near h, its end, and the length to try after it."""
     # the curve counts as lost where no longer step is certified
     while h > RESOLVED:
         segment, ratio = frame.attempt(h)
-        # a certificate without a point that Newton’s method reaches is of no use to the caller
-        if segment is not None and _reached(segment):
-            path.steps += 1
-            return segment, h * float(growth(True, ratio))
+        if segment is not None:
+            # next to a singular configuration a box may be narrower than round-off, so that its
+            # certificate is of no use
+            with contextlib.suppress(LostError, FreedomError, np.linalg.LinAlgError):
+                end = segment.at(h)
+                path.steps += 1
+                return segment, end, h * float(growth(True, ratio))
         h *= float(growth(False, ratio))
-    return None, h
-
-
-def _reached(segment: Segment) -> bool:
-    """Whether the corrector finds the end of a segment: next to a singular configuration its box
-    may be narrower than round-off.
-    """
-    try:
-        segment.at(segment.length)
-    except (LostError, FreedomError, np.linalg.LinAlgError):
-        return False
-    return True
+    return None, frame, h
 
 
 def _finished(path, segment, end, wanted, watch, at_limit, first, ahead) -> bool:
@@ -256,11 +248,13 @@ def _beyond(curve: Curve, path: Path, frame: Frame, at_singular: str) -> Frame |
     """The frame behind a singular configuration straight ahead, or None if there is none."""
     for distance in STRIDES:
         try:
-            landed = _straight(frame, distance)
+            q, t, _ = _corrected(frame, distance)
+            landed = curve.frame(q, t, frame.tangent)
         except (FreedomError, LostError, np.linalg.LinAlgError):
             continue
-        # far enough behind the singular configuration for steps to be certified again
-        if landed.smallest > 2 * frame.smallest:
+        # far enough behind the singular configuration for steps to be certified again, on a branch
+        # that does not bend away
+        if landed.smallest > 2 * frame.smallest and landed.tangent @ frame.tangent >= 0.9:
             break
     else:
         return None
@@ -282,7 +276,7 @@ def _least(frame: Frame, distance: float) -> float | None:
     rank is not lost there.
     """
     away = lambda s: frame.curve.smallest(_corrected(frame, s)[2])
-    place = float(fminbound(away, 0.0, distance, xtol=1e-10))
+    place = float(np.asarray(fminbound(away, 0.0, distance, xtol=1e-10)))
     if away(place) > 0.5 * frame.smallest and away(place) > 1e-5:
         return None
     for near in (1e-2 * distance, 1e-4 * distance):  # it falls and rises as |σ − place|
@@ -327,11 +321,3 @@ def _corrected(frame: Frame, distance: float) -> tuple[np.ndarray, float, np.nda
     y = frame.y(distance, n)
     q, _, J = curve.at(frame.q, y)
     return q, float(y[-1]), J
-
-
-def _straight(frame: Frame, distance: float) -> Frame:
-    q, t, _ = _corrected(frame, distance)
-    landed = frame.curve.frame(q, t, frame.tangent)
-    if landed.tangent @ frame.tangent < 0.9:
-        raise LostError("the branch ahead bends away")
-    return landed

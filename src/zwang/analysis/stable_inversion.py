@@ -29,7 +29,6 @@ from zwang.inputs.arguments import count, host_only, number, real_array
 from zwang.inputs.text import counted
 from zwang.plots import Curve, Panel, Picture
 from zwang.servo.bounded_motion import (
-    Nodes,
     RestOnZ,
     bounded_motion,
     control_along,
@@ -232,7 +231,7 @@ def stable_inversion(
             if b > a
         ]
         t = np.concatenate([*sampled, [last + after]])
-        guess = first_guess(bound, start, t) if found is None else _between(found, t)
+        guess = first_guess(bound, start, t) if found is None else found.at(t)
         found = bounded_motion(bound, start, end, guess)
         u = control_along(bound, found)
         error = max(found.error, _error_between(found.t, u, (first, last)))
@@ -287,9 +286,3 @@ def _error_between(t: np.ndarray, u: np.ndarray, joints: tuple[float, float]) ->
     found = PPoly(np.swapaxes(pieces, 0, 1), t[kept])(t)
     size = np.max(np.abs(u - u[0]), initial=1e-300)
     return float(np.max(np.abs(found - u), initial=0.0) / size) / 2 ** (SPLINE_DEGREE + 1)
-
-
-def _between(found: Nodes, t: np.ndarray) -> Nodes:
-    """A guess at closer nodes."""
-    at = lambda y: np.stack([np.interp(t, found.t, x) for x in y.T], axis=1)
-    return Nodes(t, at(found.q), at(found.v))

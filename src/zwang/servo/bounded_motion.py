@@ -68,6 +68,11 @@ class Nodes:
     v: np.ndarray
     error: float = np.inf
 
+    def at(self, t: np.ndarray) -> Nodes:
+        """A guess at closer nodes."""
+        q, v = (np.stack([np.interp(t, self.t, x) for x in y.T], axis=1) for y in (self.q, self.v))
+        return Nodes(t, q, v)
+
 
 def rest_on(bound: Controller, q, v, t: float, name: str) -> RestOnZ:
     """The equilibrium of the zero dynamics next to a state.
