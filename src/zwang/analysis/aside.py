@@ -12,7 +12,7 @@ import numpy as np
 from zwang.analysis.constrained_state import ConstrainedState, on_constraints, solve
 from zwang.analysis.local_equations import moved, time_derivatives
 from zwang.equations.state import State, host_state
-from zwang.thresholds import AGREEMENT
+from zwang.thresholds import AGREEMENT, FACTOR_ROUND_OFF
 
 DISTANCES_ASIDE = (0.1, 0.03, 0.01)
 """Distances from an equilibrium, relative to the size of its coordinates, at which the potential is
@@ -169,4 +169,4 @@ def _differ(a: np.ndarray, b: np.ndarray) -> bool:
     size = max(np.max(np.abs(a), initial=0.0), np.max(np.abs(b), initial=0.0))
     # a residual of zero is known to the round-off of coordinates of size one
     # largest change, relative to the size of an equation's terms, that counts as none
-    return not bool(np.max(np.abs(a - b), initial=0.0) <= AGREEMENT * size + 1e-13)
+    return not bool(np.max(np.abs(a - b), initial=0.0) <= AGREEMENT * size + FACTOR_ROUND_OFF)

@@ -27,7 +27,7 @@ from zwang.analysis.linearize import generator_of_deviations
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError
 from zwang.remedy import Remedy, advice
-from zwang.thresholds import ALL_BUT_ZERO, DERIVED, SOLUTION_ERROR
+from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, DERIVED, ROOT_OF_ROUND_OFF, SOLUTION_ERROR
 
 LARGEST_TURN = 0.3
 """Largest turn of the tangent over one step [rad]; longer steps are halved."""
@@ -95,7 +95,7 @@ class Branch:
 
     def knowing(self, places: list[Place]) -> Branch:
         """The same with the number of eigenvalues that are zero at all of some places."""
-        zeros = [int(np.sum(np.abs(x.eigenvalues) < 1e-6 * self.rate)) for x in places]
+        zeros = [int(np.sum(np.abs(x.eigenvalues) < ALL_BUT_ZERO * self.rate)) for x in places]
         return dataclasses.replace(self, zeros=min(zeros))
 
     def test(self, place: Place) -> float:
@@ -150,7 +150,7 @@ class Branch:
         # where two branches cross the kernel is a plane, and steady motions may be a family of more
         # parameters: go straight on, so that the others change as little as possible
         direction = null.T @ (null @ before)
-        if np.linalg.norm(direction) < 1e-8:
+        if np.linalg.norm(direction) < ROOT_OF_ROUND_OFF:
             raise ModelError(
                 "continuation: the branch does not move with the parameter from this start; "
                 f"{advice(Remedy('give tangent=', options=()), Remedy('start elsewhere'))}."
@@ -253,7 +253,7 @@ class Branch:
         step = tangent * self.sizes(at)
         dq = at.local.N @ (at.Y @ step[: at.Y.shape[1]])
         size = np.linalg.norm(dq)
-        size = size if size > 1e-9 * abs(step[-1]) else abs(step[-1])
+        size = size if size > AGREEMENT * abs(step[-1]) else abs(step[-1])
         return dq / size, float(step[-1] / size)
 
     def tangents(self, place: Place) -> tuple[tuple[np.ndarray, float], ...]:

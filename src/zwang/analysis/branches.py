@@ -30,6 +30,7 @@ from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
 from zwang.simulation.results import Run
 from zwang.simulation.results.branch_taken import AROUND_CROSSING
+from zwang.thresholds import ALL_BUT_ZERO, DERIVED
 
 MOST_COMPARED = 60
 """Velocities among which a picture looks for two that tell branches apart."""
@@ -145,13 +146,13 @@ class Branches:
         nv, best = self.model.system.nv, (-1.0, 0, min(1, self.model.system.nv - 1))
         tangents = np.array([b.tangent for b in self.branches]).reshape(-1, nv)
         # lengths beside angles have no common scale: each kind by its own size
-        moving = [i for i in range(nv) if np.ptp(np.abs(tangents[:, i]), axis=0) > 1e-6]
+        moving = [i for i in range(nv) if np.ptp(np.abs(tangents[:, i]), axis=0) > ALL_BUT_ZERO]
         for i, j in itertools.combinations(moving[:MOST_COMPARED], 2):
             if self.model.system.velocity_units[i] != self.model.system.velocity_units[j]:
                 continue
             flat = tangents[:, [i, j]]
             size = np.linalg.norm(flat, axis=1)
-            if np.min(size) < 1e-6:
+            if np.min(size) < ALL_BUT_ZERO:
                 continue
             unit = flat / size[:, None]
             across = np.outer(unit[:, 0], unit[:, 1])
@@ -168,7 +169,9 @@ class Branches:
         ]
         for i, x in enumerate(self.branches):
             order = np.argsort(-np.abs(x.tangent))[:5]
-            shown = [f"{names[j]} {x.tangent[j]:+.4g}" for j in order if abs(x.tangent[j]) > 1e-7]
+            shown = [
+                f"{names[j]} {x.tangent[j]:+.4g}" for j in order if abs(x.tangent[j]) > DERIVED
+            ]
             sure = "" if x.verified else "  (second order only: no motion found along it)"
             rows.append(f"  {i}  {', '.join(shown)}{sure}")
         return "\n".join(rows)
@@ -216,7 +219,7 @@ def _tried(model: Model, dynamics: Dynamics, q, t, v: np.ndarray, params) -> Bra
             off = np.asarray(placed.state.q) - near
             pair.append(float(np.max(np.abs(off))) / (distance * np.max(np.abs(v))))
         # a tangent is missed by the square of the distance, another branch by the distance
-        errors.append(pair[0] if pair[1] < 0.7 * pair[0] or pair[1] < 1e-7 else np.inf)
+        errors.append(pair[0] if pair[1] < 0.7 * pair[0] or pair[1] < DERIVED else np.inf)
     error = min(errors)
     return Branch(v, error < 0.3, error)
 

@@ -14,6 +14,7 @@ from zwang.errors import Result
 from zwang.hierarchy.describe import level_lines
 from zwang.inputs.text import counted
 from zwang.remedy import MOVED, advice
+from zwang.thresholds import ACCEPTED_VIOLATION
 
 if TYPE_CHECKING:
     from zwang.analysis.check import ConstraintReport, Diagnosis
@@ -144,9 +145,9 @@ def _force(c: ConstraintReport) -> str:
 def _verdict(d: Diagnosis) -> str:
     if d.consistent:
         return "consistent"
-    if d.position_violation >= 1e-6:
+    if d.position_violation >= ACCEPTED_VIOLATION:
         return f"the state is off its constraints: {advice(MOVED)}"
-    if d.velocity_violation >= 1e-6:
+    if d.velocity_violation >= ACCEPTED_VIOLATION:
         return f"the velocity does not obey the constraints: {advice(MOVED)}"
     if d.unheld:
         return f"no force can hold {', '.join(d.unheld)}: a run refuses it"

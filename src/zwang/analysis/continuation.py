@@ -360,7 +360,7 @@ def _between(branch: Branch, before: Place, after: Place) -> list[SpecialPoint]:
 
 def _again(point: SpecialPoint, special: list[SpecialPoint]) -> bool:
     """Whether a point at the end of one step was reported at the end of the step before."""
-    near = lambda a, b: np.allclose(a, b, rtol=1e-9, atol=1e-9)
+    near = lambda a, b: np.allclose(a, b, rtol=AGREEMENT, atol=AGREEMENT)
     return any(
         x.kind == point.kind and near(x.value, point.value) and near(x.q, point.q)
         for x in special[-2:]

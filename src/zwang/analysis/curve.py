@@ -34,7 +34,7 @@ from zwang.compile import model_program, program
 from zwang.compile.hints import over_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.inputs.arrays import AnyArray
-from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, FACTOR_ROUND_OFF
+from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, FACTOR_ROUND_OFF, SOLUTION_ERROR
 
 BOX_SAMPLES = 6
 """Random places of a box at which J is evaluated where it cannot be bounded."""
@@ -103,7 +103,7 @@ def krawczyk(xp: ModuleType, split: Split, scale, over: Callable, start, ahead, 
 
     error = bounds(line)[2]
     # every normal direction at least as wide as round-off, and none much narrower than others
-    width = 2.2 * xp.maximum(error, 0.02 * xp.max(error)) + 1e-13
+    width = 2.2 * xp.maximum(error, 0.02 * xp.max(error)) + FACTOR_ROUND_OFF
     # the box is widened by what the correction may add, and bounded once more
     fat = xp.abs(normal) @ width
     middle, radius, error = bounds(line + scale * fat)
@@ -388,7 +388,9 @@ class Segment:
             # relative to x as well, since a long segment has no smaller round-off
             if np.max(np.abs(step)) <= FACTOR_ROUND_OFF * (1 + np.max(np.abs(x))):
                 break
-        inside = -1e-9 <= x[0] <= self.length + 1e-9 and np.all(np.abs(x[1:]) <= self.width + 1e-12)
+        inside = -AGREEMENT <= x[0] <= self.length + AGREEMENT and np.all(
+            np.abs(x[1:]) <= self.width + SOLUTION_ERROR
+        )
         # the certificate says that the box holds one point: a solution outside of it belongs to
         # another branch
         if not inside:

@@ -208,7 +208,7 @@ def design(
     after = kinematics(model, input, over, q=start, params=given, **ask)
     names = variables.names
     reached = after.ended == "range" and after.certified
-    same = bool(reached and np.allclose(after.q, problem.followed(answer.x), atol=1e-6))
+    same = bool(reached and np.allclose(after.q, problem.followed(answer.x), atol=ALL_BUT_ZERO))
     return Design(
         dict(zip(names, map(float, answer.x), strict=True)),
         dict(zip(names, map(float, variables.start), strict=True)),

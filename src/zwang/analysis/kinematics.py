@@ -26,7 +26,7 @@ from zwang.equations.state import host_state
 from zwang.errors import ModelError
 from zwang.inputs.arguments import choice, count, host_only, listed, mapping, number, real_array
 from zwang.remedy import Remedy, advice
-from zwang.thresholds import ACCEPTED_VIOLATION
+from zwang.thresholds import ACCEPTED_VIOLATION, ALL_BUT_ZERO, SOLUTION_ERROR
 
 TIME = "time"
 """The input of a model whose own constraints depend on t."""
@@ -222,7 +222,7 @@ def scales(dynamics: Dynamics, q, t) -> np.ndarray:
     state = host_state(q, np.zeros(nv), t)
     mass = np.diag(dense_mass(np.asarray(evaluate(dynamics, state).M)))
     # massless directions would get infinite lengths; they count as average ones
-    heavy = mass > 1e-12 * np.max(mass, initial=0.0)
+    heavy = mass > SOLUTION_ERROR * np.max(mass, initial=0.0)
     if not np.any(heavy):
         return np.ones(nv + 1)
     scale = np.sqrt(np.mean(mass[heavy]) / np.where(heavy, mass, np.mean(mass[heavy])))
@@ -258,7 +258,7 @@ def _freedom_sentence(name: str, error: FreedomError, dynamics: Dynamics, held: 
         return f"{name}: the mechanism is locked: no motion is left with the input given."
     velocities = dynamics.system.velocities
     size = np.linalg.norm(error.free[:, :-1], axis=0)
-    free = [velocities[i] for i in np.argsort(-size)[:4] if size[i] > 1e-6]
+    free = [velocities[i] for i in np.argsort(-size)[:4] if size[i] > ALL_BUT_ZERO]
     several = Remedy(
         'give a dictionary, input={"a.angle": lambda t: t, "b.angle": 0.5}',
         (("", "the command takes one, its function in Python several"),),

@@ -34,7 +34,7 @@ from zwang.errors import ModelError
 from zwang.inputs.arguments import host_only, real_array
 from zwang.inputs.arrays import AnyArray
 from zwang.objects.record import replace
-from zwang.thresholds import CONVERGED, RESOLVED
+from zwang.thresholds import CONVERGED, RESOLVED, SOLUTION_ERROR
 
 BATCH_NEWTON = 10
 """Steps of the corrector, which starts on the tangent inside of a certified box."""
@@ -208,7 +208,7 @@ def _step(dynamics: Dynamics, scale, p, q, t, before, h) -> _Ends:
 
     n, left = jax.lax.fori_loop(0, BATCH_NEWTON, correct, (jnp.zeros(len(width)), jnp.inf))
     # the corrector has to end inside of the box in which the branch is alone
-    good = good & (left < CONVERGED) & jnp.all(jnp.abs(n) <= width + 1e-12)
+    good = good & (left < CONVERGED) & jnp.all(jnp.abs(n) <= width + SOLUTION_ERROR)
     end, _, J = point_at(dynamics, q, place(n), scale)
     after = split_by(jnp, J, carried(split, J)).tangent
     return _Ends(jnp.max(start), good, ratio, end, place(n)[-1], after, split.tangent)

@@ -30,6 +30,7 @@ from zwang.inputs.text import counted
 from zwang.objects.record import Record, replace
 from zwang.servo.feedback import Feedback
 from zwang.servo.limits import Limits
+from zwang.thresholds import AGREEMENT, SOLUTION_ERROR
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -146,7 +147,7 @@ class Regulator(AbstractResult):
             shown = [
                 f"{'−' if x > 0 else '+'} {abs(x):.4g} δ({n})"
                 for n, x in zip(names, row, strict=True)
-                if abs(x) > 1e-12
+                if abs(x) > SOLUTION_ERROR
             ]
             lines.append(f"  {name} = {' '.join([f'{float(nominal):.4g}', *shown])}")
         return "\n".join(lines)
@@ -246,7 +247,7 @@ def _weight(given, name: str, entries: tuple[str, ...]) -> np.ndarray:
             f"lqr: {name} has shape {weight.shape}, expected a number, ({n},) or ({n}, {n}), in "
             f"the order of {', '.join(entries[:8])}{' …' if n > 8 else ''}."
         )
-    if not np.allclose(weight, weight.T, atol=1e-12 * np.max(np.abs(weight))):
+    if not np.allclose(weight, weight.T, atol=SOLUTION_ERROR * np.max(np.abs(weight))):
         raise ModelError(f"lqr: {name} is not symmetric.")
     return weight
 
@@ -255,7 +256,7 @@ def _refuse_unstabilizable(at: LinearSystem) -> None:
     """Raise if a state that grows or stays is out of reach of the inputs."""
     reach = at.controllability()
     rest = reach.directions
-    if rest.shape[1] and eigenvalues(rest.T @ at.A @ rest)[0].real > -1e-9:
+    if rest.shape[1] and eigenvalues(rest.T @ at.A @ rest)[0].real > -AGREEMENT:
         raise ModelError(
             f"lqr: the inputs do not reach {', '.join(map(repr, reach.missing))}, which does not "
             "decay by itself; add an input that does."

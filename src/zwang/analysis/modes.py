@@ -16,7 +16,7 @@ from zwang.algebra.spectrum import eigenvectors
 from zwang.analysis.result import AbstractResult, dataset_of, table
 from zwang.errors import ModelError
 from zwang.inputs.arguments import count
-from zwang.thresholds import DERIVED
+from zwang.thresholds import AGREEMENT, DERIVED, SOLUTION_ERROR
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -161,10 +161,10 @@ class Modes(AbstractResult):
     def __str__(self) -> str:
         head = ("mode", "eigenvalue [1/s]", "frequency [Hz]", "damping", "kind", "moves most")
         rows: list[tuple[str, ...]] = [head]
-        rounded = lambda x: 0.0 if abs(x) < 1e-12 else x
+        rounded = lambda x: 0.0 if abs(x) < SOLUTION_ERROR else x
         for i, mode in enumerate(self.members):
             x = mode.eigenvalue
-            real = 0.0 if abs(x.real) < 1e-12 * abs(x) else x.real
+            real = 0.0 if abs(x.real) < SOLUTION_ERROR * abs(x) else x.real
             shown = f"{real:+.6g}" + (f" ± {x.imag:.6g}i" if x.imag else "")
             cells = ("0" if x == 0 else shown, f"{mode.frequency:.6g}" if x.imag else "–")
             named = ", ".join(mode.names[:4]) + (" …" if len(mode.names) > 4 else "")
@@ -219,7 +219,7 @@ def _eigenvectors(linear: Linearization) -> tuple[np.ndarray, np.ndarray]:
 
 def _mode(linear: Linearization, value: complex, q: np.ndarray, v: np.ndarray) -> Mode:
     system = linear.model.system
-    at_rest = np.max(np.abs(q), initial=0.0) <= 1e-9 * np.max(np.abs(v), initial=0.0)
+    at_rest = np.max(np.abs(q), initial=0.0) <= AGREEMENT * np.max(np.abs(v), initial=0.0)
     largest = (v if at_rest else q)[np.argmax(np.abs(v if at_rest else q))]
     q, v = q / largest, v / largest
     size = np.abs(v if at_rest else q)

@@ -13,7 +13,15 @@ from scipy.optimize import fminbound, root_scalar
 
 from zwang.algebra.decomposition import Decomposition
 from zwang.analysis.curve import Curve, Frame, FreedomError, LostError, Segment, growth
-from zwang.thresholds import DERIVED, RESOLVED
+from zwang.thresholds import (
+    AGREEMENT,
+    ALIKE,
+    DERIVED,
+    FACTOR_ROUND_OFF,
+    RESOLVED,
+    ROOT_OF_ROUND_OFF,
+    ROUND_OFF,
+)
 
 FIRST = 0.2
 """Length of the first step that is tried [1, in scaled directions]."""
@@ -232,12 +240,12 @@ def _passes(segment: Segment, first: Frame, end: Frame) -> bool:
     there = segment.at_parameter(first.t, 0.5 * segment.length)
     apart = there.q - first.q
     apart -= 2 * np.pi * np.round(apart / (2 * np.pi))  # angles count whole turns
-    return bool(np.max(np.abs(apart)) < 1e-8 * (1 + np.max(np.abs(first.q))))
+    return bool(np.max(np.abs(apart)) < ROOT_OF_ROUND_OFF * (1 + np.max(np.abs(first.q))))
 
 
 def zero_between(function: Callable, low: float, high: float) -> float:
     """A zero between two places of opposite sign."""
-    fine = {"xtol": 1e-14, "rtol": 1e-14}
+    fine = {"xtol": ROUND_OFF, "rtol": ROUND_OFF}
     return float(root_scalar(function, bracket=(low, high), method="brentq", **fine).root)
 
 
@@ -276,8 +284,8 @@ def _least(frame: Frame, distance: float) -> float | None:
     rank is not lost there.
     """
     away = lambda s: frame.curve.smallest(_corrected(frame, s)[2])
-    place = float(np.asarray(fminbound(away, 0.0, distance, xtol=1e-10)))
-    if away(place) > 0.5 * frame.smallest and away(place) > 1e-5:
+    place = float(np.asarray(fminbound(away, 0.0, distance, xtol=RESOLVED)))
+    if away(place) > 0.5 * frame.smallest and away(place) > ALIKE:
         return None
     for near in (1e-2 * distance, 1e-4 * distance):  # it falls and rises as |σ − place|
         low, high = away(place - near), away(place + near)
@@ -313,10 +321,10 @@ def _corrected(frame: Frame, distance: float) -> tuple[np.ndarray, float, np.nda
         residual = phi / np.where(curve.length > 0, curve.length, 1.0)
         step = Decomposition(unit, DERIVED).solve(residual)
         n = n - step
-        if np.max(np.abs(step)) < 1e-13:
+        if np.max(np.abs(step)) < FACTOR_ROUND_OFF:
             break
     # a correction that is not small beside the stride means that the curve bends or ends
-    if not np.max(np.abs(n)) <= 0.2 * distance + 1e-9 or not np.all(np.isfinite(tangent)):
+    if not np.max(np.abs(n)) <= 0.2 * distance + AGREEMENT or not np.all(np.isfinite(tangent)):
         raise LostError("no branch goes straight on")
     y = frame.y(distance, n)
     q, _, J = curve.at(frame.q, y)

@@ -32,7 +32,7 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint import Holonomic
 from zwang.equations.state import State
 from zwang.stepping.explicit import equal_steps
-from zwang.thresholds import ALIKE
+from zwang.thresholds import AGREEMENT, ALIKE, SOLUTION_ERROR
 
 STEPS = 96
 """Steps of the fourth-order Runge-Kutta method along a random motion."""
@@ -178,7 +178,7 @@ def reach(
     value = np.abs(R * every @ (tangent / every[:, None]))
     vanishing = np.max(value, axis=1, initial=0.0) < ALIKE * np.maximum(size, 1e-300)
     integrable = tuple(name for name, x in linear.items() if np.all(vanishing[x]))
-    moving = int(np.any(np.abs(tangent[-1]) > 1e-9))
+    moving = int(np.any(np.abs(tangent[-1]) > AGREEMENT))
     free = len(every) - len(rows) - moving
     rheonomic = tuple(x for x in integrable if _depends_on_time(dynamics, s, linear[x]))
     return Reach(basis.shape[1] - moving, free, integrable, gap, rheonomic)
@@ -191,7 +191,7 @@ def _depends_on_time(dynamics: Dynamics, s: State, rows: slice) -> bool:
         away = jnp.asarray(size * random.standard_normal(dynamics.system.nv))
         q = dynamics.system.move(s.q, away, s.t, dynamics.p)
         R = np.asarray(_forms(dynamics, own, q, s.t + size))
-        if np.any(np.abs(R[:, -1]) > 1e-12 * np.max(np.abs(R), initial=0.0)):
+        if np.any(np.abs(R[:, -1]) > SOLUTION_ERROR * np.max(np.abs(R), initial=0.0)):
             return True
     return False
 

@@ -21,7 +21,7 @@ from zwang.algebra.rank import PLACED
 from zwang.analysis.homotopy import solutions
 from zwang.analysis.subject import Quantity
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.thresholds import AGREEMENT, ROOT_OF_ROUND_OFF
+from zwang.thresholds import AGREEMENT, DERIVED, RESOLVED, ROOT_OF_ROUND_OFF, SOLUTION_ERROR
 
 MOST_LOOP_UNKNOWNS, MOST_EQUATIONS = 40, 10
 """Sizes of z, and of what linear rows leave of it, 2¹⁰ paths, above which starts are random."""
@@ -91,11 +91,11 @@ def all_configurations(
     # random combinations add solutions, which all rows together sort out below
     answer = solutions(square)
     off = lambda w: _values(reduced, w) / np.max(np.abs(reduced), axis=(1, 2))
-    w = [x for x in answer.w if np.max(np.abs(off(x)), initial=0) < 1e-7 * (1 + np.abs(x @ x))]
+    w = [x for x in answer.w if np.max(np.abs(off(x)), initial=0) < DERIVED * (1 + np.abs(x @ x))]
     beside = lambda x: np.max(np.abs(x.imag), initial=0.0) / (1 + np.abs(x).max())
     real = [x.real for x in w if beside(x) < ROOT_OF_ROUND_OFF]
     if not along.shape[1]:  # linear rows alone fix everything
-        real = [np.zeros(0)] if np.all(np.abs(reduced) < 1e-9) else []
+        real = [np.zeros(0)] if np.all(np.abs(reduced) < AGREEMENT) else []
         w = real
     places = np.array([_coordinates(point + along @ x, angle, held, q) for x in real])
     return Found(places.reshape(-1, system.nq), len(w), answer.paths, answer.failed)
@@ -149,12 +149,12 @@ def _angle_rows(rows: Callable, inputs: int, angle, places) -> tuple[list[_Input
         slope = A[0, k] / (size if size else 1.0)
         # coefficients below this times the largest are zero
         own = np.flatnonzero(np.abs(slope) > AGREEMENT)
-        steady = np.allclose(A[:, k], A[0, k], atol=1e-12 * (1 + size))
+        steady = np.allclose(A[:, k], A[0, k], atol=SOLUTION_ERROR * (1 + size))
         ones = len(own) in (1, 2) and np.allclose(np.abs(slope[own]), 1.0)
         opposed = len(own) == 1 or (len(own) == 2 and slope[own[0]] * slope[own[1]] < 0)
         # what remains after the linear part has to be one constant, up to whole turns
         base = value[:, k] / (size if size else 1.0) - places[:6] @ slope
-        known = np.allclose(np.exp(1j * base), np.exp(1j * base[0]), atol=1e-9)
+        known = np.allclose(np.exp(1j * base), np.exp(1j * base[0]), atol=AGREEMENT)
         if not (steady and ones and opposed and known and np.all(angle[own])):
             rest.append(k)
             continue
@@ -294,7 +294,7 @@ def _affine(linear: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
     # closed loops bring redundant rows, so the rank decides and not the number of rows
     split = Decomposition(A, PLACED)
     point = split.solve(r)
-    if np.max(np.abs(A @ point - r)) > 1e-8 * (1 + np.max(np.abs(r))):
+    if np.max(np.abs(A @ point - r)) > ROOT_OF_ROUND_OFF * (1 + np.max(np.abs(r))):
         return None, split.kernel
     return point, split.kernel
 
@@ -304,7 +304,7 @@ def _substituted(forms: np.ndarray, point: np.ndarray, along: np.ndarray) -> np.
     change = np.zeros((len(point) + 1, along.shape[1] + 1))
     change[0, 0], change[1:, 0], change[1:, 1:] = 1.0, point, along
     found = np.einsum("ab,iac,cd->ibd", change, forms, change, optimize=True)
-    return found[np.max(np.abs(found), axis=(1, 2), initial=0.0) > 1e-10]
+    return found[np.max(np.abs(found), axis=(1, 2), initial=0.0) > RESOLVED]
 
 
 def square_system(forms: np.ndarray, k: int) -> np.ndarray | None:

@@ -15,6 +15,7 @@ from scipy.optimize import linprog
 from zwang.algebra.decomposition import Decomposition, independent, pivots
 from zwang.algebra.rank import DEPENDENT_ROWS, PLACED
 from zwang.mechanism.mechanism import Mechanism
+from zwang.thresholds import DERIVED, SOLUTION_ERROR
 
 MOST_EXAMINED_ROWS = 400
 """Rows above which combinations are not looked for."""
@@ -115,7 +116,7 @@ def _smallest(C: np.ndarray, i: int, others: list[int]) -> dict[int, float]:
     )
     if answer.success:
         coefficient = answer.x[: len(others)] - answer.x[len(others) :]
-        kept = [j for j, x in zip(others, coefficient, strict=True) if abs(x) > 1e-7]
+        kept = [j for j, x in zip(others, coefficient, strict=True) if abs(x) > DERIVED]
     else:
         kept = list(others)
     solve = lambda rows: Decomposition(C[rows].T, PLACED).solve(C[i])
@@ -141,7 +142,7 @@ def free_motions(basis: np.ndarray, velocities: tuple[str, ...]) -> tuple[FreeMo
     # pivots of largest size, so that no entry of a direction is much larger than its own one
     chosen = pivots(Decomposition(basis).row_space.T)
     directions = Decomposition(basis[:, chosen]).solve(basis)
-    directions[np.abs(directions) < 1e-12 * np.max(np.abs(directions))] = 0.0
+    directions[np.abs(directions) < SOLUTION_ERROR * np.max(np.abs(directions))] = 0.0
     return tuple(FreeMotion(velocities[i], x) for i, x in zip(chosen, directions, strict=True))
 
 

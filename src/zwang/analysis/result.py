@@ -14,6 +14,7 @@ from zwang.equations.constraint.units import MODEL_UNITS
 from zwang.objects.display import present
 from zwang.plots import Curve, Label, Panel, Picture
 from zwang.simulation.results.saving import save
+from zwang.thresholds import ROUND_OFF
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -92,7 +93,7 @@ def shortened(rows: list[Sequence[str]], what: str) -> Iterable[str]:
 
 def rounded(x: float) -> str:
     """A number with nine digits; what is round-off beside one as 0."""
-    return f"{x if abs(x) > 1e-14 else 0.0:.9g}"
+    return f"{x if abs(x) > ROUND_OFF else 0.0:.9g}"
 
 
 def eigenvalue_picture(values: Sequence[np.ndarray], labels: Sequence[str], title: str) -> Picture:

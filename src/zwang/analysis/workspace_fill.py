@@ -30,7 +30,7 @@ from zwang.inputs.arrays import AnyArray
 from zwang.mechanism.relative_pose import wrapped
 from zwang.objects.reporting import report
 from zwang.remedy import Remedy, advice
-from zwang.thresholds import RESOLVED
+from zwang.thresholds import AGREEMENT, RESOLVED
 
 GRID_NEWTON = 10
 """Steps of Newton's iteration from one place of the grid to the next."""
@@ -177,7 +177,7 @@ def _start(grid: Grid, axes, q: np.ndarray, name: str) -> tuple[np.ndarray, np.n
         turn, own = 2 * np.pi, grid.held[i].quantity
         if own.unit == "rad" and not axis[0] <= u[i] <= axis[-1]:
             u[i] += turn * np.round((0.5 * (axis[0] + axis[-1]) - u[i]) / turn)
-        if not axis[0] - 1e-9 <= u[i] <= axis[-1] + 1e-9:
+        if not axis[0] - AGREEMENT <= u[i] <= axis[-1] + AGREEMENT:
             way = advice(
                 Remedy("give a q inside", options=()), Remedy("give a range that holds it")
             )
