@@ -51,23 +51,30 @@ class SpecialPoint:
     Attributes:
         kind: "fold", "branch point", "Hopf point" or "double eigenvalue".
         value: the parameter there.
-        q, v: the state.
+        point: the solution of the equations there.
         tangents: directions of the branches through it, each a pair of dq, shape (nq,), and the
             change of the parameter; of all but branch points the one tangent.
         eigenvalue: [1/s] at a Hopf point, imaginary, and at a double eigenvalue; else 0.
         slope: derivative of the eigenvalue by the parameter along the branch at a Hopf point, where
             the real part is that of the growth; None where the branch turns round, and elsewhere.
-        point: the solution of the equations there.
     """
 
     kind: str
     value: float
-    q: np.ndarray
-    v: np.ndarray
+    point: Point
     tangents: tuple[tuple[np.ndarray, float], ...]
     eigenvalue: complex = 0j
-    point: Point | None = dataclasses.field(default=None, repr=False)
     slope: complex | None = None
+
+    @property
+    def q(self) -> np.ndarray:
+        """Coordinates, shape (nq,)."""
+        return self.point.q
+
+    @property
+    def v(self) -> np.ndarray:
+        """Velocities, shape (nv,)."""
+        return self.point.v
 
     def __str__(self) -> str:
         x = self.eigenvalue
@@ -158,7 +165,6 @@ class Continuation(AbstractResult):
 
         found = []
         for special in (*self.folds, *self.branch_points):
-            assert special.point is not None
             x = np.concatenate([np.zeros(model.system.nv), special.point.gamma])
             free = np.ones(len(x) + len(special.point.multipliers), bool)
             free[model.system.nv : len(x)] = driven is not None  # rates stay along the branch
@@ -341,9 +347,7 @@ def _between(branch: Branch, before: Place, after: Place) -> list[SpecialPoint]:
             kind = "fold" if passes and turns else "branch point"
             alone = (branch.direction(at, at.tangent),)
             tangents = alone if kind == "fold" else branch.tangents(at)
-            found.append(
-                (h, SpecialPoint(kind, at.value, at.point.q, at.point.v, tangents, 0j, at.point))
-            )
+            found.append((h, SpecialPoint(kind, at.value, at.point, tangents)))
     for event in events(before.eigenvalues, after.eigenvalues, branch.rate):
         root = _located(branch, before, after, lambda x, e=event: e.measure(x.eigenvalues))
         if root is None:
@@ -351,10 +355,7 @@ def _between(branch: Branch, before: Place, after: Place) -> list[SpecialPoint]:
         h, at = root
         along, value = (branch.direction(at, at.tangent),), event.eigenvalue(at.eigenvalues)
         slope = branch.slope(at, value) if event.kind == "Hopf point" else None
-        point = SpecialPoint(
-            event.kind, at.value, at.point.q, at.point.v, along, value, slope=slope
-        )
-        found.append((h, point))
+        found.append((h, SpecialPoint(event.kind, at.value, at.point, along, value, slope)))
     return [point for _, point in sorted(found, key=lambda x: x[0])]
 
 

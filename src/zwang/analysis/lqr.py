@@ -27,9 +27,10 @@ from zwang.errors import ModelError
 from zwang.inputs.arguments import instance, real_array
 from zwang.inputs.call import misfits_named
 from zwang.inputs.text import counted
-from zwang.objects.record import Record, replace
+from zwang.objects.record import replace
 from zwang.servo.feedback import Feedback
 from zwang.servo.limits import Limits
+from zwang.servo.tracking import LinearFeedback
 from zwang.thresholds import AGREEMENT, SOLUTION_ERROR
 
 if TYPE_CHECKING:
@@ -72,7 +73,13 @@ class Regulator(AbstractResult):
             xi, dv = self.axes.deviation(q, v, t)
             away = self.K @ at.project @ jnp.concatenate([xi, dv])
             return jnp.asarray(at.nominal_inputs) - away
-        return LinearFeedback.of(self)(q, v, t, p)
+        return self._law(q, v, t, p)
+
+    @property
+    def _law(self) -> LinearFeedback:
+        at = self.linearization
+        given = at.nominal_inputs, self.K_q, self.K_v, at.q, at.v
+        return LinearFeedback(*map(jnp.asarray, given))
 
     def gains(self, params: PyTree, v: ArrayLike | None = None) -> Gains:
         """K_q and K_v as functions of parameters, the equilibrium or the steady motion moving
@@ -105,7 +112,7 @@ class Regulator(AbstractResult):
                 f"{at.model.name}: input {at.inputs[0]!r} is a parameter, but a control law acts "
                 "by forces: give zw.analysis.linearize velocities or a matrix as inputs."
             )
-        function = self if self.axes is not None else LinearFeedback.of(self)
+        function = self if self.axes is not None else self._law
         return Feedback(function, at.acting.actuation, actuators=at.inputs, limits=limits)
 
     @property
@@ -261,24 +268,6 @@ def _refuse_unstabilizable(at: LinearSystem) -> None:
             f"lqr: the inputs do not reach {', '.join(map(repr, reach.missing))}, which does not "
             "decay by itself; add an input that does."
         )
-
-
-class LinearFeedback(Record):
-    """A regulator about an equilibrium as arrays alone, so that other gains compile nothing."""
-
-    u: Array
-    K_q: Array
-    K_v: Array
-    q: Array
-    v: Array
-
-    @classmethod
-    def of(cls, r: Regulator) -> LinearFeedback:
-        at = r.linearization
-        return cls(*map(jnp.asarray, (at.nominal_inputs, r.K_q, r.K_v, at.q, at.v)))
-
-    def __call__(self, q, v, t, p):
-        return self.u - self.K_q @ (q - self.q) - self.K_v @ (v - self.v)
 
 
 def closed_loop(regulator: Regulator) -> Model:

@@ -22,7 +22,7 @@ from jaxtyping import PyTree
 from zwang.analysis.linearize import linearize
 from zwang.analysis.lqr import lqr
 from zwang.analysis.result import AbstractResult, dataset_of
-from zwang.analysis.time_varying import SPLINE_DEGREE, TrackingRegulator, piecewise
+from zwang.analysis.time_varying import TrackingRegulator
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.inputs.arguments import count, host_only, number, real_array
@@ -39,6 +39,7 @@ from zwang.servo.control import controller
 from zwang.servo.feedback import Feedback
 from zwang.servo.limits import Limits
 from zwang.servo.servo import Servo
+from zwang.servo.tracking import SPLINE_DEGREE, piecewise
 from zwang.thresholds import RESOLVED
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ systems.
 |---|---|
 | `servo.py` | `Servo`: constraints, actuators, gains, choice among controls |
 | `feedback.py` | `Feedback`: controls, or forces, as a function of the state |
+| `tracking.py` | linear feedback about a state, and along a trajectory |
 | `laws.py` | `law`: gravity compensation, impedance, computed torque by name |
 | `actuation.py` | the actuators that both have |
 | `gains.py` | how fast an error decays |
