@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 FIND = ("minimum", "nearest")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Equilibrium(AbstractResult):
     """What `zw.analysis.equilibrium` found; `str()` prints it.
 

@@ -225,6 +225,8 @@ class Linearization(LinearSystem, AbstractResult):
         )
         return head + str(self.modes())
 
+    __repr__ = AbstractResult.__repr__
+
 
 @host_only("linearize before, at the numbers of one state")
 def linearize(
