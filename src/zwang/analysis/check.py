@@ -5,14 +5,13 @@ each constraint.
 from __future__ import annotations
 
 import dataclasses
-from typing import cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.algebra.decomposition import Decomposition, pivots
+from zwang.algebra.decomposition import Decomposition, outside, pivots
 from zwang.algebra.metric import condition_of_mass, dense_metric
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.check_text import lines
@@ -213,8 +212,8 @@ def check(model, q=None, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis:
 
 @program
 def _control(dynamics: Dynamics, state: State) -> Control:
-    law = cast(AbstractControlLaw, dynamics.law)  # the caller has one
-    return law.control(dynamics.passive, state)
+    assert isinstance(dynamics.law, AbstractControlLaw)
+    return dynamics.law.control(dynamics.passive, state)
 
 
 def _diagnose(
@@ -262,6 +261,9 @@ def _diagnose(
     gone = vanishing_rows(dynamics.passive, start.there, start.placement.state)
     violation, speed = start.placement.violation_before, start.placement.velocity_violation_before
     residual = start.verdict.residual
+    # the error is that where the start was placed
+    placed, applied = start.placement.state, start.there.actuator_force
+    moving = motion_of(dynamics.passive, placed, 0.0, applied, start.scales)
     return Diagnosis(
         model.name,
         model.system.nq,
@@ -271,11 +273,12 @@ def _diagnose(
         Decomposition(C[c.position_rows]).rank,
         unit_rows.split.singular_values,
         tuple(reports),
-        _independent(unit_rows.split.kernel.T, model.system.velocities),
+        # those that span the free directions best
+        tuple(model.system.velocities[i] for i in pivots(unit_rows.split.kernel.T)),
         violation,
         speed,
         residual,
-        _accuracy(dynamics, start),
+        float(moving.accuracy),
         np.inf if dynamics.singular_mass else condition_of_mass(start.at.M),
         dynamics.singular_mass,
         violation < 1e-6 and speed < 1e-6 and start.verdict.consistent and not gone,
@@ -294,29 +297,15 @@ def _diagnose(
     )
 
 
-def _accuracy(dynamics: Dynamics, start: Start) -> float:
-    """Estimate of the relative error of v̇ where the start was placed."""
-    state, applied = start.placement.state, start.there.actuator_force
-    return float(motion_of(dynamics.passive, state, 0.0, applied, start.scales).accuracy)
-
-
 def _largest(x: np.ndarray) -> float | None:
     return None if np.all(np.isnan(x)) else float(np.nanmax(x))
-
-
-def _independent(basis: np.ndarray, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Velocities that span the free directions best: pivots of the basis of A's null space."""
-    return tuple(names[i] for i in pivots(basis))
 
 
 def _directions(rows: np.ndarray, span: np.ndarray) -> np.ndarray:
     """Orthonormal directions of rows of unit length that are not in the span of others, which is
     orthonormal as well.
     """
-    left = rows
-    for _ in range(2):  # once leaves round-off of what is taken off
-        left = left - (left @ span.T) @ span
-    return Decomposition(left, beside=1.0).row_space.T
+    return Decomposition(outside(rows, span), beside=1.0).row_space.T
 
 
 def _kinds(dynamics: Dynamics, s: State) -> dict[str, str]:

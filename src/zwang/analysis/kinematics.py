@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -27,7 +26,7 @@ from zwang.equations.state import host_state
 from zwang.errors import ModelError
 from zwang.inputs.arguments import choice, count, host_only, listed, mapping, number, real_array
 from zwang.remedy import Remedy, advice
-from zwang.thresholds import ACCEPTED_VIOLATION
+from zwang.thresholds import ACCEPTED_VIOLATION, ALL_BUT_ZERO, SOLUTION_ERROR
 
 TIME = "time"
 """The input of a model whose own constraints depend on t."""
@@ -185,8 +184,8 @@ def _followed(
     try:
         # a unit of t is as long as what it moves
         # the first frame is only for the scale of t; steps are long or short in scaled directions
-        speed = np.linalg.norm((frame := curve.frame(q, t)).point.tangent[:-1])
-        slope = abs(frame.point.tangent[-1])
+        tangent = curve.frame(q, t).tangent
+        speed, slope = np.linalg.norm(tangent[:-1]), abs(tangent[-1])
         scale = np.append(curve.scale[:-1], slope / speed if slope else 1.0)
         curve = Curve(dynamics, scale, bounded)
         watch = tuple(Watched(x, curve) for x in outputs)
@@ -223,7 +222,7 @@ def scales(dynamics: Dynamics, q, t) -> np.ndarray:
     state = host_state(q, np.zeros(nv), t)
     mass = np.diag(dense_mass(np.asarray(evaluate(dynamics, state).M)))
     # massless directions would get infinite lengths; they count as average ones
-    heavy = mass > 1e-12 * np.max(mass, initial=0.0)
+    heavy = mass > SOLUTION_ERROR * np.max(mass, initial=0.0)
     if not np.any(heavy):
         return np.ones(nv + 1)
     scale = np.sqrt(np.mean(mass[heavy]) / np.where(heavy, mass, np.mean(mass[heavy])))
@@ -259,7 +258,7 @@ def _freedom_sentence(name: str, error: FreedomError, dynamics: Dynamics, held: 
         return f"{name}: the mechanism is locked: no motion is left with the input given."
     velocities = dynamics.system.velocities
     size = np.linalg.norm(error.free[:, :-1], axis=0)
-    free = [velocities[i] for i in np.argsort(-size)[:4] if size[i] > 1e-6]
+    free = [velocities[i] for i in np.argsort(-size)[:4] if size[i] > ALL_BUT_ZERO]
     several = Remedy(
         'give a dictionary, input={"a.angle": lambda t: t, "b.angle": 0.5}',
         (("", "the command takes one, its function in Python several"),),
@@ -328,7 +327,7 @@ def _transmission(subject: Subject, dynamics: Dynamics, path: Path, given) -> np
             "kinematics: transmission is expected to be two angles, of the coupler and of the "
             'output link, such as ("coupler.angle", "rocker.angle").'
         )
-    angles: Any = [subject.quantity(x, "kinematics: transmission") for x in pair]
+    angles = [subject.quantity(x, "kinematics: transmission") for x in pair]
     q, still = np.array(path.q), np.zeros((len(path.q), dynamics.system.nv))
     first, second = (quantity_rates(x, dynamics, q, still, still, path.t)[0] for x in angles)
     # the angle between lines, not vectors: folded into [0, π/2] whatever their direction

@@ -9,9 +9,11 @@ left to random starts.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from zwang.algebra.decomposition import Decomposition
@@ -19,7 +21,7 @@ from zwang.algebra.rank import PLACED
 from zwang.analysis.homotopy import solutions
 from zwang.analysis.subject import Quantity
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.thresholds import AGREEMENT, ROOT_OF_ROUND_OFF
+from zwang.thresholds import AGREEMENT, DERIVED, RESOLVED, ROOT_OF_ROUND_OFF, SOLUTION_ERROR
 
 MOST_LOOP_UNKNOWNS, MOST_EQUATIONS = 40, 10
 """Sizes of z, and of what linear rows leave of it, 2¹⁰ paths, above which starts are random."""
@@ -72,12 +74,10 @@ def all_configurations(
     size = system.nq + int(angle.sum())
     if size > MOST_LOOP_UNKNOWNS:
         return None
-    held, others = _split(dynamics, inputs, angle, q, t)
+    rows, places = residuals(dynamics, inputs, t), _places(angle, q, spread)
+    held, rest = _angle_rows(rows, len(inputs), angle, places)
     # forms are fitted to values, so rows of any joint serve if they prove to be quadratic
-    places = _places(angle, q, spread)
-    parallel, rest = _parallel_rows(dynamics, angle, places, t)
-    held += parallel
-    forms = _fitted(dynamics, others, rest, angle, places, t)
+    forms = _fitted(lambda q: rows(q)[rest], angle, places)
     if forms is None:
         return None
     linear, quadratic = _sorted(np.concatenate([forms, _circles(angle), _driven(held, angle)]))
@@ -91,11 +91,11 @@ def all_configurations(
     # random combinations add solutions, which all rows together sort out below
     answer = solutions(square)
     off = lambda w: _values(reduced, w) / np.max(np.abs(reduced), axis=(1, 2))
-    w = [x for x in answer.w if np.max(np.abs(off(x)), initial=0) < 1e-7 * (1 + np.abs(x @ x))]
+    w = [x for x in answer.w if np.max(np.abs(off(x)), initial=0) < DERIVED * (1 + np.abs(x @ x))]
     beside = lambda x: np.max(np.abs(x.imag), initial=0.0) / (1 + np.abs(x).max())
     real = [x.real for x in w if beside(x) < ROOT_OF_ROUND_OFF]
     if not along.shape[1]:  # linear rows alone fix everything
-        real = [np.zeros(0)] if np.all(np.abs(reduced) < 1e-9) else []
+        real = [np.zeros(0)] if np.all(np.abs(reduced) < AGREEMENT) else []
         w = real
     places = np.array([_coordinates(point + along @ x, angle, held, q) for x in real])
     return Found(places.reshape(-1, system.nq), len(w), answer.paths, answer.failed)
@@ -116,27 +116,15 @@ def _coordinates(z: np.ndarray, angle: np.ndarray, held: list[_Input], q) -> np.
     return found
 
 
-def _split(dynamics: Dynamics, inputs, angle, q, t):
-    """Inputs that are angles of bodies or differences of two, and all others."""
-    held, others = [], []
-    random = np.random.default_rng(3)
-    for quantity, value in inputs:
-        x = jax.jit(lambda q, f=quantity.value: f(q, t, dynamics.p))
-        places = q + random.standard_normal((4, len(q)))
-        slopes = np.array([np.asarray(jax.grad(x)(at)) for at in places])
-        base = np.array([float(x(at)) for at in places]) - places @ slopes[0]
-        own = np.flatnonzero(np.abs(slopes[0]) > 1e-9)
-        steady = np.allclose(slopes, slopes[0]) and np.all(angle[own])
-        # a relative angle is known up to whole turns
-        turns = np.allclose(np.exp(1j * base), np.exp(1j * base[0]))
-        ones = np.allclose(np.sort(slopes[0][own]), [1.0] if len(own) == 1 else [-1.0, 1.0])
-        if steady and turns and len(own) in (1, 2) and ones:
-            i = int(own[np.argmax(slopes[0][own])])
-            j = int(own[np.argmin(slopes[0][own])]) if len(own) == 2 else None
-            held.append(_Input(i, j, float(value - base[0])))
-        else:
-            others.append((quantity, value))
-    return held, others
+def residuals(dynamics: Dynamics, inputs, t) -> Callable:
+    """φ, and of each input its value less the one that it is held at, as a function of q."""
+    p = dynamics.p
+
+    def rows(q):
+        more = [jnp.reshape(f.value(q, t, p) - value, (1,)) for f, value in inputs]
+        return jnp.concatenate([dynamics.constraints.position_residual(q, t, p), *more])
+
+    return rows
 
 
 def _places(angle: np.ndarray, q, spread: float) -> np.ndarray:
@@ -149,28 +137,24 @@ def _places(angle: np.ndarray, q, spread: float) -> np.ndarray:
     return places
 
 
-def _parallel_rows(dynamics: Dynamics, angle, places, t) -> tuple[list[_Input], np.ndarray]:
-    """Rows that hold an angle or the difference of two, as of slides, and the indices of all
-    others.
+def _angle_rows(rows: Callable, inputs: int, angle, places) -> tuple[list[_Input], np.ndarray]:
+    """Rows that hold an angle or the difference of two, as of slides and inputs, those of the
+    inputs first, and the indices of all others.
     """
-    c, p, still = dynamics.constraints, dynamics.p, np.zeros(dynamics.system.nv)
-
-    def rows(q):
-        return c.position_residual(q, t, p), c.matrix(q, still, t, p)
-
-    value, A = (np.asarray(x) for x in jax.jit(jax.vmap(rows))(places[:6]))
+    both = jax.jit(jax.vmap(lambda q: (rows(q), jax.jacfwd(rows)(q))))
+    value, A = (np.asarray(x) for x in both(places[:6]))
     held, rest = [], []
-    for k in range(value.shape[1]):
+    for k in np.roll(np.arange(value.shape[1]), inputs):
         size = np.max(np.abs(A[0, k]), initial=0.0)
         slope = A[0, k] / (size if size else 1.0)
         # coefficients below this times the largest are zero
         own = np.flatnonzero(np.abs(slope) > AGREEMENT)
-        steady = np.allclose(A[:, k], A[0, k], atol=1e-12 * (1 + size))
+        steady = np.allclose(A[:, k], A[0, k], atol=SOLUTION_ERROR * (1 + size))
         ones = len(own) in (1, 2) and np.allclose(np.abs(slope[own]), 1.0)
         opposed = len(own) == 1 or (len(own) == 2 and slope[own[0]] * slope[own[1]] < 0)
         # what remains after the linear part has to be one constant, up to whole turns
         base = value[:, k] / (size if size else 1.0) - places[:6] @ slope
-        known = np.allclose(np.exp(1j * base), np.exp(1j * base[0]), atol=1e-9)
+        known = np.allclose(np.exp(1j * base), np.exp(1j * base[0]), atol=AGREEMENT)
         if not (steady and ones and opposed and known and np.all(angle[own])):
             rest.append(k)
             continue
@@ -178,7 +162,7 @@ def _parallel_rows(dynamics: Dynamics, angle, places, t) -> tuple[list[_Input], 
         sign = slope[own[0]]
         j = int(own[1]) if len(own) == 2 else None
         held.append(_Input(int(own[0]), j, float(-base[0] * sign)))
-    return held, np.array(rest, int)
+    return held, np.sort(np.array(rest, int))
 
 
 def _turned_back(value: np.ndarray, places: np.ndarray, angle: np.ndarray) -> np.ndarray:
@@ -224,16 +208,9 @@ def _monomials(z: np.ndarray, angles: int) -> tuple[np.ndarray, np.ndarray, np.n
     return full[:, i] * full[:, j], i, j
 
 
-def _fitted(dynamics: Dynamics, others, rest, angle, places, t) -> np.ndarray | None:
-    """Symmetric forms of (1, z) of rows and other inputs, or None if they are not quadratic."""
-    p, c = dynamics.p, dynamics.constraints
+def _fitted(rows: Callable, angle, places) -> np.ndarray | None:
+    """Symmetric forms of (1, z) of rows, or None if they are not quadratic."""
     nz = len(angle) + int(angle.sum())
-
-    def rows(q):
-        phi = c.position_residual(q, t, p)[rest]
-        more = [f.value(q, t, p) - value for f, value in others]
-        return jax.numpy.concatenate([phi, *(jax.numpy.reshape(x, (1,)) for x in more)])
-
     value = np.asarray(jax.jit(jax.vmap(rows))(places))
     if not np.all(np.isfinite(value)):
         return None
@@ -317,7 +294,7 @@ def _affine(linear: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
     # closed loops bring redundant rows, so the rank decides and not the number of rows
     split = Decomposition(A, PLACED)
     point = split.solve(r)
-    if np.max(np.abs(A @ point - r)) > 1e-8 * (1 + np.max(np.abs(r))):
+    if np.max(np.abs(A @ point - r)) > ROOT_OF_ROUND_OFF * (1 + np.max(np.abs(r))):
         return None, split.kernel
     return point, split.kernel
 
@@ -327,7 +304,7 @@ def _substituted(forms: np.ndarray, point: np.ndarray, along: np.ndarray) -> np.
     change = np.zeros((len(point) + 1, along.shape[1] + 1))
     change[0, 0], change[1:, 0], change[1:, 1:] = 1.0, point, along
     found = np.einsum("ab,iac,cd->ibd", change, forms, change, optimize=True)
-    return found[np.max(np.abs(found), axis=(1, 2), initial=0.0) > 1e-10]
+    return found[np.max(np.abs(found), axis=(1, 2), initial=0.0) > RESOLVED]
 
 
 def square_system(forms: np.ndarray, k: int) -> np.ndarray | None:

@@ -12,7 +12,6 @@ from jaxtyping import Array, Float, Int
 
 from zwang.algebra.judgement import row_scale
 from zwang.algebra.lapack import LU
-from zwang.compile.engine import is_native
 from zwang.compile.hints import shared_code
 from zwang.dynamics.control_law import AbstractSampler
 from zwang.dynamics.drift import AbstractDrift
@@ -24,7 +23,6 @@ from zwang.equations.state import State
 from zwang.inputs.arrays import is_concrete
 from zwang.objects.record import Record, field, replace
 from zwang.stepping.manifold import Landing
-from zwang.stepping.tableau import Tableau
 from zwang.thresholds import CONVERGED, ROUND_OFF
 
 HELD_OFF, HELD_ON, SLIDES_FORWARD, SLIDES_BACKWARD = 0.0, 1.0, -1.0, -2.0
@@ -147,26 +145,6 @@ class ConstrainedVectorField(Record):
     def rate_and_residual(self, t, y):
         """`ẏ`, and what is left of `A v̇ = b` (`Dynamics.residual`)."""
         return _rate(self.drift, self.dynamics, t, y)
-
-    def stages(self, method: Tableau, t, y, h):
-        """ẏ at the stages of an explicit method, shape (n, s), and what is left of `A v̇ = b` at
-        the first.
-        """
-        a, c = jnp.asarray(method.matrix), jnp.asarray(method.c)
-
-        def stage(i, carry):
-            rates, first = carry
-            slope = a[i] @ rates if is_native() else rates @ a[i]
-            rate, residual = self.rate_and_residual(t + c[i] * h, y + h * slope)
-            kept = rates.at[i].set(rate) if is_native() else rates.at[:, i].set(rate)
-            return kept, jnp.where(i == 0, residual, first)
-
-        # stages last: of many motions side by side the sum over stages is then one product, without
-        # moving anything; native code has members in lanes, and a stage side by side
-        shape = (method.stages, len(y)) if is_native() else (len(y), method.stages)
-        start = (jnp.zeros(shape), jnp.zeros(()))
-        rates, first = jax.lax.fori_loop(0, method.stages, stage, start)
-        return (rates.T if is_native() else rates), first
 
     def project_step(self, t, y, error) -> Landing:
         return _landing(self.drift, self.dynamics, t, y, error, self.target)

@@ -5,6 +5,7 @@ systems.
 |---|---|
 | `servo.py` | `Servo`: constraints, actuators, gains, choice among controls |
 | `feedback.py` | `Feedback`: controls, or forces, as a function of the state |
+| `tracking.py` | linear feedback about a state, and along a trajectory |
 | `laws.py` | `law`: impedance, computed torque, path following … by name |
 | `actuation.py` | the actuators that both have |
 | `gains.py` | how fast an error decays |
@@ -21,6 +22,7 @@ systems.
 | `adaptation.py` | gains that learn a bound, as states of the controller |
 | `extended_servo.py` | `ExtendedServo`: the servo behind them, and the actuators' own controls |
 | `zero_dynamics.py` | the motion that servo constraints leave free, and whether it is stable |
+| `bounded_motion.py` | the motion on servo constraints that stays bounded though that grows |
 | `inverse_dynamics.py` | the control for a given acceleration of a closed chain |
 """
 

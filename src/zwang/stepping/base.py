@@ -10,7 +10,6 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from zwang.objects.record import Record
-from zwang.stepping.tableau import Tableau
 
 
 class Flow(Protocol):
@@ -26,12 +25,6 @@ class Flow(Protocol):
         self, t: Float[Array, ""], y: Float[Array, " n"]
     ) -> tuple[Float[Array, " n"], Float[Array, ""]]:
         """`ẏ`, and what is left of `A v̇ = b` relative to the accelerations in it."""
-        raise NotImplementedError
-
-    def stages(
-        self, method: Tableau, t: Float[Array, ""], y: Float[Array, " n"], h: Float[Array, ""]
-    ) -> tuple[Float[Array, "n s"], Float[Array, ""]]:
-        """ẏ at the stages of an explicit method, and what is left of `A v̇ = b` at the first."""
         raise NotImplementedError
 
     def split(self, y: Float[Array, " n"]) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
