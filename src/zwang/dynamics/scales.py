@@ -39,7 +39,11 @@ def measure(dynamics: Dynamics, s: State, span: float = 0.0) -> Scales:
     """
     found = _measured(dynamics, s, span)
     A, length = rows_of(evaluate(dynamics, s).A), np.asarray(found.row_length)
-    return replace(found, row_length=of_typical_length(dynamics, s, A, length))
+    length = np.array(of_typical_length(dynamics, s, A, length))
+    # both tangents of a disk alike, or least norm would depend on their axes
+    for x in dynamics.constraints.frictions:
+        length[x.rows] = np.max(length[x.rows])
+    return replace(found, row_length=length)
 
 
 def _measured(dynamics: Dynamics, s: State, span: float) -> Scales:

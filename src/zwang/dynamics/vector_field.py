@@ -35,6 +35,9 @@ STRAIGHT = -3.0
 SPENT = -10
 """Friction that gives all it may against a direction, while other rows hold its slip at zero, has
 this less the angle of that."""
+STRAIGHT_ERROR = 0.1
+"""Part of the error of a step by which sliding may be off a straight line before it turns: to turn
+from a slower start is stiff, as its direction follows the force within a time m |s| / μN."""
 FORCE_BAND = 1e-11
 """A force lets go where it is below the negative of this part of what moves the free system: ten
 thousand times its round-off, and ten times what counts as zero where it is decided what holds."""
@@ -300,6 +303,7 @@ class Events(Record):
         conditions: conditions of switches; an event where one rises through zero.
         loose: how many gaps and dry frictions there are.
         span: length of the run [s], of one with gaps or dry frictions.
+        rtol: relative error of a step of such a run.
         arrived: a sliding velocity in space that would be zero within this part of the run is zero:
             ten times the shortest step of a run.
     """
@@ -310,6 +314,7 @@ class Events(Record):
     conditions: tuple[SwitchCondition, ...]
     loose: int = field(static=True, default=0)
     span: Float[Array, ""] | None = None
+    rtol: Float[Array, ""] | None = None
 
     @property
     def rising(self) -> np.ndarray:
@@ -349,7 +354,7 @@ class Events(Record):
             )
         if self.loose:
             forces = multipliers, free
-            values += _loosening(flow, dynamics, s, forces, controller_state, self.instant)
+            values += _loosening(self, flow, dynamics, s, forces, controller_state)
         return jnp.stack([jnp.asarray(x, jnp.float64).reshape(()) for x in values])
 
 
@@ -362,15 +367,15 @@ def _forces(dynamics: Dynamics, s: State) -> tuple[Array, Array]:
     return multipliers, jnp.sqrt(jnp.abs(eq.free_acceleration @ eq.force))
 
 
-def _loosening(flow, dynamics: Dynamics, s: State, forces, modes, instant) -> list:
+def _loosening(events: Events, flow, dynamics: Dynamics, s: State, forces, modes) -> list:
     """What rises through zero where a gap or a dry friction changes how it is held:
 
     −g    of a gap that is open          |λ| − μ₀ N   of a friction that sticks
     −λ    of one that is closed          ∓s           of one that slides
 
-    In space, what slides straight on does so as in the plane, or begins to turn where λ across its
-    direction rises above zero. |s| of one that turns comes to zero without a change of sign: `δ |ṡ|
-    − |s|` rises, δ an `instant`, while |s| falls.
+    In space, what slides straight on does so as in the plane, or begins to turn where that is
+    farther off than a step may be (`_off_line`). |s| of one that turns comes to zero without a
+    change of sign: `δ |ṡ| − |s|` rises, δ an `instant`, while |s| falls.
     """
     assert dynamics.scales is not None
     c, switched = dynamics.constraints, flow.switched
@@ -390,6 +395,10 @@ def _loosening(flow, dynamics: Dynamics, s: State, forces, modes, instant) -> li
         open_value = -jnp.concatenate(phi) - band[gaps]
         values += list(jnp.where(closed, -multipliers[gaps] - force_band[gaps], open_value))
     turning = any(x.in_space for x in c.frictions)
+    if turning:
+        mass = dynamics.mass_as_given(s)
+        step_error = STRAIGHT_ERROR * (mass.size(s.v) + jnp.sqrt(jnp.mean(jnp.abs(mass.diag()))))
+        step_error = step_error * (0.0 if events.rtol is None else events.rtol)
     # once for all of them, by the code of a step: it solves for the reactions of what slides
     y = jnp.concatenate([s.q, s.v])
     acceleration = _rate(flow.drift, dynamics, s.t, y)[0][len(s.q) :] if turning else None
@@ -400,14 +409,15 @@ def _loosening(flow, dynamics: Dynamics, s: State, forces, modes, instant) -> li
         if x.in_space:
             rates = dynamics.system.rate(s.q, s.v, s.t, dynamics.p), acceleration
             slip, change = _slip_and_rate(x.law, s, rates, dynamics.p)
-            left = jnp.where(slip @ change < 0, instant * length(change), 0.0)
+            left = jnp.where(slip @ change < 0, events.instant * length(change), 0.0)
             arrives = jnp.where(direction_of(mode) != 0, left - length(slip), -1.0)
             angle = straight_angle(mode)
             along = jnp.stack([jnp.cos(angle), jnp.sin(angle)])
             # friction may be the only force there is; a motion along a line is exact to round-off
             band = 10 * (jnp.max(force_band[x.rows]) + FORCE_BAND * jnp.abs(limit))
-            across = length(multipliers[x.rows]) - band
-            straight = jnp.where(across > 0, across, -along @ slip)
+            across, row = length(multipliers[x.rows]), jnp.max(size[x.rows])
+            off = jnp.where(across > band, _off_line(slip, change, across, limit, row), 0.0)
+            straight = jnp.maximum(off - row * step_error, -along @ slip)
             arrives = jnp.where(mode <= STRAIGHT, straight, arrives)
         else:
             slip = x.law.sliding_velocity(s.q, s.v, s.t, dynamics.p)[0]
@@ -416,6 +426,17 @@ def _loosening(flow, dynamics: Dynamics, s: State, forces, modes, instant) -> li
         arrives = jnp.where(is_spent(mode), -1.0, arrives)
         values.append(jnp.where(mode > HELD_OFF, over, arrives))
     return values
+
+
+def _off_line(slip, change, across, limit, row) -> Array:
+    """How far off a sliding velocity is that is held on a line, while a force across it of less
+    than μN would turn it by the angle of both: by that part of it across, and along by what the
+    friction along has been too large since it began.
+    """
+    angle = across / jnp.where(limit > 0, jnp.abs(limit), 1.0)
+    pace = length(change)
+    excess = jnp.where(pace > 0, row**2 * across / jnp.where(pace > 0, pace, 1.0), 0.0)
+    return length(slip) * (angle + angle * excess)
 
 
 def _slip_and_rate(law, s: State, rates: tuple, p) -> tuple:
