@@ -12,11 +12,13 @@ from jaxtyping import Array, Float, Int
 
 from zwang.algebra.judgement import row_scale
 from zwang.algebra.lapack import LU
+from zwang.algebra.pseudoinverse.base import VOLUME_DAMPING
 from zwang.compile.engine import is_native
 from zwang.compile.hints import shared_code
 from zwang.dynamics.control_law import AbstractSampler
 from zwang.dynamics.drift import AbstractDrift
 from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.equations.constraint import Constraints
 from zwang.equations.constraint.dry_friction import gives_all
 from zwang.equations.constraint.level import Cone
 from zwang.equations.constraint.nonideal import length
@@ -69,21 +71,37 @@ class ConstrainedVectorField(Record):
         switched: for each row the switch (`zw.Switch`) that it hangs on, or −1, shape (m,); None
             without switches. The controller state of a run is then how each of them is held
             (`HELD_ON` and the others), shape (switches,); each gap and each dry friction is one.
+        open: whether every gap is open and no dry friction is loaded: a program of its own, in
+            which a step has no rows for them.
         towards_rest: longest step where friction in space turns, in times |s|/|ṡ|: within about
             that time s turns, and the friction with it; one that comes to zero does so in some
             thirty steps.
+        follows: the same in times m |s|/μN, within which s follows the force: explicit methods are
+            not stable beyond some three, which shows in no error of a step once |s| is below that.
     """
 
-    towards_rest = 0.7
+    towards_rest, follows = 0.7, 2.0
 
     dynamics: Dynamics
     drift: AbstractDrift
     target: Float[Array, ""]
     sampler: AbstractSampler | None = None
     switched: Int[Array, " m"] | None = None
+    open: bool = field(static=True, default=False)
+    left_out: int = field(static=True, default=0)
+
+    def while_open(self, controller_state) -> ConstrainedVectorField:
+        """The flow for steps from a controller state on, `open` where that is so."""
+        loose = self.dynamics.constraints.rows_where(lambda level: level.lets_go)
+        if self.switched is None or not len(loose) or self.dynamics.structure.sparse:
+            return self
+        held = np.asarray(controller_state)[np.asarray(self.switched)[loose]]
+        return replace(self, open=bool(np.all(held == HELD_OFF)))
 
     def with_input(self, held: Float[Array, " k"]) -> ConstrainedVectorField:
         """The flow while a sampler holds its control, or while some switches are on."""
+        if self.open:
+            return self._without_loose().with_input(held)
         if self.switched is not None:
             # rows that are off stay and are zero: no shape changes, and nothing is compiled anew
             # on the host by NumPy: JAX would compile each operation
@@ -110,6 +128,21 @@ class ConstrainedVectorField(Record):
             return self
         law = self.sampler.with_input(held)
         return replace(self, dynamics=replace(self.dynamics, law=law))
+
+    def _without_loose(self) -> ConstrainedVectorField:
+        """The flow without what may let go."""
+        dynamics, c = self.dynamics, self.dynamics.constraints
+        kept = c.rows_where(lambda level: not level.lets_go)
+        members = [x for x in c.members if not x.level.lets_go]
+        scales = dynamics.scales
+        if scales is not None:
+            scales = replace(scales, row_length=scales.row_length[kept])
+        constraints = Constraints(members, c.system, dynamics.p)
+        dynamics = replace(dynamics, constraints=constraints, scales=scales)
+        # numbers, and not traced, so that they are known to a program: which rows a switch has
+        switched = None if self.switched is None else self.switched[kept]
+        changes = {"switched": switched, "open": False, "left_out": c.m - len(kept)}
+        return replace(self, dynamics=dynamics, **changes)
 
     def held_input(self, controller_state) -> Float[Array, " k"]:
         """The control that a sampler holds, or which switches are on; empty without either."""
@@ -175,7 +208,8 @@ class ConstrainedVectorField(Record):
         return (rates.T if is_native() else rates), first
 
     def project_step(self, t, y, error) -> Landing:
-        return _landing(self.drift, self.dynamics, t, y, error, self.target)
+        landing = _landing(self.drift, self.dynamics, t, y, error, self.target)
+        return landing._replace(log_det=landing.log_det + self.left_out * np.log(VOLUME_DAMPING))
 
     def longest_step(self, t, y) -> Float[Array, ""] | None:
         """How long a step from here may be where friction in space slides (`towards_rest`) [s];
@@ -184,16 +218,22 @@ class ConstrainedVectorField(Record):
         c = self.dynamics.constraints
         if c.sliding is None or not any(x.in_space for x in c.frictions):
             return None
-        s = self.state(t, y)
+        s, scales = self.state(t, y), self.dynamics.scales
         rates = self.split(self.rate(t, y))
+        multipliers, _ = _forces(self.dynamics, s)
         longest = jnp.asarray(jnp.inf)
         for x in c.frictions:
             if x.in_space:
                 slip, change = _slip_and_rate(x.law, s, rates, self.dynamics.p)
-                turns = (c.sliding[x.rows.start] != 0) & (length(change) > 0)
+                pace = length(change) / self.towards_rest
+                if scales is not None:
+                    limit = x.law.limit(self.dynamics.p, x.load(self.dynamics.p, multipliers))
+                    pull = jnp.abs(limit) * jnp.max(scales.row_length[x.indices]) ** 2
+                    pace = jnp.maximum(pace, pull / self.follows)
+                turns = (c.sliding[x.rows.start] != 0) & (pace > 0)
                 turns = turns & ~gives_all(c.sliding[x.indices])
                 turns = turns if c.on is None else turns & ~c.on[x.rows.start]
-                within = self.towards_rest * length(slip) / jnp.where(turns, length(change), 1.0)
+                within = length(slip) / jnp.where(turns, pace, 1.0)
                 longest = jnp.minimum(longest, jnp.where(turns, within, jnp.inf))
         return longest
 
@@ -333,18 +373,22 @@ class Events(Record):
         return _event_values(self, flow, controller_state, t, y)
 
     def values(self, flow: ConstrainedVectorField, controller_state, t, y) -> Float[Array, " e"]:
-        s, dynamics = (
-            flow.state(jnp.asarray(t), jnp.asarray(y)),
-            flow.with_input(flow.held_input(controller_state)).dynamics,
-        )
+        s, dynamics = flow.state(jnp.asarray(t), jnp.asarray(y)), flow.dynamics
+        needing = any(condition.off for condition in self.conditions)
+        if needing or not flow.open:
+            held = replace(flow, open=False).with_input(flow.held_input(controller_state))
+            dynamics = held.dynamics
         values = [f(s.q, s.v, s.t, dynamics.p) for f in self.stops]
         # multipliers cost a factorization, which only conditions that switch off need
-        if self.loose or any(condition.off for condition in self.conditions):
+        if self.loose or needing:
             none = jnp.zeros(dynamics.constraints.m), jnp.zeros(())
             # and gaps while one of them, or a friction, is not open
             needed = jnp.any(controller_state[len(controller_state) - self.loose :] != HELD_OFF)
-            needed = needed | any(condition.off for condition in self.conditions)
-            multipliers, free = jax.lax.cond(needed, lambda: _forces(dynamics, s), lambda: none)
+            found = lambda: _forces(dynamics, s)
+            spared = flow.open and not needing
+            multipliers, free = (
+                none if spared else jax.lax.cond(needed | needing, found, lambda: none)
+            )
         for condition in self.conditions:
             own = (multipliers[slice(*condition.rows)],) if condition.off else ()
             # a switch that already stands so has nothing to wait for; zero neither rises nor falls
@@ -394,6 +438,8 @@ def _loosening(events: Events, flow, dynamics: Dynamics, s: State, forces, modes
         closed = modes[switched[gaps]] > HELD_OFF
         open_value = -jnp.concatenate(phi) - band[gaps]
         values += list(jnp.where(closed, -multipliers[gaps] - force_band[gaps], open_value))
+    if flow.open:
+        return [*values, *(jnp.zeros(()) for _ in c.frictions)]
     turning = any(x.in_space for x in c.frictions)
     if turning:
         mass = dynamics.mass_as_given(s)

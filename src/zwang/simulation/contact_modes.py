@@ -102,6 +102,8 @@ def held_modes(
     """
     # what is not touched does not rub
     touched = [k for k, x in enumerate(frictions) if x.gap < 0 or staying[x.gap]]
+    if not touched and not np.any(staying):
+        return np.full(len(gaps) + len(frictions), HELD_OFF)
     slides = {}
     for k in touched:
         s = problem.psi[frictions[k].rows]
