@@ -429,12 +429,21 @@ def _loosening(events: Events, flow, dynamics: Dynamics, s: State, forces, modes
     values = []
     if len(gaps := c.one_sided_rows):
         own = [x for x in c.members if x.level.cone is Cone.PUSHES]
-        phi = [x.position_residual(dynamics.system, s.q, s.t, dynamics.p) for x in own]
+        given = dynamics.system, dynamics.p
+        phi = [
+            x.position_residual(given[0], s.q, s.t, given[1])
+            if x.level.has_phi
+            else x.velocity_residual(given[0], s.q, s.v, s.t, given[1])
+            for x in own
+        ]
         # of one unit of a coordinate in the mass metric
         mass = dynamics.mass_as_given(s).diag()
         gradient = size * jnp.sqrt(jnp.mean(jnp.abs(mass)))
         # a gap that is open closes where it is below the round-off of the largest coordinate
         band = ROUND_OFF * gradient * jnp.max(jnp.abs(s.q))
+        one_way = np.isin(np.arange(c.m), c.nonholonomic_rows)
+        if np.any(one_way[gaps]):
+            band = jnp.where(one_way, ROUND_OFF * size * dynamics.mass_as_given(s).size(s.v), band)
         closed = modes[switched[gaps]] > HELD_OFF
         open_value = -jnp.concatenate(phi) - band[gaps]
         values += list(jnp.where(closed, -multipliers[gaps] - force_band[gaps], open_value))
