@@ -33,8 +33,18 @@ def measure(dynamics: Dynamics, s: State, span: float = 0.0) -> Scales:
     round-off and not short by their units alone.
     """
     found = _measured(dynamics, s, span)
-    A, length = rows_of(evaluate(dynamics, s).A), np.asarray(found.row_length)
-    return replace(found, row_length=of_typical_length(dynamics, s, A, length))
+    here = evaluate(dynamics, s)
+    A, length = rows_of(here.A), np.asarray(found.row_length)
+    length = np.array(of_typical_length(dynamics, s, A, length))
+    if len(gaps := dynamics.constraints.one_sided_rows):
+        # a gap that turns far faster than the motion, as that of a pin in its hole, is none the
+        # longer for it: what counts as closed is a part of its length
+        own = metric_of(here.M, here.A, dynamics.singular_mass).lengths(A)[gaps]
+        length[gaps] = np.where(own > ALL_BUT_ZERO * length[gaps], own, length[gaps])
+    # both tangents of a disk alike, or least norm would depend on their axes
+    for x in dynamics.constraints.frictions:
+        length[x.rows] = np.max(length[x.rows])
+    return replace(found, row_length=length)
 
 
 def _measured(dynamics: Dynamics, s: State, span: float) -> Scales:
