@@ -64,7 +64,7 @@ def accelerations(dynamics: Dynamics, state) -> Callable[[int], float]:
         d = combine(jax.tree_util.tree_unflatten(tree, arrays), rest)
 
         def again(_, a):  # each depends on the one before, so that none is left out
-            moved = state._replace(q=state.q + 1e-30 * a)
+            moved = state._replace(q=state.q + 1e-30 * jax.numpy.sum(a))
             return d.acceleration(d.equation_at(moved))
 
         return jax.lax.fori_loop(0, count, again, jax.numpy.zeros_like(state.v))

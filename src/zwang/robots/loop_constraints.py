@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies import BodyTree
+from zwang.bodies.tree.equations import applied, composed, times
 from zwang.mechanism.loop_rows import LoopDecisions, projected_rows, projectors
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import RelativePose
@@ -49,30 +50,38 @@ def coupling_numbers(filled: Callable, given: dict[str, Coupling], nq: int) -> d
     return {**weights, "polynomial": powers, "rest": np.array([c.rest for c in couplings])}
 
 
-def closing(tree: BodyTree, kind: str, first: np.ndarray, second: np.ndarray) -> Callable:
+def closing(tree: BodyTree, kind: str, ends: Sequence[tuple[int, int]]) -> Callable:
     """φ of all loops of a kind, between bodies by their places."""
     options, equations = JOINT_KINDS[kind], JOINT_KINDS[kind].space
     assert equations is not None and equations.position is not None
     rows = equations.position
 
     def phi(q, t, p):
-        bodies = jnp.concatenate([tree.poses(q, p), jnp.eye(4)[None]])
-        a, b = (
-            bodies[first] @ p["loops"][kind]["first"],
-            bodies[second] @ p["loops"][kind]["second"],
-        )
-        # in the axes of the first end, in which the rows of the joint are written
-        back = jnp.swapaxes(a[:, :3, :3], 1, 2)
-        gap = jnp.einsum("nij,nj->ni", back, b[:, :3, 3] - a[:, :3, 3])
-        own = p["loops"][kind].get("numbers", np.zeros((len(first), 0)))
-        found = jax.vmap(lambda gap, turn, own: rows(RelativePose(gap, turn), options.named(own)))(
-            gap, back @ b[:, :3, :3], own
-        )
-        if "keep" in p["loops"][kind]:
-            found = projected_rows(p["loops"][kind]["keep"], found)
+        loops = p["loops"][kind]
+        own = loops.get("numbers", np.zeros((len(ends), 0)))
+        pose = relative_ends(tree, ends, q, loops["first"], loops["second"], p)
+        found = jax.vmap(lambda pose, own: rows(pose, options.named(own)))(pose, own)
+        if "keep" in loops:
+            found = projected_rows(loops["keep"], found)
         return found.ravel()
 
     return phi
+
+
+def relative_ends(
+    tree: BodyTree, ends: Sequence[tuple[int, int]], q, first, second, p
+) -> RelativePose:
+    """Where the second frames of pairs of bodies are, in the axes of the first, in which the rows
+    of joints are written.
+
+    Args:
+        ends: places of the bodies, or `GROUND`.
+        first, second: frames on them, shapes (n, 4, 4).
+    """
+    a, b = tree.equations.poses_apart(ends, q, p)
+    a, b = composed(a, first), composed(b, second)
+    back = jnp.swapaxes(a[:, :3, :3], 1, 2)
+    return RelativePose(applied(back, b[:, :3, 3] - a[:, :3, 3]), times(back, b[:, :3, :3]))
 
 
 def coupled(q, t, p):

@@ -16,6 +16,7 @@ from jaxtyping import Array, Float
 
 from zwang.bodies import BodyTree
 from zwang.bodies.body import entry
+from zwang.bodies.tree.branching import GROUND
 from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint, Holonomic
@@ -300,15 +301,9 @@ class Robot:
         for kind in self.params["loops"]:
             # loops of a kind share one function, so that a hundred compile like one
             names = [name for name, loop in loops.items() if loop.kind == kind]
-            first, second = (
-                np.array([self._body(getattr(loops[n], side)[0]) for n in names])
-                for side in ("first", "second")
-            )
-            made.append(
-                Holonomic(
-                    closing(self.tree, kind, first, second), name=f"loops {kind}", parts=names
-                )
-            )
+            ends = [(self._body(loops[n].first[0]), self._body(loops[n].second[0])) for n in names]
+            phi = closing(self.tree, kind, ends)
+            made.append(Holonomic(phi, name=f"loops {kind}", parts=names))
         if self.description.couplings:
             made.append(
                 Holonomic(coupled, name="couplings", parts=tuple(self.description.couplings))
@@ -316,7 +311,7 @@ class Robot:
         return tuple(made)
 
     def _body(self, name: str | None) -> int:
-        return len(self.tree.branches) if name is None else int(entry(self.tree._index, name))
+        return GROUND if name is None else int(entry(self.tree._index, name))
 
     # --- the model
 

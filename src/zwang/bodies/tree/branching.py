@@ -61,6 +61,18 @@ class Branching:
                 way[i] |= way[parent]
         return way
 
+    def apart(self, i: int, j: int) -> tuple[list[int], list[int]]:
+        """Joints after the last that moves both of two joints, up to each of them; either may be
+        the `GROUND`.
+        """
+        ways: tuple[list[int], list[int]] = [], []
+        for way, end in zip(ways, (i, j), strict=True):
+            while end != GROUND:
+                way.insert(0, end)
+                end = self.parent[end]
+        both = sum(x == y for x, y in zip(*ways, strict=False))
+        return ways[0][both:], ways[1][both:]
+
     @property
     def carried(self) -> np.ndarray:
         """Whether velocity j moves body b, 0.0 or 1.0, shape (nb, nv)."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from zwang.bodies.rotation import moved, rate_map
 from zwang.bodies.tree import equations
-from zwang.bodies.tree.branching import Branching
+from zwang.bodies.tree.branching import GROUND, Branching
 from zwang.bodies.tree.derivatives import derivatives, joint_forces
 from zwang.equations.system import AbstractMassMatrix
 from zwang.inputs.arithmetic import xp
@@ -63,6 +63,18 @@ class TreeEquations:
         """Own frames of all bodies in space, shape (nb, 4, 4)."""
         moved = equations.motions(self.tree, q, p)[np.array(self.tree.bodies)]
         return equations.times(moved, p["frame"])
+
+    def poses_apart(self, pairs, q, p):
+        """Own frames of the two bodies of each pair, by their places or `GROUND`, as the last joint
+        that moves both of them sees it, shapes (k, 4, 4).
+        """
+        joints = tuple(
+            tuple(GROUND if b == GROUND else self.tree.bodies[b] for b in x) for x in pairs
+        )
+        frames = xp.concatenate([p["frame"], xp.eye(4)[None]])
+        moved = equations.motions_apart(self.tree, joints, q, p)
+        at = np.array(pairs).T
+        return [equations.composed(P, frames[b]) for P, b in zip(moved, at, strict=True)]
 
     def twists(self, q, v, p):
         """Velocity of the point at the origin and angular velocity of all bodies, (nb, 6)."""
