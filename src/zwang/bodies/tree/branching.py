@@ -24,11 +24,14 @@ class Branching:
             (n,).
         balls: whether each joint is a ball joint, shape (n,).
         bodies: the last joint before each body, or `GROUND`, shape (nb,).
+        slides: whether each joint moves along its axis, or has none, shape (n,); None where that
+            is not known.
     """
 
     parent: tuple[int, ...]
     balls: tuple[bool, ...]
     bodies: tuple[int, ...]
+    slides: tuple[bool, ...] | None = None
 
     @property
     def nq(self) -> int:
@@ -122,14 +125,21 @@ class Branching:
         return np.searchsorted(self.carrying, np.maximum(self.bodies, self.carrying[0]))
 
     @property
-    def on_joints(self) -> tuple[np.ndarray, np.ndarray]:
-        """Whether body b is on each of them, 0.0 or 1.0, shape (count, nb); and whether it is one
-        beside the first.
-        """
-        on = (self.carrying[:, None] == np.array(self.bodies)).astype(float)
-        others = on.copy()
-        others[np.arange(len(on)), self.first_bodies] = 0.0
-        return on, others
+    def on_joints(self) -> np.ndarray:
+        """Whether body b is on joint i, 0.0 or 1.0, shape (n, nb)."""
+        return (np.arange(len(self.parent))[:, None] == np.array(self.bodies)).astype(float)
+
+    @property
+    def first_moved(self) -> np.ndarray:
+        """The first body that each joint moves, shape (n,)."""
+        padded = np.vstack([self.moved, np.zeros((1, len(self.parent)), bool)])
+        return padded[list(self.bodies)].argmax(axis=0)
+
+    @property
+    def sliding(self) -> np.ndarray:
+        """Whether each joint may slide, 0.0 or 1.0, shape (n,)."""
+        every = np.ones(len(self.parent)) if self.slides is None else np.array(self.slides, float)
+        return np.where(self.balls, 0.0, every)
 
     @property
     def carriers(self) -> np.ndarray:

@@ -99,7 +99,7 @@ def joint_forces(tree: Branching, q, v, acceleration, p):
     """`M v̇ + h` without armature, differentiated in closed form by q, v and v̇, and by JAX by the
     parameters.
     """
-    return inverse_dynamics(tree, moving(tree, q, p), v, acceleration, p["gravity"])
+    return inverse_dynamics(tree, q, v, acceleration, p)
 
 
 @joint_forces.def_jvp
@@ -119,8 +119,7 @@ def _(primals, tangents):
     if moved:
 
         def of_parameters(x):
-            p_ = {**p, **x}
-            return inverse_dynamics(tree, moving(tree, q, p_), v, acceleration, p_["gravity"])
+            return inverse_dynamics(tree, q, v, acceleration, {**p, **x})
 
         change = change + jax.jvp(of_parameters, ({n: p[n] for n in moved},), (moved,))[1]
     return found, change

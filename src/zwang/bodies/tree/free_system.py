@@ -35,7 +35,7 @@ class TreeMass(AbstractMassMatrix):
     tree: Branching
 
     def __call__(self, q, t, p):
-        made = equations.mass_matrix(self.tree, equations.moving(self.tree, q, p))
+        made = equations.mass_matrix(self.tree, q, p)
         return made + jnp.diag(p["armature"])
 
     def times(self, q, t, p, w):
@@ -102,8 +102,7 @@ class TreeEquations:
             # derivatives are for programs; on the host numbers of NumPy stay numbers of NumPy
             still = jnp.zeros(self.tree.nv) if acceleration is None else acceleration
             return joint_forces(self.tree, q, v, still, own)
-        at = equations.moving(self.tree, q, own)
-        return equations.inverse_dynamics(self.tree, at, v, acceleration, p["gravity"])
+        return equations.inverse_dynamics(self.tree, q, v, acceleration, own)
 
     def derivatives(self, q, v, acceleration, p):
         """Derivatives of `inverse_dynamics` by q, along velocities, and by v."""
