@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies import BodyTree
-from zwang.bodies.tree.equations import applied, composed, times
+from zwang.bodies.tree.loops import end_frames, relative_poses
 from zwang.mechanism.loop_rows import LoopDecisions, projected_rows, projectors
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import RelativePose
@@ -59,7 +59,7 @@ def closing(tree: BodyTree, kind: str, ends: Sequence[tuple[int, int]]) -> Calla
     def phi(q, t, p):
         loops = p["loops"][kind]
         own = loops.get("numbers", np.zeros((len(ends), 0)))
-        pose = relative_ends(tree, ends, q, loops["first"], loops["second"], p)
+        pose = relative_ends(tree, ends, q, loops, p)
         found = jax.vmap(lambda pose, own: rows(pose, options.named(own)))(pose, own)
         if "keep" in loops:
             found = projected_rows(loops["keep"], found)
@@ -69,19 +69,24 @@ def closing(tree: BodyTree, kind: str, ends: Sequence[tuple[int, int]]) -> Calla
 
 
 def relative_ends(
-    tree: BodyTree, ends: Sequence[tuple[int, int]], q, first, second, p
+    tree: BodyTree, ends: Sequence[tuple[int, int]], q, own: Mapping, p
 ) -> RelativePose:
     """Where the second frames of pairs of bodies are, in the axes of the first, in which the rows
     of joints are written.
 
     Args:
         ends: places of the bodies, or `GROUND`.
-        first, second: frames on them, shapes (n, 4, 4).
+        own: `first` and `second` frames on them, shapes (n, 4, 4), or both as `ends` on the joints,
+            as `with_ends` adds them.
     """
-    a, b = tree.equations.poses_apart(ends, q, p)
-    a, b = composed(a, first), composed(b, second)
-    back = jnp.swapaxes(a[:, :3, :3], 1, 2)
-    return RelativePose(applied(back, b[:, :3, 3] - a[:, :3, 3]), times(back, b[:, :3, :3]))
+    frames = own["ends"] if "ends" in own else with_ends(tree, ends, own, p)["ends"]
+    return RelativePose(*relative_poses(tree.branching, ends, q, frames, p))
+
+
+def with_ends(tree: BodyTree, ends: Sequence[tuple[int, int]], own: Mapping, p) -> dict:
+    """Numbers of loops with their ends on the joints, which follow from them."""
+    found = end_frames(tree.branching, ends, own["first"], own["second"], p)
+    return {**own, "ends": found}
 
 
 def coupled(q, t, p):

@@ -78,8 +78,7 @@ class LoopForces:
 
     def values(self, q, p):
         """s, shape (n,)."""
-        own = p["forces"]
-        poses = relative_ends(self.tree, self._bodies, q, own["first"], own["second"], p)
+        poses = relative_ends(self.tree, self._bodies, q, p["forces"], p)
         found = [
             coordinate(jax.tree.map(lambda x, i=i: x[i], poses))
             for i, coordinate in enumerate(self._coordinates)

@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -18,13 +19,14 @@ from zwang.bodies import BodyTree
 from zwang.bodies.body import entry
 from zwang.bodies.tree.branching import GROUND
 from zwang.dynamics.control_law import AbstractControlLaw
-from zwang.dynamics.model import Model
+from zwang.dynamics.model import AbstractParameterLayout, Model
 from zwang.equations.constraint import AbstractConstraint, Holonomic
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.files.reading import file_name, shown_path
 from zwang.inputs.arguments import flag, number
-from zwang.inputs.arrays import vector
+from zwang.inputs.arithmetic import on_host, traced
+from zwang.inputs.arrays import as_parameters, is_concrete, vector
 from zwang.inputs.call import misfits_named
 from zwang.inputs.tracing import returned
 from zwang.mechanism.loop_rows import PARALLEL, decided
@@ -34,7 +36,13 @@ from zwang.robots.contacts import left_out, loose_constraints
 from zwang.robots.description import Description, LettingGo
 from zwang.robots.exact_loops import chain_of, exact_loops
 from zwang.robots.judgement import notes
-from zwang.robots.loop_constraints import closing, coupled, coupling_numbers, loop_numbers
+from zwang.robots.loop_constraints import (
+    closing,
+    coupled,
+    coupling_numbers,
+    loop_numbers,
+    with_ends,
+)
 from zwang.robots.loop_forces import LoopForces, joint_springs
 from zwang.robots.motors import PointTask, free_motors
 from zwang.robots.text import parsed
@@ -123,6 +131,32 @@ def _described(path: Path, floating: bool | None) -> Description:
 
 def _motors(q, t, p):
     return p["actuation"]
+
+
+class JointNumbers(AbstractParameterLayout):
+    """A robot's parameters with what all evaluations take of them, computed once.
+
+    Args:
+        tree: the bodies.
+        ends: bodies of the loops of each kind.
+    """
+
+    with_control = True
+
+    def __init__(self, tree: BodyTree, ends: Mapping[str, list[tuple[int, int]]]):
+        self._tree, self._ends = tree, ends
+
+    def packed(self, p):
+        if not is_concrete(p):
+            with traced():
+                return self._packed(p)
+        with on_host():
+            return as_parameters(self._packed(jax.tree.map(np.asarray, p)))
+
+    def _packed(self, p):
+        p = self._tree.equations.with_joint_numbers(p)
+        own = {k: with_ends(self._tree, x, p["loops"][k], p) for k, x in self._ends.items()}
+        return {**p, "loops": {**p["loops"], **own}}
 
 
 class Robot:
@@ -301,14 +335,22 @@ class Robot:
         for kind in self.params["loops"]:
             # loops of a kind share one function, so that a hundred compile like one
             names = [name for name, loop in loops.items() if loop.kind == kind]
-            ends = [(self._body(loops[n].first[0]), self._body(loops[n].second[0])) for n in names]
-            phi = closing(self.tree, kind, ends)
+            phi = closing(self.tree, kind, self._ends[kind])
             made.append(Holonomic(phi, name=f"loops {kind}", parts=names))
         if self.description.couplings:
             made.append(
                 Holonomic(coupled, name="couplings", parts=tuple(self.description.couplings))
             )
         return tuple(made)
+
+    @property
+    def _ends(self) -> dict[str, list[tuple[int, int]]]:
+        """The two bodies of all loops of each kind."""
+        found: dict[str, list[tuple[int, int]]] = {}
+        for loop in self.description.loops.values():
+            pair = self._body(loop.first[0]), self._body(loop.second[0])
+            found.setdefault(loop.kind, []).append(pair)
+        return found
 
     def _body(self, name: str | None) -> int:
         return GROUND if name is None else int(entry(self.tree._index, name))
@@ -346,6 +388,7 @@ class Robot:
             {**self.params, **(params or {})},
             servo=servo,
             name=self.name,
+            layout=JointNumbers(self.tree, self._ends),
         )
         # made anew from what the file has: what is kept for a model must not hold it
         description = self.description

@@ -55,6 +55,18 @@ class Branching:
         return np.repeat(np.arange(len(self.parent)), np.where(self.balls, 3, 1).astype(int))
 
     @property
+    def kinds(self) -> tuple[list[int], list[int]]:
+        """Joints with one coordinate, and ball joints."""
+        scalar, ball = ([i for i, x in enumerate(self.balls) if x is kind] for kind in (False, True))
+        return scalar, ball
+
+    @property
+    def scalar_velocities(self) -> np.ndarray:
+        """Velocities of the joints with one coordinate."""
+        places = self.places(1, 3)
+        return np.array([places[i][0] for i in self.kinds[0]], int)
+
+    @property
     def moved(self) -> np.ndarray:
         """Whether joint i stands on joint j or is it, shape (n, n)."""
         way = np.eye(len(self.parent), dtype=bool)

@@ -88,20 +88,17 @@ def elementary(tree: Branching, q: Float[Array, " nq"], p) -> Float[Array, "n 4 
     angular parts of its twists.
     """
     twists, entries = tree.places(1, 3), tree.places(1, 4)
-    scalar, ball = ([i for i, b in enumerate(tree.balls) if b is kind] for kind in (False, True))
-    made = []
+    (scalar, ball), made = tree.kinds, []
     if scalar:
         x = q[np.concatenate([entries[i] for i in scalar])]
-        made.append(exponential(p["twist"][np.concatenate([twists[i] for i in scalar])], x))
+        made.append(exponential(p["twist"][tree.scalar_velocities], x))
     if ball:
         x, rate = (
             q[np.stack([entries[i] for i in ball])],
             p["twist"][np.stack([twists[i] for i in ball])],
         )
         center = centers(rate)
-        R = rotation_matrix(
-            xp.concatenate([x[:, :1], xp.einsum("bkx,bk->bx", rate[..., 3:], x[:, 1:])], axis=1)
-        )
+        R = _ball_rotation(x, rate[..., 3:])
         made.append(motion(R, center - applied(R, center)))
     return xp.concatenate(made)[np.argsort([*scalar, *ball])]
 
@@ -144,26 +141,6 @@ def recursion(function: Callable) -> Callable:
 MOST_WRITTEN_OUT = 64
 """Inverse dynamics of Talos (32 joints), Solo12 and Panda take 3.5, 0.49 and 0.45 µs in loops over
 64 elements and more, and 2.2, 0.32 and 0.29 written out."""
-
-
-@recursion
-def motions_apart(
-    tree: Branching, pairs: tuple[tuple[int, int], ...], q: Float[Array, " nq"], p
-) -> tuple[Float[Array, "k 4 4"], Float[Array, "k 4 4"]]:
-    """P of the two joints of each pair, as the last joint that moves both of them sees it: what
-    happens between two joints depends on no other coordinate.
-    """
-    ways = [tree.apart(i, j) for i, j in pairs]
-    E = xp.concatenate([elementary(tree, q, p), xp.eye(4)[None]])
-
-    def along(side: int):
-        longest = max((len(way[side]) for way in ways), default=0)
-        at = np.full((len(ways), longest), len(tree.parent))
-        for row, way in zip(at, ways, strict=True):
-            row[: len(way[side])] = way[side]
-        return functools.reduce(lambda P, k: composed(P, E[k]), at.T[1:], E[at.T[0]])
-
-    return along(0), along(1)
 
 
 @recursion
@@ -252,21 +229,63 @@ class Joints(NamedTuple):
 
 def joints(tree: Branching, q: Float[Array, " nq"], p) -> Joints:
     """The joints of a tree at q."""
-    L, way = points(tree, p), ways(tree, p)
-    d = L - xp.concatenate([L, xp.zeros((1, 3))])[np.array(tree.parent)]
-    along = q[np.array([x[0] for x in tree.places(1, 4)])]
-    d = d + xp.tensordot(tree.owners, way, 1) * along[:, None]
-    E = elementary(tree, q, p)[:, :3, :3]
-    return Joints(E, d, p["twist"][:, 3:], way, *moments(tree, L, p))
+    known = p["joints"] if "joints" in p else joint_numbers(tree, p)
+    along, way = q[np.array([x[0] for x in tree.places(1, 4)])], known["way"]
+    d = known["apart"] + xp.tensordot(tree.owners, way, 1) * along[:, None]
+    bodies = (known[x] for x in ("mass", "first", "second"))
+    return Joints(rotations(tree, q, p, known["square"]), d, p["twist"][:, 3:], way, *bodies)
+
+
+def joint_numbers(tree: Branching, p) -> dict[str, Array]:
+    """What all evaluations take of a tree's parameters: `square` ω̂² of scalar joints, `point` of
+    each joint at q = 0 and `apart` from that of the joint before, `way`, `mass`, `first` and
+    `second` (`Joints`).
+
+    As `p["joints"]` they are computed once and not by each evaluation: a third of its operations.
+    """
+    L = points(tree, p)
+    turning = hat(p["twist"][tree.scalar_velocities, 3:])
+    mass, first, second = moments(tree, L, p)
+    return {
+        "square": times(turning, turning),
+        "point": L,
+        "apart": L - xp.concatenate([L, xp.zeros((1, 3))])[np.array(tree.parent)],
+        "way": ways(tree, p),
+        "mass": mass,
+        "first": first,
+        "second": second,
+    }
+
+
+def rotations(
+    tree: Branching, q: Float[Array, " nq"], p, square: Float[Array, "k 3 3"]
+) -> Float[Array, "n 3 3"]:
+    """Rotation of each joint alone."""
+    scalar, ball = tree.kinds
+    places, made = tree.places(1, 4), []
+    if scalar:
+        angle = q[np.concatenate([places[i] for i in scalar])][:, None, None]
+        turning = hat(p["twist"][tree.scalar_velocities, 3:])
+        made.append(np.eye(3) + xp.sin(angle) * turning + (1 - xp.cos(angle)) * square)
+    if ball:
+        axes = p["twist"][np.stack([tree.places(1, 3)[i] for i in ball]), 3:]
+        made.append(_ball_rotation(q[np.stack([places[i] for i in ball])], axes))
+    return xp.concatenate(made)[np.argsort([*scalar, *ball])]
+
+
+def _ball_rotation(x: Float[Array, "n 4"], axes: Float[Array, "n 3 3"]) -> Float[Array, "n 3 3"]:
+    """The rotation of a quaternion about axes, which are rows."""
+    turned = xp.einsum("bkx,bk->bx", axes, x[:, 1:])
+    return rotation_matrix(xp.concatenate([x[:, :1], turned], axis=1))
 
 
 @recursion
 def mass_matrix(tree: Branching, q: Float[Array, " nq"], p) -> Float[Array, "nv nv"]:
-    """M [kg, kg·m, kg·m²] by composite bodies: the wrench that one joint's acceleration takes,
-    passed on to the joints before it.
+    """M [kg, kg·m, kg·m²] by composite bodies: the wrench that a joint's acceleration takes, along
+    the joints before it.
 
         h ← h + E h_c + m_c d_c,    Θ ← Θ + E Θ_c Eᵀ + E h_c d_cᵀ + d_c (E h_c)ᵀ + m_c d_c d_cᵀ
-        F = u × h + m s,   N = (tr Θ − Θ) u + h × s,   M = u_p · N + s_p · F
+        F = u × h + m s,    N = (tr Θ − Θ) u + h × s,    M_ij = u_i · N_j + s_i · F_j
     """
     at, levels, of = joints(tree, q, p), tree.levels, tree.joint_of
     whole = [(at.mass[x], at.first[x], at.second[x]) for x in levels]
@@ -287,20 +306,18 @@ def mass_matrix(tree: Branching, q: Float[Array, " nq"], p) -> Float[Array, "nv 
     turned = xp.trace(second, axis1=1, axis2=2)[:, None] * u - applied(second, u)
     force, moment = xp.cross(u, h) + m[:, None] * s, turned + xp.cross(h, s)
 
-    # entries as they are found, row by row the way from each velocity down to the ground
+    # entries as they are found, along the way from each velocity down to the ground
     found, places = [xp.zeros(1)], np.zeros((tree.nv, tree.nv), int)
-    moving, here = np.arange(tree.nv), of
+    moving, here, before = np.arange(tree.nv), of, np.array(tree.parent)
     while len(moving):
-        pairs = [(i, x) for i, x in enumerate(here) for x in np.flatnonzero(of == x)]
-        pairs = [(i, j) for i, j in pairs if moving[i] >= j]
-        i, j = np.array(pairs).T
+        i, j = np.nonzero((here[:, None] == of) & (moving[:, None] >= np.arange(tree.nv)))
         count = sum(len(x) for x in found)
-        places[moving[i], j] = places[j, moving[i]] = count + np.arange(len(pairs))
+        places[moving[i], j] = places[j, moving[i]] = count + np.arange(len(i))
         found.append(xp.sum(u[j] * moment[i], axis=1) + xp.sum(s[j] * force[i], axis=1))
-        on = np.flatnonzero(np.array(tree.parent)[here] != GROUND)
-        at_joint, moving, here = here[on], moving[on], np.array(tree.parent)[here[on]]
-        force, moment = (applied(at.E[at_joint], x[on]) for x in (force, moment))
-        moment = moment + xp.cross(at.d[at_joint], force)
+        on = np.flatnonzero(before[here] != GROUND)
+        force, moment = (applied(at.E[here[on]], x[on]) for x in (force, moment))
+        moment = moment + xp.cross(at.d[here[on]], force)
+        moving, here = moving[on], before[here[on]]
     return xp.concatenate(found)[places]
 
 

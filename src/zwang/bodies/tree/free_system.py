@@ -14,14 +14,19 @@ import numpy as np
 
 from zwang.bodies.rotation import moved, rate_map
 from zwang.bodies.tree import equations
-from zwang.bodies.tree.branching import GROUND, Branching
+from zwang.bodies.tree.branching import Branching
 from zwang.bodies.tree.derivatives import derivatives, joint_forces
 from zwang.equations.system import AbstractMassMatrix
 from zwang.inputs.arithmetic import xp
 from zwang.inputs.arrays import is_concrete
 
-OF_BODIES = ("twist", "mass", "center", "inertia", "gravity")
-"""Parameters of joints and bodies."""
+OF_BODIES = ("twist", "mass", "center", "inertia", "gravity", "joints")
+"""Parameters of joints and bodies, and what follows from them where it is known."""
+
+
+def of_bodies(p) -> dict:
+    """Those of them that there are."""
+    return {name: p[name] for name in OF_BODIES if name in p}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -39,7 +44,7 @@ class TreeMass(AbstractMassMatrix):
         return made + jnp.diag(p["armature"])
 
     def times(self, q, t, p, w):
-        own = {**{name: p[name] for name in OF_BODIES}, "gravity": jnp.zeros(3)}
+        own = {**of_bodies(p), "gravity": jnp.zeros(3)}
         return joint_forces(self.tree, q, jnp.zeros_like(w), w, own) + p["armature"] * w
 
 
@@ -57,24 +62,16 @@ class TreeEquations:
     applied: Callable | None
     further: Callable | None
 
+    def with_joint_numbers(self, p) -> dict:
+        """The parameters, and what all evaluations take of them (`equations.joint_numbers`)."""
+        return {**p, "joints": equations.joint_numbers(self.tree, p)}
+
     # --- where the bodies are, and how they move
 
     def poses(self, q, p):
         """Own frames of all bodies in space, shape (nb, 4, 4)."""
         moved = equations.motions(self.tree, q, p)[np.array(self.tree.bodies)]
         return equations.times(moved, p["frame"])
-
-    def poses_apart(self, pairs, q, p):
-        """Own frames of the two bodies of each pair, by their places or `GROUND`, as the last joint
-        that moves both of them sees it, shapes (k, 4, 4).
-        """
-        joints = tuple(
-            tuple(GROUND if b == GROUND else self.tree.bodies[b] for b in x) for x in pairs
-        )
-        frames = xp.concatenate([p["frame"], xp.eye(4)[None]])
-        moved = equations.motions_apart(self.tree, joints, q, p)
-        at = np.array(pairs).T
-        return [equations.composed(P, frames[b]) for P, b in zip(moved, at, strict=True)]
 
     def twists(self, q, v, p):
         """Velocity of the point at the origin and angular velocity of all bodies, (nb, 6)."""
@@ -97,7 +94,7 @@ class TreeEquations:
         return found + p["armature"] * acceleration
 
     def _inverse_dynamics(self, q, v, acceleration, p):
-        own = {name: p[name] for name in OF_BODIES}
+        own = of_bodies(p)
         if not is_concrete((q, v, acceleration, own)):
             # derivatives are for programs; on the host numbers of NumPy stay numbers of NumPy
             still = jnp.zeros(self.tree.nv) if acceleration is None else acceleration
