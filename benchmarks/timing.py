@@ -12,7 +12,7 @@ from collections.abc import Callable
 import jax
 import numpy as np
 
-from zwang.compile import program
+from zwang.compile import BoundProgram, program
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.native.machine import OPTIMIZER
 from zwang.objects.record import combine, partition
@@ -78,6 +78,23 @@ def accelerations(dynamics: Dynamics, state) -> Callable[[int], float]:
     return seconds
 
 
+def evaluations(function: Callable, dynamics: Dynamics, s, count: int = 40) -> Callable[[], float]:
+    """A call that returns seconds per evaluation of `function(dynamics, q, v, t)`, an acceleration,
+    in a compiled loop that is optimized, each of which waits for the one before.
+    """
+
+    def loop(dynamics, q, v, t):
+        def again(_, a):
+            return function(dynamics, q + 1e-30 * jax.numpy.sum(a), v, t)
+
+        return jax.lax.fori_loop(0, count, again, v)
+
+    given = tuple(np.asarray(x) for x in (s.q, s.v, s.t))
+    made = BoundProgram(loop, (dynamics,), given)
+    made.optimize()
+    return called(lambda: made(*given), 1, per=count)
+
+
 def wait_until_optimized(once: Callable[[], object]) -> None:
     """Call native code for long enough to be optimized, and wait until it is."""
     begun = time.perf_counter()
@@ -93,14 +110,14 @@ WARM = 2.5
 (`zwang.native.compiled.OPTIMIZING`)."""
 
 
-def called(function: Callable, count: int) -> Callable[[], float]:
-    """A call that returns seconds per plain Python call of `function`."""
+def called(function: Callable, count: int, per: int = 1) -> Callable[[], float]:
+    """A call that returns seconds per plain Python call of `function`, which does `per` things."""
 
     def once() -> float:
         start = time.perf_counter()
         for _ in range(count):
             function()
-        return (time.perf_counter() - start) / count
+        return (time.perf_counter() - start) / (count * per)
 
     return once
 
