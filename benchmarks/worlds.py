@@ -62,7 +62,7 @@ def joints_of(robot: Robot) -> list[str]:
 
 
 def robots(data: Path | None) -> dict[str, Robot]:
-    """UR5, Panda and Solo12, whose base is free, and Cassie, with its loops, where it is at hand."""
+    """UR5, Panda and Solo12, whose base is free; Cassie, with its loops, where it is at hand."""
     names = ("UR5", "Panda", "Solo12")
     found = {x: zw.robot(example(ROBOTS[x]), floating=x == "Solo12") for x in names}
     paths = sorted(data.rglob(CASSIE)) if data is not None else []
@@ -143,7 +143,9 @@ def environments(name: str, robot: Robot) -> dict:
         while time.perf_counter() - begun < WARM:
             env.step(action)
         count = 200 if worlds == 1 else 3
-        wall, _ = seconds(lambda env=env, action=action, n=count: [env.step(action) for _ in range(n)])
+        wall, _ = seconds(
+            lambda env=env, action=action, n=count: [env.step(action) for _ in range(n)]
+        )
         found[worlds] = 1e6 * wall / (count * worlds)
     shown = ", ".join(f"{n} {x:.2f} µs" for n, x in found.items())
     print(f"{name}, a step of {STEP} s of a world, by number of environments: {shown}", flush=True)

@@ -1,4 +1,4 @@
-"""A robot's tree and loops as Pinocchio's model, joint by joint, of the numbers of `zwang.robot`."""
+"""A robot's tree and loops as Pinocchio's model, joint by joint, of the same numbers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ class Loops:
         twists = [np.asarray(branch.joints[n], float) for n in names]
         index, home = self.joint[branch.parent], self.home[branch.parent]
         free = branch.parent is None and [x.ndim for x in twists] == [1, 1, 1, 2]
-        groups = [(names, twists[-1])] if free else [([n], x) for n, x in zip(names, twists)]  # noqa: B905
+        alone = [([n], x) for n, x in zip(names, twists, strict=True)]
+        groups = [(names, twists[-1])] if free else alone
         for own, twist in groups:
             if twist.ndim == 2:
                 center = 0.5 * np.cross(twist[:, 3:], twist[:, :3]).sum(axis=0)

@@ -10,6 +10,9 @@ import numpy as np
 
 from zwang.bodies import BodyTree
 from zwang.bodies.tree.loops import end_frames, relative_poses
+from zwang.dynamics.model import AbstractParameterLayout
+from zwang.inputs.arithmetic import on_host, traced
+from zwang.inputs.arrays import as_parameters, is_concrete
 from zwang.mechanism.loop_rows import LoopDecisions, projected_rows, projectors
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import RelativePose
@@ -87,6 +90,32 @@ def with_ends(tree: BodyTree, ends: Sequence[tuple[int, int]], own: Mapping, p) 
     """Numbers of loops with their ends on the joints, which follow from them."""
     found = end_frames(tree.branching, ends, own["first"], own["second"], p)
     return {**own, "ends": found}
+
+
+class JointNumbers(AbstractParameterLayout):
+    """A robot's parameters with what all evaluations take of them, computed once.
+
+    Args:
+        tree: the bodies.
+        ends: bodies of the loops of each kind.
+    """
+
+    with_control = True
+
+    def __init__(self, tree: BodyTree, ends: Mapping[str, list[tuple[int, int]]]):
+        self._tree, self._ends = tree, ends
+
+    def packed(self, p):
+        if not is_concrete(p):
+            with traced():
+                return self._packed(p)
+        with on_host():
+            return as_parameters(self._packed(jax.tree.map(np.asarray, p)))
+
+    def _packed(self, p):
+        p = self._tree.equations.with_joint_numbers(p)
+        own = {k: with_ends(self._tree, x, p["loops"][k], p) for k, x in self._ends.items()}
+        return {**p, "loops": {**p["loops"], **own}}
 
 
 def coupled(q, t, p):

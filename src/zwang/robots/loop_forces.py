@@ -19,8 +19,8 @@ import numpy as np
 
 from zwang.bodies import BodyTree
 from zwang.bodies.body import entry
-from zwang.bodies.tree.branching import GROUND
 from zwang.bodies.screws.twist import inverse
+from zwang.bodies.tree.branching import GROUND
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.robots.description import Description
 from zwang.robots.loop_constraints import relative_ends

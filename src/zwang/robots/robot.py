@@ -10,7 +10,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -19,14 +18,13 @@ from zwang.bodies import BodyTree
 from zwang.bodies.body import entry
 from zwang.bodies.tree.branching import GROUND
 from zwang.dynamics.control_law import AbstractControlLaw
-from zwang.dynamics.model import AbstractParameterLayout, Model
+from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint, Holonomic
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.files.reading import file_name, shown_path
 from zwang.inputs.arguments import flag, number
-from zwang.inputs.arithmetic import on_host, traced
-from zwang.inputs.arrays import as_parameters, is_concrete, vector
+from zwang.inputs.arrays import vector
 from zwang.inputs.call import misfits_named
 from zwang.inputs.tracing import returned
 from zwang.mechanism.loop_rows import PARALLEL, decided
@@ -37,11 +35,11 @@ from zwang.robots.description import Description, LettingGo
 from zwang.robots.exact_loops import chain_of, exact_loops
 from zwang.robots.judgement import notes
 from zwang.robots.loop_constraints import (
+    JointNumbers,
     closing,
     coupled,
     coupling_numbers,
     loop_numbers,
-    with_ends,
 )
 from zwang.robots.loop_forces import LoopForces, joint_springs
 from zwang.robots.motors import PointTask, free_motors
@@ -131,32 +129,6 @@ def _described(path: Path, floating: bool | None) -> Description:
 
 def _motors(q, t, p):
     return p["actuation"]
-
-
-class JointNumbers(AbstractParameterLayout):
-    """A robot's parameters with what all evaluations take of them, computed once.
-
-    Args:
-        tree: the bodies.
-        ends: bodies of the loops of each kind.
-    """
-
-    with_control = True
-
-    def __init__(self, tree: BodyTree, ends: Mapping[str, list[tuple[int, int]]]):
-        self._tree, self._ends = tree, ends
-
-    def packed(self, p):
-        if not is_concrete(p):
-            with traced():
-                return self._packed(p)
-        with on_host():
-            return as_parameters(self._packed(jax.tree.map(np.asarray, p)))
-
-    def _packed(self, p):
-        p = self._tree.equations.with_joint_numbers(p)
-        own = {k: with_ends(self._tree, x, p["loops"][k], p) for k, x in self._ends.items()}
-        return {**p, "loops": {**p["loops"], **own}}
 
 
 class Robot:

@@ -57,7 +57,9 @@ class Branching:
     @property
     def kinds(self) -> tuple[list[int], list[int]]:
         """Joints with one coordinate, and ball joints."""
-        scalar, ball = ([i for i, x in enumerate(self.balls) if x is kind] for kind in (False, True))
+        scalar, ball = (
+            [i for i, x in enumerate(self.balls) if x is kind] for kind in (False, True)
+        )
         return scalar, ball
 
     @property

@@ -1,5 +1,5 @@
-"""Where pairs of bodies are, as the last joint that moves both of them sees it: what happens between
-two ends of a loop depends on no other coordinate.
+"""Where the ends of loops are, as the last joint that moves both of two bodies sees them: what
+happens between them depends on no other coordinate.
 
     R_k = R_(k−1) E_k,   x_k = x_(k−1) + R_(k−1) d_k      along the joints k between
     Ṙ_k = ω̂_k R_k,       ω_k = ω_(k−1) + R_k u_k q̇_k
