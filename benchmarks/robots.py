@@ -37,11 +37,11 @@ def run() -> dict:
     ):
         print("robots: the extra `robots-test` is not installed: make test-robots")
         return {}
-    robots = {name: evaluation(name, _example(file)) for name, file in ROBOTS.items()}
+    robots = {name: evaluation(name, example(file)) for name, file in ROBOTS.items()}
     return {**robots, "gripper": gripper()}
 
 
-def _example(file: str) -> Path:
+def example(file: str) -> Path:
     origin = importlib.util.find_spec("cmeel").origin  # type: ignore[union-attr]
     return (
         Path(origin).parents[1] / "cmeel.prefix" / "share" / "example-robot-data" / "robots" / file

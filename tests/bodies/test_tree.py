@@ -183,9 +183,8 @@ def test_inverse_dynamics_and_its_derivatives_are_those_of_the_equations(tree, s
 
 def differentiated_by_jax(tree, q, v, a, p):
     """`M v̇ + h` by the matrix and Newton-Euler, without a rule for derivatives."""
-    at = equations.moving(tree.branching, q, p)
-    bias = equations.inverse_dynamics(tree.branching, at, v, None, p["gravity"])
-    return equations.mass_matrix(tree.branching, at) @ a + p["armature"] * a + bias
+    bias = equations.inverse_dynamics(tree.branching, q, v, None, p)
+    return equations.mass_matrix(tree.branching, q, p) @ a + p["armature"] * a + bias
 
 
 @pytest.mark.parametrize(
