@@ -145,11 +145,14 @@ class ConstrainedVectorField(Record):
         return State(*self.split(y), t)
 
     def rate(self, t, y):
-        return self.rate_and_residual(t, y)[0]
+        # false, but no constant: the code of a stage serves here as well
+        return self.rate_and_residual(t, y, jnp.isnan(t))[0]
 
-    def rate_and_residual(self, t, y):
-        """`ẏ`, and what is left of `A v̇ = b` (`Dynamics.residual`)."""
-        return _rate(self.drift, self.dynamics, t, y)
+    def rate_and_residual(self, t, y, asked=True):
+        """`ẏ`, and what is left of `A v̇ = b` (`Dynamics.residual`), zero unless it is `asked`
+        for.
+        """
+        return _rate(self.drift, self.dynamics, t, y, jnp.asarray(asked))
 
     def stages(self, method: Tableau, t, y, h):
         """ẏ at the stages of an explicit method, shape (n, s), and what is left of `A v̇ = b` at
@@ -160,9 +163,9 @@ class ConstrainedVectorField(Record):
         def stage(i, carry):
             rates, first = carry
             slope = a[i] @ rates if is_native() else rates @ a[i]
-            rate, residual = self.rate_and_residual(t + c[i] * h, y + h * slope)
+            rate, residual = self.rate_and_residual(t + c[i] * h, y + h * slope, i == 0)
             kept = rates.at[i].set(rate) if is_native() else rates.at[:, i].set(rate)
-            return kept, jnp.where(i == 0, residual, first)
+            return kept, first + residual
 
         # stages last: of many motions side by side the sum over stages is then one product, without
         # moving anything; native code has members in lanes, and a stage side by side
@@ -269,10 +272,13 @@ def _event_values(events: Events, flow: ConstrainedVectorField, controller_state
 
 
 @shared_code
-def _rate(drift: AbstractDrift, dynamics: Dynamics, t, y):
+def _rate(drift: AbstractDrift, dynamics: Dynamics, t, y, asked):
     nq = dynamics.system.nq
     rate = drift.rate(dynamics, State(y[:nq], y[nq:], t))
-    return jnp.concatenate([rate.q, rate.v]), rate.residual
+    left = lambda: dynamics.residual(rate.equation, rate.v)
+    # of a stage in thirteen, and a tenth of its time
+    residual = jax.lax.cond(asked, left, lambda: jnp.zeros(()))
+    return jnp.concatenate([rate.q, rate.v]), residual
 
 
 @shared_code
@@ -392,7 +398,7 @@ def _loosening(flow, dynamics: Dynamics, s: State, forces, modes, instant) -> li
     turning = any(x.in_space for x in c.frictions)
     # once for all of them, by the code of a step: it solves for the reactions of what slides
     y = jnp.concatenate([s.q, s.v])
-    acceleration = _rate(flow.drift, dynamics, s.t, y)[0][len(s.q) :] if turning else None
+    acceleration = flow.rate(s.t, y)[len(s.q) :] if turning else None
     for x in c.frictions:
         mode = modes[switched[x.rows.start]]
         limit = x.law.limit(dynamics.p, x.load(dynamics.p, multipliers))
