@@ -8,7 +8,7 @@ from typing import Any, cast
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from zwang.algebra.judgement import row_scale
 from zwang.algebra.lapack import LU
@@ -82,8 +82,8 @@ class ConstrainedVectorField(Record):
     def with_input(self, held: Float[Array, " k"]) -> ConstrainedVectorField:
         """The flow while a sampler holds its control, or while some switches are on."""
         if self.switched is not None:
-            # rows that are off stay and are zero: no shape changes, and nothing is compiled anew
-            # on the host by NumPy: JAX would compile each operation
+            # rows that are off stay and are zero, so that nothing is compiled anew; on the host by
+            # NumPy, as JAX would compile each operation
             xp = np if is_concrete((held, self.switched)) else jnp
             modes = xp.asarray(held)
             spent = is_spent(modes)
@@ -148,16 +148,12 @@ class ConstrainedVectorField(Record):
         # false, but no constant: the code of a stage serves here as well
         return self.rate_and_residual(t, y, jnp.isnan(t))[0]
 
-    def rate_and_residual(self, t, y, asked=True):
-        """`ẏ`, and what is left of `A v̇ = b` (`Dynamics.residual`), zero unless it is `asked`
-        for.
-        """
+    def rate_and_residual(self, t, y, asked: Bool[Array, ""] | bool = True):
+        """`ẏ`, and what is left of `A v̇ = b` (`Dynamics.residual`) if it is `asked` for, or 0."""
         return _rate(self.drift, self.dynamics, t, y, jnp.asarray(asked))
 
     def stages(self, method: Tableau, t, y, h):
-        """ẏ at the stages of an explicit method, shape (n, s), and what is left of `A v̇ = b` at
-        the first.
-        """
+        """ẏ at the stages of a method, shape (n, s), and what the first leaves of `A v̇ = b`."""
         a, c = jnp.asarray(method.matrix), jnp.asarray(method.c)
 
         def stage(i, carry):
@@ -167,8 +163,8 @@ class ConstrainedVectorField(Record):
             kept = rates.at[i].set(rate) if is_native() else rates.at[:, i].set(rate)
             return kept, first + residual
 
-        # stages last: of many motions side by side the sum over stages is then one product, without
-        # moving anything; native code has members in lanes, and a stage side by side
+        # stages last: of many motions the sum over stages is then one product, without moving
+        # anything; native code has members in lanes, and a stage side by side
         shape = (method.stages, len(y)) if is_native() else (len(y), method.stages)
         start = (jnp.zeros(shape), jnp.zeros(()))
         rates, first = jax.lax.fori_loop(0, method.stages, stage, start)
@@ -178,9 +174,7 @@ class ConstrainedVectorField(Record):
         return _landing(self.drift, self.dynamics, t, y, error, self.target)
 
     def longest_step(self, t, y) -> Float[Array, ""] | None:
-        """How long a step from here may be where friction in space slides (`towards_rest`) [s];
-        None of a model that has none.
-        """
+        """How long a step may be where friction in space slides (`towards_rest`) [s], or None."""
         c = self.dynamics.constraints
         if c.sliding is None or not any(x.in_space for x in c.frictions):
             return None
@@ -275,10 +269,9 @@ def _event_values(events: Events, flow: ConstrainedVectorField, controller_state
 def _rate(drift: AbstractDrift, dynamics: Dynamics, t, y, asked):
     nq = dynamics.system.nq
     rate = drift.rate(dynamics, State(y[:nq], y[nq:], t))
-    left = lambda: dynamics.residual(rate.equation, rate.v)
     # of a stage in thirteen, and a tenth of its time
-    residual = jax.lax.cond(asked, left, lambda: jnp.zeros(()))
-    return jnp.concatenate([rate.q, rate.v]), residual
+    left = lambda: dynamics.residual(rate.equation, rate.v)
+    return jnp.concatenate([rate.q, rate.v]), jax.lax.cond(asked, left, lambda: jnp.zeros(()))
 
 
 @shared_code

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import llvmlite.binding as llvm
 
@@ -65,7 +65,7 @@ def object_code(text: str, level: int) -> bytes:
     return machine.emit_object(module)
 
 
-def pieces(stream: BinaryIO) -> Iterator[bytes]:
+def pieces(stream: IO[bytes]) -> Iterator[bytes]:
     """What `piece` has written, as far as it is there as a whole."""
     while size := stream.readline():
         content = stream.read(int(size))

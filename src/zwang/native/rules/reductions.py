@@ -110,7 +110,7 @@ def _extreme_of(b: Builder, t: str, larger: bool, combine: Callable, neutral: Op
     def whole(*x: Operand) -> Operand:
         found: list = list(dict.fromkeys(y for y in x if type(y) is Value))
         known = functools.reduce(combine, (y for y in x if type(y) is not Value), neutral)
-        if len(found) < FEW:
+        if len(found) < LEAST_PAIRED:
             return functools.reduce(combine, found, known)
         missing: Operand = False
         for pair in itertools.zip_longest(found[::2], found[1::2], fillvalue=0.0):
@@ -123,8 +123,8 @@ def _extreme_of(b: Builder, t: str, larger: bool, combine: Callable, neutral: Op
     return whole
 
 
-FEW = 3
-"""Floats of which the largest is found one after the other."""
+LEAST_PAIRED = 3
+"""Floats from which on the largest is found by pairs."""
 
 
 def combined(
