@@ -8,7 +8,7 @@ from typing import Any, cast
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from zwang.algebra.judgement import row_scale
 from zwang.algebra.lapack import LU
@@ -98,8 +98,8 @@ class ConstrainedVectorField(Record):
         if self.open:
             return self._without_loose().with_input(held)
         if self.switched is not None:
-            # rows that are off stay and are zero: no shape changes, and nothing is compiled anew
-            # on the host by NumPy: JAX would compile each operation
+            # rows that are off stay and are zero, so that nothing is compiled anew; on the host by
+            # NumPy, as JAX would compile each operation
             xp = np if is_concrete((held, self.switched)) else jnp
             modes = xp.asarray(held)
             spent = is_spent(modes)
@@ -176,20 +176,19 @@ class ConstrainedVectorField(Record):
         return State(*self.split(y), t)
 
     def rate(self, t, y):
-        return self.rate_and_residual(t, y)[0]
+        # false, but no constant: the code of a stage serves here as well
+        return self.rate_and_residual(t, y, jnp.isnan(t))[0]
 
-    def rate_and_residual(self, t, y):
-        """`ẏ`, and what is left of `A v̇ = b` (`Dynamics.residual`)."""
-        return _rate(self.drift, self.dynamics, t, y)
+    def rate_and_residual(self, t, y, asked: Bool[Array, ""] | bool = True):
+        """`ẏ`, and what is left of `A v̇ = b` (`Dynamics.residual`) if it is `asked` for, or 0."""
+        return _rate(self.drift, self.dynamics, t, y, jnp.asarray(asked))
 
     def project_step(self, t, y, error) -> Landing:
         landing = _landing(self.drift, self.dynamics, t, y, error, self.target)
         return landing._replace(log_det=landing.log_det + self.left_out * np.log(VOLUME_DAMPING))
 
     def longest_step(self, t, y) -> Float[Array, ""] | None:
-        """How long a step from here may be where friction in space slides (`towards_rest`) [s];
-        None of a model that has none.
-        """
+        """How long a step may be where friction in space slides (`towards_rest`) [s], or None."""
         c = self.dynamics.constraints
         if c.sliding is None or not any(x.in_space for x in c.frictions):
             return None
@@ -287,10 +286,12 @@ def _event_values(events: Events, flow: ConstrainedVectorField, controller_state
 
 
 @shared_code
-def _rate(drift: AbstractDrift, dynamics: Dynamics, t, y):
+def _rate(drift: AbstractDrift, dynamics: Dynamics, t, y, asked):
     nq = dynamics.system.nq
     rate = drift.rate(dynamics, State(y[:nq], y[nq:], t))
-    return jnp.concatenate([rate.q, rate.v]), rate.residual
+    # of a stage in thirteen, and a tenth of its time
+    left = lambda: dynamics.residual(rate.equation, rate.v)
+    return jnp.concatenate([rate.q, rate.v]), jax.lax.cond(asked, left, lambda: jnp.zeros(()))
 
 
 @shared_code
@@ -431,7 +432,7 @@ def _loosening(events: Events, flow, dynamics: Dynamics, s: State, forces, modes
         step_error = step_error * (0.0 if events.rtol is None else events.rtol)
     # once for all of them, by the code of a step: it solves for the reactions of what slides
     y = jnp.concatenate([s.q, s.v])
-    acceleration = _rate(flow.drift, dynamics, s.t, y)[0][len(s.q) :] if turning else None
+    acceleration = flow.rate(s.t, y)[len(s.q) :] if turning else None
     for x in c.frictions:
         mode = modes[switched[x.rows.start]]
         limit = x.law.limit(dynamics.p, x.load(dynamics.p, multipliers))

@@ -264,7 +264,7 @@ def _stepped(bound: Controller, s: State, h):
     """One step of the closed loop, and its error."""
     nq = len(s.q)
 
-    def rate(t, y):
+    def rate(t, y, _):
         return jnp.concatenate(speed_of(bound, State(y[:nq], y[nq:], t))), jnp.zeros(())
 
     end, error, _ = explicit_step(rate, TABLEAU, s.t, jnp.concatenate([s.q, s.v]), h)

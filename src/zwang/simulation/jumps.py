@@ -169,4 +169,6 @@ def _leaps(dynamics: Dynamics, t: np.ndarray, y: np.ndarray) -> bool:
         later = int(size(halves[1]) > size(halves[0]))
         at = np.array([middle, at[1]] if later else [at[0], middle])
         ends = halves[later]
-    return bool(MARGIN * size(ends) > whole)
+        if not MARGIN * size(ends) > whole:  # a leap would still be within them
+            return False
+    return True

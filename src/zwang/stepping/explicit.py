@@ -37,16 +37,16 @@ def explicit_step(rate: Callable, method: Tableau, t, y, h):
     """Where a step ends, its error, and what `rate` gives beside ẏ at the first stage.
 
     Args:
-        rate: (t, y) → ẏ and a number.
+        rate: (t, y, first) → ẏ, and a number that is 0 but at the first stage.
     """
     a, c = jnp.asarray(method.matrix), jnp.asarray(method.c)
 
     def stage(i, carry):
         rates, first = carry
         slope = a[i] @ rates if is_native() else rates @ a[i]
-        found, beside = rate(t + c[i] * h, y + h * slope)
+        found, beside = rate(t + c[i] * h, y + h * slope, i == 0)
         kept = rates.at[i].set(found) if is_native() else rates.at[:, i].set(found)
-        return kept, jnp.where(i == 0, beside, first)
+        return kept, first + beside
 
     # stages last: of many motions side by side the sum over stages is then one product, without
     # moving anything; native code has members in lanes, and a stage side by side
@@ -66,7 +66,7 @@ def equal_steps(rate: Callable, y, length, steps: int) -> Float[Array, "steps n"
     h, beside = length / steps, jnp.zeros(())
 
     def step(y, t):
-        end = explicit_step(lambda t, y: (rate(t, y), beside), CLASSICAL, t, y, h)[0]
+        end = explicit_step(lambda t, y, _: (rate(t, y), beside), CLASSICAL, t, y, h)[0]
         return end, end
 
     return jax.lax.scan(step, y, h * jnp.arange(steps))[1]
