@@ -14,6 +14,7 @@
 | `subroutines` | inner programs emitted once and called |
 | `functions` | functions of one and two numbers |
 | `trigonometry` | sine and cosine, within one unit in the last place, for all lanes at once |
+| `exponentials` | exponential and logarithm, likewise |
 | `text` | the function in LLVM's language |
 | `module` | such functions together, and the object code of each by a thread |
 | `c` | the same in C99 |

@@ -10,6 +10,8 @@ Operands that do not lie side by side are read by constant indices. Each element
 value that has been read from its place (`Builder.origins`), so that what follows finds it there.
 Code for one member computes several elements at once, in vector registers, the last ones perhaps
 twice. The same elements are in loops whatever the number of lanes: results are the same to the bit.
+C and pages have no such loops, but round as these do: what a loop reads is no product that a sum
+takes up.
 """
 
 from __future__ import annotations
@@ -54,6 +56,7 @@ def alike(
     type_: str,
     commutes: bool = False,
     least: float = math.inf,
+    loops: bool = True,
 ) -> list:
     """A function of numbers for each element of a result.
 
@@ -62,11 +65,12 @@ def alike(
         operands: for each of them the numbers, which are as many.
         type_: of the results.
         commutes: whether its two operands may be exchanged.
-        least: from how many on there is a loop, if fewer than usual; none in C and pages.
+        least: from how many on there is a loop, if fewer than usual.
+        loops: whether this function may be in one.
     """
     least, rows = min(least, b.least_alike), list(zip(*operands, strict=True))
     varying = [k for k, row in enumerate(rows) if Value in map(type, row)]
-    if not b.rolls or len(varying) < least or not {type_, *types} <= SIZES.keys():
+    if len(varying) < least or not {type_, *types} <= SIZES.keys():
         return [function(*row) for row in rows]
     if commutes:  # equal elements are computed once
         for k in varying:
@@ -84,7 +88,8 @@ def alike(
         results = None
         if len(each) >= least:
             columns = list(zip(*each.values(), strict=True))
-            results = _in_loop(b, function, types, columns, pattern, type_)
+            write = _in_loop if b.rolls and loops else _one_by_one
+            results = write(b, function, types, columns, pattern, type_)
         if results is None:
             results = [function(*row) for row in each.values()]
         found |= zip(each, results, strict=True)
@@ -128,6 +133,26 @@ def _in_loop(
 
     steady = all(of is None or of.steady for of in sources)
     return b.elements(type_, looped(b, type_, count, step, value, steady=steady), count)
+
+
+def _one_by_one(
+    b: Builder, function: Callable, types: Sequence[str], columns: list, pattern: tuple, type_: str
+) -> list | None:
+    """The same written out. All but the first count as a loop's turns, so that a subroutine is
+    none that is short with loops (`Builder.repeated`).
+    """
+    if _is_trivial(b, function, types, columns, pattern):
+        return None
+    of_loops = not b.rolls
+    pairs = zip(pattern, columns, strict=True)
+    one = [type(p) is not int or all(x is c[0] for x in c) for p, c in pairs]
+    apart = lambda t, x: b.shared(t, "same", x) if of_loops and type(x) is Value else x
+    found = []
+    for row in zip(*columns, strict=True):
+        with b.repeating(bool(found)):
+            given = [x if k else apart(t, x) for t, k, x in zip(types, one, row, strict=True)]
+            found.append(apart(type_, function(*given)))
+    return found
 
 
 def _is_trivial(
