@@ -19,7 +19,7 @@ class Command(TyperCommand):
     import it and to make twenty adapters takes 0.07 s of every command.
     """
 
-    def __init__(self, *args: Any, help: str | None = None, **options: Any):
+    def __init__(self, *args, help: str | None = None, **options):
         super().__init__(*args, help=help and filled(help), **options)
 
     def get_params(self, ctx: Any) -> Any:

@@ -31,7 +31,7 @@ from zwang.stepping.step import Progress, attempt
 
 ATTEMPTS_OF_A_CALL = 500
 """Attempted steps of one call at most: a page answers between two of them."""
-FRAMES = 60
+FRAMES_A_SECOND = 60
 """Samples a second of the run that a page takes the steps of, the first of which they decide."""
 STATE = ("t", "y", "h", "ratio", "ceiling", "accepted", "rejected", "refused", "result")
 """Arrays that a step changes, by the names of `Progress`."""
@@ -142,7 +142,7 @@ def _request(model: Model, q0, v0, duration: float, rtol: float, t0: float) -> R
     return RunRequest(
         model=model,
         state=model.state(q0, v0, t0),
-        instants=np.linspace(t0, t0 + duration, max(2, 1 + round(FRAMES * duration))),
+        instants=np.linspace(t0, t0 + duration, max(2, 1 + round(FRAMES_A_SECOND * duration))),
         span=duration,
         rtol=rtol,
         start_tolerance=1e-3,

@@ -12,7 +12,7 @@ import re
 import types
 import typing
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from zwang.bodies.shape import SIZES
 from zwang.mechanism.joint_kind import JointKind
@@ -111,14 +111,14 @@ def _nested(part: type) -> Iterator[tuple[str, type]]:
             yield field.name + (".NAME" if "dict" in str(hints[field.name]) else ""), inner
 
 
-def _part(t: Any) -> type | None:
+def _part(t: object) -> type | None:
     """The dataclass that a type holds, or None."""
     if dataclasses.is_dataclass(t) and isinstance(t, type):
         return t
     return next(filter(None, map(_part, typing.get_args(t))), None)
 
 
-def _is_table(t: Any) -> bool:
+def _is_table(t: object) -> bool:
     return typing.get_origin(t) is dict or dataclasses.is_dataclass(t)
 
 
@@ -165,7 +165,7 @@ def _default(field: dataclasses.Field) -> str:
     return json.dumps(given) if isinstance(given, tuple) and given else ""
 
 
-def _takes(t: Any) -> str:
+def _takes(t: object) -> str:
     """What a key takes, in words."""
     origin, of = typing.get_origin(t), typing.get_args(t)
     if origin in (types.UnionType, typing.Union):

@@ -11,6 +11,7 @@
 | `instructions` | values, basic blocks, memory |
 | `arithmetic` | instructions with numbers: constants folded, products and sums fused |
 | `builder` | instructions: equal expressions shared, basic blocks, lanes, memory |
+| `rolled`, `accumulation` | loops over elements that are computed alike |
 | `subroutines` | inner programs emitted once and called |
 | `functions` | functions of one and two numbers |
 | `trigonometry` | sine and cosine, within one unit in the last place, for all lanes at once |

@@ -19,7 +19,7 @@ from zwang.native.instructions import Operand
 LN_2 = (0.6931471803691238, 1.9082149292705877e-10)
 """ln 2 in parts; the first has 32 bits, so that its product with k is exact."""
 ONE_OVER_LN_2 = 1.4426950408889634
-LARGEST, LEAST = 709.782712893384, -745.1332191019411
+OVERFLOW, UNDERFLOW = 709.782712893384, -745.1332191019411
 """Beyond them the exponential is infinite or zero."""
 ROOT_HALF = 0x3FE6A09E667F3BCD
 """The bits of √½."""
@@ -46,7 +46,7 @@ def exponential(b: Builder, t: str, x: Operand) -> Operand:
     if t != D or type(x) is not Value:
         return functions.library(b, t, "exp", x)
     size = functions.intrinsic(b, t, "fabs", x)
-    within = b.compare("ole", t, size, -LEAST, None)
+    within = b.compare("ole", t, size, -UNDERFLOW, None)
     small: Operand = b.select(t, within, x, 0.0)
     k = functions.intrinsic(b, t, "roundeven", b.multiply(t, small, ONE_OVER_LN_2))
     rest = b.subtract(t, small, b.multiply(t, k, LN_2[0]))
@@ -61,8 +61,8 @@ def exponential(b: Builder, t: str, x: Operand) -> Operand:
     half = b.shared("i64", "ashr", whole, 1)
     for part in (half, b.shared("i64", "sub", whole, half)):  # 2ᵏ may be no normal number
         near = b.multiply(t, near, _power_of_two(b, part))
-    beyond = b.select(t, b.compare("ogt", t, x, LARGEST, None), math.inf, near)
-    beyond = b.select(t, b.compare("olt", t, x, LEAST, None), 0.0, beyond)
+    beyond = b.select(t, b.compare("ogt", t, x, OVERFLOW, None), math.inf, near)
+    beyond = b.select(t, b.compare("olt", t, x, UNDERFLOW, None), 0.0, beyond)
     return b.select(t, b.compare("uno", t, x, x, None), x, beyond)
 
 
