@@ -1,7 +1,7 @@
 """The explicit equation of motion of a model, in closed form."""
 
-# pyright: reportReturnType=false, reportArgumentType=false, reportIndexIssue=false, reportAttributeAccessIssue=false
-# pyright: reportCallIssue=false
+# pyright: reportArgumentType=false, reportIndexIssue=false, reportAttributeAccessIssue=false
+# pyright: reportCallIssue=false, reportReturnType=false
 # SymPy's own annotations know neither that a matrix is iterable nor what `cse` returns.
 
 from __future__ import annotations
