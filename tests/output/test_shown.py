@@ -3,7 +3,9 @@
 import gc
 import importlib
 import pkgutil
+import sys
 import weakref
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -42,6 +44,16 @@ def test_notebooks_show_models_examples_and_results_with_their_pictures():
     assert "<svg" in example._repr_html_() and example.description in example._repr_html_()
     assert "<svg" in found._repr_html_() and "<pre>" in found._repr_html_()
     assert "<math" in zw.derive(example.model)._repr_html_()
+
+
+def test_a_cell_of_a_notebook_shows_a_page_that_simulates(monkeypatch):
+    shell, shown = SimpleNamespace(config={"IPKernelApp": {}}), []
+    show = SimpleNamespace(display=lambda x, raw: shown.append(x["text/html"]))
+    module = SimpleNamespace(get_ipython=lambda: shell, display=show)
+    monkeypatch.setitem(sys.modules, "IPython", module)
+    example = zw.gallery.load("pendulum")
+    path = example.run(duration=0.1, samples=3).page()
+    assert path.exists() and "<iframe srcdoc" in shown[0] and "module.advance()" in shown[0]
 
 
 def test_a_run_is_plotted_into_a_file_and_its_picture_saved_as_matplotlib_says(tmp_path):
