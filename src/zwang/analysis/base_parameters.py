@@ -24,7 +24,7 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import PyTree
 
-from zwang.algebra.decomposition import Decomposition, pivots
+from zwang.algebra.decomposition import Decomposition, pivots, symmetric_root
 from zwang.algebra.spectrum import principal
 from zwang.analysis.result import AbstractResult
 from zwang.compile.blocks import mapped
@@ -35,7 +35,7 @@ from zwang.inputs.arguments import host_only, instance, known, labels, number, r
 from zwang.inputs.text import counted
 from zwang.objects.record import Record, field
 from zwang.servo.actuation import Constant
-from zwang.thresholds import AGREEMENT, DERIVED
+from zwang.thresholds import AGREEMENT, DERIVED, ROUND_OFF
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -83,6 +83,53 @@ class BaseParameters(AbstractResult):
             if len(beyond)
             else np.inf
         )
+
+    @property
+    def condition(self) -> float:
+        """Condition number of the base columns of W, each in units of its own base parameter of
+        the model (of its length where that is zero): the smaller, the better does a motion tell
+        all of them.
+
+        Reference: Gautier and Khalil (1992), Exciting trajectories for the identification of base
+            inertial parameters of robots, Int. J. Robotics Research 11, 362-375.
+        """
+        columns = self.regressor[:, self.base]
+        values = np.abs(self.of(self.values))
+        length = np.linalg.norm(columns, axis=0)
+        sigma = Decomposition(columns * np.where(values > 0, values, 1 / length)).singular_values
+        return float(sigma[0] / sigma[-1])
+
+    def physical(self, identified: Identified, least=0.0) -> np.ndarray:
+        """All parameters, as near to what was identified as those can be that are not below
+        `least`: of masses and moments of inertia about a center of mass, those of real bodies.
+
+        The distance is that of the covariance. Along directions that no motor notices, the
+        parameters are the nearest to those of the model, each beside its own size.
+
+        Args:
+            identified: what `identify` has found.
+            least: least value of each parameter, a number or shape (parameters,); −inf for one
+                that may be negative.
+
+        Returns:
+            The parameters, shape (parameters,); `identified.distance(found.of(them))` says by χ² of
+            r degrees of freedom whether real bodies explain the measurement.
+        """
+        from scipy.optimize import lsq_linear
+
+        lower = np.broadcast_to(
+            np.asarray(real_array(least, "physical: least"), float), len(self.names)
+        )
+        combine = np.zeros((self.rank, len(self.names)))
+        combine[:, self.base], combine[:, self.others] = np.eye(self.rank), self.combination
+        whiten = Decomposition(symmetric_root(identified.covariance)).inverse
+        size = np.where(self.values != 0, np.abs(self.values), 1.0)
+        # so weak that the pull to the model is felt along null directions alone
+        weak = AGREEMENT * np.linalg.norm(whiten @ combine * size, 2)
+        rows = np.vstack([whiten @ combine * size, weak * np.eye(len(size))])
+        right = np.concatenate([whiten @ identified.values, weak * self.values / size])
+        found = lsq_linear(rows, right, (lower / size, np.inf), tol=ROUND_OFF, lsmr_tol=ROUND_OFF)
+        return np.maximum(found.x * size, lower)
 
     @property
     def base_names(self) -> tuple[str, ...]:
