@@ -151,6 +151,8 @@ def solved(
         "iteration_callback": _iterations(ca, watch, n, m),
         "print_time": False,
         "no_nlp_grad": True,
+        # a step from a state far off may overflow, from which the solver steps back
+        "show_eval_warnings": False,
         "ipopt.print_level": 0,
         "ipopt.sb": "yes",
         "ipopt.tol": tolerance,
@@ -190,14 +192,13 @@ class _Watch:
         self.last = np.zeros(n), np.zeros(m), np.zeros(n)
         self.stop, self.failed = False, None
 
-    def iterated(self, w: np.ndarray, f: float, g: np.ndarray, lam: tuple) -> bool:
-        """Take an iteration into account; whether it is the last one."""
+    def iterated(self, w: np.ndarray, f: float, g: np.ndarray, lam: tuple) -> None:
+        """Take an iteration into account."""
         off = np.maximum(self.program.lower - g, g - self.program.upper)
         largest = float(max(0.0, np.max(off, initial=0.0)))
         self.history.append((f, largest))
         self.last = w, *lam
         report(f"iteration {len(self.history)}: cost {f:.6g}, largest violation {largest:.1e}")
-        return self.stop
 
 
 def _callback(ca, watch: _Watch, name: str, ins: list, outs: list, functions: list) -> Any:
@@ -255,7 +256,10 @@ def _iterations(ca, watch: _Watch, n: int, m: int) -> Any:
 
         def eval(self, given):
             at = {ca.nlpsol_out(i): np.asarray(x).ravel() for i, x in enumerate(given)}
-            ends = watch.iterated(at["x"], float(at["f"][0]), at["g"], (at["lam_g"], at["lam_x"]))
-            return [1.0 if ends else 0.0]
+            try:
+                watch.iterated(at["x"], float(at["f"][0]), at["g"], (at["lam_g"], at["lam_x"]))
+            except KeyboardInterrupt:
+                watch.stop = True
+            return [1.0 if watch.stop else 0.0]
 
     return Iterated()

@@ -30,11 +30,11 @@ from zwang.analysis.optimal_problem import (
     bounds_of,
     checked_cost,
     end_of_motion,
-    first_guess,
     law_of,
     refuse_infeasible,
     span_of,
     state_pair,
+    waypoints,
 )
 from zwang.analysis.transcription import Transcription
 from zwang.dynamics.drift import Projection
@@ -111,7 +111,8 @@ def optimal_control(
             found, with what is missed.
 
     Example:
-        >>> found = zw.analysis.optimal_control(model, (q0, v0), (q1, v1), 2.0, bounds={"u0": (-5, 5)})
+        >>> limits = {"u0": (-5, 5)}
+        >>> found = zw.analysis.optimal_control(model, (q0, v0), (q1, v1), 2.0, bounds=limits)
         >>> run = zw.simulate(found.model, found.q[0], found.v[0], duration=2.0)
     """
     refuse_switches(model, "optimal control")
@@ -144,9 +145,13 @@ def optimal_control(
     tau = np.linspace(0.0, 1.0, count(intervals, "optimal_control: intervals", least=1) + 1)
     limits = {**box.limits, "T": (np.array(least), np.array(most))}
     ends = np.concatenate([np.asarray(s.q), np.asarray(s.v)]), goal.x
-    x, c = first_guess(of, tau, guess, ends, middle, nu)
+    if known := isinstance(guess, OptimalMotion):
+        (tau, x, c), middle = guess.as_guess(degree), min(max(guess.duration, least), most)
+    else:
+        x = waypoints(of, tau, guess, ends, middle)
+        c = np.zeros((len(tau) - 1, degree + 1, nu))
     grid = Transcription(of, tau, ends[0], goal, limits, joined)
-    w, history, near = grid.packed(x, c, middle), [], isinstance(guess, OptimalMotion)
+    w, history, near = grid.packed(x, c, middle), [], known
     options = {"tolerance": number(tolerance, "optimal_control: tolerance", above=0.0)}
     most_iterations = count(max_iterations, "optimal_control: max_iterations", least=1)
     while True:

@@ -4,10 +4,10 @@ constraints.
     x_{k+1} = Φ(x_k, c_k, T)
 
 x = (q, v) are all coordinates and velocities, c the control's coefficients over the interval, T the
-duration. Φ is one step, projected onto φ = 0 and ψ = 0 wherever it begins, so that every solution is
-on the constraints at the nodes, and between them, where the motion is Φ over a part of the interval.
-Each equation holds its x_{k+1} by itself: they are independent however many rows of constraints
-depend on each other, and where rows lose rank.
+duration. Φ is one step of order 8, projected onto φ = 0 and ψ = 0 wherever it begins, so that every
+solution is on the constraints at the nodes, and between them, where the motion is Φ over a part of
+the interval. Each equation holds its x_{k+1} by itself: they are independent however many rows of
+constraints depend on each other, and where rows lose rank.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from zwang.analysis.control_pieces import ControlPieces, weights
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.objects.record import Record, field, replace
 from zwang.servo.feedback import Feedback
+from zwang.stepping.dopri8 import TABLEAU
 from zwang.stepping.explicit import end_of
-from zwang.stepping.tsit5 import TABLEAU
 
 
 class Problem(Record):

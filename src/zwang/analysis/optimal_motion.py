@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.analysis.control_pieces import ControlPieces, powers, shifted
+from zwang.analysis.control_pieces import ControlPieces, powers, shifted, weights
 from zwang.analysis.linearize import linearize
 from zwang.analysis.lqr import lqr
 from zwang.analysis.nonlinear_program import ENDED, UNFINISHED, Optimum
@@ -120,14 +120,15 @@ class OptimalMotion(AbstractResult):
         nq = self.passive.system.nq
         return x[:, :nq], x[:, nq:]
 
-    def resampled(self, tau: np.ndarray, degree: int) -> tuple[np.ndarray, np.ndarray, float]:
-        """States and control coefficients at other nodes, as a guess."""
-        at = self.t[0] + tau * self.duration
-        x = np.stack([np.interp(at, self.samples.t, y) for y in self.samples.x.T], axis=1)
-        ends = np.linspace(0.0, 1.0, degree + 1) if degree else np.array([0.5])
-        where = at[:-1, None] + np.diff(at)[:, None] * ends
-        u = [np.interp(where.ravel(), self.samples.t, y) for y in self.samples.u.T]
-        return x, np.stack(u, axis=-1).reshape(*where.shape, -1), self.duration
+    def as_guess(self, degree: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Ends of the intervals as parts of the duration, states there, and the control's
+        coefficients, of another degree by its values.
+        """
+        c = np.asarray(self.pieces.c)
+        if c.shape[1] != degree + 1:
+            ends = np.linspace(0.0, 1.0, degree + 1) if degree else np.array([0.5])
+            c = np.stack([np.asarray(weights(c.shape[1] - 1, s)) for s in ends]) @ c
+        return (self.t - self.t[0]) / self.duration, np.hstack([self.q, self.v]), c
 
     @property
     def dataset(self) -> xr.Dataset:
@@ -203,8 +204,8 @@ class OptimalMotion(AbstractResult):
         return (
             f"{self.passive.name}: optimal motion of {self.duration:.6g} s in {len(self.t) - 1} "
             f"intervals, cost {self.cost:.8g}; {self.sentence}; φ and ψ at most "
-            f"{self.kinematic_error:.1e} at nodes and between them; error of a step {self.error:.1e}"
-            f"{self._at_bounds()}"
+            f"{self.kinematic_error:.1e} at nodes and between them; error of a step "
+            f"{self.error:.1e}{self._at_bounds()}"
         )
 
     __repr__ = __str__

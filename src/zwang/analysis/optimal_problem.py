@@ -189,55 +189,43 @@ def checked_cost(cost: object, model: Model, nu: int) -> Callable:
     return f
 
 
-def first_guess(
-    of: Problem, tau: np.ndarray, guess: object, ends: tuple, T: float, nu: int
-) -> tuple[np.ndarray, np.ndarray]:
+def waypoints(of: Problem, tau: np.ndarray, guess: object, ends: tuple, T: float) -> np.ndarray:
     """States at nodes to begin with, along waypoints and moved onto the constraints, shape
-    (nodes, nx), and the control's coefficients, zero.
+    (nodes, nx).
 
     Args:
         of: the problem.
         tau: ends of the intervals as parts of the duration.
-        guess: coordinates to pass on the way, or an `OptimalMotion`.
+        guess: coordinates to pass on the way; None for a straight line.
         ends: the first and the last state.
         T: the duration.
-        nu: number of actuators.
     """
-    N, system = len(tau) - 1, of.flow.dynamics.system
-    nq, t = system.nq, float(of.begins) + tau * T
-    c = np.zeros((N, of.degree + 1, nu))
-    if (resampled := getattr(guess, "resampled", None)) is not None:
-        x, c = resampled(tau, of.degree)
-        rate = np.zeros((N + 1, nq))
-    else:
-        points = np.stack([x[:nq] for x in ends])
-        if guess is not None:
-            points = np.asarray(real_array(guess, "optimal_control: guess"))
-        if points.ndim != 2 or points.shape[1] != nq or len(points) < 2:
-            raise ModelError(
-                f"optimal_control: guess has shape {points.shape}, expected (any, {nq}): "
-                "coordinates to pass on the way, from the start to the end."
-            )
-        at = np.linspace(0.0, 1.0, len(points))
-        q = np.stack([np.interp(tau, at, x) for x in points.T], axis=1)
-        rate = np.gradient(q, tau * T, axis=0)
-        x = np.concatenate([q, np.zeros((N + 1, system.nv))], axis=1)
-    x = np.array(mapped(_near, (of.flow.dynamics,), x, rate, t))
+    nq = of.flow.dynamics.system.nq
+    points = np.stack([x[:nq] for x in ends])
+    if guess is not None:
+        points = np.asarray(real_array(guess, "optimal_control: guess"))
+    if points.ndim != 2 or points.shape[1] != nq or len(points) < 2:
+        raise ModelError(
+            f"optimal_control: guess has shape {points.shape}, expected (any, {nq}): "
+            "coordinates to pass on the way, from the start to the end."
+        )
+    at = np.linspace(0.0, 1.0, len(points))
+    q = np.stack([np.interp(tau, at, x) for x in points.T], axis=1)
+    t = float(of.begins) + tau * T
+    x = np.array(mapped(_near, (of.flow.dynamics,), q, np.gradient(q, t, axis=0), t))
     x[0], x[-1] = ends
     if not np.all(np.isfinite(x)):
         raise ModelError(
             "optimal_control: the straight line from start to end cannot be moved onto the "
             "constraints; give guess=, coordinates to pass on the way."
         )
-    return x, c
+    return x
 
 
-def _near(dynamics: Dynamics, x, rate, t):
-    """The state on the constraints next to another one whose coordinates change at a rate, too."""
-    nq = dynamics.system.nq
-    v = x[nq:] + functions.as_velocity(dynamics.system, x[:nq], t, dynamics.p, rate)
-    s = State(x[:nq], v, t)
-    s = jax.lax.fori_loop(0, PLACEMENTS, lambda _, s: corrected(dynamics, s), s)
+def _near(dynamics: Dynamics, q, rate, t):
+    """The state on the constraints next to coordinates that change at a rate."""
+    v = functions.as_velocity(dynamics.system, q, t, dynamics.p, rate)
+    s = jax.lax.fori_loop(0, PLACEMENTS, lambda _, s: corrected(dynamics, s), State(q, v, t))
     return jnp.concatenate([s.q, s.v])
 
 
