@@ -35,6 +35,10 @@
 | `lqr.py` | `lqr`: gains on the full coordinates |
 | `time_varying.py` | linear equations and gains along a trajectory |
 | `stable_inversion.py` | `stable_inversion`: the bounded motion of an unstable inversion |
+| `optimal_control.py`, `optimal_problem.py` | `optimal_control`: the cheapest motion |
+| `optimal_motion.py` | what it found |
+| `transcription.py` | the motion as a nonlinear program on a grid |
+| `nonlinear_program.py` | nonlinear programs, by IPOPT |
 | `base_parameters.py` | `base_parameters`: masses that torques tell |
 | `symmetry.py` | symmetries of a model, along which steady motions go, and axes that move along |
 | `constrained_state.py` | a state on its constraints, with its tangent space |
@@ -63,6 +67,7 @@ if TYPE_CHECKING:
     from zwang.analysis.kinematics_batch import kinematics_batch as kinematics_batch
     from zwang.analysis.linearize import linearize as linearize
     from zwang.analysis.lqr import lqr as lqr
+    from zwang.analysis.optimal_control import optimal_control as optimal_control
     from zwang.analysis.side_by_side import side_by_side as side_by_side
     from zwang.analysis.stable_inversion import stable_inversion as stable_inversion
     from zwang.analysis.workspace import workspace as workspace
