@@ -37,6 +37,16 @@ def explicit_step(rate: Callable, method: Tableau, t, y, h):
     """Where a step ends, its error, and what `rate` gives beside ẏ at the first stage.
 
     Args:
+        rate: as of `stage_rates`.
+    """
+    rates, first = stage_rates(rate, method, t, y, h)
+    return end_of(method, y, h, rates), h * (rates @ jnp.asarray(method.weights[1])), first
+
+
+def stage_rates(rate: Callable, method: Tableau, t, y, h):
+    """ẏ at the stages, shape (n, s), and what `rate` gives beside it at the first.
+
+    Args:
         rate: (t, y, first) → ẏ, and a number that is 0 but at the first stage.
     """
     a, c = jnp.asarray(method.matrix), jnp.asarray(method.c)
@@ -52,9 +62,12 @@ def explicit_step(rate: Callable, method: Tableau, t, y, h):
     # moving anything; native code has members in lanes, and a stage side by side
     shape = (method.stages, len(y)) if is_native() else (len(y), method.stages)
     rates, first = jax.lax.fori_loop(0, method.stages, stage, (jnp.zeros(shape), jnp.zeros(())))
-    rates = rates.T if is_native() else rates
-    b, b_error = (jnp.asarray(x) for x in method.weights)
-    return y + h * (rates @ b), h * (rates @ b_error), first
+    return (rates.T if is_native() else rates), first
+
+
+def end_of(method: Tableau, y, h, rates):
+    """Where a step ends, of the rates at its stages."""
+    return y + h * (rates @ jnp.asarray(method.weights[0]))
 
 
 def equal_steps(rate: Callable, y, length, steps: int) -> Float[Array, "steps n"]:
