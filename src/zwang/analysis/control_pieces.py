@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -34,7 +33,7 @@ class ControlPieces(Record):
         return weights(self.c.shape[1] - 1, jnp.clip(s, -RESOLVED, 1 + RESOLVED)) @ self.c[k]
 
 
-def weights(degree: int, s) -> Any:
+def weights(degree: int, s) -> Array:
     """Bernstein polynomials at s, 0 to 1, shape (degree + 1,)."""
     factors = [math.comb(degree, i) for i in range(degree + 1)]
     return jnp.stack([b * s**i * (1 - s) ** (degree - i) for i, b in enumerate(factors)])

@@ -11,23 +11,20 @@ from __future__ import annotations
 import dataclasses
 import importlib
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from zwang.objects.extras import require
 from zwang.objects.reporting import report
+from zwang.thresholds import ALL_BUT_ZERO
 
 ENDED = {"Solve_Succeeded": "optimal", "Solved_To_Acceptable_Level": "optimal, less exactly"}
-"""What IPOPT calls a solution, and how it is told."""
+"""What IPOPT calls a solution, in our words."""
 UNFINISHED = {
     "User_Requested_Stop": "stopped",
     "Maximum_Iterations_Exceeded": "not optimal yet",
 }
 """What it calls a point that is none yet."""
-NEAR = 1e-6
-"""Distance from limits, beside their size, and the barrier's parameter where a solution is near:
-that of a coarser grid."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,7 +128,7 @@ def solved(
         most_iterations: after which it gives up.
     """
     require("casadi", "optimal", "optimal control")
-    ca: Any = importlib.import_module("casadi")
+    ca = importlib.import_module("casadi")
     watch = _Watch(program)
     n, m = len(w), len(program.lower)
     sparsity = lambda x: ca.Sparsity(*x.shape, x.columns.tolist(), x.rows.tolist())
@@ -168,18 +165,18 @@ def solved(
     if near:
         # multipliers are those of least squares there
         pushed = ("bound_push", "bound_frac", "slack_bound_push", "slack_bound_frac", "mu_init")
-        options |= {f"ipopt.{x}": NEAR for x in pushed}
+        options |= {f"ipopt.{x}": ALL_BUT_ZERO for x in pushed}
     x = ca.MX.sym("x", n)
     problem = {"x": x, "f": oracle[0](x, ca.MX(0, 0)), "g": oracle[1](x, ca.MX(0, 0))}
     try:
         solver = ca.nlpsol("solver", "ipopt", problem, options)
         answer, status = solver(**start), solver.stats()["return_status"]
-        point = tuple(np.asarray(answer[k]).ravel() for k in ("x", "lam_g", "lam_x"))
+        w, lam, box = (np.asarray(answer[k]).ravel() for k in ("x", "lam_g", "lam_x"))
     except KeyboardInterrupt:
-        point, status = watch.last, "User_Requested_Stop"
+        (w, lam, box), status = watch.last, "User_Requested_Stop"
     if watch.failed is not None:
         raise watch.failed
-    return Optimum(*point, status, np.array(watch.history).reshape(-1, 2))
+    return Optimum(w, lam, box, status, np.array(watch.history).reshape(-1, 2))
 
 
 class _Watch:
@@ -190,7 +187,8 @@ class _Watch:
         self.program = program
         self.history: list[tuple[float, float]] = []
         self.last = np.zeros(n), np.zeros(m), np.zeros(n)
-        self.stop, self.failed = False, None
+        self.stop = False
+        self.failed: Exception | None = None
 
     def iterated(self, w: np.ndarray, f: float, g: np.ndarray, lam: tuple) -> None:
         """Take an iteration into account."""
@@ -201,7 +199,7 @@ class _Watch:
         report(f"iteration {len(self.history)}: cost {f:.6g}, largest violation {largest:.1e}")
 
 
-def _callback(ca, watch: _Watch, name: str, ins: list, outs: list, functions: list) -> Any:
+def _callback(ca, watch: _Watch, name: str, ins: list, outs: list, functions: list):
     """Functions of NumPy as a function of CasADi, an output each."""
 
     class Evaluated(ca.Callback):
@@ -228,7 +226,7 @@ def _callback(ca, watch: _Watch, name: str, ins: list, outs: list, functions: li
             except KeyboardInterrupt:
                 watch.stop = True
                 found = [f(*arrays) for f in functions]
-            except Exception as error:  # told by its own sentence, not by CasADi's
+            except Exception as error:  # with its own sentence, not with that of CasADi
                 watch.failed, watch.stop = error, True
                 found = [np.full(x.nnz(), np.nan) for x in outs]
             return [ca.DM(s, np.ravel(x)) for s, x in zip(outs, found, strict=True)]
@@ -236,7 +234,7 @@ def _callback(ca, watch: _Watch, name: str, ins: list, outs: list, functions: li
     return Evaluated()
 
 
-def _iterations(ca, watch: _Watch, n: int, m: int) -> Any:
+def _iterations(ca, watch: _Watch, n: int, m: int):
     """What CasADi calls after each iteration."""
 
     class Iterated(ca.Callback):

@@ -2,7 +2,8 @@
 constraints, and its control.
 
     minimize ∫ L(q, v, u, t) dt + E(q, v, t) at the end
-    subject to M v̇ = F + Q_c + B u, φ = 0, ψ = 0, and limits of q, v, u, constraint forces, duration
+    subject to M v̇ = F + Q_c + B u, φ = 0, ψ = 0,
+    and limits of q, v, u, constraint forces, duration
 
 Intervals are divided until the error of a step over each is below `rtol`; each program begins with
 the solution of the one before.
@@ -47,10 +48,9 @@ from zwang.simulation.differentiable import differentiable
 from zwang.simulation.switching import refuse_switches
 from zwang.thresholds import ROUND_OFF
 
-CORRECTIONS = 3
+STEP_CORRECTIONS = 3
 """Corrections after a step; each squares the violation, and steps over an interval are long."""
 MOST_INTERVALS = 1000
-MOST_ITERATIONS = 1000
 
 
 @host_only("choose the motion before, with the numbers of one problem")
@@ -71,7 +71,7 @@ def optimal_control(
     t0: float = 0.0,
     rtol: float = 1e-8,
     tolerance: float = 1e-9,
-    max_iterations: int = MOST_ITERATIONS,
+    max_iterations: int = 1000,
     params: PyTree = None,
 ) -> OptimalMotion:
     """The cheapest motion from one state to another that stays on the constraints.
@@ -124,12 +124,13 @@ def optimal_control(
     degree = count(degree, "optimal_control: degree", most=9)
     passive = acting.model.with_params(params)
     dense, middle = dynamics_of(passive, None), 0.5 * (least + most)
-    s = placed(passive, dense, *state_pair(start, passive, "start"), t0, "optimal_control: start")
+    q, v = state_pair(start, passive, "start")
+    s = placed(passive, dense, q, v, t0, "optimal_control: start")
     goal = end_of_motion(passive, dense, state_pair(end, passive, "end", True), s, t0 + middle)
     box = bounds_of(passive, acting, law, bounds or {})
     dynamics = passive.dynamics()
     dynamics = replace(dynamics, scales=measure(dynamics, s, middle))
-    drift = differentiable(Projection(), CORRECTIONS)
+    drift = differentiable(Projection(), STEP_CORRECTIONS)
     last = optional_function(end_cost, "optimal_control: end_cost", "(q, v, t, p) → a number")
     of = Problem(
         ConstrainedVectorField(dynamics, drift, jnp.asarray(ROUND_OFF)),

@@ -155,23 +155,23 @@ def outcome_of(of: Problem, tau, z: Variables) -> tuple[Outcome, Array]:
 
 
 class Between(NamedTuple):
-    """The motion at an instant between nodes: t, x, u, multipliers of all rows, and the sizes of φ
+    """The motion at instants between nodes: t, x, u, multipliers of all rows, and the sizes of φ
     and ψ together, as they are.
     """
 
-    t: Array
-    x: Array
-    u: Array
-    multipliers: Array
-    off: Array
+    t: np.ndarray
+    x: np.ndarray
+    u: np.ndarray
+    multipliers: np.ndarray
+    off: np.ndarray
 
 
-def between(of: Problem, tau, z: Variables, part) -> Between:
-    """The motion at a part of an interval."""
+def between(of: Problem, tau, z: Variables, part) -> tuple[Array, ...]:
+    """The motion at a part of an interval, as in `Between`."""
     at = flown(of, tau, z, part)
     t = at.t + at.h
     s = at.flow.state(t, at.end)
     phi, psi = at.flow.dynamics.residuals(s)
     off = jnp.sqrt(jnp.sum(phi**2) + jnp.sum(psi**2))
     u = at.pieces(s.q, s.v, t, at.flow.dynamics.p)
-    return Between(t, at.end, u, at.flow.dynamics.equation_at(s).multipliers, off)
+    return t, at.end, u, at.flow.dynamics.equation_at(s).multipliers, off

@@ -27,9 +27,9 @@ from zwang.simulation.results.dataset import Units
 if TYPE_CHECKING:
     import xarray as xr
 
-SAMPLES = 9
+PER_INTERVAL = SPLINE_DEGREE
 """Instants at which the motion over an interval is looked at, its end included; with its begin they
-carry polynomials of degree nine."""
+carry the polynomials of a `Tracking` law."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -110,9 +110,9 @@ class OptimalMotion(AbstractResult):
         control = np.zeros((*nq_nv.shape[:2], u.shape[1]))
         for k, (c, h) in enumerate(zip(np.asarray(self.pieces.c), np.diff(self.t), strict=True)):
             own = powers(c, h)
-            for i in range(SAMPLES):
-                own_here = shifted(own, t[k * SAMPLES + i] - self.t[k])
-                control[k * SAMPLES + i, -len(own) :] = own_here[::-1]
+            for i in range(PER_INTERVAL):
+                own_here = shifted(own, t[k * PER_INTERVAL + i] - self.t[k])
+                control[k * PER_INTERVAL + i, -len(own) :] = own_here[::-1]
         reference = jnp.asarray(np.concatenate([control, nq_nv], axis=2))
         made = replace(law, reference=reference)
         return replace(self.feedforward, function=made)
@@ -231,9 +231,9 @@ def optimal_motion(
     x, c, t = found.w[grid.x_at], found.w[grid.c_at], grid.times(found.w)
     nq, N = model.system.nq, len(grid.tau) - 1
     law = replace(grid.problem.law, function=ControlPieces(jnp.asarray(t), jnp.asarray(c)))
-    parts = [grid.between(found.w, (i + 1) / SAMPLES) for i in range(SAMPLES)]
+    parts = [grid.between(found.w, (i + 1) / PER_INTERVAL) for i in range(PER_INTERVAL)]
     first = grid.between(found.w, 0.0, slice(1))
-    size = N * SAMPLES
+    size = N * PER_INTERVAL
     inner = lambda rest: np.stack(rest, 1).reshape(size, *rest[0].shape[1:])
     joined = lambda own, rest: np.concatenate([own, inner(rest)])
     samples = Between(*(joined(f, rest) for f, *rest in zip(first, *parts, strict=True)))

@@ -27,14 +27,13 @@ from zwang.inputs.tracing import outcome
 from zwang.servo.actuation import AbstractActuated
 from zwang.servo.feedback import Feedback
 from zwang.simulation.differentiable import corrected
+from zwang.thresholds import ACCEPTED_VIOLATION
 
 COSTS: dict[str, Callable] = {
     "effort": lambda q, v, u, t, p: u @ u,
     "time": lambda q, v, u, t, p: jnp.ones(()),
 }
 """Costs by name: ∫ uᵀu dt, and the duration."""
-END_OFF = 1e-6
-"""Distance of an end from the constraints, beside its size, that is taken for a mistake."""
 PLACEMENTS = 20
 """Corrections that bring a guessed node near the constraints; it need not be on them."""
 
@@ -114,7 +113,7 @@ def end_of_motion(model: Model, dynamics: Dynamics, end: tuple, start: State, t:
             "see zw.check(model, q, v)."
         )
     moved = np.abs(np.concatenate([np.asarray(s.q) - q, np.asarray(s.v) - v]))
-    if np.all(asked) and np.max(moved) > END_OFF * (1 + np.max(np.abs(wanted))):
+    if np.all(asked) and np.max(moved) > ACCEPTED_VIOLATION * (1 + np.max(np.abs(wanted))):
         raise ModelError(
             f"optimal_control: the end is off the constraints of {model.name} by "
             f"{np.max(moved):.2g}; see zw.consistent_state(model, q, v), or leave entries free by "
@@ -165,7 +164,9 @@ def bounds_of(model: Model, acting: Inputs, law: Feedback, bounds: Mapping) -> B
     names = [x for _, own, _ in of_functions for x in own]
     ends = [e for _, own, e in of_functions for _ in own] + of_rows
     limited = np.array(ends).reshape(-1, 2)
-    limits = {k: (lowest[k], highest[k]) for k in lowest} | {"limited": tuple(limited.T)}
+    limits = {k: (lowest[k], highest[k]) for k in lowest} | {
+        "limited": (limited[:, 0], limited[:, 1])
+    }
     functions_ = tuple(f for f, _, _ in of_functions)
     return Bounds(limits, functions_, tuple(rows), (*names, *called))
 

@@ -20,10 +20,11 @@ from zwang.analysis.optimal_interval import (
     outcome_of,
 )
 from zwang.compile.blocks import mapped
+from zwang.thresholds import LAST_DIGIT
 
-CHANGE = 6e-6
-"""Change of a variable, beside its size, by which Jacobians are differenced for the Hessian: the
-cube root of round-off, so that its error is 1e-10; that of the Jacobian is round-off."""
+CHANGE = LAST_DIGIT ** (1 / 3)
+"""Change of a variable, beside its size, by which Jacobians are differenced for the Hessian: its
+error is then the square of this, 1e-10; that of the Jacobian is round-off."""
 
 
 def slopes(of: Problem, tau, z):
@@ -44,7 +45,7 @@ def _split(of: Problem, z) -> Variables:
     return Variables(z[:nx], z[nx:-1].reshape(of.degree + 1, -1), z[-1])
 
 
-def _between(of: Problem, tau, z, part) -> Between:
+def _between(of: Problem, tau, z, part) -> tuple:
     return between(of, tau, _split(of, z), part)
 
 
