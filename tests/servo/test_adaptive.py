@@ -93,6 +93,23 @@ def test_beyond_its_assumptions_the_bound_does_not_hold(learning):
     assert np.abs(run.q[:, 0] - np.sin(run.t)).max() > float(LEARNS.error_bound(RHO))
 
 
+def test_sampled_delayed_and_noisy_it_stays_near_its_bound(learning):
+    """What the controller has learned is its own state, and not measured with noise."""
+    loop = zw.Loop(sample_time=0.005, delay=0.005, noise_v=1e-3, noise_q=1e-4, model=learning.model)
+    case = {"m": 1.15, "load": 1.0, "pitch": 2.0}
+    run = zw.simulate(
+        learning.model, learning.q, learning.v, duration=3.0, params=case, loop=loop, rtol=1e-6
+    )
+    assert np.abs(run.q[:, 0] - np.sin(run.t)).max() <= float(LEARNS.error_bound(RHO))
+    lone = zw.Loop(sample_time=0.005, noise_v=[0.0, 1e3], model=learning.model)
+    quiet = zw.Loop(sample_time=0.005, model=learning.model)
+    one, two = (
+        zw.simulate(learning.model, learning.q, learning.v, duration=0.1, loop=x).v
+        for x in (lone, quiet)
+    )
+    np.testing.assert_array_equal(one, two)
+
+
 def test_a_load_where_no_actuator_acts_counts_by_what_it_does_to_the_row():
     """Mismatched: an unknown force on the bob of a crane, whose cart is led."""
     system = zw.System(

@@ -362,9 +362,15 @@ class Sampler(AbstractSampler):
         key = jax.random.fold_in(jax.random.key(self.seed), m.k)
         if self.observer is None:
             noise, estimate = jax.random.normal(key, (2, len(s.v))), None
+            system = believed.system
+            # what the controller has as states of its own it need not measure
+            noise_q, noise_v = (
+                system.mechanical(x * y)
+                for x, y in zip((self.noise_q, self.noise_v), noise, strict=True)
+            )
             # noise is moved along velocities, so that a quaternion stays of unit length
-            q = believed.system.move(s.q, self.noise_q * noise[0], s.t, believed.p)
-            measured = State(q, s.v + self.noise_v * noise[1], s.t)
+            q = system.move(s.q, noise_q, s.t, believed.p)
+            measured = State(q, s.v + noise_v, s.t)
         else:
             estimate = self._estimated(self.observer, s, m, key)
             measured = State(estimate.state.q, estimate.state.v, s.t)
