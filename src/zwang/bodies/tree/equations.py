@@ -4,15 +4,13 @@
     S_j = Ad_P ξ_j                                 twist of velocity j in space
     I_i = (m, m d, J)                              inertia of the bodies on joint i: J about the
                                                    point, d from there to the center of mass
-    Iᶜ_i = Σ I_k                                   of all joints k that joint i moves
-    M_ij = S_i · Iᶜ_j S_j                          where joint i moves joint j (composite bodies)
 
-Twists and forces are vectors in space, (v, ω) and (force, moment), about one point, the place of
-the first body at this instant: far from it moments of inertia would lose their digits. There
-inertias add, and no recursion transforms anything. `inverse_dynamics` is a recursion in the axes of
-each joint, which needs neither P nor S. `p["twist"]` holds ξ = (velocity at the origin,
-angular velocity) of every velocity at q = 0, in base axes; a ball joint has three, about its axes
-through its center.
+M and `M v̇ + h` are recursions in the axes of each joint (`Joints`), which need neither P nor S. For
+derivatives twists and forces are vectors in space, (v, ω) and (force, moment), about one point, the
+place of the first body at this instant: far from it moments of inertia would lose their digits.
+There inertias add, and no recursion transforms anything. `p["twist"]` holds ξ = (velocity at the
+origin, angular velocity) of every velocity at q = 0, in base axes; a ball joint has three, about
+its axes through its center.
 
 Reference: Featherstone (2008), Rigid Body Dynamics Algorithms, chapters 2, 5 and 6; Park, Bobrow
     and Ploen (1995), Int. J. Robotics Research 14, 609-618 (products of exponentials).
