@@ -34,6 +34,8 @@ LARGEST_TURN = 0.3
 SLOPE_STEP = 1e-3
 """Distance of the places by which derivatives along a branch are measured: of fourth order, so that
 1e-12 is left of the formula, and 1e-12 of round-off."""
+EVENT_ZERO = 1e-3
+"""Eigenvalues below this times the largest are left to folds and branch points."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -298,10 +300,6 @@ def _on_device(s: State) -> State:
     import jax.numpy as jnp
 
     return State(*(jnp.asarray(x, float) for x in (s.q, s.v, s.t)))
-
-
-EVENT_ZERO = 1e-3
-"""Eigenvalues below this times the largest are left to folds and branch points."""
 
 
 class Event(NamedTuple):
