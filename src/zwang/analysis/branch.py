@@ -62,7 +62,7 @@ class Place:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Branch:
+class BalanceBranch:
     """How to follow one branch.
 
     Attributes:
@@ -82,7 +82,9 @@ class Branch:
     first: tuple
 
     @staticmethod
-    def begin(problem: Problem, at: Point, over: str, limits, step: float, tangent) -> Branch:
+    def begin(
+        problem: Problem, at: Point, over: str, limits, step: float, tangent
+    ) -> BalanceBranch:
         low, high = limits
         value = at.mu[-1]
         # unknowns of different units are compared by their typical sizes
@@ -91,11 +93,11 @@ class Branch:
         if tangent is None:
             sign = 1.0 if high - value >= value - low else -1.0
             tangent = (np.zeros(len(at.q)), sign)
-        branch = Branch(problem, scale, step, 0, 1.0, tangent)
+        branch = BalanceBranch(problem, scale, step, 0, 1.0, tangent)
         rate = float(np.max(np.abs(branch.linear(at)), initial=1e-300))
         return dataclasses.replace(branch, rate=rate)
 
-    def knowing(self, places: list[Place]) -> Branch:
+    def knowing(self, places: list[Place]) -> BalanceBranch:
         """The same with the number of eigenvalues that are zero at all of some places."""
         zeros = [int(np.sum(np.abs(x.eigenvalues) < ALL_BUT_ZERO * self.rate)) for x in places]
         return dataclasses.replace(self, zeros=min(zeros))
