@@ -19,6 +19,9 @@ DISTANCES_ASIDE = (0.1, 0.03, 0.01)
 followed where its Hessian vanishes."""
 RAYS_PER_DIMENSION = 24
 """Random directions, per dimension, in which the potential is followed."""
+LATER_TIMES = (0.11, 1.37, 17.3)
+"""Later times [s] at which the equations are compared with those of the instant: without a common
+period."""
 
 
 def aside(here: ConstrainedState, along: np.ndarray, distance: float) -> ConstrainedState | None:
@@ -126,11 +129,6 @@ def power(here: ConstrainedState) -> tuple[float, float]:
             size = np.abs(v) @ (np.abs(moving.local.F) + np.abs(there.local.F)) + abs(by_mass)
             found.append(float(fed / size) if size else 0.0)
     return min(found), max(found)
-
-
-LATER_TIMES = (0.11, 1.37, 17.3)
-"""Later times [s] at which the equations are compared with those of the instant: without a common
-period."""
 
 
 class Time(enum.Enum):

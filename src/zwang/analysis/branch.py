@@ -34,6 +34,8 @@ LARGEST_TURN = 0.3
 SLOPE_STEP = 1e-3
 """Distance of the places by which derivatives along a branch are measured: of fourth order, so that
 1e-12 is left of the formula, and 1e-12 of round-off."""
+EVENT_ZERO = 1e-3
+"""Eigenvalues below this times the largest are left to folds and branch points."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -60,7 +62,7 @@ class Place:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Branch:
+class BalanceBranch:
     """How to follow one branch.
 
     Attributes:
@@ -80,7 +82,9 @@ class Branch:
     first: tuple
 
     @staticmethod
-    def begin(problem: Problem, at: Point, over: str, limits, step: float, tangent) -> Branch:
+    def begin(
+        problem: Problem, at: Point, over: str, limits, step: float, tangent
+    ) -> BalanceBranch:
         low, high = limits
         value = at.mu[-1]
         # unknowns of different units are compared by their typical sizes
@@ -89,11 +93,11 @@ class Branch:
         if tangent is None:
             sign = 1.0 if high - value >= value - low else -1.0
             tangent = (np.zeros(len(at.q)), sign)
-        branch = Branch(problem, scale, step, 0, 1.0, tangent)
+        branch = BalanceBranch(problem, scale, step, 0, 1.0, tangent)
         rate = float(np.max(np.abs(branch.linear(at)), initial=1e-300))
         return dataclasses.replace(branch, rate=rate)
 
-    def knowing(self, places: list[Place]) -> Branch:
+    def knowing(self, places: list[Place]) -> BalanceBranch:
         """The same with the number of eigenvalues that are zero at all of some places."""
         zeros = [int(np.sum(np.abs(x.eigenvalues) < ALL_BUT_ZERO * self.rate)) for x in places]
         return dataclasses.replace(self, zeros=min(zeros))
@@ -298,10 +302,6 @@ def _on_device(s: State) -> State:
     import jax.numpy as jnp
 
     return State(*(jnp.asarray(x, float) for x in (s.q, s.v, s.t)))
-
-
-EVENT_ZERO = 1e-3
-"""Eigenvalues below this times the largest are left to folds and branch points."""
 
 
 class Event(NamedTuple):

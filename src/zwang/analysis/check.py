@@ -261,9 +261,6 @@ def _diagnose(
     gone = vanishing_rows(dynamics.passive, start.there, start.placement.state)
     violation, speed = start.placement.violation_before, start.placement.velocity_violation_before
     residual = start.verdict.residual
-    # the error is that where the start was placed
-    placed, applied = start.placement.state, start.there.actuator_force
-    moving = motion_of(dynamics.passive, placed, 0.0, applied, start.scales)
     return Diagnosis(
         model.name,
         model.system.nq,
@@ -278,7 +275,7 @@ def _diagnose(
         violation,
         speed,
         residual,
-        float(moving.accuracy),
+        _accuracy(dynamics, start),
         np.inf if dynamics.singular_mass else condition_of_mass(start.at.M),
         dynamics.singular_mass,
         violation < 1e-6 and speed < 1e-6 and start.verdict.consistent and not gone,
@@ -295,6 +292,12 @@ def _diagnose(
         integrals={name: x for name, x in integrals.items() if x is not None},
         suggestions=() if mechanism is None else suggestions(mechanism, C, c.row_slices, rank),
     )
+
+
+def _accuracy(dynamics: Dynamics, start: Start) -> float:
+    """Estimate of the relative error of v̇ where the start was placed."""
+    state, applied = start.placement.state, start.there.actuator_force
+    return float(motion_of(dynamics.passive, state, 0.0, applied, start.scales).accuracy)
 
 
 def _largest(x: np.ndarray) -> float | None:

@@ -24,7 +24,7 @@ from jaxtyping import PyTree
 
 from zwang.analysis.balance_problem import Point, Problem
 from zwang.analysis.balance_search import balanced_start
-from zwang.analysis.branch import Branch, Place, events
+from zwang.analysis.branch import BalanceBranch, Place, events
 from zwang.analysis.constrained_state import dynamics_of
 from zwang.analysis.equilibrium import Equilibrium, as_equilibrium
 from zwang.analysis.moving_state import Motion, branch_equations, critical_direction
@@ -285,7 +285,7 @@ def continuation(
     # the start is balanced at its own value of the parameter first
     problem, at = balanced_start(model, q, v, t, params, hold, over)
     first = None if tangent is None else _direction(tangent, model.system.nq)
-    branch = Branch.begin(problem, at, over, (low, high), step, first)
+    branch = BalanceBranch.begin(problem, at, over, (low, high), step, first)
     places, special = [branch.place(at)], []
     for _ in range(points - 1):
         report(f"{len(places)} points, {over} = {places[-1].value:.4g}")
@@ -333,7 +333,7 @@ def _direction(tangent, nq: int) -> tuple[np.ndarray, float]:
     return dq, ds
 
 
-def _between(branch: Branch, before: Place, after: Place) -> list[SpecialPoint]:
+def _between(branch: BalanceBranch, before: Place, after: Place) -> list[SpecialPoint]:
     """The special points between two neighbors, in order."""
     found = []
     passes = np.sign(branch.test(before)) != np.sign(branch.test(after))
@@ -368,7 +368,9 @@ def _again(point: SpecialPoint, special: list[SpecialPoint]) -> bool:
     )
 
 
-def _located(branch: Branch, before: Place, after: Place, measure) -> tuple[float, Place] | None:
+def _located(
+    branch: BalanceBranch, before: Place, after: Place, measure
+) -> tuple[float, Place] | None:
     """Where a measure passes through zero between two neighbors, as a part of the step, or None."""
     found: dict[float, Place] = {}
 

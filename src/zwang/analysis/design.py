@@ -10,7 +10,7 @@ import numpy as np
 import scipy.optimize
 from jaxtyping import PyTree
 
-from zwang.analysis.design_problem import BranchLeftError, Problem, variables_of
+from zwang.analysis.design_problem import BranchLeftError, DesignProblem, variables_of
 from zwang.analysis.design_targets import AbstractCost, AbstractLimit
 from zwang.analysis.kinematics import kinematics
 from zwang.analysis.kinematics_result import Kinematics
@@ -200,7 +200,7 @@ def design(
         )
     subject = subject_of(model, q, params, "design")
     variables = variables_of(model, subject.model, params, vary)
-    problem = Problem(subject, before, variables, costs, limits, float(rate))
+    problem = DesignProblem(subject, before, variables, costs, limits, float(rate))
     first = problem.at(variables.start)
     answer = _optimized(problem, first, clear, steps)
     last = problem.at(answer.x)
@@ -267,7 +267,7 @@ def _names(targets) -> list[str]:
     return made
 
 
-def _optimized(problem: Problem, first, clear: float, steps: int):
+def _optimized(problem: DesignProblem, first, clear: float, steps: int):
     """SLSQP over variables that run from 0 to 1, costs in units of the first one."""
     v = problem.variables
     width, size = v.high - v.low, max(float(np.sum(first.costs)), 1e-300)

@@ -156,7 +156,7 @@ class BranchLeftError(Exception):
 
 
 @dataclasses.dataclass(eq=False)
-class Problem:
+class DesignProblem:
     """A design problem about a motion of a first design.
 
     Attributes:
@@ -255,7 +255,7 @@ def _rows(dynamics: Dynamics, q, t, p):
 
 
 @program
-def _numbers(problem: Problem, q, p, slopes):
+def _numbers(problem: DesignProblem, q, p, slopes):
     """(costs, limits, clearances) and their derivatives along slopes of the parameters."""
 
     def numbers(p) -> tuple:

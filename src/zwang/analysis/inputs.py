@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jaxtyping import PyTree
 
 from zwang.analysis.constrained_state import ConstrainedState
@@ -39,14 +40,15 @@ class Inputs:
     nominal: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0))
     parameters: tuple[tuple[str, int], ...] = ()
 
-    def matrix(self, here: ConstrainedState) -> np.ndarray:
+    def matrix(self, q, t, p) -> Array | np.ndarray:
         """B of the forces, shape (nv, k)."""
-        nv, s = self.model.system.nv, here.state
-        if self.actuation is None:
-            return np.zeros((nv, 0))
         if callable(self.actuation):
-            return np.asarray(self.actuation(s.q, s.t, here.dynamics.p))
-        return np.asarray(self.actuation)
+            return self.actuation(q, t, p)
+        return np.zeros((self.model.system.nv, 0)) if self.actuation is None else self.actuation
+
+    def matrix_at(self, here: ConstrainedState) -> np.ndarray:
+        """The same at a state."""
+        return np.asarray(self.matrix(here.state.q, here.state.t, here.dynamics.p))
 
 
 def chosen_inputs(model: Model, params, inputs: object) -> Inputs:

@@ -115,12 +115,9 @@ def kinematics(
             f"{held.name}: the input cannot reach {wanted[0]:g} on this branch: the path "
             f"{_ended(path)}."
         )
-    found = _analyzed(subject, held, dynamics, path, inputs, rate, outputs)
-    return dataclasses.replace(
-        found,
-        transmission=_transmission(subject, dynamics, path, transmission),
-        traces=_traces(subject, dynamics, found, rate, trace),
-    )
+    points = [subject.point(x, "kinematics: trace") for x in _several(trace, "trace")]
+    angle = _transmission(subject, dynamics, path, transmission)
+    return _analyzed(subject, held, dynamics, path, inputs, rate, outputs, points, angle)
 
 
 def _values(over, samples: int) -> np.ndarray:
@@ -282,10 +279,23 @@ def _ended(path: Path) -> str:
 
 
 def _analyzed(
-    subject: Subject, held: Model, dynamics: Dynamics, path: Path, inputs, rate, outputs
+    subject: Subject,
+    held: Model,
+    dynamics: Dynamics,
+    path: Path,
+    inputs,
+    rate: float,
+    outputs: list[Quantity],
+    points: list[Quantity],
+    angle: np.ndarray | None,
 ) -> Kinematics:
     q, t = np.array(path.q), np.array(path.t)
     v, a = mapped(rates, (dynamics,), q, t)
+
+    def trace(quantity: Quantity) -> Trace:
+        y, dy, ddy = quantity_rates(quantity, dynamics, q, v, a, t)
+        return Trace(quantity.name, quantity.unit, y, dy * rate, ddy * rate**2)
+
     single = len(inputs) == 1 and inputs[0][1] is None
     return Kinematics(
         model=held,
@@ -297,7 +307,7 @@ def _analyzed(
         q=q,
         v=v * rate,
         a=a * rate**2,
-        outputs=tuple(_trace(x, dynamics, q, v, a, t, rate) for x in outputs),
+        outputs=tuple(map(trace, outputs)),
         limits=tuple(path.limits),
         dead_points={
             x.name: tuple((p.t, p.q) for p in zeros)
@@ -307,14 +317,10 @@ def _analyzed(
         certified=path.certified,
         steps=path.steps,
         ended=path.ended,
+        transmission=angle,
+        traces=tuple(map(trace, points)),
         quantities=tuple(outputs),
     )
-
-
-def _trace(quantity: Quantity, dynamics: Dynamics, q, v, a, t, rate: float) -> Trace:
-    """A quantity along a motion per unit of t, at a rate of t."""
-    y, dy, ddy = quantity_rates(quantity, dynamics, q, v, a, t)
-    return Trace(quantity.name, quantity.unit, y, dy * rate, ddy * rate**2)
 
 
 def _transmission(subject: Subject, dynamics: Dynamics, path: Path, given) -> np.ndarray | None:
@@ -332,9 +338,3 @@ def _transmission(subject: Subject, dynamics: Dynamics, path: Path, given) -> np
     first, second = (quantity_rates(x, dynamics, q, still, still, path.t)[0] for x in angles)
     # the angle between lines, not vectors: folded into [0, π/2] whatever their direction
     return np.abs(np.arcsin(np.abs(np.sin(first - second))))
-
-
-def _traces(subject: Subject, dynamics: Dynamics, found: Kinematics, rate, trace) -> tuple:
-    points = [subject.point(x, "kinematics: trace") for x in _several(trace, "trace")]
-    v, a = found.v / rate, found.a / rate**2
-    return tuple(_trace(x, dynamics, found.q, v, a, found.input, rate) for x in points)

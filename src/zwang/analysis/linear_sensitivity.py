@@ -121,9 +121,7 @@ def _linear(moved: MovingState, at: Linearization) -> tuple[Any, Any, Any, Any]:
     slopes = jax.jacfwd(varied(moved))(still)
     phi, psi, dynamic, rate, kinematic, generator = slopes
     pushed = turned(*by_parameters(lambda p: _forces(moved, p), p, acting.directions))
-    if acting.actuation is not None:
-        B = acting.actuation(s.q, s.t, p) if callable(acting.actuation) else acting.actuation
-        pushed = jnp.hstack([pushed, free(jnp.asarray(B))])
+    pushed = jnp.hstack([pushed, free(jnp.asarray(acting.matrix(s.q, s.t, p)))])
     L = jnp.vstack([kinematic, turned(dynamic, rate) - generator])
     # the basis of the result, put into the tangent space where it is now
     velocities, positions = problem(psi[:, nv:]), problem(phi[:, :nv])

@@ -234,5 +234,5 @@ def descriptor(here: ConstrainedState, d: Variation, acting: Inputs) -> Descript
     E[2 * nv + outright, nv : 2 * nv] = here.local.A[outright]
     A[2 * nv + outright, : 2 * nv] = -d.rate[outright, : 2 * nv]
     B = np.zeros((2 * nv + m, len(acting.names)))
-    B[nv : 2 * nv] = np.hstack([-d.dynamic_input, acting.matrix(here)])
+    B[nv : 2 * nv] = np.hstack([-d.dynamic_input, acting.matrix_at(here)])
     return Descriptor(E, A, B)

@@ -404,7 +404,7 @@ def input_accelerations(here: ConstrainedState, d: Variation, acting: Inputs) ->
             f"input {name!r} moves the constraints themselves, so that the state would have to "
             "jump with it; let it act on forces, or through an actuator."
         )
-    acting_forces = here.free @ (here.unpushed.T @ acting.matrix(here))
+    acting_forces = here.free @ (here.unpushed.T @ acting.matrix_at(here))
     return np.hstack([here.turned(d.rate_input, d.dynamic_input), acting_forces])
 
 

@@ -283,11 +283,8 @@ def closed_loop(regulator: Regulator) -> Model:
         for (name, i), value in zip(parameters, u[:k], strict=True):
             x = jnp.asarray(given[name], float)
             given[name] = x.reshape(-1).at[i].set(value).reshape(x.shape)
-        F = jnp.asarray(system.force(q, v, t, given))
-        if acting.actuation is None:
-            return F
-        B = acting.actuation(q, t, p) if callable(acting.actuation) else acting.actuation
-        return F + jnp.asarray(B) @ u[k:]
+        B = jnp.asarray(acting.matrix(q, t, p))
+        return jnp.asarray(system.force(q, v, t, given)) + B @ u[k:]
 
     made = replace(system, force=force)
     return Model(

@@ -80,7 +80,7 @@ def all_configurations(
     forms = _fitted(lambda q: rows(q)[rest], angle, places)
     if forms is None:
         return None
-    linear, quadratic = _sorted(np.concatenate([forms, _circles(angle), _driven(held, angle)]))
+    linear, quadratic = _sorted(np.concatenate([forms, _angle_forms(held, angle)]))
     point, along = _affine(linear)
     if point is None:
         return Found(np.zeros((0, system.nq)), 0, 0, 0)
@@ -245,37 +245,29 @@ def coefficients(products: np.ndarray, value: np.ndarray) -> np.ndarray | None:
     return found
 
 
-def _circles(angle: np.ndarray) -> np.ndarray:
-    """`cos² + sin² − 1` for each angle."""
+def _angle_forms(held: list[_Input], angle: np.ndarray) -> np.ndarray:
+    """`cos² + sin² − 1` of each angle, and rows of those that are held, linear in cosines and
+    sines.
+    """
     rest, k = int((~angle).sum()), int(angle.sum())
-    forms = np.zeros((k, rest + 2 * k + 1, rest + 2 * k + 1))
-    for n in range(k):
-        for place in (1 + rest + n, 1 + rest + k + n):
-            forms[n, place, place] = 1.0
-        forms[n, 0, 0] = -1.0
-    return forms
-
-
-def _driven(held: list[_Input], angle: np.ndarray) -> np.ndarray:
-    """Rows of inputs, linear in cosines and sines."""
-    rest, k = int((~angle).sum()), int(angle.sum())
-    place = {int(i): n for n, i in enumerate(np.flatnonzero(angle))}
-    forms = np.zeros((2 * len(held), rest + 2 * k + 1, rest + 2 * k + 1))
-    for n, x in enumerate(held):
-        turn = np.array([[np.cos(x.value), -np.sin(x.value)], [np.sin(x.value), np.cos(x.value)]])
-        own = 1 + rest + place[x.i]
-        for row, at in ((0, own), (1, own + k)):
-            form = forms[2 * n + row]
-            form[0, at] += 0.5
-            # an angle between two bodies: (c, s) of one is (c, s) of the other, turned by the value
-            if x.j is None:
-                form[0, 0] -= turn[row, 0]
-            else:
-                other = 1 + rest + place[x.j]
-                form[0, other] -= 0.5 * turn[row, 0]
-                form[0, other + k] -= 0.5 * turn[row, 1]
-            form[:, 0] = form[0]
-    return forms
+    cos = {int(i): 1 + rest + n for n, i in enumerate(np.flatnonzero(angle))}
+    entries = [{(c, c): 1.0, (c + k, c + k): 1.0, (0, 0): -1.0} for c in cos.values()]
+    for x in held:
+        c, s, own = np.cos(x.value), np.sin(x.value), cos[x.i]
+        # (cos, sin) is that of the other angle, or of zero, turned by the value
+        first, second = {(0, own): 1.0}, {(0, own + k): 1.0}
+        if x.j is None:
+            first[0, 0], second[0, 0] = -c, -s
+        else:
+            a, b = cos[x.j], cos[x.j] + k
+            first |= {(0, a): -c, (0, b): s}
+            second |= {(0, a): -s, (0, b): -c}
+        entries += [first, second]
+    forms = np.zeros((len(entries), 1 + rest + 2 * k, 1 + rest + 2 * k))
+    for form, given in zip(forms, entries, strict=True):
+        for place, value in given.items():
+            form[place] += value / 2
+    return forms + forms.transpose(0, 2, 1)
 
 
 def _sorted(forms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

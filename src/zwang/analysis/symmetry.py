@@ -51,6 +51,9 @@ LATEST_SAMPLE = 0.7
 still at one instant."""
 AGREEING_SAMPLES = 2
 """Samples in a row that must leave all fields that earlier ones left."""
+NEAREST = 4
+"""Steps towards the nearest place along the symmetries; deviations are small, and one step is exact
+for translations."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -273,11 +276,6 @@ def _solution(matrix: np.ndarray, right: np.ndarray, size: float) -> tuple[np.nd
 def _null(rows: np.ndarray) -> np.ndarray:
     """Orthonormal columns that span the kernel by `DERIVED`, in the units of the rows."""
     return Decomposition(rows, DERIVED, beside=1.0).kernel
-
-
-NEAREST = 4
-"""Steps towards the nearest place along the symmetries; deviations are small, and one step is exact
-for translations."""
 
 
 class MovingAxes(Record):
