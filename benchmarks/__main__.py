@@ -49,6 +49,7 @@ NAMES = (
     "space",
     "sparse",
     "long",
+    "pages",
     "peers",
 )
 SHORT = ("limits", "acceleration", "small", "control", "crossing", "startup", "hierarchy", "peers")

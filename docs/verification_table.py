@@ -33,6 +33,7 @@ TITLES = {
     "random": "Random mechanisms with stops, play and dry friction",
     "analyses": "Analyses",
     "gradients": "Derivatives of whole runs",
+    "pages": "Pages that simulate beside Python",
     **{name: f"Paper: {paper.citation}" for name, paper in PAPERS.items()},
 }
 OPEN = 12

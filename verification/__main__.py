@@ -23,6 +23,7 @@ SUITES = {
     "contact": "contact",
     "random": "letting_go",
     "gradients": "gradients.suite",
+    "pages": "pages",
     **dict.fromkeys(PAPERS, "own"),
 }
 NEED_DATA = ("chrono", "modelica", "iftomm", "siconos", "fclib", "robots", "states", "legs")
