@@ -26,6 +26,7 @@ TITLES = {
     "fclib": "Siconos and FCLIB: one step of contacts with friction in space",
     "ivp": "Test Set for IVP Solvers",
     "robots": "Robot files beside MuJoCo and Pinocchio",
+    "states": "Robot files at a thousand random states each, beside MuJoCo and Pinocchio",
     "legs": "Closed loops at the limit of their motors",
     "exact": "Closed forms",
     "contact": "Closed forms of contact",

@@ -1,6 +1,8 @@
 """Runs of mechanisms and robots know what there is to see of them, without a scene of a user."""
 
 import gc
+import importlib
+import pkgutil
 import sys
 import weakref
 from types import SimpleNamespace
@@ -9,6 +11,8 @@ import numpy as np
 import pytest
 
 import zwang as zw
+import zwang.analysis
+from zwang.analysis.result import AbstractResult
 from zwang.bodies.shape import Shape
 from zwang.gallery.mechanisms import FOLDER
 from zwang.mechanism import read
@@ -68,6 +72,17 @@ def test_configurations_are_drawn_side_by_side_with_their_numbers():
     across = np.concatenate([c.x for c in panel.curves])
     one = np.concatenate([c.x for c in picture(mechanism, found.q[0]).panels[0].curves])
     assert np.nanmax(across) - np.nanmin(across) > 2 * (np.nanmax(one) - np.nanmin(one))
+
+
+def test_results_of_analyses_show_what_they_print():
+    for module in pkgutil.iter_modules(zwang.analysis.__path__, "zwang.analysis."):
+        importlib.import_module(module.name)
+    kinds, found = [AbstractResult], []
+    while kinds:
+        further = kinds.pop().__subclasses__()
+        kinds, found = kinds + further, found + further
+    assert len(found) >= 15
+    assert all(x.__repr__ is AbstractResult.__repr__ for x in found)
 
 
 def test_kinematics_are_a_table_with_units(tmp_path):

@@ -28,6 +28,7 @@ from zwang.objects.record import is_array
 from zwang.simulation.run_setup import RunRequest, RunSetup, set_up
 from zwang.simulation.switching import refuse_switches
 from zwang.stepping.step import Progress, attempt
+from zwang.thresholds import DEFAULT_RTOL
 
 ATTEMPTS_OF_A_CALL = 500
 """Attempted steps of one call at most: a page answers between two of them."""
@@ -94,7 +95,7 @@ def browser_program(
     v0,
     *,
     duration: float = 10.0,
-    rtol: float = 1e-8,
+    rtol: float = DEFAULT_RTOL,
     t0: float = 0.0,
     seen: Callable = lambda q: q,
 ) -> BrowserProgram:

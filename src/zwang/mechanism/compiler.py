@@ -338,7 +338,7 @@ class CompiledMechanism:
         ]
         found = self.joints.constraints(self.rate, self.carrying, self.loops.keep)
         laws = [law.constraint(self.joints) for law in self.laws]
-        gaps = [gap.constraint(self.joints) for gap in self.gaps]
+        gaps = [gap.constraint(self.joints, self.rate) for gap in self.gaps]
         return (*found, *laws, *drives, *gaps, *self.frictions)
 
     @property

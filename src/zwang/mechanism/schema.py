@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from zwang.bodies.shape import Shape
 from zwang.mechanism.contact_schema import Backlash, Friction, JointStop
@@ -108,6 +108,7 @@ class _JointFields:
     friction: Friction | None = None
     stop: JointStop | None = None
     backlash: Backlash | None = None
+    ratchet: Literal["forward", "backward"] | None = None
 
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ if TYPE_CHECKING:
             friction=None,
             stop=None,
             backlash=None,
+            ratchet=None,
             **options: Any,
         ) -> None: ...
         def __getattr__(self, option: str) -> Any: ...
@@ -144,6 +146,7 @@ else:
         friction: dry friction of a joint that slides or turns.
         stop: limits of its own coordinate.
         backlash: play of a kind that couples two joints.
+        ratchet: the only way in which its own coordinate may go, "forward" or "backward".
 {_option_lines()}
     """
 

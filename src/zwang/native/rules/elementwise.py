@@ -305,13 +305,14 @@ def extreme(b: Builder, name: str, dtype: DTypeLike) -> Callable[[Operand, Opera
             if x != x or y != y:
                 return math.nan
             return pick(x, y)
-        # true where x is chosen for being larger, and where it is NaN
-        first = b.compare("ugt" if larger else "ult", t, x, y, None)
-        chosen = b.select(t, first, x, y)
-        if type(y) is not Value:
-            return chosen if y == y else y
-        not_a_number = b.compare("uno", t, y, 0.0, None)
-        return b.select(t, not_a_number, y, chosen)
+        if type(y) is not Value:  # an unordered comparison chooses NaN
+            first = b.compare("ugt" if larger else "ult", t, x, y, None)
+            return b.select(t, first, x, y) if y == y else y
+        if type(x) is not Value and x != x:
+            return x
+        chosen = b.select(t, b.compare("ogt" if larger else "olt", t, x, y, None), x, y)
+        other = x if type(x) is Value else 0.0
+        return b.select(t, b.compare("uno", t, y, other, None), math.nan, chosen)
 
     return of_floats
 
