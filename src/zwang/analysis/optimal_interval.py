@@ -25,7 +25,7 @@ from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.objects.record import Record, field, replace
 from zwang.servo.feedback import Feedback
 from zwang.stepping.dopri8 import TABLEAU
-from zwang.stepping.explicit import end_of
+from zwang.stepping.explicit import end_of, stage_rates
 
 
 class Problem(Record):
@@ -108,7 +108,7 @@ def flown(of: Problem, tau, z: Variables, part=1.0) -> Flight:
     t, whole = of.begins + tau[0] * z.T, (tau[1] - tau[0]) * z.T
     pieces, h = ControlPieces(jnp.stack([t, t + whole]), z.c[None]), part * whole
     flow = of.under(pieces)
-    rates, _ = flow.stages(TABLEAU, t, z.x, h)
+    rates, _ = stage_rates(flow.rate_and_residual, TABLEAU, t, z.x, h)
     end = flow.project_step(t + h, end_of(TABLEAU, z.x, h, rates), jnp.zeros_like(z.x)).y
     return Flight(flow, pieces, t, h, z.x, rates, end)
 

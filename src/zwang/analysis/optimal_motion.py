@@ -15,12 +15,13 @@ from zwang.analysis.lqr import lqr
 from zwang.analysis.nonlinear_program import ENDED, UNFINISHED, Optimum
 from zwang.analysis.optimal_interval import Between
 from zwang.analysis.result import AbstractResult
-from zwang.analysis.time_varying_lqr import SPLINE_DEGREE, Tracking, TrackingRegulator, piecewise
+from zwang.analysis.time_varying import TrackingRegulator
 from zwang.analysis.transcription import Transcription
 from zwang.dynamics.model import Model
 from zwang.objects.record import replace
 from zwang.plots import Curve, Panel, Picture
 from zwang.servo.feedback import Feedback
+from zwang.servo.tracking import SPLINE_DEGREE, Tracking, piecewise
 from zwang.simulation.results.dataset import Units
 
 if TYPE_CHECKING:

@@ -10,11 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.algebra.decomposition import Decomposition
-from zwang.analysis.constrained_state import on_constraints, solve
+from zwang.analysis.constrained_state import aligned, on_constraints, solve
 from zwang.analysis.inputs import Inputs, chosen_outputs
 from zwang.analysis.nonlinear_program import UNFINISHED, Optimum
 from zwang.analysis.optimal_interval import Problem
-from zwang.analysis.tangent_space import aligned
 from zwang.analysis.transcription import Goal, Transcription
 from zwang.compile.blocks import mapped
 from zwang.dynamics import functions

@@ -203,8 +203,8 @@ def set_up(asked: RunRequest) -> RunSetup:
     loose = [] if contacts is None else contacts.names
     if contacts is not None:
         contacts.refuse_penetration(flow, state, asked.span)
-    span = None if contacts is None else _number(asked.span)
-    events = Events(tuple(s.function for s in asked.stop), turns, len(loose), span)
+    lengths = () if contacts is None else (_number(asked.span), tolerances.rtol)
+    events = Events(tuple(s.function for s in asked.stop), turns, len(loose), *lengths)
     names = [s.name for s in asked.stop], [s.constraint for s in asked.switches], loose
     conditions = conditions_of(events, *names)
     # far below any time of the motion: the controller lengthens it tenfold a step
