@@ -9,13 +9,13 @@ arXiv:2304.12908: lengths, masses and friction as in the model that its authors 
 """
 
 import jax
-
-jax.config.update("jax_enable_x64", True)
 import jax.numpy as jnp
 import numpy as np
 
 import zwang as zw
 from zwang.equations.state import State
+
+jax.config.update("jax_enable_x64", True)
 
 BASE, CRANK, ROD = 0.12, 0.2, 0.15  # m
 MASSES = jnp.array([1.2093, 1.2093, 0.8925, 0.8925, 0.5])  # cranks, rods, load [kg]
