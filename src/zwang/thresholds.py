@@ -60,6 +60,10 @@ that is raised to this part of others costs three digits at most."""
 MARGIN = 10.0
 """Estimates of one size, and residuals beside a violation, differ by less than this factor: what is
 larger by it is something else, and what is smaller by it counts for nothing."""
+ALIKE = 1e-5
+"""What is nearer to each other than this part of its size may be one: eigenvalues that round-off
+splits by a root, a place that a homotopy has found and its solution, directions of random motions
+that are known to 1e-7."""
 LEAST_SIZE, LARGEST_SIZE = 1e-100, 1e100
 """Masses, rows, sizes and times beyond these are refused: half of float64's exponents are left for
 their squares and for what they are multiplied by."""

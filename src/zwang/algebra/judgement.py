@@ -54,7 +54,16 @@ def held_length(xp: ModuleType, typical, present):
     """
     # beside a row of 60 lengths the damping, which is relative to the longest one, would take 1e-7
     # of what the others ask for
-    return xp.maximum(typical, present / 2)
+    grown = 0.5 * present
+    return xp.where(typical > grown, typical, grown)
+
+
+def held_scale(xp: ModuleType, typical, present):
+    """`row_scale` of rows that are divided by their `held_length`."""
+    length = held_length(xp, typical, present)
+    # a row of a typical length is never short beside that
+    counts = (typical > 0) | (length > AGREEMENT * xp.max(length, initial=0.0))
+    return xp.where(counts, 1 / xp.where(counts, length, 1.0), 0.0)
 
 
 def typical_units(xp: ModuleType, typical):
@@ -85,8 +94,8 @@ def row_scale(xp: ModuleType, length, typical=None):
 def units_of(xp: ModuleType, scale):
     """`row_units` of rows whose scale is known: 1/length, and 0 of a row that is absent."""
     present = scale > 0
-    longest = xp.max(xp.where(present, 1 / xp.where(present, scale, 1.0), 0.0), initial=0.0)
-    return xp.where(present, scale, 1 / xp.where(longest > 0, longest, 1.0))
+    of_longest = xp.min(xp.where(present, scale, xp.inf), initial=xp.inf)
+    return xp.where(present, scale, xp.where(of_longest < xp.inf, of_longest, 1.0))
 
 
 def relative_residual(xp: ModuleType, residual, terms, unit):

@@ -33,8 +33,18 @@ def measure(dynamics: Dynamics, s: State, span: float = 0.0) -> Scales:
     round-off and not short by their units alone.
     """
     found = _measured(dynamics, s, span)
-    A, length = rows_of(evaluate(dynamics, s).A), np.asarray(found.row_length)
-    return replace(found, row_length=of_typical_length(dynamics, s, A, length))
+    here = evaluate(dynamics, s)
+    A, length = rows_of(here.A), np.asarray(found.row_length)
+    length = np.array(of_typical_length(dynamics, s, A, length))
+    if len(gaps := dynamics.constraints.one_sided_rows):
+        # a gap that turns far faster than the motion, as that of a pin in its hole, is none the
+        # longer for it: what counts as closed is a part of its length
+        own = metric_of(here.M, here.A, dynamics.singular_mass).lengths(A)[gaps]
+        length[gaps] = np.where(own > ALL_BUT_ZERO * length[gaps], own, length[gaps])
+    # both tangents of a disk alike, or least norm would depend on their axes
+    for x in dynamics.constraints.frictions:
+        length[x.rows] = np.max(length[x.rows])
+    return replace(found, row_length=length)
 
 
 def _measured(dynamics: Dynamics, s: State, span: float) -> Scales:
@@ -90,10 +100,12 @@ def _measured(dynamics: Dynamics, s: State, span: float) -> Scales:
         places.append((metric_of(at.M, at.A, dynamics.singular_mass), rows_of(at.A)))
     lengths = np.stack([metric.lengths(A) for metric, A in places])
     typical, residual = beside(np, lengths)
+    nearby = scales_of(np, typical, curved, extent)
+    if not is_curved_beside(nearby, scales):  # what follows factors the rows at each place
+        return scales
     reach = np.stack(
         [m.speed(m.rows(A, typical, threshold=PLACED).correct(residual)) for m, A in places]
     )
-    nearby = scales_of(np, typical, curved, extent)
     return nearby if are_typical(np, nearby, scales, lengths, reach) else scales
 
 
@@ -135,7 +147,14 @@ def are_typical(xp, nearby: Scales, here: Scales, lengths, reach):
     # beside its own length the round-off of φ would be an error of the size of the mechanism
     lost = xp.any((lengths[0] > 0) & (lengths[0] < ALL_BUT_ZERO * typical))
     held = (reach[0] <= MARGIN * there) | lost
-    return held & (here.curvature > UNTYPICAL * nearby.curvature)
+    return held & is_curved_beside(nearby, here)
+
+
+def is_curved_beside(nearby: Scales, here: Scales):
+    """Whether rows turn so much faster here than their lengths at the neighbours say that those
+    here may not be typical.
+    """
+    return here.curvature > UNTYPICAL * nearby.curvature
 
 
 @functools.lru_cache(maxsize=8)

@@ -74,7 +74,7 @@ class Controller(Record):
         # without a gain the constraint is enforced at the level of accelerations alone, and errors
         # persist
         for name, gain in self.servo.gains.items():
-            b = b.at[self.rows.row_slices[name]].add(gain.pull(errors[name]))
+            b = b.at[self.rows.row_slices[name]].add(gain.at(s).pull(errors[name]))
         return b
 
     def errors(self, s: State) -> dict[str, list[Float[Array, " rows"]]]:

@@ -69,7 +69,8 @@ def step_growth(order: int, ratio, before, kept, close, limits=(SHRINK, GROW)) -
     """
     low, high = limits
     # the error before acts as well, which keeps the step from swinging at the bounds of stability
-    growth = jnp.clip(SAFETY * ratio ** (-0.7 / order) * before ** (0.4 / order), low, high)
+    power = jnp.exp((0.4 * jnp.log(before) - 0.7 * jnp.log(ratio)) / order)
+    growth = jnp.clip(SAFETY * power, low, high)
     return jnp.where(
         kept, jnp.where(close, growth, jnp.minimum(growth, 1.0)), jnp.minimum(0.25, high)
     )
