@@ -72,8 +72,8 @@ def _of_tree(tree) -> dict:
 
 def looped(function, q, v, third, p):
     """A call that returns seconds per evaluation in a compiled loop, each of which waits for the
-    one before, and the seconds of a processor in which its code was made; the robot's numbers are arguments, their zeros
-    known, as in a run.
+    one before, and the seconds of a processor in which its code was made; the robot's numbers are
+    arguments, their zeros known, as in a run.
     """
 
     def loop(p, q, v, third):

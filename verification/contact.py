@@ -183,8 +183,9 @@ def table() -> Iterator[Found]:
 def cradle() -> Iterator[Found]:
     # one ball hits four at rest that touch: by Moreau's law they go on together
     run = zw.gallery.load("balls-on-a-rail", gap=0.0, last=0.0).run(rtol=RTOL)
-    yield Found("Newton's cradle, balls that touch, law of Moreau: the first goes back with [m/s]", -3 / 5, run.v[-1, 0])
-    yield Found("Newton's cradle, balls that touch, law of Moreau: the last goes on with [m/s]", 2 / 5, run.v[-1, -1])
+    touching = "Newton's cradle, balls that touch, Moreau's law"
+    yield Found(f"{touching}: the first goes back with [m/s]", -3 / 5, run.v[-1, 0])
+    yield Found(f"{touching}: the last goes on with [m/s]", 2 / 5, run.v[-1, -1])
     # apart, however little, each passes all on
     run = zw.gallery.load("balls-on-a-rail", gap=1e-6, last=0.0).run(rtol=RTOL)
     yield Found("balls 1 μm apart: the last goes on with [m/s]", 1.0, run.v[-1, -1])
@@ -311,7 +312,7 @@ def hits_of_slider(count: int) -> list[float]:
 
 
 def four_bar() -> Iterator[Found]:
-    """A four-bar linkage whose pin has play in its hole, by joints, beside SciPy in three angles."""
+    """A four-bar whose pin has play in its hole, by joints, beside SciPy in three angles."""
     angles, rates = FOUR_BAR.start
     crank, coupler, _ = lengths = FOUR_BAR.lengths
     along = np.stack([np.cos(angles), np.sin(angles)], axis=1)

@@ -25,7 +25,8 @@ from jaxtyping import Array, PyTree
 
 from zwang.algebra.lapack import LU
 from zwang.dynamics.model import Model
-from zwang.dynamics.vector_field import HELD_ON, ConstrainedVectorField, Events
+from zwang.dynamics.run_events import Events
+from zwang.dynamics.vector_field import HELD_ON, ConstrainedVectorField
 from zwang.equations.constraint.base import number_of
 from zwang.equations.state import State
 from zwang.errors import ModelError

@@ -28,8 +28,8 @@ class ContactProblem(NamedTuple):
     """All rows of a model at one state, those of gaps that are open included.
 
     Attributes:
-        A, b: of `A v̇ = b`; `length` of the rows in the metric of M⁻¹, and `shared`, by which forces
-            of dependent rows are shared: that of the run, so that its events see the same forces.
+        A, b: of `A v̇ = b`; `length` of the rows in the metric of M⁻¹, and `shared`, by which
+            forces of dependent rows are shared: that of the run, whose events see these forces.
         phi, psi: residuals of all rows, zero of those without one.
         F: applied force with that of actuators, shape (nv,).
         metric: of M.

@@ -20,7 +20,8 @@ from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.dynamics.initial_conditions import begin, refuse_non_finite, with_mass
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import contradiction
-from zwang.dynamics.vector_field import ConstrainedVectorField, Events
+from zwang.dynamics.run_events import Events
+from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result, SimulationError
 from zwang.inputs.arguments import count, instance, number, strategy

@@ -19,13 +19,10 @@ from zwang.errors import Result
 from zwang.simulation.frictions import HostFriction
 from zwang.simulation.monitor import MotionEndError
 from zwang.simulation.sharing import shares
-from zwang.thresholds import AGREEMENT, SOLUTION_ERROR
+from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, SOLUTION_ERROR
 
 LOAD_TURNS = 100
 """Most turns in which loads that depend on the forces are found."""
-
-HARDLY = 1e-5
-"""Part of the accelerations by which friction is weakened where it is at its limit."""
 
 
 class Instant(NamedTuple):
@@ -193,11 +190,13 @@ def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
         if (f := np.linalg.norm(force_of[frictions[k].rows])) > 0:
             begins[k] = -force_of[frictions[k].rows] / f
     hardly = {
-        k for k in begins if size[k] * SOLUTION_ERROR <= HARDLY * np.max(zero[frictions[k].rows])
+        k
+        for k in begins
+        if size[k] * SOLUTION_ERROR <= ALL_BUT_ZERO * np.max(zero[frictions[k].rows])
     }
     if len(hardly) > 1:
         weaker = [
-            x.scaled(1 - HARDLY) if k in hardly else x
+            x.scaled(1 - ALL_BUT_ZERO) if k in hardly else x
             for k, x in zip(resting, rubbing, strict=True)
         ]
         begins |= _released(at, hardly, weaker, (force, left, pulls))

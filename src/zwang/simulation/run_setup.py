@@ -18,7 +18,8 @@ from zwang.dynamics.evaluation import PROJECTION
 from zwang.dynamics.formulation.base import AbstractFormulation
 from zwang.dynamics.initial_conditions import Start, checked_start, with_mass
 from zwang.dynamics.model import Model
-from zwang.dynamics.vector_field import ConstrainedVectorField, Events
+from zwang.dynamics.run_events import Events
+from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.inputs.arguments import items

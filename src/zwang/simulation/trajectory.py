@@ -26,7 +26,8 @@ from zwang.compile import model_program
 from zwang.compile.hints import over_rows
 from zwang.dynamics.drift import AbstractDrift, Projection
 from zwang.dynamics.model import Model
-from zwang.dynamics.vector_field import ConstrainedVectorField, Events
+from zwang.dynamics.run_events import Events
+from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
 from zwang.inputs.arguments import choice, count, instance, items, known, number
