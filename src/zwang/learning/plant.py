@@ -11,6 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PyTree
 
 from zwang.analysis.inputs import Inputs, chosen_inputs
@@ -181,7 +182,7 @@ class Plant:
         noise,
         *,
         force_noise=0.0,
-        unknown: Mapping[str, Any] | None = None,
+        unknown: Mapping[str, ArrayLike] | None = None,
         spread_q=0.05,
         spread_v=0.05,
         unscented: bool = False,
