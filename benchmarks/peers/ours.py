@@ -19,7 +19,8 @@ class Zwang(Peer):
     compiles = True
 
     def settings(self, problem):
-        return (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
+        # as many as other programs have steps
+        return (1e-4, 1e-6, 1e-7, 3e-8, 1e-8, 3e-9, 1e-9, 1e-10, 1e-12)
 
     def prepare(self, problem, setting):
         import zwang as zw

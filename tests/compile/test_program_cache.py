@@ -104,6 +104,21 @@ def test_what_was_kept_gives_the_same_and_is_not_made_again(folder, events):
     np.testing.assert_array_equal(second["twice"][0], 2 * x)
 
 
+def test_what_a_later_process_optimizes_is_kept(folder, events):
+    levels = lambda: [x.compiled.stored.level for x in known()]
+    known = lambda: [cache.current()._ready.get(key) for key in cache.current()._ready]
+    text, x = "f = lambda x: jnp.sum(jnp.sin(x))", np.arange(3.0)
+    first = weighed(users(text), x)
+    again(folder)
+    weighed(users(text), x)
+    assert levels() == [0]
+    known()[0].compiled.optimize()
+    again(folder)
+    third = weighed(users(text), x)
+    assert levels() == [1] and third["sum"].tobytes() == first["sum"].tobytes()
+    assert [name for name, _ in events()] == ["made", "loaded", "loaded"]
+
+
 def test_what_jax_has_in_its_own_cache_is_made_all_the_same(folder, events):
     """What comes from there cannot be written once more: it would be read, and fail when it is
     called.

@@ -96,9 +96,6 @@ class Bead:
     def acceleration(self, equation):
         return 3.0 * equation.state.v
 
-    def residual(self, equation, acceleration):
-        return 0.125
-
 
 def pinv(A):
     return np.linalg.solve(M, A.T) @ np.linalg.pinv(A @ np.linalg.solve(M, A.T))
@@ -266,7 +263,7 @@ def test_a_stage_has_its_velocity_on_the_constraints():
     np.testing.assert_allclose(rate.equation.state.v, v, atol=1e-12)
     np.testing.assert_allclose(rate.q, 7.0 * v, atol=1e-12)
     np.testing.assert_allclose(rate.v, 3.0 * v, atol=1e-12)
-    assert rate.residual == 0.125 and rate.equation.term == 0.0
+    assert rate.equation.term == 0.0
     assert rate.equation.gauss.violation == 0.25
     np.testing.assert_allclose(rate.phi, bead.position_residual(s))
     np.testing.assert_allclose(rate.psi, bead.velocity_residual(s))

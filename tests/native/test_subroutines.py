@@ -14,7 +14,9 @@ from tests.crossed import some
 from tests.native.beside import assert_equal
 from tests.native.lanes import assert_lanes_agree
 from zwang.native import compiled, function, module, subroutines
+from zwang.native.machine import fast_code_apart
 from zwang.native.module import unpacked
+from zwang.native.translate import object_code
 from zwang.objects.recent import Recent
 
 RANDOM = np.random.default_rng(3)
@@ -161,7 +163,32 @@ def test_a_call_gives_the_bits_of_what_is_written_out(f, x, y, monkeypatch):
 
 
 def text_of(code) -> str:
-    return unpacked(code.code.stored.text)
+    return "\n".join(map(unpacked, code.code.stored.texts))
+
+
+def test_functions_are_optimized_one_after_the_other(monkeypatch):
+    """Each part that is ready takes its place at once, and calls give the same bits."""
+    made = function(outer, X, Y)
+    code, expected, seen = made.code, made(X, Y)[0].tobytes(), []
+    code.optimized = lambda stored: seen.append((stored.levels, made(X, Y)[0].tobytes()))
+    monkeypatch.setattr(compiled, "REPLACED", 0.0)
+    monkeypatch.setattr(
+        compiled,
+        "optimized_apart",
+        lambda modules, take: [take(k, object_code(x, 1)) for k, x in enumerate(modules)],
+    )
+    number = len(code.stored.binaries)
+    assert number > 1 and code.stored.level == 0
+    code._optimize_apart()
+    assert [sum(levels) for levels, _ in seen] == list(range(1, number + 1))
+    assert {bits for _, bits in seen} == {expected}
+    assert code.stored.level == 1 and not code.stored.modules()
+
+
+def test_a_process_optimizes_modules_until_one_fails():
+    modules = [unpacked(x) for x in function(outer, X, Y).code.stored.texts]
+    found = list(fast_code_apart([modules[0], "no module", modules[1]]))
+    assert found == [object_code(modules[0], 1)]
 
 
 def test_a_function_is_emitted_once_for_all_programs(monkeypatch):

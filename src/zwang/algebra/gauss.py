@@ -74,7 +74,7 @@ class Gauss(Record):
     ):
         self.mass, self.A = mass, A
         C = mass.weigh(A)
-        self.scale = judgement.row_scale(jnp, divisor(row_length, row_lengths(C)), row_length)
+        self.scale = scale_of(row_length, row_lengths(C))
         if plan is None:
             self.C = Pseudoinverse(method, self.scale[:, None] * C)
         else:
@@ -175,13 +175,13 @@ def _corrected(gauss: Gauss, r: Float[Array, " m"]) -> Float[Array, " nv"]:
     return gauss.mass.unweigh(gauss.C.solve(gauss.scale * r))
 
 
-def divisor(typical: Float[Array, " m"] | None, present: Float[Array, " m"]) -> Float[Array, " m"]:
-    """Length that each row is divided by; no derivative passes through the choice of a typical
-    one.
+def scale_of(typical: Float[Array, " m"] | None, present: Float[Array, " m"]) -> Float[Array, " m"]:
+    """What each row is multiplied by; no derivative passes through the choice of a typical
+    length.
     """
     if typical is None:
-        return present
-    return judgement.held_length(jnp, typical, jax.lax.stop_gradient(present))
+        return judgement.row_scale(jnp, present)
+    return judgement.held_scale(jnp, typical, jax.lax.stop_gradient(present))
 
 
 def constrained_acceleration(

@@ -74,8 +74,7 @@ def _made(flat: FlatFunction, arrays: list, of_each: list[bool] | None) -> Compi
             if of_each is None:
                 code = NativeFunction(translated(traced.jaxpr))
             else:
-                apart = lambda text, level: fast_code_apart(text)
-                code = NativeFunction(translated(traced.jaxpr, 1, of_each, apart))
+                code = NativeFunction(translated(traced.jaxpr, 1, of_each, fast_code_apart))
             return CompiledProgram(code, flat.skeleton, time.perf_counter() - begun)
         except NotNativeError as reason:
             if of_each is not None:

@@ -68,7 +68,8 @@ def untreated(dynamics: Dynamics, drift: AbstractDrift, t, y) -> Untreated:
     """Evaluate a model at a state whose velocity is taken as it is."""
     rate = drift.rate(dynamics, _state(dynamics, t, y), False)
     at = _functions_of(dynamics, rate.phi, rate.psi, rate.equation)
-    return Untreated(jnp.concatenate([rate.q, rate.v]), rate.residual, at)
+    residual = dynamics.residual(rate.equation, rate.v)
+    return Untreated(jnp.concatenate([rate.q, rate.v]), residual, at)
 
 
 def functions_at(dynamics: Dynamics, drift: AbstractDrift, t, y) -> ModelEvaluation:

@@ -27,11 +27,7 @@ from zwang.equations.constraint.level import Cone
 from zwang.equations.constraint.nonideal import length
 from zwang.equations.state import State
 from zwang.objects.record import Record, field, replace
-from zwang.thresholds import ROUND_OFF
-
-FORCE_BAND = 1e-11
-"""A force lets go where it is below the negative of this part of what moves the free system: ten
-thousand times its round-off, and ten times what counts as zero where it is decided what holds."""
+from zwang.thresholds import CONVERGED, ROUND_OFF
 
 
 class Events(Record):
@@ -124,7 +120,7 @@ def _loosening(events: Events, flow, dynamics: Dynamics, s: State, forces, modes
     c, switched = dynamics.constraints, flow.switched
     multipliers, free = forces
     size = jnp.where(dynamics.scales.row_length > 0, dynamics.scales.row_length, 1.0)
-    force_band = FORCE_BAND * free / size
+    force_band = CONVERGED * free / size
     values = []
     if len(gaps := c.one_sided_rows):
         own = [x for x in c.members if x.level.cone is Cone.PUSHES]
@@ -168,7 +164,7 @@ def _loosening(events: Events, flow, dynamics: Dynamics, s: State, forces, modes
             angle = straight_angle(mode)
             along = jnp.stack([jnp.cos(angle), jnp.sin(angle)])
             # friction may be the only force there is; a motion along a line is exact to round-off
-            band = 10 * (jnp.max(force_band[x.rows]) + FORCE_BAND * jnp.abs(limit))
+            band = 10 * (jnp.max(force_band[x.rows]) + CONVERGED * jnp.abs(limit))
             across, row = length(multipliers[x.rows]), jnp.max(size[x.rows])
             off = jnp.where(across > band, _off_line(slip, change, across, limit, row), 0.0)
             straight = jnp.maximum(off - row * step_error, -along @ slip)

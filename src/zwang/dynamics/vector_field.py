@@ -7,12 +7,11 @@ from typing import Any, cast
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from zwang.algebra.judgement import row_scale
 from zwang.algebra.lapack import LU
 from zwang.algebra.pseudoinverse.base import VOLUME_DAMPING
-from zwang.compile.engine import is_native
 from zwang.compile.hints import shared_code
 from zwang.dynamics.control_law import AbstractSampler
 from zwang.dynamics.drift import AbstractDrift
@@ -24,7 +23,6 @@ from zwang.equations.state import State
 from zwang.inputs.arrays import is_concrete
 from zwang.objects.record import Record, field, replace
 from zwang.stepping.manifold import Landing
-from zwang.stepping.tableau import Tableau
 
 HELD_OFF, HELD_ON, SLIDES_FORWARD, SLIDES_BACKWARD = 0.0, 1.0, -1.0, -2.0
 """How a row is held that may let go: not at all, as an equation, or as friction that slides along s
@@ -94,8 +92,8 @@ class ConstrainedVectorField(Record):
         if self.open:
             return self._without_loose().with_input(held)
         if self.switched is not None:
-            # rows that are off stay and are zero: no shape changes, and nothing is compiled anew
-            # on the host by NumPy: JAX would compile each operation
+            # rows that are off stay and are zero, so that nothing is compiled anew; on the host by
+            # NumPy, as JAX would compile each operation
             xp = np if is_concrete((held, self.switched)) else jnp
             modes = xp.asarray(held)
             spent = is_spent(modes)
@@ -172,40 +170,19 @@ class ConstrainedVectorField(Record):
         return State(*self.split(y), t)
 
     def rate(self, t, y):
-        return self.rate_and_residual(t, y)[0]
+        # false, but no constant: the code of a stage serves here as well
+        return self.rate_and_residual(t, y, jnp.isnan(t))[0]
 
-    def rate_and_residual(self, t, y):
-        """`ẏ`, and what is left of `A v̇ = b` (`Dynamics.residual`)."""
-        return _rate(self.drift, self.dynamics, t, y)
-
-    def stages(self, method: Tableau, t, y, h):
-        """ẏ at the stages of an explicit method, shape (n, s), and what is left of `A v̇ = b` at
-        the first.
-        """
-        a, c = jnp.asarray(method.matrix), jnp.asarray(method.c)
-
-        def stage(i, carry):
-            rates, first = carry
-            slope = a[i] @ rates if is_native() else rates @ a[i]
-            rate, residual = self.rate_and_residual(t + c[i] * h, y + h * slope)
-            kept = rates.at[i].set(rate) if is_native() else rates.at[:, i].set(rate)
-            return kept, jnp.where(i == 0, residual, first)
-
-        # stages last: of many motions side by side the sum over stages is then one product, without
-        # moving anything; native code has members in lanes, and a stage side by side
-        shape = (method.stages, len(y)) if is_native() else (len(y), method.stages)
-        start = (jnp.zeros(shape), jnp.zeros(()))
-        rates, first = jax.lax.fori_loop(0, method.stages, stage, start)
-        return (rates.T if is_native() else rates), first
+    def rate_and_residual(self, t, y, asked: Bool[Array, ""] | bool = True):
+        """`ẏ`, and what is left of `A v̇ = b` (`Dynamics.residual`) if it is `asked` for, or 0."""
+        return _rate(self.drift, self.dynamics, t, y, jnp.asarray(asked))
 
     def project_step(self, t, y, error) -> Landing:
         landing = _landing(self.drift, self.dynamics, t, y, error, self.target)
         return landing._replace(log_det=landing.log_det + self.left_out * np.log(VOLUME_DAMPING))
 
     def longest_step(self, t, y) -> Float[Array, ""] | None:
-        """How long a step from here may be where friction in space slides (`towards_rest`) [s];
-        None of a model that has none.
-        """
+        """How long a step may be where friction in space slides (`towards_rest`) [s], or None."""
         c = self.dynamics.constraints
         if c.sliding is None or not any(x.in_space for x in c.frictions):
             return None
@@ -298,10 +275,12 @@ class ConstrainedVectorField(Record):
 
 
 @shared_code
-def _rate(drift: AbstractDrift, dynamics: Dynamics, t, y):
+def _rate(drift: AbstractDrift, dynamics: Dynamics, t, y, asked):
     nq = dynamics.system.nq
     rate = drift.rate(dynamics, State(y[:nq], y[nq:], t))
-    return jnp.concatenate([rate.q, rate.v]), rate.residual
+    # of a stage in thirteen, and a tenth of its time
+    left = lambda: dynamics.residual(rate.equation, rate.v)
+    return jnp.concatenate([rate.q, rate.v]), jax.lax.cond(asked, left, lambda: jnp.zeros(()))
 
 
 @shared_code

@@ -47,8 +47,9 @@ class Link:
             nine, by rows; 0 for a point mass or massless link, whose attitude joints must
             determine. By default that of a slender rod (`length`), of a disk about z (`radius`), in
             space of a cylinder along x (both); without mass none.
-        length: [m].
-        radius: [m]; in the plane a body with a radius alone is drawn as a disk.
+        length: along x [m].
+        radius: of a disk or cylinder [m]; in the plane a body with a radius alone is drawn as a
+            disk.
         points: places by name from the center of mass, (x, y) or (x, y, z) [m], or a `Point`.
         at: rough place of the center of mass at the start [m].
         angle: rough angle at the start [rad], in the plane.
@@ -231,9 +232,9 @@ class Spring:
 
     Attributes:
         between: two points; or joint: a joint.
-        coordinate: x: by default "distance" [m] of two points, or the own coordinate of a joint.
-        stiffness: [N/m or N·m/rad].
-        damping: [N·s/m or N·m·s/rad].
+        coordinate: x: by default "distance" of two points, or the own coordinate of a joint.
+        stiffness: force over x [N/m or N·m/rad].
+        damping: force over ẋ [N·s/m or N·m·s/rad].
         rest: x without effort [m or rad].
     """
 
@@ -343,7 +344,13 @@ class Begin:
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """How to run a mechanism: as in `zw.simulate`."""
+    """How to run a mechanism.
+
+    Attributes:
+        duration: length of the run [s].
+        rtol: error of one step, relative to each coordinate.
+        samples: how many states of the run are kept, at equal distances in time.
+    """
 
     duration: Number = 10.0
     rtol: Number = 1e-9

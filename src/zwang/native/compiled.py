@@ -8,8 +8,8 @@ import gc
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import jax
 import numpy as np
@@ -21,38 +21,13 @@ from zwang.native.builder import ALIGNMENT, Buffer, Builder
 from zwang.native.errors import NotNativeError, refuse_lapack
 from zwang.native.instructions import Value
 from zwang.native.machine import Code, optimized_apart
-from zwang.native.module import entry_text, packed_module, unpacked
+from zwang.native.module import Stored, entry_text, packed_modules, unpacked
 from zwang.native.text import function_text, used
 from zwang.native.translate import has_fused, lanes, object_code
 from zwang.native.types import register_type
 from zwang.native.walk import emit
 
 ENTRY = "zwang_function"
-
-
-class Stored(NamedTuple):
-    """All that a function is, as data that a file can hold.
-
-    Attributes:
-        binaries: object code, of the function and of subroutines that it calls.
-        level: of optimization.
-        text: in LLVM's language, in parts (`zwang.native.module.unpacked`).
-        arguments, results: shape and type of each.
-        workspace: bytes that a call needs beside them.
-        instructions: their number.
-        routines: of LAPACK that it calls.
-        lanes: how many members a call computes.
-    """
-
-    binaries: tuple[bytes, ...]
-    level: int
-    text: tuple[bytes, ...]
-    arguments: tuple[tuple[tuple[int, ...], str], ...]
-    results: tuple[tuple[tuple[int, ...], str], ...]
-    workspace: int
-    instructions: int
-    routines: tuple[str, ...]
-    lanes: int = 1
 
 
 class _Room:
@@ -84,14 +59,14 @@ class NativeFunction:
     """A function of arrays as machine code; other threads run while it is called.
 
     It is translated at once, which takes 10 µs an instruction, and runs half as fast as it might.
-    Where its calls have taken longer than it takes to optimize it, that is done in another process;
-    both give the same bits.
+    Where its calls have taken longer than it takes to optimize it, that is done in another process,
+    one function after the other; both give the same bits.
 
     Args:
         stored: the function (`translated`).
 
     Attributes:
-        optimized: called with the function once it has been optimized.
+        optimized: called with the function once more of it has been optimized.
         result_bytes: size of all of its results.
     """
 
@@ -247,23 +222,41 @@ class NativeFunction:
                 if self.instructions <= AT_ONCE:
                     self.optimize()
                 else:
-                    optimized_apart(unpacked(self.stored.text), self._replaced)
+                    self._optimize_apart()
 
     def optimize(self) -> None:
         """Replace the code at once by a faster one, which gives the same bits."""
-        self._replaced(object_code(unpacked(self.stored.text), 1))
+        self._replaced({k: object_code(x, 1) for k, x in self.stored.modules().items()})
 
-    def _replaced(self, binary: bytes) -> None:
-        self._code = Code((binary,), ENTRY, self.stored.routines)
-        self.stored = self.stored._replace(binaries=(binary,), level=1)
+    def _optimize_apart(self) -> None:
+        """Have the code replaced in parts, as they are made."""
+        modules = self.stored.modules()
+        numbers, made, since = list(modules), dict[int, bytes](), time.perf_counter()
+
+        def take(k: int, binary: bytes) -> None:
+            nonlocal since
+            made[numbers[k]] = binary
+            if k + 1 == len(numbers) or time.perf_counter() - since > REPLACED:
+                self._replaced(made)
+                made.clear()
+                since = time.perf_counter()
+
+        optimized_apart([*modules.values()], take)
+
+    def _replaced(self, made: Mapping[int, bytes]) -> None:
+        stored = self.stored.replaced(made)
+        self._code = Code(stored.binaries, ENTRY, stored.routines)
+        self.stored = stored
         if self.optimized is not None:
-            self.optimized(self.stored)
+            self.optimized(stored)
 
 
 OPTIMIZING = 15e-6
 """Seconds of calls, for each instruction, from which on a function is optimized: a third of the
 time that it takes.
 """
+REPLACED = 0.3
+"""Seconds between two replacements of parts of the code by optimized ones."""
 MOST_HELD = 1 << 20
 """Bytes that a bound function may hold from one call to the next."""
 AT_ONCE = 600
@@ -276,7 +269,7 @@ def translated(
     program: ClosedJaxpr,
     level: int = 0,
     of_each: Sequence[bool] | None = None,
-    make: Callable[[str, int], bytes] = object_code,
+    make: Callable[[Sequence[str]], Iterable[bytes]] | None = None,
 ) -> Stored:
     """A traced function as machine code.
 
@@ -285,7 +278,7 @@ def translated(
         level: 0 for code at once, which becomes fast when it has run for long; 1 for fast code.
         of_each: for code that computes as many members at once as a register holds, which arguments
             they have each for itself; its results are those of one lane to the bit.
-        make: what translates a module at a level.
+        make: what translates modules into fast code, if not this process.
 
     Raises:
         NotNativeError: if it has an operation, a type or a size that is not emitted.
@@ -298,10 +291,13 @@ def translated(
         head = f"void @{ENTRY}(ptr noalias %in, ptr noalias %out, ptr noalias %work)"
         functions = function_text(builder, head, "ret void", used(builder)).all
         builder.forget()
-    instructions, text = sum(x.instructions for x in functions), packed_module(functions)
+    instructions, texts = sum(x.instructions for x in functions), packed_modules(functions)
     if level:
-        binaries = (make(unpacked(text), level),)
-        if not binaries[0]:
+        modules = [unpacked(x) for x in texts]
+        binaries = tuple(
+            [object_code(x, level) for x in modules] if make is None else make(modules)
+        )
+        if len(binaries) < len(modules):
             raise NotNativeError("a process that could not be started, or has failed")
     else:  # those of subroutines are at hand, if another program has called them
         own = object_code(entry_text(functions[0]), 0)
@@ -309,8 +305,8 @@ def translated(
     specify = lambda avals: tuple((tuple(x.shape), np.dtype(x.dtype).str) for x in avals)
     return Stored(
         binaries,
-        level,
-        text,
+        (level,) * len(binaries),
+        texts,
         specify(program.in_avals),
         specify(program.out_avals),
         builder.workspace,

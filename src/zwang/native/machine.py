@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ import llvmlite.binding as llvm
 
 from zwang.errors import ModelError
 from zwang.native.library import address_of
-from zwang.native.translate import host
+from zwang.native.translate import host, piece, pieces
 
 
 class Code:
@@ -91,9 +91,9 @@ _one_at_a_time = threading.Lock()
 _running: set[subprocess.Popen] = set()
 
 
-def fast_code_apart(text: str) -> bytes:
-    """Object code of a module, optimized in a process of its own, one at a time; empty where that
-    process cannot be started or fails.
+def fast_code_apart(modules: Sequence[str]) -> Iterator[bytes]:
+    """Object code of each module, optimized in a process of its own, one such process at a time;
+    those are missing that come after it has failed, or could not be started.
 
     Called by a thread, it keeps no other one waiting.
     """
@@ -106,25 +106,28 @@ def fast_code_apart(text: str) -> bytes:
                 stderr=subprocess.DEVNULL,
             )
         except OSError:
-            return b""
+            return
         _running.add(process)
         try:
-            binary, _ = process.communicate(text.encode())
+            with process:
+                assert process.stdin is not None and process.stdout is not None
+                process.stdin.write(b"".join(piece(x.encode()) for x in modules))
+                process.stdin.close()  # it reads all of them before it writes the first
+                yield from pieces(process.stdout)
         except (OSError, ValueError):
-            return b""
+            return
         finally:
             _running.discard(process)
-    return binary if process.returncode == 0 else b""
 
 
-def optimized_apart(text: str, then: Callable[[bytes], None]) -> None:
-    """Translate a module into fast code in a process of its own, and call `then` with it, in a
-    thread; nothing happens where that process cannot be started or fails.
+def optimized_apart(modules: Sequence[str], then: Callable[[int, bytes], None]) -> None:
+    """Translate modules into fast code in a process of its own, and call `then` with the number of
+    each and its code, in a thread.
     """
 
     def wait() -> None:
-        if binary := fast_code_apart(text):
-            then(binary)
+        for k, binary in enumerate(fast_code_apart(modules)):
+            then(k, binary)
 
     threading.Thread(target=wait, name=OPTIMIZER, daemon=True).start()
 

@@ -1,4 +1,4 @@
-"""Functions in LLVM's language, and modules of them."""
+"""Functions in LLVM's language, modules of them, and what a file holds of a program."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import os
 import threading
 import zlib
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from typing import NamedTuple
 
 from zwang.native.translate import object_code
 
@@ -62,15 +62,19 @@ class Function:
             found |= {x.name: x for x in each.all}
         return list(found.values())
 
-    def definition(self, hidden: bool = False) -> str:
-        """Its text, with the arrays that it reads; `hidden` from all but its own module."""
-        head = f"define {'internal ' * hidden}{self.head} #{int(hidden)} {{"
-        return "\n".join([*self.constants, head, self.body, "}"])
+    def module(self, more: str = "") -> str:
+        """A module of it, with the arrays that it reads and declarations of what it calls."""
+        # functions of LLVM are known to it, whatever the number of their lanes
+        known = {n: x for n, x in self.calls.items() if not n.startswith("llvm.")}
+        known |= {x.name: f"declare {x.head}" for x in self.functions}
+        head = f"define {self.head} #0 {{"
+        own = *self.constants, head, self.body, "}"
+        return "\n".join([*own, more, *sorted(known.values()), ATTRIBUTES])
 
     @functools.cached_property
     def packed(self) -> bytes:
-        """Its text as a hidden part of a module, compressed, once for all that call it."""
-        return _packed(self.definition(hidden=True))
+        """Its module, compressed, once for all that call it."""
+        return _packed(self.module())
 
     @property
     def binary(self) -> bytes:
@@ -93,7 +97,7 @@ class Function:
             self._maker = maker
 
     def _make(self) -> None:
-        self._binary = object_code(_module(self, self.functions), 0)
+        self._binary = object_code(self.module(), 0)
 
     def _make_quietly(self) -> None:
         with contextlib.suppress(Exception):
@@ -101,47 +105,68 @@ class Function:
 
 
 def entry_text(entry: Function) -> str:
-    """A module of the function that is called with members; those that it calls are elsewhere."""
-    return _module(entry, entry.functions, MEMBERS.replace("NAME", entry.name))
+    """A module of the function that is called with members."""
+    return entry.module(MEMBERS.replace("NAME", entry.name))
 
 
-def packed_module(functions: Sequence[Function]) -> tuple[bytes, ...]:
-    """A module of all functions in parts, compressed; the first one is called with members, the
-    others are seen by it alone.
-    """
+def packed_modules(functions: Sequence[Function]) -> tuple[bytes, ...]:
+    """Modules of functions, compressed; the first one is called with members."""
     entry, *others = functions
-    declared = {n: x for each in others for n, x in each.calls.items()}
-    first = _module(entry, [], MEMBERS.replace("NAME", entry.name), declared)
-    return _packed(first), *(x.packed for x in others)
+    return _packed(entry_text(entry)), *(x.packed for x in others)
 
 
-def unpacked(parts: Sequence[bytes]) -> str:
-    """The text of a module that was packed."""
-    return "\n".join(zlib.decompress(x).decode() for x in parts)
+def unpacked(module: bytes) -> str:
+    """The text of a module that was compressed."""
+    return zlib.decompress(module).decode()
 
 
 def _packed(text: str) -> bytes:
     return zlib.compress(text.encode(), 1)
 
 
-def _module(
-    function: Function,
-    elsewhere: Sequence[Function],
-    more: str = "",
-    calls: Mapping[str, str] = MappingProxyType({}),
-) -> str:
-    """A module of one function, with declarations of what it calls."""
-    known = {n: x for n, x in {**calls, **function.calls}.items() if not n.startswith("llvm.")}
-    # functions of LLVM are known to it, whatever the number of their lanes
-    known |= {x.name: f"declare {x.head}" for x in elsewhere}
-    return "\n".join([function.definition(), more, *sorted(known.values()), ATTRIBUTES])
+class Stored(NamedTuple):
+    """All that a function is, as data that a file can hold.
+
+    Attributes:
+        binaries: object code, of the function and of subroutines that it calls.
+        levels: of optimization, of each of them.
+        texts: their modules in LLVM's language, compressed (`zwang.native.module`).
+        arguments, results: shape and type of each.
+        workspace: bytes that a call needs beside them.
+        instructions: their number.
+        routines: of LAPACK that it calls.
+        lanes: how many members a call computes.
+    """
+
+    binaries: tuple[bytes, ...]
+    levels: tuple[int, ...]
+    texts: tuple[bytes, ...]
+    arguments: tuple[tuple[tuple[int, ...], str], ...]
+    results: tuple[tuple[tuple[int, ...], str], ...]
+    workspace: int
+    instructions: int
+    routines: tuple[str, ...]
+    lanes: int = 1
+
+    @property
+    def level(self) -> int:
+        """Level of optimization of all of it."""
+        return min(self.levels)
+
+    def modules(self) -> dict[int, str]:
+        """The modules that are not optimized yet, by their numbers."""
+        return {k: unpacked(x) for k, x in enumerate(self.texts) if not self.levels[k]}
+
+    def replaced(self, made: Mapping[int, bytes]) -> Stored:
+        """The same with optimized code of some modules."""
+        binaries = tuple(made.get(k, x) for k, x in enumerate(self.binaries))
+        levels = tuple(1 if k in made else x for k, x in enumerate(self.levels))
+        return self._replace(binaries=binaries, levels=levels)
 
 
 ATTRIBUTES = """
 attributes #0 = { nounwind "no-builtins" }
-attributes #1 = { nounwind noinline "no-builtins" }
 """
-"""Subroutines stay what they are: inlined they are no faster, and take half as long again."""
 
 MEMBERS = """
 define void @NAME_members(ptr %in, ptr %out, ptr %work, ptr %steps, i64 %given, i64 %found, i64 %n)

@@ -1,14 +1,16 @@
 """LLVM's language made into object code, by llvmlite: no compiler has to be installed.
 
-Executed as a script, this file does so for what it reads, in a process of its own: LLVM cannot be
-interrupted, and a process must not end beside a thread that is inside of it.
+Executed as a script, this file does so for what it reads, one module after the other, in a process
+of its own: LLVM cannot be interrupted, and a process must not end beside a thread that is inside of
+it.
 """
 
 from __future__ import annotations
 
 import functools
 import sys
-from typing import Any
+from collections.abc import Iterator
+from typing import IO, Any
 
 import llvmlite.binding as llvm
 
@@ -63,5 +65,21 @@ def object_code(text: str, level: int) -> bytes:
     return machine.emit_object(module)
 
 
+def pieces(stream: IO[bytes]) -> Iterator[bytes]:
+    """What `piece` has written, as far as it is there as a whole."""
+    while size := stream.readline():
+        content = stream.read(int(size))
+        if len(content) < int(size):
+            return
+        yield content
+
+
+def piece(content: bytes) -> bytes:
+    """Bytes with their number before them."""
+    return b"%d\n%b" % (len(content), content)
+
+
 if __name__ == "__main__":
-    sys.stdout.buffer.write(object_code(sys.stdin.buffer.read().decode(), 1))
+    for each in list(pieces(sys.stdin.buffer)):
+        sys.stdout.buffer.write(piece(object_code(each.decode(), 1)))
+        sys.stdout.buffer.flush()

@@ -22,11 +22,12 @@ from zwang.equations.state import host_state
 from zwang.errors import Result
 from zwang.inputs.arrays import on_device
 from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState
-from zwang.simulation.pace import HALVED, JUMPS
+from zwang.simulation.pace import HALVED
 from zwang.simulation.switching import impact
 from zwang.stepping.step_control import FARTHEST
+from zwang.thresholds import MARGIN, SHORT_WAY
 
-LEAST_JUMP = 1e-8
+LEAST_JUMP = SHORT_WAY**2
 """Kinetic energy of the change of velocity, relative to that of the motion before and after, from
 which on it is reported: a ten-thousandth of the velocity. Next to a singular configuration a
 projection moves less."""
@@ -168,4 +169,6 @@ def _leaps(dynamics: Dynamics, t: np.ndarray, y: np.ndarray) -> bool:
         later = int(size(halves[1]) > size(halves[0]))
         at = np.array([middle, at[1]] if later else [at[0], middle])
         ends = halves[later]
-    return bool(size(ends) > JUMPS * whole)
+        if not MARGIN * size(ends) > whole:  # a leap would still be within them
+            return False
+    return True

@@ -27,7 +27,7 @@ from zwang.simulation.listener import Listener
 from zwang.simulation.monitor import MotionEndError
 from zwang.simulation.run_setup import RunRequest, set_up
 from zwang.simulation.switching import refuse_switches
-from zwang.thresholds import ACCEPTED_VIOLATION
+from zwang.thresholds import ACCEPTED_VIOLATION, DEFAULT_RTOL
 
 
 class ClosedRows(Record):
@@ -101,7 +101,7 @@ def mode_of(
         state=model.state(q, v, t, on_host=True),
         instants=np.array([t + 1.0]),
         span=1.0,
-        rtol=1e-8,
+        rtol=DEFAULT_RTOL,
         params=params,
         start_tolerance=start_tolerance,
         max_steps=1,

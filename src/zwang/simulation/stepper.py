@@ -21,8 +21,9 @@ from zwang.inputs.arguments import strategy
 from zwang.stepping import AbstractIntegrator
 from zwang.stepping.step import Progress, attempt
 from zwang.stepping.step_control import Tolerances
+from zwang.thresholds import SINGULAR_ROWS
 
-CONTRADICTED = 1e-5
+CONTRADICTED = SINGULAR_ROWS
 """Residual of `A v̇ = b` at the start of a step, relative to the accelerations in it, that ends a
 motion: the damping of the sweeps leaves up to 3e-6 of an acceleration along a singular value of
 5e-6, and nothing above. `zw.simulate` looks closer, on the host."""

@@ -59,7 +59,7 @@ from zwang.simulation.watch import by_rank
 from zwang.stepping import AbstractIntegrator, Dopri8
 from zwang.stepping.step import Progress
 from zwang.stepping.step_control import Tolerances
-from zwang.thresholds import ACCEPTED_VIOLATION, ROUND_OFF
+from zwang.thresholds import ACCEPTED_VIOLATION, DEFAULT_RTOL, ROUND_OFF
 
 Gradient = Literal["forward", "reverse"]
 ON_HOST = {
@@ -178,7 +178,7 @@ def trajectory(
     times,
     *,
     params: PyTree = None,
-    rtol: float = 1e-8,
+    rtol: float = DEFAULT_RTOL,
     atol=None,
     step: float | None = None,
     longest_step: float = np.inf,

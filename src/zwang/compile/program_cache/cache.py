@@ -7,9 +7,11 @@ that it was made from (`fingerprint`), with the processor, the versions and the 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -73,6 +75,7 @@ class ProgramCache:
             ready = CompiledProgram(code, pickle.loads(kept.skeleton), kept.seconds)
         except Exception:  # whatever it is that is there, the program is made again
             return None
+        code.optimized = self._writer(key, kept.seconds, kept.skeleton)
         jax.monitoring.record_event_duration_secs(LOADED, time.perf_counter() - begun)
         self._ready.put(key, ready)
         return ready
@@ -90,18 +93,26 @@ class ProgramCache:
         except Exception as reason:  # of a foreign class in its result
             self._not_kept(flat, reason)
             return
+        code.optimized = self._writer(key, ready.seconds, skeleton)
+        try:
+            self._write(key, ready.seconds, skeleton, code.stored)
+        except NotCacheableError as reason:
+            self._not_kept(flat, reason)
+
+    def _write(self, key: str, seconds: float, skeleton: bytes, stored: Stored) -> None:
+        if source_digest() == self._sources:
+            self.store.write(key, tuple(_Kept(tuple(stored), skeleton, seconds)))
+
+    def _writer(self, key: str, seconds: float, skeleton: bytes) -> Callable[[Stored], None]:
+        """What writes a program once more when a part of it has been optimized, in this process or
+        in a later one that goes on with it.
+        """
 
         def write(stored: Stored) -> None:
-            try:
-                unchanged = source_digest() == self._sources
-            except NotCacheableError as reason:
-                self._not_kept(flat, reason)
-                return
-            if unchanged:
-                self.store.write(key, tuple(_Kept(tuple(stored), skeleton, ready.seconds)))
+            with contextlib.suppress(NotCacheableError):
+                self._write(key, seconds, skeleton, stored)
 
-        write(code.stored)
-        code.optimized = write
+        return write
 
     @staticmethod
     def _not_kept(flat: FlatFunction, reason: object) -> None:

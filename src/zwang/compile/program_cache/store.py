@@ -14,7 +14,7 @@ from typing import Any
 
 from zwang.files import write_bytes
 
-MARK = b"zwang program 2\n"
+MARK = b"zwang program 3\n"
 MOST_BYTES, MOST_FILES = 2_000_000_000, 1000
 """What a folder may hold; beyond it the least recently used programs are removed."""
 

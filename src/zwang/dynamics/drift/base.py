@@ -43,15 +43,12 @@ class Rate(Record):
 
     Attributes:
         q, v: q̇, shape (nq,), and v̇, shape (nv,).
-        residual: of `A v̇ = b`, rows at unit length, relative to the accelerations in it
-            (`Dynamics.residual`).
         phi, psi: residuals at the state, before it was projected.
         equation: what the equation of motion was solved with.
     """
 
     q: Float[Array, " nq"]
     v: Float[Array, " nv"]
-    residual: Float[Array, ""]
     phi: Float[Array, " holonomic"]
     psi: Float[Array, " rows"]
     equation: Equation
@@ -104,12 +101,11 @@ class AbstractDrift(Record):
         """
 
     def rate(self, dynamics: Dynamics, state: State, treated: bool = True) -> Rate:
-        """`q̇, v̇` at a state that may be off the constraints, and what is left of `A v̇ = b`."""
+        """`q̇, v̇` at a state that may be off the constraints."""
         phi, psi, equation = self.equation(dynamics, state, treated)
         acceleration, s = dynamics.acceleration(equation), equation.state
         along = dynamics.system.rate(s.q, s.v, s.t, dynamics.p)
-        residual = dynamics.residual(equation, acceleration)
-        return Rate(along, acceleration, residual, phi, psi, equation)
+        return Rate(along, acceleration, phi, psi, equation)
 
     @abc.abstractmethod
     def project_step(

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import DTypeLike
 
-from zwang.native import functions, trigonometry
+from zwang.native import exponentials, functions, trigonometry
 from zwang.native.arrays import (
     MOST_LOADED,
     Elements,
@@ -305,13 +305,14 @@ def extreme(b: Builder, name: str, dtype: DTypeLike) -> Callable[[Operand, Opera
             if x != x or y != y:
                 return math.nan
             return pick(x, y)
-        # true where x is chosen for being larger, and where it is NaN
-        first = b.compare("ugt" if larger else "ult", t, x, y, None)
-        chosen = b.select(t, first, x, y)
-        if type(y) is not Value:
-            return chosen if y == y else y
-        not_a_number = b.compare("uno", t, y, 0.0, None)
-        return b.select(t, not_a_number, y, chosen)
+        if type(y) is not Value:  # an unordered comparison chooses NaN
+            first = b.compare("ugt" if larger else "ult", t, x, y, None)
+            return b.select(t, first, x, y) if y == y else y
+        if type(x) is not Value and x != x:
+            return x
+        chosen = b.select(t, b.compare("ogt" if larger else "olt", t, x, y, None), x, y)
+        other = x if type(x) is Value else 0.0
+        return b.select(t, b.compare("uno", t, y, other, None), math.nan, chosen)
 
     return of_floats
 
@@ -390,7 +391,7 @@ def is_finite(call: Call) -> Emitted:
     return elementwise(call, of)
 
 
-OF_FLOATS = functions.OF_FLOATS | trigonometry.OF_ANGLES
+OF_FLOATS = functions.OF_FLOATS | trigonometry.OF_ANGLES | exponentials.EXPONENTIALS
 
 
 @rule(*OF_FLOATS)

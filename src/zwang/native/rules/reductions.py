@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import operator
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import DTypeLike
 
+from zwang.native.accumulation import accumulated
 from zwang.native.arrays import (
     MOST_LOADED,
     MOST_UNROLLED,
@@ -29,7 +31,7 @@ from zwang.native.arrays import (
 from zwang.native.builder import Builder, Value
 from zwang.native.errors import NotNativeError
 from zwang.native.instructions import LEAST_ALIKE, Operand
-from zwang.native.rolled import SIZES, accumulated, alike, looped, step_of
+from zwang.native.rolled import SIZES, alike, looped, step_of
 from zwang.native.rules.elementwise import extreme
 from zwang.native.rules.varying import varies
 from zwang.native.types import FLOATS, is_signed, register_type, wrapped
@@ -93,8 +95,37 @@ def reduce(call: Call) -> Emitted:
         found[:] = combined(b, t, lambda *x: b.total(t, x), combine, neutral, terms)
     else:
         whole = lambda *x: functools.reduce(combine, x) if x else neutral
+        if t in FLOATS and call.name in ("reduce_max", "reduce_min"):
+            whole = _extreme_of(b, t, call.name == "reduce_max", combine, neutral)
         found[:] = combined(b, t, whole, combine, neutral, rows.tolist())
     return found.reshape([x.shape[a] for a in kept])
+
+
+def _extreme_of(b: Builder, t: str, larger: bool, combine: Callable, neutral: Operand) -> Callable:
+    """The largest or smallest of many floats, by pairs, pairs of pairs and so on. NaN, which any of
+    them may be, is looked for beside, so that each choice is one instruction of a processor.
+    """
+    predicate = "ogt" if larger else "olt"
+    of_pair = lambda x, y: b.select(t, b.compare(predicate, t, x, y, None), x, y)
+
+    def whole(*x: Operand) -> Operand:
+        found: list = list(dict.fromkeys(y for y in x if type(y) is Value))
+        known = functools.reduce(combine, (y for y in x if type(y) is not Value), neutral)
+        if len(found) < LEAST_PAIRED:
+            return functools.reduce(combine, found, known)
+        missing: Operand = False
+        for pair in itertools.zip_longest(found[::2], found[1::2], fillvalue=0.0):
+            missing = b.logic("or", missing, b.compare("uno", t, *pair, None))
+        while len(found) > 1:
+            pairs = zip(found[::2], found[1::2], strict=False)
+            found = [*map(of_pair, *zip(*pairs, strict=True)), *found[len(found) // 2 * 2 :]]
+        return combine(b.select(t, missing, math.nan, found[0]), known)
+
+    return whole
+
+
+LEAST_PAIRED = 3
+"""Floats from which on the largest is found by pairs."""
 
 
 def combined(
