@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -116,8 +115,8 @@ def pivots(A: np.ndarray, threshold: float = DEPENDENT_ROWS) -> np.ndarray:
 
     if not A.size:
         return np.zeros(0, int)
-    found: Any = scipy.linalg.qr(A, mode="r", pivoting=True)
-    R, order = found
+    found = scipy.linalg.qr(A, mode="r", pivoting=True)
+    R, order = np.asarray(found[0]), np.asarray(found[-1])
     return np.sort(order[: rank_of(np.abs(np.diag(R)), threshold)])
 
 

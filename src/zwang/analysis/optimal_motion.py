@@ -32,7 +32,7 @@ PER_INTERVAL = SPLINE_DEGREE
 carry the polynomials of a `Tracking` law."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class OptimalMotion(AbstractResult):
     """The cheapest motion between two states; `print` says it, `.plot()` draws it.
 
@@ -208,8 +208,6 @@ class OptimalMotion(AbstractResult):
             f"{self.kinematic_error:.1e} at nodes and between them; error of a step "
             f"{self.error:.1e}{self._at_bounds()}"
         )
-
-    __repr__ = __str__
 
     def _at_bounds(self) -> str:
         """Which controls are at their bounds, and for how much of the time."""

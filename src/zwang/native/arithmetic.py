@@ -64,6 +64,8 @@ class Arithmetic:
         if self.fused and not _both_products(a, b):
             if not cb and b.operation == "fmul":
                 x, y = b.operands
+                if type(y) is Value and y.operation == "fneg":
+                    x, y = y, x
                 return self.multiply_add(t, self.negative(t, x), y, a)
             if not ca and a.operation == "fmul":
                 return self.multiply_add(t, a.operands[0], a.operands[1], self.negative(t, b))

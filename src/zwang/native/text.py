@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Sequence
 
@@ -9,7 +10,7 @@ from zwang.native.builder import Builder
 from zwang.native.instructions import Block, Operand, Value
 from zwang.native.module import Function
 from zwang.native.rolled import SIDE_BY_SIDE
-from zwang.native.types import BITS, constant_text
+from zwang.native.types import BITS, FLOATS, constant_text
 
 STORES = ("store ", "scatter ")
 EFFECTS = (*STORES, "do ", "leave ")
@@ -93,11 +94,17 @@ class Writer:
     Args:
         lanes: numbers of a wide register.
         aligned: whether they lie in memory as registers do, and not wherever an element may.
+
+    Attributes:
+        stored: elements of packs that are written as soon as they are known.
+        names: of numbers that have been read once more (`Again`), each with a serial of its own.
     """
 
     def __init__(self, lanes: int, aligned: bool):
         self.lanes, self.aligned = lanes, aligned
         self.stored: dict[Value, set[Value]] = {}
+        self.names: dict[Value, str] = {}
+        self.serials = itertools.count()
         self._ways: dict[str, tuple[str, str, Callable | None]] = {}
 
     def type(self, type_: str, wide: bool) -> str:
@@ -105,7 +112,7 @@ class Writer:
 
     def operand(self, type_: str, x: Operand | str, wide: bool = False) -> str:
         if type(x) is Value:
-            return x.name
+            return self.names.get(x, x.name)
         if isinstance(x, str):
             return x
         text = constant_text(type_, x)
@@ -133,7 +140,7 @@ class Writer:
         stored, _, masked = rest.partition(" ")
         value = f"{self.type(stored, x.wide)} {self.operand(stored, given[0], x.wide)}"
         if not masked:
-            return f"store {value}, ptr {given[1].name}{self._alignment(x, stored)}"
+            return f"store {value}, ptr {given[1].name}{self.alignment(x, stored)}"
         suffix = f"{self._suffix(stored)}.p0"
         return (
             f"call void @llvm.masked.store.{suffix}({value}, ptr align 1 {given[1].name}, "
@@ -164,10 +171,10 @@ class Writer:
         return f'call void @"{rest}"({pointers})'
 
     def _load(self, x: Value, rest: str, given: tuple) -> str:
-        place = f"ptr {given[0].name}{self._alignment(x, x.type)}"
+        place = f"ptr {given[0].name}{self.alignment(x, x.type)}"
         return f"{x.name} = load {self.type(x.type, x.wide)}, {place}"
 
-    def _alignment(self, x: Value, stored: str) -> str:
+    def alignment(self, x: Value, stored: str) -> str:
         return f", align {BITS[stored] // 8}" if x.wide and not self.aligned else ""
 
     def _getelementptr(self, x: Value, rest: str, given: tuple) -> str:
@@ -249,8 +256,9 @@ class Writer:
 
     def _splat(self, x: Value, rest: str, given: tuple) -> str:
         t, one = self.type(x.type, True), given[0]
+        number = self.operand(x.type, one)
         return (
-            f"{x.name}_0 = insertelement {t} poison, {x.type} {one.name}, i32 0\n  {x.name} = "
+            f"{x.name}_0 = insertelement {t} poison, {x.type} {number}, i32 0\n  {x.name} = "
             f"shufflevector {t} {x.name}_0, {t} poison, <{self.lanes} x i32> zeroinitializer"
         )
 
@@ -263,7 +271,7 @@ class Writer:
         return f"{x.name} = extractelement {of} {given[0].name}, i32 {rest}"
 
     def _fneg(self, x: Value, rest: str, given: tuple) -> str:
-        return f"{x.name} = fneg {self.type(x.type, x.wide)} {given[0].name}"
+        return f"{x.name} = fneg {self.type(x.type, x.wide)} {self.operand(x.type, given[0])}"
 
     def end(self, block: Block) -> str:
         """The way on from a block that is not the last one."""
@@ -274,6 +282,60 @@ class Writer:
         condition, yes, no = targets
         which = self.operand("i1", condition)
         return f"br i1 {which}, label %{yes.label}, label %{no.label}"
+
+
+FAR = 40
+"""Instructions behind which a number is read from memory once more where it is used."""
+
+
+class Again:
+    """Numbers of one block that are read once more where they are used, if they have been read far
+    before: LLVM would write them to the stack in between, and read them from there.
+
+    Args:
+        b: whose instructions are written.
+        write: what writes them; it takes the new names from here.
+    """
+
+    def __init__(self, b: Builder, write: Writer):
+        self._origins, self._write = b.origins, write
+        self._read: dict[Value, int] = {}
+        self._pointers: dict[Value, str] = {}
+        write.names = {}
+
+    def before(self, k: int, x: Value) -> list[str]:
+        """What is to be read before the instruction x, which is the k-th one of its block."""
+        origins, lines = self._origins, []
+        if x in origins:
+            self._read[x] = k
+        elif x.type in FLOATS and x.operation != "phi":
+            for y in x.operands:
+                if y in origins and k - self._read.get(y, -FAR) >= FAR:
+                    lines += self._reading(k, y)
+        return lines
+
+    def _reading(self, k: int, x: Value) -> list[str]:
+        buffer, (place,) = self._origins[x][0], x.operands
+        base, is_first = buffer.base, place is buffer.base
+        # what nothing writes to, at a constant place
+        known = place.operation.startswith("getelementptr ") and place.operands[0] is base
+        steady = is_first or (known and type(place.operands[1]) is int)
+        if buffer.mutable or base.wide or not steady:
+            return []
+        lines, serial = [], f"{x.name}_r{next(self._write.serials)}"
+        if base not in self._pointers:
+            # LLVM does not know that it is the same one, or would take what it has read before
+            self._pointers[base] = f"{serial}b"
+            lines.append(f'  {serial}b = call ptr asm sideeffect "", "=r,0"(ptr {base.name})')
+        pointer = self._pointers[base]
+        if not is_first:
+            element = place.operation.removeprefix("getelementptr ")
+            index = f"ptr {pointer}, i64 {place.operands[1]}"
+            lines.append(f"  {serial}p = getelementptr {element}, {index}")
+            pointer = f"{serial}p"
+        self._read[x], self._write.names[x] = k, serial
+        where = f"ptr {pointer}{self._write.alignment(x, x.type)}"
+        return [*lines, f"  {serial} = load {self._write.type(x.type, x.wide)}, {where}"]
 
 
 LONGEST = 500
@@ -295,6 +357,7 @@ def function_text(b: Builder, head: str, end: str, needed: set[Value]) -> Functi
         block.left_from = f"{block.label}_{parts}" if parts else block.label
     for block in b.blocks:
         lines.append(f"{block.label}:")
+        again = Again(b, write)
         early: dict[Value, list[tuple[Value, int]]] = {}
         here = set(kept[block])
         for x in kept[block]:
@@ -307,6 +370,7 @@ def function_text(b: Builder, head: str, end: str, needed: set[Value]) -> Functi
             if k and k % LONGEST == 0:
                 part = f"{block.label}_{k // LONGEST}"
                 lines += [f"  br label %{part}", f"{part}:"]
+            lines += again.before(k, x)
             lines.append("  " + write.line(x))
             for pack, i in early.get(x, ()):
                 lines += ["  " + y for y in write.element_stored(pack, i, x)]

@@ -132,18 +132,20 @@ def ordered_factor(call: Call) -> list | None:
     # rows of L D and of L, and how many pivots each pivot waits for
     heights: list[int] = []
     rows: list[tuple[dict[int, Operand], dict[int, Operand]]] = []
-    reciprocals, pivots = np.empty(n, object), []
+    reciprocals, negatives, pivots = np.empty(n, object), [], []
     for i in range(n):
         row, scaled = {}, {}
         for j in range(i):
             rest = _less(b, t, M[i, j], row, rows[j][1], heights)
             if not _is_zero(rest):
                 row[j] = rest
-                scaled[j] = L[i, j] = b.multiply(t, rest, reciprocals[j])
+                # as a negative, which is what all that follows adds
+                scaled[j] = L[i, j] = b.negative(t, b.multiply(t, rest, negatives[j]))
         pivot = _less(b, t, M[i, i], row, scaled, heights)
         L[i, i] = 1.0
         pivots.append(pivot)
         reciprocals[i] = b.divide(t, 1.0, pivot)
+        negatives.append(b.negative(t, reciprocals[i]))
         rows.append((row, scaled))
         heights.append(1 + max((heights[j] for j in row), default=-1))
     # at the end, as a choice at each pivot would keep the next one waiting
