@@ -35,7 +35,7 @@ UPLOT_VERSION := 1.6.32
 UPLOT_SHA256 := 4b8a8191e425658e3ea8c8c1314b0fc679c861ee3a1af2b20c7b16ba50b5133d
 
 .PHONY: help setup debian-packages run test test-slow test-robots fuzz mutation audit check bench
-.PHONY: bench-all docs wheel pictures three charts clean
+.PHONY: bench-all docs site paper wheel pictures three charts clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -115,6 +115,13 @@ docs: setup $(MATHJAX) ## build the documentation into docs/_build/html
 	@if grep -rlE --include='*.html' '<(script|link|img)[^>]* (src|href)="(https?:)?//' \
 		docs/_build/html; then \
 		echo "These pages load something from the network."; exit 1; fi
+
+site: docs ## put the built documentation beside that of other versions, in docs/_build/site
+	$(BIN)/python docs/site.py docs/_build/html docs/_build/site
+
+paper: setup ## the paper as paper/paper.pdf; installs pandoc as a wheel (155 MB)
+	@$(PIP) pypandoc-binary | $(HOW_FAR)
+	$(BIN)/python paper/build.py
 
 $(MATHJAX):
 	@command -v npm >/dev/null || { \

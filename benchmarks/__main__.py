@@ -8,6 +8,7 @@ write `results/benchmarks.json`.
 | `python -m benchmarks acceleration startup` | some, by name |
 | `python -m benchmarks peers --problem a02 --peer exudyn` | beside other programs, a part |
 | `python -m benchmarks page` | `docs/performance.md` with its pictures from what was measured |
+| `python -m benchmarks loops worlds --data FOLDER` | robots whose files are below a folder |
 | `python -m benchmarks compare TREE` | beside another version, part by part |
 | `python -m benchmarks.gallery_runs` | every motion of the gallery, recorded and compared |
 
@@ -21,6 +22,7 @@ import os
 import sys
 import time
 import traceback
+from pathlib import Path
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # one core, for NumPy too; read when it is first imported
@@ -42,14 +44,19 @@ NAMES = (
     "hierarchy",
     "modules",
     "robots",
+    "loops",
+    "worlds",
     "space",
     "sparse",
     "long",
+    "pages",
     "peers",
 )
 SHORT = ("limits", "acceleration", "small", "control", "crossing", "startup", "hierarchy", "peers")
 """What runs when nothing is named: minutes."""
 WHOLE = "all"
+WITH_DATA = ("loops", "worlds")
+"""Those that take robots' files from a folder of the reader's (`--data FOLDER`)."""
 
 
 def main(names: list[str]) -> int:
@@ -68,6 +75,10 @@ def main(names: list[str]) -> int:
         from benchmarks.compare import main as compare
 
         return compare(names[1:])
+    data = None
+    if "--data" in names:
+        at = names.index("--data")
+        data, names = Path(*names[at + 1 : at + 2]), [*names[:at], *names[at + 2 :]]
     unknown = [n for n in names if n not in (*NAMES, WHOLE)]
     if unknown:
         print(
@@ -90,7 +101,9 @@ def main(names: list[str]) -> int:
             if name == "peers":
                 _peers(WHOLE in names)
             else:
-                store.save(name, importlib.import_module(f"benchmarks.{name}").run())
+                benchmark = importlib.import_module(f"benchmarks.{name}")
+                given = {"data": data} if name in WITH_DATA else {}
+                store.save(name, benchmark.run(**given))
         except Exception:  # one part that fails must not cost the others
             traceback.print_exc()
             failed.append(name)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import jax
 import numpy as np
 
-from zwang.compile import program
+from zwang.compile import BoundProgram, program
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.native.machine import OPTIMIZER
 from zwang.objects.record import combine, partition
@@ -64,7 +64,7 @@ def accelerations(dynamics: Dynamics, state) -> Callable[[int], float]:
         d = combine(jax.tree_util.tree_unflatten(tree, arrays), rest)
 
         def again(_, a):  # each depends on the one before, so that none is left out
-            moved = state._replace(q=state.q + 1e-30 * a)
+            moved = state._replace(q=state.q + 1e-30 * jax.numpy.sum(a))
             return d.acceleration(d.equation_at(moved))
 
         return jax.lax.fori_loop(0, count, again, jax.numpy.zeros_like(state.v))
@@ -76,6 +76,23 @@ def accelerations(dynamics: Dynamics, state) -> Callable[[int], float]:
 
     wait_until_optimized(lambda: seconds(10))
     return seconds
+
+
+def evaluations(function: Callable, dynamics: Dynamics, s, count: int = 40) -> Callable[[], float]:
+    """A call that returns seconds per evaluation of `function(dynamics, q, v, t)`, an acceleration,
+    in a compiled loop that is optimized, each of which waits for the one before.
+    """
+
+    def loop(dynamics, q, v, t):
+        def again(_, a):
+            return function(dynamics, q + 1e-30 * jax.numpy.sum(a), v, t)
+
+        return jax.lax.fori_loop(0, count, again, v)
+
+    given = tuple(np.asarray(x) for x in (s.q, s.v, s.t))
+    made = BoundProgram(loop, (dynamics,), given)
+    made.optimize()
+    return called(lambda: made(*given), 1, per=count)
 
 
 def wait_until_optimized(once: Callable[[], object]) -> None:
@@ -93,14 +110,14 @@ WARM = 2.5
 (`zwang.native.compiled.OPTIMIZING`)."""
 
 
-def called(function: Callable, count: int) -> Callable[[], float]:
-    """A call that returns seconds per plain Python call of `function`."""
+def called(function: Callable, count: int, per: int = 1) -> Callable[[], float]:
+    """A call that returns seconds per plain Python call of `function`, which does `per` things."""
 
     def once() -> float:
         start = time.perf_counter()
         for _ in range(count):
             function()
-        return (time.perf_counter() - start) / count
+        return (time.perf_counter() - start) / (count * per)
 
     return once
 

@@ -13,6 +13,7 @@ from sphinx.util.docutils import SphinxDirective
 jax.config.update("jax_enable_x64", True)
 
 import zwang.gallery.index  # noqa: E402
+import zwang.mechanism.keys  # noqa: E402
 import zwang.mechanism.registry  # noqa: E402
 import zwang.robots.sdf_specification  # noqa: E402
 import zwang.robots.urdf_specification  # noqa: E402
@@ -20,12 +21,14 @@ from zwang.objects.families import ALL_FAMILIES, PACKAGE  # noqa: E402
 
 TABLES = {family.name.replace(" ", "-"): family.table for family in ALL_FAMILIES} | {
     "joints": zwang.mechanism.registry.table,
+    "keys": zwang.mechanism.keys.table,
     "gallery": zwang.gallery.index.table,
     "urdf": zwang.robots.urdf_specification.table,
     "sdf": zwang.robots.sdf_specification.table,
 }
 FOLDERS = {family.name.replace(" ", "-"): family.place for family in ALL_FAMILIES} | {
     "joints": "mechanism.joints",
+    "keys": "mechanism.schema",
     "gallery": "gallery",
     "urdf": "robots.urdf_specification",
     "sdf": "robots.sdf_specification",

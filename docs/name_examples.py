@@ -302,6 +302,13 @@ tip = zw.Holonomic(lambda q, t, p: q[0] + 1.6 * q[1] - share(jnp.clip(t, 0.0, 1.
 servo = zw.Servo([tip], [[1.0], [0.0]], actuators=["push"])
 print(zw.analysis.stable_inversion(car, servo, [0.0, 0.0], span=(0.0, 1.0), rtol=1e-6))
 """,
+    "optimal_control": HEAD
+    + """cart = zw.Model(
+    zw.System(1, lambda q, t, p: jnp.ones(1), lambda q, v, t, p: jnp.zeros(1)), name="cart"
+)
+rest, there = ([0.0], [0.0]), ([1.0], [0.0])
+print(zw.analysis.optimal_control(cart, rest, there, 1.0, inputs=[[1.0]], intervals=4))
+""",
     "bodies": HEAD
     + """from zwang.bodies import Body, RigidBodies
 body = RigidBodies([Body("plate", 2.0, (0.1, 0.1, 0.2))])

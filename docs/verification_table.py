@@ -26,12 +26,14 @@ TITLES = {
     "fclib": "Siconos and FCLIB: one step of contacts with friction in space",
     "ivp": "Test Set for IVP Solvers",
     "robots": "Robot files beside MuJoCo and Pinocchio",
+    "states": "Robot files at a thousand random states each, beside MuJoCo and Pinocchio",
     "legs": "Closed loops at the limit of their motors",
     "exact": "Closed forms",
     "contact": "Closed forms of contact",
     "random": "Random mechanisms with stops, play and dry friction",
     "analyses": "Analyses",
     "gradients": "Derivatives of whole runs",
+    "pages": "Pages that simulate beside Python",
     **{name: f"Paper: {paper.citation}" for name, paper in PAPERS.items()},
 }
 OPEN = 12

@@ -18,13 +18,15 @@ SUITES = {
     "ivp": "ivp",
     "analyses": "analyses",
     "robots": "robots",
+    "states": "robot_states",
     "legs": "legs",
     "contact": "contact",
     "random": "letting_go",
     "gradients": "gradients.suite",
+    "pages": "pages",
     **dict.fromkeys(PAPERS, "own"),
 }
-NEED_DATA = ("chrono", "modelica", "iftomm", "siconos", "fclib", "robots", "legs")
+NEED_DATA = ("chrono", "modelica", "iftomm", "siconos", "fclib", "robots", "states", "legs")
 
 
 def main() -> None:

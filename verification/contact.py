@@ -9,9 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.integrate import solve_ivp
+from scipy.optimize import fsolve
 
 import zwang as zw
 from verification.line import Line, judged
+from zwang.mechanism import Gap, Joint, Link, Mechanism, Point
 from zwang.simulation.results import Run
 
 SUITE = "Closed forms of contact"
@@ -181,8 +183,9 @@ def table() -> Iterator[Found]:
 def cradle() -> Iterator[Found]:
     # one ball hits four at rest that touch: by Moreau's law they go on together
     run = zw.gallery.load("balls-on-a-rail", gap=0.0, last=0.0).run(rtol=RTOL)
-    yield Found("touching balls: the first goes back with [m/s]", -3 / 5, run.v[-1, 0])
-    yield Found("touching balls: the last goes on with [m/s]", 2 / 5, run.v[-1, -1])
+    touching = "Newton's cradle, balls that touch, Moreau's law"
+    yield Found(f"{touching}: the first goes back with [m/s]", -3 / 5, run.v[-1, 0])
+    yield Found(f"{touching}: the last goes on with [m/s]", 2 / 5, run.v[-1, -1])
     # apart, however little, each passes all on
     run = zw.gallery.load("balls-on-a-rail", gap=1e-6, last=0.0).run(rtol=RTOL)
     yield Found("balls 1 μm apart: the last goes on with [m/s]", 1.0, run.v[-1, -1])
@@ -308,6 +311,108 @@ def hits_of_slider(count: int) -> list[float]:
     return found
 
 
+def four_bar() -> Iterator[Found]:
+    """A four-bar whose pin has play in its hole, by joints, beside SciPy in three angles."""
+    angles, rates = FOUR_BAR.start
+    crank, coupler, _ = lengths = FOUR_BAR.lengths
+    along = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    across = np.stack([-along[:, 1], along[:, 0]], axis=1) * rates[:, None]
+    centers, speeds = ([0.0 * x[0], crank * x[0], 0.0 * x[0]] for x in (along, across))
+    centers[2] = np.array([FOUR_BAR.base, 0.0])
+    q, v = (
+        [np.append(c + L / 2 * x, w) for c, L, x, w in zip(first, lengths, each, last, strict=True)]
+        for first, each, last in ((centers, along, angles), (speeds, across, rates))
+    )
+    names = "crank", "coupler", "rocker"
+    bodies = {
+        name: Link(mass, length=L, at=tuple(x[:2]), angle=x[2])
+        for name, mass, L, x in zip(names, FOUR_BAR.masses, lengths, q, strict=True)
+    }
+    pins = {"A": ("ground", "crank.start"), "B": ("crank.end", "coupler.start")}
+    pins["D"] = ("ground.d", "rocker.start")
+    hole = Gap({"d": ("coupler.end", "rocker.end")}, f"{FOUR_BAR.play} - d", FOUR_BAR.restitution)
+    mechanism = Mechanism(
+        bodies,
+        {name: Joint("revolute", between) for name, between in pins.items()},
+        ground={"d": Point((FOUR_BAR.base, 0.0))},
+        gaps={"hole": hole},
+        name="four-bar with clearance",
+    )
+    begun = np.concatenate(q), np.concatenate(v)
+    run = zw.simulate(mechanism.model, *begun, duration=0.5, rtol=RTOL, atol=1e-14, samples=501)
+    hits = [x.time for x in run.switches if x.hit]
+    for k, exact in enumerate(FOUR_BAR.hits(6), start=1):
+        yield Found(f"impact {k} at [s]", exact, hits[k - 1])
+    yield from kept(run)
+
+
+class FourBar(NamedTuple):
+    """A four-bar linkage by the angles of its uniform bars, with play between the last two.
+
+    Attributes:
+        lengths, masses: of crank, coupler and rocker [m, kg]; base: between the fixed pins [m].
+        play: radius of the hole less that of the pin [m].
+        rate: of the crank at the start [rad/s].
+    """
+
+    lengths: tuple[float, float, float] = (0.1, 0.4, 0.3)
+    masses: tuple[float, float, float] = (1.0, 2.0, 1.5)
+    base: float = 0.35
+    play: float = 1e-3
+    restitution: float = 0.7
+    rate: float = 15.0
+
+    @property
+    def start(self) -> tuple[np.ndarray, np.ndarray]:
+        """Angles and rates: without play, but for half of it, by which the pin is off."""
+        L = self.lengths
+        offset = np.array([0.5 * self.play, 0.0])
+        closed = lambda x: self.pin(np.array([1.0, *x])) - offset
+        angles = np.array([1.0, *fsolve(closed, [0.5, 1.8], xtol=1e-14)])
+        J = np.stack([-np.sin(angles), np.cos(angles)]) * np.array([L[0], L[1], -L[2]])
+        return angles, np.append(self.rate, -np.linalg.solve(J[:, 1:], J[:, 0] * self.rate))
+
+    def pin(self, q: np.ndarray) -> np.ndarray:
+        """From the middle of the hole to that of the pin."""
+        along = np.stack([np.cos(q), np.sin(q)]) * np.array([*self.lengths[:2], -self.lengths[2]])
+        return np.sum(along, axis=1) - [self.base, 0.0]
+
+    def hits(self, count: int) -> list[float]:
+        """Instants of the first impacts."""
+        L, m = np.array(self.lengths), np.array(self.masses)
+        own = (m / 3 + [m[1], 0.0, 0.0]) * L**2
+        coupled, weight = m[1] * L[0] * L[1] / 2, 9.81 * (m / 2 + [m[1], 0.0, 0.0]) * L
+
+        def mass(q):
+            M = np.diag(own)
+            M[0, 1] = M[1, 0] = coupled * np.cos(q[1] - q[0])
+            return M
+
+        def rate(t, y):
+            q, v = y[:3], y[3:]
+            turned = coupled * np.sin(q[1] - q[0]) * np.array([v[1] ** 2, -(v[0] ** 2), 0.0])
+            return np.append(v, np.linalg.solve(mass(q), turned - weight * np.cos(q)))
+
+        gap = lambda t, y: self.play + 1e-15 - np.linalg.norm(self.pin(y[:3]))
+        gap.terminal, gap.direction = True, -1
+        (q, v), t, found = self.start, 0.0, []
+        y = np.append(q, v)
+        while len(found) < count:
+            run = solve_ivp(rate, (t, 2.0), y, "DOP853", events=gap, max_step=1e-3, **CLOSE)
+            t, y = run.t[-1], run.y[:, -1].copy()
+            normal, q = self.pin(y[:3]) / self.play, y[:3]
+            J = np.stack([-np.sin(q), np.cos(q)]) * L * [1.0, 1.0, -1.0]
+            push = -normal @ J
+            effect = np.linalg.solve(mass(q), push)
+            y[3:] -= (1 + self.restitution) * (push @ y[3:]) / (push @ effect) * effect
+            found.append(t)
+        return found
+
+
+CLOSE = {"rtol": 1e-13, "atol": 1e-14}
+FOUR_BAR = FourBar()
+
+
 def toy() -> Iterator[Found]:
     """The cycle that Glocker's start lies on, as he prints it for the bird at −0.2788 rad."""
     run = zw.gallery.load("woodpecker").run(rtol=RTOL, duration=2.0, samples=20001)
@@ -344,6 +449,7 @@ CASES: dict[str, Callable[[], Iterator[Found]]] = {
     "rope-hoist": hoist,
     "compass-gait": walker,
     "slider-crank-clearance": crank,
+    "four-bar with clearance": four_bar,
     "woodpecker": toy,
 }
 """What is known of each member."""

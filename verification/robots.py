@@ -53,14 +53,19 @@ ROOT = re.compile(r"<(mujoco|robot)[\s>]")
 
 def compared(path: Path) -> dict:
     """The largest relative differences of a file by quantity, or why there are none."""
-    kind = ROOT.search(path.read_text(encoding="utf-8", errors="replace")[:TEXT])
     try:
         robot = zw.robot(path)
-        if kind is not None and kind[1] == "robot":
+        if kind_of(path) == "robot":
             return {"kind": "Pinocchio", **beside_pinocchio(path, robot)}
         return {"kind": "MuJoCo", **beside_mujoco(path, robot)}
     except zw.ModelError as error:
         return {"refused": str(error)}
+
+
+def kind_of(path: Path) -> str | None:
+    """The root element of a file."""
+    found = ROOT.search(path.read_text(encoding="utf-8", errors="replace")[:TEXT])
+    return None if found is None else found[1]
 
 
 def relative(ours, theirs) -> float:
@@ -124,13 +129,8 @@ def beside_mujoco(path: Path, robot: Robot) -> dict:
     """Differences from MuJoCo, whose model is taken without what the robot lists as left out."""
     import mujoco as mj
 
-    try:
-        m = mj.MjModel.from_xml_path(str(path))
-    except ValueError:
-        # without the files that are not there
-        m, _ = _compiled(mj, path, floating=False)
+    m = _reduced(mj, path)
     assert m.nv == robot.tree.system.nv
-    _reduce(mj, m)
     at, spread = a_state(robot)
     ours = ours_of(robot, at)
     data = mj.MjData(m)
@@ -157,11 +157,7 @@ def beside_mujoco(path: Path, robot: Robot) -> dict:
     )
     J, gap = rows(q)
     gap = float(np.abs(gap).max(initial=0.0))
-    data.qvel[:] = v
-    mj.mj_fwdVelocity(m, data)
-    M = np.zeros((m.nv, m.nv))
-    mj.mj_fullM(m, data, M)
-    F = data.qfrc_passive - data.qfrc_bias
+    M, F = _mass_and_force(mj, m, data, v)
     exact, rank, s = accelerations(M, F, J, -turning)
     found = {}
     if rank != ours["rank"]:
@@ -176,6 +172,41 @@ def beside_mujoco(path: Path, robot: Robot) -> dict:
         "gap": gap, "M": relative(ours["M"], M), "F": relative(ours["F"], F),
         "acceleration": relative(ours["acceleration"], exact), **found,
     }  # fmt: skip
+
+
+def mujoco_of(path: Path):
+    """(q, v) → M and F of MuJoCo."""
+    import mujoco as mj
+
+    m = _reduced(mj, path)
+    data = mj.MjData(m)
+
+    def found(q, v):
+        data.qpos[:] = q
+        mj.mj_fwdPosition(m, data)
+        return _mass_and_force(mj, m, data, v)
+
+    return found
+
+
+def _mass_and_force(mj, m, data, v) -> tuple[np.ndarray, np.ndarray]:
+    """M and F where positions are known."""
+    data.qvel[:] = v
+    mj.mj_fwdVelocity(m, data)
+    M = np.zeros((m.nv, m.nv))
+    mj.mj_fullM(m, data, M)
+    return M, data.qfrc_passive - data.qfrc_bias
+
+
+def _reduced(mj, path: Path):
+    """MuJoCo's model without what the robot lists as left out."""
+    try:
+        m = mj.MjModel.from_xml_path(str(path))
+    except ValueError:
+        # without the files that are not there
+        m, _ = _compiled(mj, path, floating=False)
+    _reduce(mj, m)
+    return m
 
 
 def _reduce(mj, m) -> None:
@@ -209,40 +240,23 @@ def _taken(mj, m, e: int) -> bool:
 
 def beside_pinocchio(path: Path, robot: Robot) -> dict:
     """Differences from Pinocchio, with the rows of mimic joints by hand."""
-    import pinocchio as pin
-
-    model = pin.buildModelFromUrdf(str(path))
-    data, tree = model.createData(), robot.tree
-    joints = [*zip(model.names[1:], model.joints[1:], strict=True)]
-    if any(joint.nv != 1 for _, joint in joints):
-        return {"left out": "has a floating or planar joint, whose speeds Pinocchio turns"}
+    functions = pinocchio_of(path, robot)
+    if functions is None:
+        return {"left out": TURNED}
     at, spread = a_state(robot)
-    q, v = np.array(at.q), np.array(at.v)
-    order = [int(tree.velocity(name)[0]) for name, _ in joints]
-    theirs = pin.neutral(model)
-    for (_, joint), i in zip(joints, order, strict=True):
-        theirs[joint.idx_q : joint.idx_q + joint.nq] = (
-            (q[i],) if joint.nq == 1 else (np.cos(q[i]), np.sin(q[i]))
-        )
-    mass = pin.crba(model, data, theirs)
-    mass = np.triu(mass) + np.triu(mass, 1).T
-    bias = pin.rnea(model, data, theirs, v[order], np.zeros(model.nv))
-    M, F = np.zeros_like(mass), np.zeros(model.nv)
-    M[np.ix_(order, order)], F[order] = mass, -bias
-    F -= robot.params["damping"] * v
-    M += np.diag(np.asarray(robot.params["armature"]))
+    M, F = functions(np.array(at.q), np.array(at.v))
+    tree, names = robot.tree, pinocchio_names(path)
     followed = [
         (joint.get("name", ""), mimic.get("joint", ""), float(mimic.get("multiplier", 1.0)))
         for joint in ElementTree.parse(path).getroot().iter("joint")
         if (mimic := joint.find("mimic")) is not None
     ]
-    names = [name for name, _ in joints]
     followed = [x for x in followed if x[0] in names and x[1] in names]
-    J = np.zeros((len(followed), model.nv))
+    J = np.zeros((len(followed), len(F)))
     for row, (follower, leader, ratio) in zip(J, followed, strict=True):
         row[int(tree.velocity(follower)[0])] += 1.0
         row[int(tree.velocity(leader)[0])] -= ratio
-    found = {"nv": model.nv, "rows": len(J), "spread": spread, "gap": 0.0}
+    found = {"nv": len(F), "rows": len(J), "spread": spread, "gap": 0.0}
     scales = np.sqrt(np.diag(M))
     if not np.all(scales > 0) or np.linalg.cond(M / np.outer(scales, scales)) > 1e12:
         here = evaluate(robot.model.dynamics(), at)
@@ -254,6 +268,46 @@ def beside_pinocchio(path: Path, robot: Robot) -> dict:
         "M": relative(ours["M"], M), "F": relative(ours["F"], F),
         "acceleration": relative(ours["acceleration"], exact),
     }  # fmt: skip
+
+
+def pinocchio_names(path: Path) -> list[str]:
+    """Joints that move."""
+    import pinocchio as pin
+
+    return list(pin.buildModelFromUrdf(str(path)).names)[1:]
+
+
+def pinocchio_of(path: Path, robot: Robot):
+    """(q, v) → M and F of Pinocchio, in the order of the robot's joints; None where a joint turns
+    its speeds.
+    """
+    import pinocchio as pin
+
+    model = pin.buildModelFromUrdf(str(path))
+    data, tree = model.createData(), robot.tree
+    joints = [*zip(model.names[1:], model.joints[1:], strict=True)]
+    if any(joint.nv != 1 for _, joint in joints):
+        return None
+    order = [int(tree.velocity(name)[0]) for name, _ in joints]
+    damping, armature = (np.asarray(robot.params[x]) for x in ("damping", "armature"))
+
+    def found(q, v):
+        theirs = pin.neutral(model)
+        for (_, joint), i in zip(joints, order, strict=True):
+            theirs[joint.idx_q : joint.idx_q + joint.nq] = (
+                (q[i],) if joint.nq == 1 else (np.cos(q[i]), np.sin(q[i]))
+            )
+        mass = pin.crba(model, data, theirs)
+        mass = np.triu(mass) + np.triu(mass, 1).T
+        bias = pin.rnea(model, data, theirs, v[order], np.zeros(model.nv))
+        M, F = np.zeros_like(mass), np.zeros(model.nv)
+        M[np.ix_(order, order)], F[order] = mass, -bias
+        return M + np.diag(armature), F - damping * v
+
+    return found
+
+
+TURNED = "has a floating or planar joint, whose speeds Pinocchio turns"
 
 
 # --- a folder
@@ -284,9 +338,9 @@ def lines(folder: Path) -> list[Line]:
     return made
 
 
-def in_a_process(path: Path) -> dict:
+def in_a_process(path: Path, module: str = "verification.robots") -> dict:
     """The comparison of one file, made where it can end its process."""
-    command = [sys.executable, "-m", "verification.robots", str(path)]
+    command = [sys.executable, "-m", module, str(path)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
     except subprocess.TimeoutExpired:

@@ -38,11 +38,32 @@ ROOT_OF_ROUND_OFF = 1e-8
 """Double zeros are found to this, the root of the round-off of what is zero there."""
 ACCEPTED_VIOLATION = 1e-6
 """Largest violation [dimensionless: an angle, or a fraction of the speed] of a start that a run
-accepts by default, and that a step of fixed length may leave after its projection."""
+accepts by default, and that a step of fixed length may leave after its projection; what may be left
+of forces where no violation is known."""
 ALL_BUT_ZERO = 1e-6
 """Part of its usual size below which a singular value, a row, a form or a difference is lost:
 halfway, in digits, between round-off and what is ordinary. A double eigenvalue, known to 1e-8, is
 one up to this."""
+DEFAULT_RTOL = 1e-8
+"""Error that a step may make, relative to the motion, unless a run asks for another one; an
+acceleration with a larger one has fewer digits than that."""
+SINGULAR_ROWS = RESOLVED**0.5
+"""Singular value of rows at unit length below which they have lost a direction: there the sweeps of
+`Proximal`, whose damping is its square, correct none of it."""
+SHORT_WAY = 1e-4
+"""Part of a typical length or time along which what lies ahead is looked at: what is of its second
+order is `ROOT_OF_ROUND_OFF`, and along a shorter one round-off decides."""
+SMALL_PART = 1e-3
+"""What is this part of its usual size is small, and far from round-off: rows that are nearly
+parallel, a row that vanishes, an inertia about a thin axis, an energy that was to stay. A number
+that is raised to this part of others costs three digits at most."""
+MARGIN = 10.0
+"""Estimates of one size, and residuals beside a violation, differ by less than this factor: what is
+larger by it is something else, and what is smaller by it counts for nothing."""
+ALIKE = 1e-5
+"""What is nearer to each other than this part of its size may be one: eigenvalues that round-off
+splits by a root, a place that a homotopy has found and its solution, directions of random motions
+that are known to 1e-7."""
 LEAST_SIZE, LARGEST_SIZE = 1e-100, 1e100
 """Masses, rows, sizes and times beyond these are refused: half of float64's exponents are left for
 their squares and for what they are multiplied by."""

@@ -10,9 +10,11 @@ from zwang.algebra.decomposition import (
     Decomposition,
     conditioning,
     determinant,
+    independent,
     inverse_of_gram,
     nearest_rotation,
     orientation,
+    outside,
     pivots,
     solve_square,
 )
@@ -67,6 +69,12 @@ def test_pivots_are_columns_that_span_all():
     A = np.array([[1.0, 10.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.1]])
     np.testing.assert_array_equal(pivots(A), [1, 2])
     assert not len(pivots(np.zeros((0, 4))))
+
+
+def test_rows_are_independent_of_those_before_them():
+    A = np.array([[3.0, 0, 0], [0, 0, 0], [1e3, 1e-4, 0], [1e3, 0, 0], [1, 2, 0], [0, 0, 1e-9]])
+    assert independent(A) == [0, 2, 5]
+    np.testing.assert_allclose(outside(A[2:], np.eye(3)[:2]), A[2:] * [0, 0, 1], atol=1e-18)
 
 
 def test_the_nearest_rotation_takes_a_stretch_away():

@@ -5,9 +5,6 @@ import pytest
 
 from zwang.algebra.judgement import (
     ABSENT,
-    FLOOR,
-    OFF_MANIFOLD,
-    UNCERTAIN,
     allowance,
     relative_error,
     relative_residual,
@@ -15,7 +12,7 @@ from zwang.algebra.judgement import (
     row_units,
     units_of,
 )
-from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO
+from zwang.thresholds import ACCEPTED_VIOLATION, AGREEMENT, ALL_BUT_ZERO, MARGIN, SMALL_PART
 
 LENGTH = np.array([2.0, 0.5, 0.1 * ABSENT, 0.0])
 
@@ -48,7 +45,7 @@ def test_a_residual_is_judged_beside_its_own_terms():
     assert found == pytest.approx(5e-4)
     # terms of another row lend a floor; units multiply both
     found = relative_residual(np, np.array([1e-3, 0.0]), np.array([0.0, 1.0]), one)
-    assert found == pytest.approx(1e-3 / FLOOR)
+    assert found == pytest.approx(1e-3 / SMALL_PART)
     found = relative_residual(np, np.array([-1.0, 0.0]), np.array([4.0, 4.0]), np.array([3.0, 1.0]))
     assert found == pytest.approx(0.25)
 
@@ -62,8 +59,8 @@ def test_a_residual_without_terms_is_a_contradiction_and_none_is_none():
 
 def test_a_violation_excuses_some_times_itself_up_to_a_limit():
     assert allowance(np, 0.0) == AGREEMENT
-    assert allowance(np, 1e-8) == pytest.approx(AGREEMENT + OFF_MANIFOLD * 1e-8)
-    assert allowance(np, 1.0) == pytest.approx(AGREEMENT + UNCERTAIN)
+    assert allowance(np, 1e-8) == pytest.approx(AGREEMENT + MARGIN * 1e-8)
+    assert allowance(np, 1.0) == pytest.approx(AGREEMENT + ACCEPTED_VIOLATION)
 
 
 @pytest.mark.parametrize("size", [1e-6, 1e6])

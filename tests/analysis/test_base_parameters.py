@@ -1,7 +1,9 @@
 """Base parameters of closed chains, and what is found from torques with noise."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from scipy.stats import chi2
 
 import zwang as zw
@@ -104,3 +106,74 @@ def test_a_length_is_no_linear_parameter():
         zw.analysis.base_parameters(model, ["mass"], *at, [[1.0]])
     found = zw.analysis.base_parameters(model, ["m"], *at, [[1.0]])
     np.testing.assert_allclose(found.regressor[:, 0], 4 * np.arange(4.0) + 2 * 1.0)
+
+
+def test_identified_masses_are_those_of_real_bodies(four_bar):
+    """With much noise some come out negative; of all real ones none are nearer."""
+    found, u = four_bar
+    rng = np.random.default_rng(1)
+    exact = found.physical(found.identify(u, 1.0))
+    np.testing.assert_allclose(exact, found.values, rtol=1e-6)
+    identified = found.identify(u + 2.0 * np.std(u) * rng.standard_normal(u.shape), 2.0 * np.std(u))
+    bodies = found.physical(identified)
+    assert np.all(bodies >= 0) and np.any(bodies < 1e-9)
+    nearest = identified.distance(found.of(bodies))
+    assert nearest > 1e-3
+    for _ in range(300):
+        other = np.maximum(bodies + 0.3 * rng.standard_normal(len(bodies)), 0.0)
+        assert identified.distance(found.of(other)) >= nearest * (1 - 1e-9)
+
+
+def oscillator(t, amplitudes, load=None):
+    """m, d and k of a driven oscillator from a motion of sines with periods of 6, 3 and 2 s; of
+    load-dependent friction, too, where the torque that it rests on is known.
+    """
+    waves = np.array(amplitudes)[:, None] * np.sin(np.outer([1, 2, 3], t) * np.pi / 3)
+    rates = np.array([1, 2, 3])[:, None] * np.pi / 3
+    q, a = waves.sum(0), -(rates**2 * waves).sum(0)
+    v = (np.array(amplitudes)[:, None] * rates * np.cos(np.outer([1, 2, 3], t) * np.pi / 3)).sum(0)
+    names, params = ["m", "d", "k"], {"m": 2.0, "d": 3.0, "k": 5.0}
+    table = np.zeros_like(t) if load is None else load
+
+    def force(q, v, t_, p):
+        rubbed = p.get("friction", 0.0) * jnp.interp(t_, t, np.abs(table)) * jnp.sign(v)
+        return -p["d"] * v - p["k"] * q - rubbed
+
+    if load is not None:
+        names, params = [*names, "friction"], {**params, "friction": 0.08}
+    system = zw.System(1, lambda q, t, p: p["m"] * jnp.ones(1), force)
+    model = zw.Model(system, params=params, name="oscillator")
+    samples = q[:, None], v[:, None], a[:, None], t
+    return zw.analysis.base_parameters(model, names, *samples, [[1.0]]), (q, v, a)
+
+
+def test_a_motion_that_excites_has_a_smaller_condition_number():
+    """It is that of the columns by their parameters, and falls where a search says so."""
+    t = np.linspace(0.0, 6.0, 40)
+    found, (q, v, a) = oscillator(t, [1.0, 0.05, 0.0])
+    columns = np.stack([2.0 * a, 3.0 * v, 5.0 * q], 1)
+    assert found.rank == 3
+    np.testing.assert_allclose(found.condition, np.linalg.cond(columns), rtol=1e-9)
+    best = minimize(
+        lambda x: np.log(oscillator(t, x)[0].condition),
+        [1.0, 0.05, 0.0],
+        method="Nelder-Mead",
+        options={"maxfev": 25},
+    )
+    assert np.exp(best.fun) < 0.7 * found.condition
+
+
+def test_friction_that_grows_with_the_torque_is_a_parameter_like_others():
+    """u = m a + d v + k q + f |u| sgn v, with what was measured as the load."""
+    t = np.linspace(0.0, 6.0, 60)
+    _, (q, v, a) = oscillator(t, [1.0, 0.5, 0.3])
+    other = 2.0 * a + 3.0 * v + 5.0 * q
+    u = other / (1 - 0.08 * np.sign(v) * np.sign(other))
+    found, _ = oscillator(t, [1.0, 0.5, 0.3], load=u)
+    assert found.rank == 4
+    np.testing.assert_allclose(
+        found.identify(u[:, None], 1.0).values, [2.0, 3.0, 5.0, 0.08], rtol=1e-9
+    )
+    noisy = u + 0.01 * np.random.default_rng(0).standard_normal(len(t))
+    told = oscillator(t, [1.0, 0.5, 0.3], load=noisy)[0].identify(noisy[:, None])
+    assert np.all(np.abs(told.values - [2.0, 3.0, 5.0, 0.08]) < 3 * told.uncertainty)

@@ -9,7 +9,7 @@ import pytest
 import zwang as zw
 from tests.analysis.models import LENGTHS, closed_form, four_bar
 from zwang.analysis.design import Design
-from zwang.analysis.design_problem import Problem, variables_of
+from zwang.analysis.design_problem import DesignProblem, variables_of
 from zwang.analysis.design_targets import DrivingEffort, OutputValues, TransmissionAngle
 from zwang.analysis.subject import subject_of
 from zwang.gallery.mechanisms import FOLDER
@@ -80,7 +80,7 @@ def test_derivatives_are_those_of_differences():
     vary = {"lengths[1]": (2.5, 3.6), "lengths[3]": (3.0, 4.0)}
     variables = variables_of(model, subject.model, None, vary)
     limit = TransmissionAngle(("coupler", "rocker"), 0.1)
-    problem = Problem(subject, motion, variables, (DrivingEffort(),), (limit,), 2.0)
+    problem = DesignProblem(subject, motion, variables, (DrivingEffort(),), (limit,), 2.0)
     here, h = problem.at(variables.start), 1e-5
     drive = zw.analysis.driving_torque(model, "crank", OVER, q=start, samples=7, rate=2.0)
     np.testing.assert_allclose(here.costs, [np.mean(drive.torque**2)], rtol=1e-10)

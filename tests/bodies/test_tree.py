@@ -10,7 +10,8 @@ import zwang as zw
 from tests.algebra.pseudoinverse.matrices import QUICK
 from zwang.bodies import BodyTree, Branch, ball, prismatic, revolute
 from zwang.bodies.screws.twist import motion
-from zwang.bodies.tree import equations
+from zwang.bodies.tree import equations, loops
+from zwang.bodies.tree.branching import GROUND
 
 RANDOM = np.random.default_rng(11)
 
@@ -183,9 +184,8 @@ def test_inverse_dynamics_and_its_derivatives_are_those_of_the_equations(tree, s
 
 def differentiated_by_jax(tree, q, v, a, p):
     """`M v̇ + h` by the matrix and Newton-Euler, without a rule for derivatives."""
-    at = equations.moving(tree.branching, q, p)
-    bias = equations.inverse_dynamics(tree.branching, at, v, None, p["gravity"])
-    return equations.mass_matrix(tree.branching, at) @ a + p["armature"] * a + bias
+    bias = equations.inverse_dynamics(tree.branching, q, v, None, p)
+    return equations.mass_matrix(tree.branching, q, p) @ a + p["armature"] * a + bias
 
 
 @pytest.mark.parametrize(
@@ -230,3 +230,45 @@ def test_functions_of_a_tree_are_differentiated_in_closed_form(tree, state, deri
         found, expected = both()
         for x, y in zip(*map(jax.tree_util.tree_leaves, (found, expected)), strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12 * max(np.max(np.abs(y)), 1.0))
+
+
+def test_ends_of_loops_move_as_the_poses_of_their_bodies_say(tree, state):
+    """Place, attitude, rates and second rates of pairs of bodies, one end on the ground, beside
+    JAX's derivatives of all bodies' poses in space; with the tree's constants given and without.
+    """
+    q, v = state
+    last = len(tree.branches) - 1
+    ends = [(last, 0), (1, last), (GROUND, last)]
+    made = [motion(turned(x[:3]), x[3:]) for x in RANDOM.uniform(-1, 1, (6, 6))]
+    frames = np.asarray(made)
+    whole = tree.equations.with_joint_numbers(tree.params)
+
+    def apart(q, p):
+        on_joints = loops.end_frames(tree.branching, ends, frames[:3], frames[3:], p)
+        return loops.relative_poses(tree.branching, ends, q, on_joints, p)
+
+    def by_poses(q, p):
+        bodies = jnp.concatenate([tree.poses(q, p), jnp.eye(4)[None]])
+        first, second = (bodies[np.array(x)] for x in zip(*ends, strict=True))
+        both = jnp.linalg.inv(first @ frames[:3]) @ second @ frames[3:]
+        return both[:, :3, 3], both[:, :3, :3]
+
+    def twice(function, p):
+        rate = lambda q: tree.system.rate(q, v, 0.0, p)
+        once = lambda q: jax.jvp(lambda q: function(q, p), (q,), (rate(q),))
+        return jax.jit(lambda q: jax.jvp(once, (q,), (rate(q),)), compiler_options=QUICK)(q)
+
+    expected = jax.tree.leaves(twice(by_poses, tree.params))
+    for p in (tree.params, whole):
+        for ours, theirs in zip(jax.tree.leaves(twice(apart, p)), expected, strict=True):
+            np.testing.assert_allclose(ours, theirs, atol=1e-12 * np.max(np.abs(theirs)))
+
+
+def test_constants_of_a_tree_change_nothing(tree, state):
+    q, v = state
+    a, whole = RANDOM.standard_normal(len(v)), tree.equations.with_joint_numbers(tree.params)
+    found, expected = (
+        (tree.mass_matrix(q, p), tree.inverse_dynamics(q, v, a, p)) for p in (whole, tree.params)
+    )
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-13, atol=1e-13)

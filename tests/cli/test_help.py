@@ -45,6 +45,14 @@ def test_help_teaches_by_example():
     assert "Default: 201" in text and "[s]" in text
 
 
+def test_paragraphs_are_filled(monkeypatch):
+    """At the width of the terminal, not where a line of the source ends."""
+    monkeypatch.setenv("COLUMNS", "80")
+    text = zwang("export", "--help").out
+    assert "before it is written. An FMU with Python inside holds" in text
+    assert "of freedom, consistency, kind of each constraint." in zwang().out
+
+
 def test_units_in_brackets_are_shown():
     """Rich takes an unescaped bracket for its markup, and shows nothing."""
     wrong = []

@@ -90,7 +90,8 @@ class Switched(Record):
     m = property(lambda self: sum(rows.size for rows in self.given.rows.values()))
     row_slices = property(lambda self: self.given.slices)
     owner = Constraints.owner
-    loose = ()
+    loose, frictions = (), ()
+    one_sided_rows = np.zeros(0, int)
     position_rows = property(lambda self: self.given.numbers("position"))
     velocity_rows = property(lambda self: self.given.numbers("position", "velocity"))
     owners = property(lambda self: self.given.rows)

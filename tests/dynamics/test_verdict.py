@@ -9,7 +9,6 @@ import pytest
 from scipy.sparse import csr_array
 
 from tests.dynamics.in_numpy import InNumPy, Rows, circle, in_numpy, line
-from zwang.algebra.judgement import FLOOR, OFF_MANIFOLD
 from zwang.algebra.metric import Rows as HostRows
 from zwang.algebra.metric import metric_of
 from zwang.algebra.rank import PLACED
@@ -23,7 +22,7 @@ from zwang.dynamics.consistency import (
     vanishing_rows,
 )
 from zwang.dynamics.equation_of_motion import Scales
-from zwang.thresholds import AGREEMENT
+from zwang.thresholds import AGREEMENT, MARGIN, SMALL_PART
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +70,7 @@ def test_what_turns_counts_among_the_terms():
 
 def test_a_violation_excuses_a_residual_in_proportion():
     found = judged(contradicting(), [0.0, 0.0], [0.0, 0.0], [0.5, 1.0], violation=1e-3)
-    assert found.allowed == pytest.approx(AGREEMENT + OFF_MANIFOLD * 1e-3)
+    assert found.allowed == pytest.approx(AGREEMENT + MARGIN * 1e-3)
     assert not found.consistent
     assert judged(contradicting(), [0, 0], [0, 0], [0.5, 1.0], violation=0.03).consistent
     assert Verdict(np.ones(1), 1.0, None).consistent
@@ -115,7 +114,7 @@ def test_a_row_without_terms_is_judged_beside_the_largest():
     rows = {"a": line(1.0, 0.0), "b": line(0.0, 0.0, b=lambda q, v, t: 1e-6)}
     model = InNumPy(2, rows, F=np.array([1.0, 0.0]))
     found = judged(model, [0.0, 0.0], [0.0, 0.0], [1.0, 0.0])
-    assert found.residual == pytest.approx(1e-6 / FLOOR, rel=1e-6)
+    assert found.residual == pytest.approx(1e-6 / SMALL_PART, rel=1e-6)
 
 
 # --- singular values ------------------------------------------------------------------------------

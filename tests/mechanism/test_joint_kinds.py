@@ -170,6 +170,7 @@ def test_an_option_has_one_type_in_all_kinds():
         "friction",
         "stop",
         "backlash",
+        "ratchet",
         *OPTIONS,
     }
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import zwang as zw
 from tests.crossed import some
@@ -54,6 +55,46 @@ def test_gears_with_play_hit_each_other(tmp_path, e):
     np.testing.assert_allclose(run.steps.y[k, 6:][[2, 5]], [first, second], atol=1e-9)
     if e == 0:
         assert first * 0.2 + second * 0.4 == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_one_way_clutch_lets_the_wheel_overrun(tmp_path):
+    """Locked, both turn by their torque together, until the wheel would have to be held back; free,
+    each turns by its own, until the motor has caught up.
+    """
+    text = (
+        WHEEL.replace("angular_velocity = 6.0", "").replace("3.0", "4.0")
+        + """
+    [forces]
+    drive = { joint = "a", effort = "6*cos(2*t)" }
+    drag = { joint = "b", effort = "-2" }
+    [gaps.clutch]
+    of = { motor = "a", wheel = "b" }
+    gap = "wheel_rate - motor_rate"
+    """
+    )
+    run = ran(tmp_path, text, 3.6)
+    # λ = 4 ω̇ + 2 = 4 cos 2t + 2/3 with ω̇ = (6 cos 2t − 2) / 6
+    free = np.arccos(-1 / 6) / 2
+    behind = lambda t: -(t - free) / 2 - 1.5 * (np.sin(2 * t) - np.sin(2 * free))
+    again = brentq(behind, free + 0.5, 3.6, xtol=1e-14)
+    assert [x.time for x in run.switches] == pytest.approx([0.0, free, again], abs=1e-9)
+    assert all(x.energy_loss == 0 for x in run.switches)
+    assert run.switches[1].off == ("clutch",) and run.switches[2].on == ("clutch",)
+
+
+def test_a_ratchet_turns_one_way(tmp_path):
+    """Forward by the torque `T cos 2t`, and held while that would turn it back."""
+    text = (
+        WHEEL.replace("angular_velocity = 6.0", "").split("b = {")[0]
+        + """
+    [forces]
+    drive = { joint = "a", effort = "3*cos(2*t)" }
+    """
+    )
+    text = text.replace('"first"] }', '"first"], ratchet = "forward" }')
+    run = ran(tmp_path, text, 3.0, samples=31)
+    assert [x.time for x in run.switches] == pytest.approx([np.pi / 2, 3 * np.pi / 4], abs=1e-8)
+    assert run.switches[0].on == ("a ratchet",) and np.min(run.v[:, 2]) >= -1e-12
 
 
 @pytest.mark.slow

@@ -163,3 +163,12 @@ def test_the_angle_of_a_hinge_counts_turns_in_space(coordinates):
 def test_moments_of_inertia_that_no_body_has_are_noted_at_any_size(inertia, noted):
     notes = Mechanism({"body": Link(mass=1e-9, inertia=inertia)}, world="space").notes
     assert ["no body has such" in x and "body (" in x for x in notes] == [True] * noted
+
+
+def test_an_angle_of_several_turns_is_said_to_be_in_radians():
+    pivot = {"pivot": Joint("revolute", between=("ground", "rod.start"))}
+    with pytest.warns(UserWarning, match=r"bodies.rod.angle is 45 rad, 7.16 turns.*'45\*deg'"):
+        _ = zw.Mechanism({"rod": Link(length=1.0, angle=45.0)}, pivot).model
+    start = {"pivot": Begin(value=-90.0)}
+    with pytest.warns(UserWarning, match="start.pivot.value is -90 rad, 14.3 turns"):
+        _ = zw.Mechanism({"rod": Link(length=1.0)}, pivot, start=start).model

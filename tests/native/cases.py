@@ -193,6 +193,13 @@ INDEXED = {
         A,
         np.array([0, 1, 2, 0]),
     ),
+    "add to each of a broadcast": (
+        lambda x, i: jax.vmap(lambda y: x.at[i[:1]].set(1).at[i[1:3]].add(y))(
+            jnp.stack([x[:2], x[2:4], x[4:6]])
+        ),
+        V,
+        PLACES,
+    ),
     "unsigned places": (lambda x, i: x[i.astype(jnp.uint32)], V, np.array([1, 3])),
     "short places": (lambda x, i: x.at[i.astype(jnp.int8)].add(1), V, np.array([1, 3])),
 }

@@ -51,6 +51,14 @@ def test_special_values():
     assert np.array_equal(c, [1.0, 1.0, np.nan, np.nan, np.nan], equal_nan=True)
 
 
+def interpolation(f, first, last, n: int) -> list[float]:
+    """Coefficients of the polynomial that agrees with a function at n Chebyshev nodes."""
+    angles = [(2 * k + 1) * mpmath.pi / (2 * n) for k in range(n)]
+    nodes = [(first + last + (last - first) * mpmath.cos(angle)) / 2 for angle in angles]
+    powers = mpmath.matrix([[z**j for j in range(n)] for z in nodes])
+    return [float(c) for c in mpmath.lu_solve(powers, mpmath.matrix([f(z) for z in nodes]))]
+
+
 def test_coefficients_are_those_of_the_interpolation():
     with mpmath.workdps(50):
         most = (mpmath.pi / 4) ** 2 * mpmath.mpf("1.0001")
@@ -60,10 +68,6 @@ def test_coefficients_are_those_of_the_interpolation():
             trigonometry.C: lambda z: (mpmath.cos(root(z)) - 1 + z / 2) / z**2,
         }
         for coefficients, f in functions.items():
-            n = len(coefficients)
-            angles = [(2 * k + 1) * mpmath.pi / (2 * n) for k in range(n)]
-            nodes = [most * (1 + mpmath.cos(angle)) / 2 for angle in angles]
-            powers = mpmath.matrix([[z**j for j in range(n)] for z in nodes])
-            found = mpmath.lu_solve(powers, mpmath.matrix([f(z) for z in nodes]))
-            assert [float(c) for c in found] == list(coefficients)
+            found = interpolation(f, mpmath.mpf(0), most, len(coefficients))
+            assert found == list(coefficients)
         assert abs(mpmath.fsum(trigonometry.HALF_PI) - mpmath.pi / 2) < 1e-36

@@ -1,12 +1,18 @@
 """Runs of mechanisms and robots know what there is to see of them, without a scene of a user."""
 
 import gc
+import importlib
+import pkgutil
+import sys
 import weakref
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import zwang as zw
+import zwang.analysis
+from zwang.analysis.result import AbstractResult
 from zwang.bodies.shape import Shape
 from zwang.gallery.mechanisms import FOLDER
 from zwang.mechanism import read
@@ -40,6 +46,16 @@ def test_notebooks_show_models_examples_and_results_with_their_pictures():
     assert "<math" in zw.derive(example.model)._repr_html_()
 
 
+def test_a_cell_of_a_notebook_shows_a_page_that_simulates(monkeypatch):
+    shell, shown = SimpleNamespace(config={"IPKernelApp": {}}), []
+    show = SimpleNamespace(display=lambda x, raw: shown.append(x["text/html"]))
+    module = SimpleNamespace(get_ipython=lambda: shell, display=show)
+    monkeypatch.setitem(sys.modules, "IPython", module)
+    example = zw.gallery.load("pendulum")
+    path = example.run(duration=0.1, samples=3).page()
+    assert path.exists() and "<iframe srcdoc" in shown[0] and "module.advance()" in shown[0]
+
+
 def test_a_run_is_plotted_into_a_file_and_its_picture_saved_as_matplotlib_says(tmp_path):
     example = zw.gallery.load("pendulum")
     run = zw.simulate(example.model, example.q0, example.v0, duration=0.1, samples=3)
@@ -56,6 +72,17 @@ def test_configurations_are_drawn_side_by_side_with_their_numbers():
     across = np.concatenate([c.x for c in panel.curves])
     one = np.concatenate([c.x for c in picture(mechanism, found.q[0]).panels[0].curves])
     assert np.nanmax(across) - np.nanmin(across) > 2 * (np.nanmax(one) - np.nanmin(one))
+
+
+def test_results_of_analyses_show_what_they_print():
+    for module in pkgutil.iter_modules(zwang.analysis.__path__, "zwang.analysis."):
+        importlib.import_module(module.name)
+    kinds, found = [AbstractResult], []
+    while kinds:
+        further = kinds.pop().__subclasses__()
+        kinds, found = kinds + further, found + further
+    assert len(found) >= 15
+    assert all(x.__repr__ is AbstractResult.__repr__ for x in found)
 
 
 def test_kinematics_are_a_table_with_units(tmp_path):

@@ -209,11 +209,14 @@ def test_a_table_on_four_legs_slides_to_a_stop_without_turning():
     assert np.all(np.diff(0.5 * np.sum(run.v**2, axis=1)) <= 1e-12)
 
 
-def box(mass=2.0, edges=(0.4, 0.3, 0.2)):
-    """A box whose corners, and the midpoints of its bottom edges, may touch a rough floor."""
+def box(mass=2.0, edges=(0.4, 0.3, 0.2), midpoints=True):
+    """A box whose corners, and perhaps the midpoints of its bottom edges, may touch a rough
+    floor.
+    """
     half = 0.5 * np.array(edges)
     corners = list(itertools.product((1, -1), repeat=3))
-    points = half * np.array([*corners, (1, 0, -1), (-1, 0, -1), (0, 1, -1), (0, -1, -1)])
+    below = [(1, 0, -1), (-1, 0, -1), (0, 1, -1), (0, -1, -1)] if midpoints else []
+    points = half * np.array([*corners, *below])
     moments = mass / 3 * (np.sum(half**2) - half**2)
     bodies = RigidBodies([Body("box", mass, tuple(moments))], gravity=(0.0, 0.0, -G))
 
@@ -248,6 +251,28 @@ def test_a_box_falls_on_twelve_points_and_comes_to_rest():
         assert np.all(np.diff(run.dataset["energy"].values) <= 1e-10)
         lost = sum(x.energy_loss for x in run.switches)
         assert 0 < lost <= 2.0 * G * (run.q[0, 2] - 0.1) + 0.5 * v0 @ v0 * 2.0
+
+
+def thrown(axis, tilt, height, v0):
+    turned = np.sin(tilt / 2) * np.array(axis) / np.linalg.norm(axis)
+    return np.r_[0.0, 0.0, height, np.cos(tilt / 2), turned], np.array(v0)
+
+
+@pytest.mark.slow
+def test_a_box_on_an_edge_tips_over_and_on():
+    """Both ends of an edge share friction, and begin to slide at one instant with μ₀ = μ."""
+    model, _ = box(midpoints=False)
+    start = thrown((1, 2, 0), 1.2, 1.2, [1.0, 0.3, 0.0, 0.0, 0.0, 2.0])
+    run = zw.simulate(model, *start, duration=2.0, samples=9, params={"e": 0.5})
+    assert run.t[-1] == 2.0
+    assert np.all(np.diff(run.dataset["energy"].values) <= 1e-9)
+    # beside time stepping by Moreau and Jean in the plane of the motion, with steps of 0.5 μs; of
+    # 1 μs its rate is −0.0852 rad/s
+    start = thrown((0, 1, 0), 0.05, 0.905, np.zeros(6))
+    run = zw.simulate(model, *start, duration=2.0, samples=21, params={"e": 0.5}, rtol=1e-10)
+    energy = run.dataset["energy"].values
+    assert energy[-1] - 2.0 * G * 0.1 == pytest.approx(1.976, abs=5e-4)
+    assert run.v[-1, 4] == pytest.approx(-0.0865, abs=1e-3)
 
 
 def test_more_than_two_sliding_velocities_are_refused():

@@ -1,7 +1,9 @@
 """Closed forms against the numeric model, and against what is printed in the papers."""
 
+import html
 from types import SimpleNamespace
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import sympy as sp
@@ -10,6 +12,7 @@ import zwang as zw
 from zwang.codegen.names import identifier
 from zwang.codegen.samples import samples
 from zwang.symbolic import equations, weighted_pseudoinverse
+from zwang.symbolic.elimination import plain
 
 AGREES = 1e-12
 PAPER = [
@@ -274,3 +277,31 @@ def test_a_larger_matrix_than_two_by_two_is_printed_as_definitions():
     found = zw.derive(model, [0.5, 0.6, 0.7], [0.1, -0.2, 0.3])
     assert found.definitions and worst(found) < AGREES
     assert r"\begin{align*}" in found.latex
+
+
+def test_squares_of_sine_and_cosine_are_added_and_cases_decided():
+    x, y, m = sp.symbols("x y m", real=True)
+    square = lambda f: f(x) ** 2
+    assert plain(3 * m * square(sp.sin) + y + 3 * m * square(sp.cos)) == 3 * m + y
+    assert plain(square(sp.sin) / m + square(sp.cos) / m) == 1 / m
+    assert plain(square(sp.sin) - square(sp.cos)) == square(sp.sin) - square(sp.cos)
+    inner = sp.Piecewise((1 / y, y > 0), (1, True))
+    decided = plain(sp.Piecewise((x * inner, y > 0), (0, True)))
+    assert decided == sp.Piecewise((x / y, y > 0), (0, True))
+
+
+def test_formulas_have_cases_fractions_greek_letters_and_rows_as_declared():
+    system = zw.System(
+        2,
+        lambda q, t, p: jnp.stack([p["m"], p["J"] * (jnp.sin(q[1]) ** 2 + jnp.cos(q[1]) ** 2)]),
+        lambda q, v, t, p: jnp.stack([jnp.where(v[0] > 0, -p["mu"], q[0] / 2), 0.0]),
+        coordinates=("x", "theta_1"),
+    )
+    second = zw.Holonomic(lambda q, t, p: q[0] - q[1], name="b, declared first")
+    first = zw.Holonomic(lambda q, t, p: q[1] - jnp.sin(t), name="a, declared second")
+    found = zw.derive(zw.Model(system, [second, first], params={"m": 1.0, "J": 2.0, "mu": 0.3}))
+    page, latex = html.unescape(found._repr_html_()), found.latex
+    assert found.equations.M[1, 1] == found.equations.symbols.p[0]
+    assert "otherwise" in page and "piecewise" not in page and "<mi>μ</mi>" in page
+    assert r"\begin{cases}" in latex and r"\mu" in latex and r"\frac{x}{2}" in latex
+    assert [str(x) for x in found.equations.phi] == ["-theta_1 + x", "theta_1 - sin(t)"]

@@ -56,12 +56,16 @@ def frictional(
         return np.zeros(len(c))
     scaled = [x._replace(fixed=x.fixed / size) for x in disks]
     map_ = NaturalMap(D, c / size, pushes, scaled)
-    found, least, z = np.zeros(len(c)), np.inf, np.zeros(len(c))
-    x = z
+    found, least, seed = np.zeros(len(c)), np.inf, np.zeros(len(c))
+    x = seed
     for k in range(map_.starts):
-        # from where the last start has ended, and from where it began
-        z = map_.swept(x if k % 2 else z)
-        x, left = map_.newton(z, map_.scales[k % len(map_.scales)])
+        # in turn from where the last start has ended, and from sweeps that no step has led astray,
+        # which come ever nearer
+        if k % 2:
+            start = map_.swept(x)
+        else:
+            start = seed = map_.swept(seed)
+        x, left = map_.newton(start, map_.scales[k % len(map_.scales)])
         if left < least:
             found, least = x, left
         # what D z itself rounds off

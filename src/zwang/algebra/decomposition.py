@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -116,9 +115,27 @@ def pivots(A: np.ndarray, threshold: float = DEPENDENT_ROWS) -> np.ndarray:
 
     if not A.size:
         return np.zeros(0, int)
-    found: Any = scipy.linalg.qr(A, mode="r", pivoting=True)
-    R, order = found
+    found = scipy.linalg.qr(A, mode="r", pivoting=True)
+    R, order = np.asarray(found[0]), np.asarray(found[-1])
     return np.sort(order[: rank_of(np.abs(np.diag(R)), threshold)])
+
+
+def outside(rows: np.ndarray, span: np.ndarray) -> np.ndarray:
+    """What rows have beyond the span of orthonormal ones."""
+    for _ in range(2):  # once leaves round-off of what is taken off
+        rows = rows - (rows @ span.T) @ span
+    return rows
+
+
+def independent(A: np.ndarray) -> list[int]:
+    """Rows that those before them do not imply."""
+    kept, span = [], np.zeros((0, A.shape[1]))
+    for i, row in enumerate(A):
+        left = outside(row, span)
+        if np.linalg.norm(left) > DEPENDENT_ROWS * np.linalg.norm(row):
+            kept.append(i)
+            span = np.vstack([span, left / np.linalg.norm(left)])
+    return kept
 
 
 def nearest_rotation(X: np.ndarray) -> np.ndarray:
@@ -173,6 +190,12 @@ def symmetric_root(K: AnyArray) -> AnyArray:
         return lapack.cholesky(K)
     values, axes = principal(K)
     return axes * np.sqrt(np.maximum(values, 0.0))
+
+
+def compressed(L: Array, width: int) -> Array:
+    """A root of `L Lᵀ` with fewer columns, where what the others hold is round-off."""
+    U, sigma, _ = lapack.svd(L)
+    return U[:, :width] * sigma[:width]
 
 
 def orientation(A: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ other?
 A residual is compared with the terms that it is the sum of, never with a result that may itself be
 round-off:
 
-    residual_i = |A v̇ − b|_i  ≤  (AGREEMENT + OFF_MANIFOLD · violation) · terms_i,
+    residual_i = |A v̇ − b|_i  ≤  (AGREEMENT + MARGIN · violation) · terms_i,
     terms_i    = |b|_i + |A|_i (|a| + |v̇|) + length_i · curvature · speed²
 
 The last term stands for the sums inside b: a mechanism that turns evenly may have b = 0 as a sum of
@@ -21,31 +21,24 @@ from types import ModuleType
 
 import numpy as np
 
-from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO
+from zwang.thresholds import (
+    ACCEPTED_VIOLATION,
+    AGREEMENT,
+    ALL_BUT_ZERO,
+    FACTOR_ROUND_OFF,
+    MARGIN,
+    SMALL_PART,
+)
 
-OFF_MANIFOLD = 10.0
-"""How many times its violation a state that is off its constraints may miss: dependent rows
-disagree there by the violation times a few."""
-UNCERTAIN = 1e-6
-"""Most that `OFF_MANIFOLD · violation` excuses, and what is allowed where no violation is known."""
-FLOOR = 1e-3
-"""Terms count as at least this part of the largest row's, rows at unit length: the round-off of one
-row reaches the others through the factor."""
-ABSENT = 1e-13
+ABSENT = FACTOR_ROUND_OFF
 """Rows shorter than this times the longest row (both in the metric of M⁻¹) count as absent: they
 are the round-off of a row that vanishes identically, 1e-16 of its terms. A row
 that is as short by its units alone is recognized where scales are measured."""
 
-OUTGROWN = 2.0
-"""Most times its typical length that a row may have in a factorization: one that has grown longer
-(a lever that slides out) counts by its present length. Beside a row of 60 lengths the damping,
-which is relative to the longest one, takes 1e-7 of what the others ask for."""
 SUMMED = 2 * float(np.finfo(float).eps)
 """Round-off of one entry of `M v̇ = F + Aᵀλ`, relative to its terms. The estimate errs on the large
 side: for 186 random and Hilbert matrices it is between half and several thousand times the error,
 with a median of 10 to 18 times."""
-NOTABLE_ERROR = 1e-8
-"""An acceleration with a larger relative error has fewer digits than a run asks for by default."""
 
 
 def row_units(xp: ModuleType, length, typical=None):
@@ -55,12 +48,19 @@ def row_units(xp: ModuleType, length, typical=None):
     return units_of(xp, row_scale(xp, length, typical))
 
 
-def held_scale(xp: ModuleType, typical, present):
-    """`row_scale` of rows that are divided by the typical length of a run, so that one that shrinks
-    is not blown up, and in proportion to the present one where it has outgrown that.
+def held_length(xp: ModuleType, typical, present):
+    """Length that a row is divided by: the typical one of a run, so that a row that shrinks is not
+    blown up, and in proportion to the present one where it has outgrown that.
     """
-    grown = present * (1 / OUTGROWN)
-    length = xp.where(typical > grown, typical, grown)
+    # beside a row of 60 lengths the damping, which is relative to the longest one, would take 1e-7
+    # of what the others ask for
+    grown = 0.5 * present
+    return xp.where(typical > grown, typical, grown)
+
+
+def held_scale(xp: ModuleType, typical, present):
+    """`row_scale` of rows that are divided by their `held_length`."""
+    length = held_length(xp, typical, present)
     # a row of a typical length is never short beside that
     counts = (typical > 0) | (length > AGREEMENT * xp.max(length, initial=0.0))
     return xp.where(counts, 1 / xp.where(counts, length, 1.0), 0.0)
@@ -113,7 +113,8 @@ def relative_residuals(xp: ModuleType, residual, terms, unit):
         unit: `row_units`, shape (m,).
     """
     size, scale = unit * xp.abs(residual), unit * xp.abs(terms)
-    scale = xp.maximum(scale, FLOOR * xp.max(scale, initial=0.0))
+    # the round-off of one row reaches the others through the factor
+    scale = xp.maximum(scale, SMALL_PART * xp.max(scale, initial=0.0))
     beside = xp.where(scale > 0, scale, xp.where(size > 0, size, 1.0))
     return xp.where(xp.isfinite(size), size / beside, xp.inf)
 
@@ -127,7 +128,7 @@ def allowance(xp: ModuleType, violation):
     """Largest `relative_residual` of a state that is off its constraints by `violation`
     [dimensionless].
     """
-    return AGREEMENT + xp.minimum(OFF_MANIFOLD * violation, UNCERTAIN)
+    return AGREEMENT + xp.minimum(MARGIN * violation, ACCEPTED_VIOLATION)
 
 
 def round_off_force(left, terms):

@@ -22,14 +22,10 @@ from zwang.algebra.elimination.gather import total
 from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.inputs.arrays import AnyArray
 from zwang.objects.record import Record
-from zwang.thresholds import ROUND_OFF
+from zwang.thresholds import ROUND_OFF, SMALL_PART
 
 Matrix = Array | SparseMatrix
 """Rows by an array, or by entries at known places."""
-LEAST_WEIGHT = 1e-3
-"""Least weight of a row in `M + AᵀDA`, relative to the largest mass: any positive weight gives the
-same motion, and one that is off by a thousand costs three digits of M⁻¹, which the second
-correction brings back."""
 
 
 class AbstractMass(Record):
@@ -251,7 +247,7 @@ def augmented_mass(xp: ModuleType, M: AnyArray, A: AnyArray) -> AnyArray:
 
 def augmentation(xp: ModuleType, M: AnyArray, A: AnyArray) -> AnyArray:
     """D in `M + AᵀDA`: each row weighs as much as the masses that it moves, over massive columns
-    first, then over all; and at least `LEAST_WEIGHT` of the largest mass that it acts on (of all,
+    first, then over all; and at least `SMALL_PART` of the largest mass that it acts on (of all,
     if it acts on massless coordinates alone, as `|e|² = 1` of a quaternion at rest), and at most
     that mass, which such a row would exceed by far if its zeros are round-off.
     """
@@ -269,7 +265,7 @@ def augmentation(xp: ModuleType, M: AnyArray, A: AnyArray) -> AnyArray:
         massive = scale > ROUND_OFF * xp.max(scale)
         mobility = xp.sum(xp.where(massive, A**2 / xp.where(massive, scale, 1.0), 0.0), axis=1)
         D = xp.where(mobility > 0, 1 / xp.where(mobility > 0, mobility, 1.0), 0.0)
-        D = xp.clip(D, LEAST_WEIGHT * largest, largest)
+        D = xp.clip(D, SMALL_PART * largest, largest)
         scale = xp.diag(M) + D @ A**2
     return D
 

@@ -21,7 +21,7 @@ from zwang.native.library import lapack_routines
 from zwang.objects.recent import Recent
 from zwang.thresholds import ALL_BUT_ZERO, ROUND_OFF
 
-DAMPING = 1e-12
+DAMPING = ALL_BUT_ZERO**2
 """μ of the sparse factor in a placement, rows at unit length: singular values above 1e-6 are
 resolved at once, those above 1e-7 by `PLACEMENT_SWEEPS`.
 """

@@ -11,12 +11,8 @@ import numpy as np
 from zwang.algebra.decomposition import Decomposition, orientation, singular_values
 from zwang.algebra.elimination.matrix import Layout
 from zwang.native.library import lapack_routines
-from zwang.thresholds import FACTOR_ROUND_OFF
+from zwang.thresholds import FACTOR_ROUND_OFF, SINGULAR_ROWS
 
-CROSSING_THRESHOLD = 1e-5
-"""A direction counts as lost where its singular value, rows at unit length, falls below this; the
-minimum over time is found to about 1e-7.
-"""
 INVERSE_ITERATIONS = 6
 """Inverse iterations; each reduces what lies above the wanted singular values by the square of
 their ratio or more.
@@ -39,7 +35,7 @@ class AbstractRows(abc.ABC):
         """
 
     @abc.abstractmethod
-    def null_share(self, i: int, below: float = CROSSING_THRESHOLD) -> np.ndarray:
+    def null_share(self, i: int, below: float = SINGULAR_ROWS) -> np.ndarray:
         """How much of each row's unit vector lies in the left null space, that of singular values
         up to `below`: 0 for an independent row, up to 1.
         """
@@ -58,14 +54,14 @@ class DenseRows(AbstractRows):
         self.rows = rows
 
     def rank(self):
-        return np.sum(singular_values(self.rows) > CROSSING_THRESHOLD, axis=-1)
+        return np.sum(singular_values(self.rows) > SINGULAR_ROWS, axis=-1)
 
     def lowest(self, generic, count):
         sigma = singular_values(self.rows)
         place = generic[:, None] - 1 - np.arange(count)
         return np.where(place >= 0, np.take_along_axis(sigma, np.maximum(place, 0), axis=1), 1.0)
 
-    def null_share(self, i, below=CROSSING_THRESHOLD):
+    def null_share(self, i, below=SINGULAR_ROWS):
         null = Decomposition(self.rows[i], below, beside=1.0).left_kernel
         return np.sum(null**2, axis=1)
 
@@ -98,7 +94,7 @@ class SparseRows(AbstractRows):
             found[i, : len(sigma)] = sigma
         return found
 
-    def null_share(self, i, below=CROSSING_THRESHOLD):
+    def null_share(self, i, below=SINGULAR_ROWS):
         return np.sum(self._null(self.rows[i], below)[1] ** 2, axis=1)
 
     def turned(self):
@@ -114,7 +110,7 @@ class SparseRows(AbstractRows):
             signs.append((-1.0) ** swaps * np.prod(np.sign(factor.U.diagonal())))
         return np.array(signs)
 
-    def _null(self, C, below: float = CROSSING_THRESHOLD) -> tuple[np.ndarray, np.ndarray]:
+    def _null(self, C, below: float = SINGULAR_ROWS) -> tuple[np.ndarray, np.ndarray]:
         """Singular values up to `below` and their vectors; the search widens until one is above."""
         count = FIRST_BLOCK
         while True:

@@ -2,8 +2,7 @@
 
 | file | what |
 |---|---|
-| `check.py` | `check`: one report on a model at one state |
-| `check_text.py` | the same as text |
+| `check.py`, `check_text.py` | `check`: one report on a model at one state; the same as text |
 | `redundancy.py` | redundant rows, free motions, looser joints |
 | `pfaffian.py` | which velocity constraints are holonomic, and what can be reached |
 | `branches.py` | `branches`, `passages`: motions through a singular configuration |
@@ -14,38 +13,38 @@
 | `driving_torque.py` | `driving_torque`: kinetostatics |
 | `workspace.py`, `workspace_fill.py` | `workspace`: reach and singularities over a grid of inputs |
 | `design.py`, `design_problem.py`, `design_targets.py` | `design`: dimensions that meet targets |
-| `moving_mechanism.py` | motions and torques as functions of parameters that JAX differentiates |
+| `moving_mechanism.py` | configurations, motions and torques that JAX differentiates |
 | `kinematics.py`, `kinematics_result.py` | `kinematics`: a mechanism over its input |
 | `kinematics_batch.py` | `kinematics_batch`: certified paths of many sets of parameters at once |
 | `path.py` | a branch of configurations followed, with limits and singular configurations |
-| `curve.py`, `certified_step.py` | certified steps along a curve of configurations |
+| `curve.py` | certified steps along a curve of configurations |
 | `interval.py` | bounds of a JAX function over a box |
 | `subject.py` | what an analysis works on: coordinates and points by name |
 | `side_by_side.py` | `side_by_side`: one acceleration by eight principles of mechanics |
 | `equilibrium.py`, `balance_problem.py`, `balance_search.py` | `equilibrium`: forces balance |
 | `resting.py` | the same where gaps carry, and friction holds |
-| `continuation.py`, `branch.py` | `continuation`: equilibria followed in a parameter |
-| `eigenvalue_events.py` | folds, branch points and Hopf points on the way |
+| `continuation.py` | `continuation`: equilibria followed in a parameter |
+| `branch.py` | one branch of them, with folds, branch points and Hopf points on the way |
 | `final_state.py` | `final_state`: derivatives through impacts, stick and slip |
 | `linearize.py` | `linearize`: minimal linear equations about a state |
-| `stability.py`, `aside.py` | the verdict on a state; forces some way off it |
-| `time_varying.py` | the same along a trajectory |
-| `linear_system.py`, `modes.py` | poles, zeros, controllability; modes |
+| `stability.py`, `aside.py` | the verdict on a state; forces some way off it, and at later times |
+| `linear_system.py`, `modes.py` | poles, zeros, controllability, descriptor; modes |
 | `sensitivity.py` | how results that equations define move with parameters, the one theorem |
 | `moving_state.py` | an equilibrium or a steady motion that moves with parameters |
-| `lqr_sensitivity.py` | gains as functions of parameters that JAX differentiates |
-| `mode_sensitivity.py` | eigenvalues as functions of parameters that JAX differentiates |
+| `linear_sensitivity.py` | eigenvalues and gains as functions that JAX differentiates |
 | `lqr.py` | `lqr`: gains on the full coordinates |
-| `time_varying_lqr.py` | gains along a trajectory |
+| `time_varying.py` | linear equations and gains along a trajectory |
 | `stable_inversion.py` | `stable_inversion`: the bounded motion of an unstable inversion |
-| `shooting.py` | the boundary value problem on the servo constraints |
-| `base_parameters.py`, `base_parameters_result.py` | `base_parameters`: masses that torques tell |
-| `moving_axes.py` | the axes that move along with a steady motion, for its gains |
-| `symmetry.py` | symmetries of a model, along which steady motions go |
-| `constrained_state.py`, `tangent_space.py` | a state on its constraints, its tangent space |
+| `optimal_control.py`, `optimal_problem.py` | `optimal_control`: the cheapest motion |
+| `optimal_motion.py` | what it found |
+| `transcription.py` | the motion as a nonlinear program on a grid |
+| `nonlinear_program.py` | nonlinear programs, by IPOPT |
+| `base_parameters.py` | `base_parameters`: masses that torques tell |
+| `symmetry.py` | symmetries of a model, along which steady motions go, and axes that move along |
+| `constrained_state.py` | a state on its constraints, with its tangent space |
 | `local_equations.py` | derivatives of the equations at a state |
 | `inputs.py` | inputs and outputs by name |
-| `tables.py`, `pictures.py`, `saving.py` | results as text, pictures and files |
+| `result.py` | results as text, pictures and files |
 """
 
 from __future__ import annotations
@@ -68,6 +67,7 @@ if TYPE_CHECKING:
     from zwang.analysis.kinematics_batch import kinematics_batch as kinematics_batch
     from zwang.analysis.linearize import linearize as linearize
     from zwang.analysis.lqr import lqr as lqr
+    from zwang.analysis.optimal_control import optimal_control as optimal_control
     from zwang.analysis.side_by_side import side_by_side as side_by_side
     from zwang.analysis.stable_inversion import stable_inversion as stable_inversion
     from zwang.analysis.workspace import workspace as workspace

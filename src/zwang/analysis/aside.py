@@ -1,32 +1,36 @@
-"""Forces some way off an equilibrium: how the potential goes on where its Hessian vanishes, and
-what forces do on motions there.
+"""Forces some way off an equilibrium: how the potential goes on where its Hessian vanishes, what
+forces do on motions there, and what of the equations changes with time.
 """
 
 from __future__ import annotations
 
+import enum
+
+import jax.numpy as jnp
 import numpy as np
 
 from zwang.analysis.constrained_state import ConstrainedState, on_constraints, solve
 from zwang.analysis.local_equations import moved, time_derivatives
-from zwang.equations.state import host_state
-from zwang.thresholds import AGREEMENT
+from zwang.equations.state import State, host_state
+from zwang.thresholds import AGREEMENT, FACTOR_ROUND_OFF
 
 DISTANCES_ASIDE = (0.1, 0.03, 0.01)
 """Distances from an equilibrium, relative to the size of its coordinates, at which the potential is
 followed where its Hessian vanishes."""
 RAYS_PER_DIMENSION = 24
 """Random directions, per dimension, in which the potential is followed."""
+LATER_TIMES = (0.11, 1.37, 17.3)
+"""Later times [s] at which the equations are compared with those of the instant: without a common
+period."""
 
 
 def aside(here: ConstrainedState, along: np.ndarray, distance: float) -> ConstrainedState | None:
     """The state at rest some way off, back on the constraints."""
-    s = here.state
-    reach = distance * (1 + np.max(np.abs(s.q), initial=0.0))
-    along = along * reach / max(np.max(np.abs(here.local.N @ along), initial=0.0), 1e-300)
-    return still(here, along)
+    return still(here, along * here.reach(along, distance))
 
 
 def still(here: ConstrainedState, along: np.ndarray) -> ConstrainedState | None:
+    """The state at rest at the end of a way, back on the constraints."""
     s = here.state
     q = moved(here.dynamics, s.q, along, s.t)
     there = on_constraints(here.dynamics, q, np.zeros(len(along)), float(s.t))
@@ -46,16 +50,11 @@ def loses_rank(here: ConstrainedState) -> bool:
 
 def curvature_aside(here: ConstrainedState, u: np.ndarray) -> float:
     """The largest slope of the force along a direction, some way off on either side."""
-    Y, found = here.tangent.Y, 0.0
-    for sign in (1.0, -1.0):
-        for part in DISTANCES_ASIDE[:1]:
-            along = sign * Y @ u
-            there = aside(here, along, part)
-            if there is None:
-                continue
-            reach = part * (1 + np.max(np.abs(here.state.q), initial=0.0))
-            reach /= max(np.max(np.abs(here.local.N @ along), initial=0.0), 1e-300)
-            found = max(found, abs(float(along @ (there.metric @ there.w))) / reach)
+    found, distance = 0.0, DISTANCES_ASIDE[0]
+    for along in (here.tangent.Y @ u, -here.tangent.Y @ u):
+        if (there := aside(here, along, distance)) is not None:
+            push = abs(float(along @ (there.metric @ there.w)))
+            found = max(found, push / here.reach(along, distance))
     return found
 
 
@@ -90,8 +89,7 @@ def _along_valley(here: ConstrainedState, u, held, curvature) -> str:
     """How the potential goes on in one direction, all others with stiffness being at balance."""
     Y, signs = here.tangent.Y, []
     for part in DISTANCES_ASIDE:
-        reach = part * (1 + np.max(np.abs(here.state.q), initial=0.0))
-        reach /= max(np.max(np.abs(here.local.N @ (Y @ u))), 1e-300)
+        reach = here.reach(Y @ u, part)
         rest, there = np.zeros(held.shape[1]), None
         for _ in range(8):
             there = still(here, Y @ (reach * u + held @ rest))
@@ -131,3 +129,42 @@ def power(here: ConstrainedState) -> tuple[float, float]:
             size = np.abs(v) @ (np.abs(moving.local.F) + np.abs(there.local.F)) + abs(by_mass)
             found.append(float(fed / size) if size else 0.0)
     return min(found), max(found)
+
+
+class Time(enum.Enum):
+    """What of the equations changes with time."""
+
+    NOTHING = "nothing"
+    LOADS = "loads"
+    COEFFICIENTS = "coefficients"
+
+
+def explicit_time(here: ConstrainedState) -> Time:
+    """Compare a state's equations with those of later instants, at the same (q, v), v̇ and λ: loads
+    alone leave constraints and all derivatives as they are.
+    """
+    own, found = here.variation, Time.NOTHING
+    nv, s = here.dynamics.system.nv, here.state
+    for wait in LATER_TIMES:
+        there = solve(here.dynamics, State(s.q, s.v, s.t + jnp.asarray(wait)))
+        then = ConstrainedState(
+            here.dynamics, there.state, there.local, here.w, here.multipliers
+        ).variation
+        slopes = zip(own[:4], then[:4], strict=True)
+        if any(_differ(a[:, : 2 * nv], b[:, : 2 * nv]) for a, b in slopes):
+            return Time.COEFFICIENTS
+        if any(
+            _differ(getattr(here.local, x), getattr(there.local, x)) for x in ("phi", "psi", "b")
+        ):
+            return Time.COEFFICIENTS
+        if _differ(here.local.F, there.local.F):
+            found = Time.LOADS
+    return found
+
+
+def _differ(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two arrays differ by more than round-off; a value that is no number differs."""
+    size = max(np.max(np.abs(a), initial=0.0), np.max(np.abs(b), initial=0.0))
+    # a residual of zero is known to the round-off of coordinates of size one
+    # largest change, relative to the size of an equation's terms, that counts as none
+    return not bool(np.max(np.abs(a - b), initial=0.0) <= AGREEMENT * size + FACTOR_ROUND_OFF)

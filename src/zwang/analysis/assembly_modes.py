@@ -29,28 +29,27 @@ import numpy as np
 from jax import Array
 from jaxtyping import PyTree
 
-from zwang.algebra.decomposition import Decomposition
+from zwang.algebra.metric import dense_metric
 from zwang.algebra.pseudoinverse.proximal import Proximal
-from zwang.analysis.curve import quickly
 from zwang.analysis.distinct import attitudes, distinct, same_senses, telling
 from zwang.analysis.kinematics import Constant
 from zwang.analysis.moving_mechanism import closed as closed_at
-from zwang.analysis.newton import damped, newton, rows_at
+from zwang.analysis.moving_mechanism import damped, newton, rows_at
 from zwang.analysis.quadratic_loops import Found, all_configurations
 from zwang.analysis.quadratic_postures import all_postures
-from zwang.analysis.result import AbstractResult
+from zwang.analysis.result import AbstractResult, dataset_of, with_unit
 from zwang.analysis.subject import subject_of, with_inputs
+from zwang.compile import program
 from zwang.compile.hints import over_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.dynamics.number_range import LARGEST_SIZE
-from zwang.equations.constraint.units import MODEL_UNITS
 from zwang.errors import ModelError
 from zwang.inputs.arguments import choice, count, host_only, mapping, number, real_array
 from zwang.objects.reporting import report
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
-from zwang.thresholds import ALL_BUT_ZERO, RESOLVED
+from zwang.thresholds import ALIKE, ALL_BUT_ZERO, RESOLVED
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -62,11 +61,9 @@ BOXES_AT_ONCE = 512
 """Starts that run at once."""
 NEWTON_ITERATIONS = 60
 """Damped steps of Newton's iteration."""
-ON_ROWS = 1e-5
-"""Residual of rows at unit length, relative to the coordinates, at a solution of the homotopy."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class AssemblyModes(AbstractResult):
     """The configurations found; `str()` prints them.
 
@@ -146,34 +143,27 @@ class AssemblyModes(AbstractResult):
     @property
     def dataset(self) -> xr.Dataset:
         """The configurations with their names and how often each was found."""
-        import xarray as xr
-
-        system = self.model.system
         data = {
             "q": (("mode", "coordinate"), self.q),
             "found": ("mode", self.found),
             "smallest_singular_value": ("mode", self.smallest),
         }
         attrs = {
-            "model": self.model.name,
             "method": self.method,
             "starts": self.starts,
             "unseen_bound_95": self.unseen_bound(),
             "solutions": self.solutions,
             "complete": int(self.complete),
         }
-        coords = {
-            "coordinate": list(system.coordinates),
-            "coordinate_unit": ("coordinate", list(system.units)),
-        }
-        return xr.Dataset(data, coords, attrs)
+        units = {"coordinate_unit": ("coordinate", list(self.model.system.units))}
+        return dataset_of(self.model, data, units, **attrs)
 
     def plot(self, x: str, y: str) -> Picture:
         """The modes as points in two coordinates."""
         names, units = self.model.system.coordinates, self.model.system.units
         i, j = names.index(x), names.index(y)
         points = Line(self.q[:, i], self.q[:, j], width=0.0, marker="o")
-        label = lambda k: f"{names[k]} [{units[k] or MODEL_UNITS}]"
+        label = lambda k: with_unit(names[k], units[k])
         title = f"{self.model.name}: {len(self)} assembly modes"
         alike = bool(units[i]) and units[i] == units[j]
         return Picture([Panel([points], label(j))], label(i), title, height=3.5, equal=alike)
@@ -207,8 +197,6 @@ class AssemblyModes(AbstractResult):
             often = "" if self.method == "homotopy" else f"  found {n} times"
             lines.append(f"  {i}  {shown}{often}{meets}")
         return "\n".join(lines)
-
-    __repr__ = __str__
 
 
 @host_only("list the modes of numbers")
@@ -289,7 +277,7 @@ def assembly_modes(
         report(f"{i} of {starts} starts", i / starts)
         # the last chunk is filled up by repetition, since another shape would compile anew
         chunk = np.resize(begin[i : i + BOXES_AT_ONCE], (BOXES_AT_ONCE, begin.shape[1]))
-        at, residual, _ = (np.asarray(x) for x in quickly(_solved)(dynamics, chunk, np.float64(t)))
+        at, residual, _ = (np.asarray(x) for x in _solved(dynamics, chunk, np.float64(t)))
         at = np.where(residual[:, None] < RESOLVED, at, np.nan)
         ends.append(at[: len(begin[i : i + BOXES_AT_ONCE])])
     every = np.concatenate(ends)
@@ -345,10 +333,10 @@ def _from_homotopy(closed: Model, dynamics: Dynamics, found: Found, t: float) ->
     # so few shapes that other inputs compile nothing
     size = 8 * -(-len(found.q) // 8)
     filled = np.resize(found.q, (size, found.q.shape[1]))
-    solved = (np.asarray(x) for x in quickly(_solved)(dynamics, filled, np.float64(t)))
+    solved = (np.asarray(x) for x in _solved(dynamics, filled, np.float64(t)))
     at, residual, before = (x[: len(found.q)] for x in solved)
     # squares of distances vanish at places that the distances themselves exclude
-    own = before < ON_ROWS * (1 + np.max(np.abs(found.q)))
+    own = before < ALIKE * (1 + np.max(np.abs(found.q)))
     kept = own & (residual < RESOLVED)
     q, times = _distinct(dynamics, at[kept], t)
     if not len(q):
@@ -381,6 +369,7 @@ def _spread(model: Model, q, spread) -> float:
     return 1.5 * max(float(np.ptp(own)) if len(own) else 0.0, 1.0)
 
 
+@program
 def _solved(dynamics: Dynamics, begin, t):
     """Newton's iteration from many starts, damped far from solutions; q of each, and its residuals
     after and before.
@@ -416,8 +405,7 @@ def _smallest(dynamics: Dynamics, q, t) -> tuple[int, float]:
     """Rank of the rows at unit length, and the nv-th singular value."""
     c, nv = dynamics.constraints, dynamics.system.nv
     A = np.asarray(c.matrix(jnp.asarray(q), jnp.zeros(nv), jnp.asarray(t), dynamics.p))
-    length = np.linalg.norm(A, axis=1, keepdims=True)
-    rows = Decomposition(A / np.where(length > 0, length, 1.0))
+    rows = dense_metric(np.ones(nv)).rows(A)
     if len(A) < nv:
         return len(A), 0.0
-    return rows.rank, float(rows.singular_values[nv - 1])
+    return rows.rank, float(rows.split.singular_values[nv - 1])

@@ -18,12 +18,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.algebra.metric import Metric
-from zwang.analysis.constrained_state import on_constraints, unpushed
+from zwang.analysis.constrained_state import kernel, metric_at, on_constraints, unpushed
 from zwang.analysis.inputs import Inputs
 from zwang.analysis.local_equations import Local, local, moved
 from zwang.analysis.moving_state import Balance, Motion, balance
 from zwang.analysis.symmetry import Symmetries
-from zwang.analysis.tangent_space import kernel, metric_at
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
 
@@ -168,34 +167,31 @@ class Problem:
 
     def residual(self, at: Point) -> np.ndarray:
         """What must vanish, dimensionless."""
-        rows = [at.gradient / self.scale]
-        if self.symmetric is not None:
-            unit, scale = self._row_units(at)
-            rows.append(unit * at.values.psi[self._nonholonomic] / scale)
-        q, v = at.values.q, at.values.v
-        rows.append(np.array([(q[i] - x) / (1 + abs(x)) for i, x in self.held_q.items()]))
-        rows.append(np.array([(v[i] - x) / (1 + abs(x)) for i, x in self.held_v.items()]))
-        if self.driven is not None:
-            rows.append(np.array([v[self.driven] - at.mu[-1]]))
-        return np.concatenate(rows)
+        kept = [x / (1 + abs(x)) for x in (*self.held_q.values(), *self.held_v.values())]
+        kept += [] if self.driven is None else [at.mu[-1]]
+        found = self._measured(at, at.values)
+        found[len(found) - len(kept) :] -= kept
+        return found
 
     def jacobian(self, at: Point) -> np.ndarray:
         """Its derivative with respect to (y, γ, μ)."""
-        nv = len(at.metric)
-        rest = np.zeros((1, 0 if self.driven is None else 1))
-        along = lambda x: np.hstack([x[:, :nv] @ at.Y, x[:, nv:], rest.repeat(len(x), axis=0)])
-        rows = [at.Z.T @ along(at.slopes.dynamic) / self.scale]
+        nv, found = len(at.metric), self._measured(at, at.slopes)
+        rest = np.zeros((len(found), 0 if self.driven is None else 1))
+        rest[-1:] = -1.0
+        return np.hstack([found[:, :nv] @ at.Y, found[:, nv:], rest])
+
+    def _measured(self, at: Point, x: Balance) -> np.ndarray:
+        """Of residuals, or of their derivatives, what is to vanish or to keep a value, each in its
+        own size.
+        """
+        rows = [at.Z.T @ x.dynamic / self.scale]
         if self.symmetric is not None:
             unit, scale = self._row_units(at)
-            psi = at.slopes.psi[self._nonholonomic]
-            rows.append(unit[:, None] * along(psi) / scale)
-        q, v = along(at.slopes.q), along(at.slopes.v)
-        rows.append(np.array([q[i] / (1 + abs(x)) for i, x in self.held_q.items()]))
-        rows.append(np.array([v[i] / (1 + abs(x)) for i, x in self.held_v.items()]))
-        if self.driven is not None:
-            rows.append(v[self.driven] - np.eye(v.shape[1])[-1])
-        width = at.Y.shape[1] + len(at.gamma) + len(at.mu)
-        return np.vstack([x.reshape(x.size // width if width else len(x), width) for x in rows])
+            rows.append((unit * x.psi[self._nonholonomic].T / scale).T)
+        for part, held in ((x.q, self.held_q), (x.v, self.held_v)):
+            rows += [part[[i]] / (1 + abs(value)) for i, value in held.items()]
+        rows += [] if self.driven is None else [x.v[[self.driven]]]
+        return np.concatenate(rows)
 
     @property
     def _nonholonomic(self) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import jax
 import numpy as np
@@ -22,7 +22,7 @@ from zwang.errors import ModelError
 from zwang.inputs.arguments import known, labels
 from zwang.inputs.arrays import vector
 from zwang.remedy import Remedy, advice
-from zwang.thresholds import AGREEMENT, CONVERGED, DERIVED, LAST_DIGIT, ROUND_OFF
+from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, CONVERGED, DERIVED, LAST_DIGIT, ROUND_OFF
 
 CLOSE_TO_GUESS = 0.2
 """Farthest an equilibrium may be from a guess that means it, relative to the way to the minimum."""
@@ -60,7 +60,8 @@ def nearest(problem: Problem, at: Point, free: Iterable[str]) -> Point:
         step = np.zeros(J.shape[1])
         step[changes] = -Decomposition(J[:, changes]).solve(r)
         step *= problem.longest(at, step)
-        better = _shorter(problem, at, step, size)
+        shorter = lambda trial, _, size=size: np.linalg.norm(problem.residual(trial)) < size
+        better = _halved(problem, at, step, shorter, 12)
         if better is None:
             return at
         at, before = better, size
@@ -69,11 +70,11 @@ def nearest(problem: Problem, at: Point, free: Iterable[str]) -> Point:
     return at
 
 
-def _shorter(problem: Problem, at: Point, step: np.ndarray, size: float) -> Point | None:
-    """The first of halved steps whose residual is smaller; None if none is."""
-    for _ in range(12):
+def _halved(problem: Problem, at: Point, step, is_good: Callable, halvings: int) -> Point | None:
+    """The end of the first of halved steps that is good; None if none is."""
+    for _ in range(halvings):
         trial = problem.moved(at, step)
-        if trial is not None and np.linalg.norm(problem.residual(trial)) < size:
+        if trial is not None and is_good(trial, step):
             return trial
         step = 0.5 * step
     return None
@@ -91,20 +92,17 @@ def minimum(problem: Problem, at: Point) -> Point:
         curvature, U = principal(K)
         scale = np.max(np.abs(curvature), initial=0.0)
         small = np.linalg.norm(push) <= CONVERGED * problem.scale
-        if small and (not scale or curvature[0] > -1e-9 * scale):
+        if small and (not scale or curvature[0] > -AGREEMENT * scale):
             return nearest(problem, at, ("y", "gamma", "mu"))
         if small:  # balanced on a saddle
             step = U[:, 0] / max(np.max(np.abs(at.local.N @ at.Y @ U[:, 0])), 1e-300)
             at = problem.moved(at, 0.05 * step) or at
             continue
-        step = U @ ((U.T @ push) / np.maximum(np.abs(curvature), 1e-6 * scale or 1.0))
+        step = U @ ((U.T @ push) / np.maximum(np.abs(curvature), ALL_BUT_ZERO * scale or 1.0))
         step *= problem.longest(at, step)
-        for _ in range(25):
-            trial = problem.moved(at, step)
-            if trial is not None and _descends(problem, at, trial, step):
-                break
-            step = 0.5 * step
-        else:
+        descends = lambda trial, step, at=at: _descends(problem, at, trial, step)
+        trial = _halved(problem, at, step, descends, 25)
+        if trial is None:
             return at
         at = trial
     return at
@@ -119,7 +117,7 @@ def _descends(problem: Problem, at: Point, trial: Point, step: np.ndarray) -> bo
     first = -at.gradient @ step
     work = 0.5 * (first - trial.gradient @ arrived)
     left, before = np.linalg.norm(trial.gradient), np.linalg.norm(at.gradient)
-    balanced = left < 1e-9 * problem.scale or (left < 0.5 * before and work > 0)
+    balanced = left < AGREEMENT * problem.scale or (left < 0.5 * before and work > 0)
     return bool(work > 0.1 * first or balanced)
 
 
@@ -235,7 +233,7 @@ def nearest_by_stages(problem: Problem, start: Point, everything: bool) -> Point
 def left_behind(problem: Problem, start: Point, at: Point) -> bool:
     """Whether a search for a minimum has left an equilibrium at the guess or close to it."""
     way = np.linalg.norm(at.q - start.q)
-    if np.allclose(at.q, start.q, rtol=1e-6, atol=1e-6):
+    if np.allclose(at.q, start.q, rtol=ALL_BUT_ZERO, atol=ALL_BUT_ZERO):
         return False
     near = nearest_by_stages(problem, start, False)
     balanced = np.linalg.norm(problem.residual(near)) < AGREEMENT

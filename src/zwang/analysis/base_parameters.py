@@ -15,23 +15,279 @@ Source: Gautier (1991), Numerical calculation of the base inertial parameters of
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import jax
 import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import PyTree
 
-from zwang.algebra.decomposition import Decomposition, pivots
-from zwang.analysis.base_parameters_result import BaseParameters
+from zwang.algebra.decomposition import Decomposition, pivots, symmetric_root
+from zwang.algebra.spectrum import principal
+from zwang.analysis.result import AbstractResult
 from zwang.compile.blocks import mapped
 from zwang.dynamics import functions
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
-from zwang.inputs.arguments import host_only, instance, known, labels, real_array
+from zwang.inputs.arguments import host_only, instance, known, labels, number, real_array
+from zwang.inputs.text import counted
 from zwang.objects.record import Record, field
 from zwang.servo.actuation import Constant
-from zwang.thresholds import AGREEMENT, DERIVED
+from zwang.thresholds import AGREEMENT, DERIVED, ROUND_OFF
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class BaseParameters(AbstractResult):
+    """What is identifiable; `print` says it.
+
+    Attributes:
+        names: of all parameters that were asked for, in the order of columns.
+        regressor: W, shape (equations, parameters).
+        reduced: Nᵀ B of every sample, shape (samples, freedom, nu).
+        offset: Nᵀ e₀ of every sample, shape (samples, freedom).
+        rank: r.
+        singular_values: of W with columns at unit length, shape (parameters,).
+        base: columns whose parameters stand for the base parameters, shape (r,).
+        combination: K: base parameter i is `θ[base] + K θ[others]`, shape (r, parameters − r).
+        null: changes of all parameters that no torque shows, in columns.
+        values: the parameters of the model, shape (parameters,).
+    """
+
+    names: tuple[str, ...]
+    regressor: np.ndarray
+    reduced: np.ndarray
+    offset: np.ndarray
+    rank: int
+    singular_values: np.ndarray
+    base: np.ndarray
+    combination: np.ndarray
+    null: np.ndarray
+    values: np.ndarray
+
+    @property
+    def others(self) -> np.ndarray:
+        """Columns of the parameters that are not of the base."""
+        return np.setdiff1d(np.arange(len(self.names)), self.base)
+
+    @property
+    def gap(self) -> float:
+        """The smallest singular value that counts over the largest that does not."""
+        beyond = self.singular_values[self.rank :]
+        return (
+            float(self.singular_values[self.rank - 1] / max(beyond[0], 1e-300))
+            if len(beyond)
+            else np.inf
+        )
+
+    @property
+    def condition(self) -> float:
+        """Condition number of the base columns of W, each in units of its own base parameter of
+        the model (of its length where that is zero): the smaller, the better does a motion tell
+        all of them.
+
+        Reference: Gautier and Khalil (1992), Exciting trajectories for the identification of base
+            inertial parameters of robots, Int. J. Robotics Research 11, 362-375.
+        """
+        columns = self.regressor[:, self.base]
+        values = np.abs(self.of(self.values))
+        length = np.linalg.norm(columns, axis=0)
+        sigma = Decomposition(columns * np.where(values > 0, values, 1 / length)).singular_values
+        return float(sigma[0] / sigma[-1])
+
+    def physical(self, identified: Identified, least=0.0) -> np.ndarray:
+        """All parameters, as near to what was identified as those can be that are not below
+        `least`: of masses and moments of inertia about a center of mass, those of real bodies.
+
+        The distance is that of the covariance. Along directions that no motor notices, the
+        parameters are the nearest to those of the model, each beside its own size.
+
+        Args:
+            identified: what `identify` has found.
+            least: least value of each parameter, a number or shape (parameters,); −inf for one
+                that may be negative.
+
+        Returns:
+            The parameters, shape (parameters,); `identified.distance(found.of(them))` says by χ² of
+            r degrees of freedom whether real bodies explain the measurement.
+        """
+        from scipy.optimize import lsq_linear
+
+        lower = np.broadcast_to(
+            np.asarray(real_array(least, "physical: least"), float), len(self.names)
+        )
+        combine = np.zeros((self.rank, len(self.names)))
+        combine[:, self.base], combine[:, self.others] = np.eye(self.rank), self.combination
+        whiten = Decomposition(symmetric_root(identified.covariance)).inverse
+        size = np.where(self.values != 0, np.abs(self.values), 1.0)
+        # so weak that the pull to the model is felt along null directions alone
+        weak = AGREEMENT * np.linalg.norm(whiten @ combine * size, 2)
+        rows = np.vstack([whiten @ combine * size, weak * np.eye(len(size))])
+        right = np.concatenate([whiten @ identified.values, weak * self.values / size])
+        found = lsq_linear(rows, right, (lower / size, np.inf), tol=ROUND_OFF, lsmr_tol=ROUND_OFF)
+        return np.maximum(found.x * size, lower)
+
+    @property
+    def base_names(self) -> tuple[str, ...]:
+        """The base parameters in words, such as `rod.mass + 0.5 slider.mass`."""
+        others = [self.names[i] for i in self.others]
+        return tuple(
+            _combined([1.0, *row], [self.names[i], *others])
+            for i, row in zip(self.base, self.combination, strict=True)
+        )
+
+    @property
+    def null_names(self) -> tuple[str, ...]:
+        """Changes that no motor notices, in words."""
+        return tuple(_combined(x / x[np.argmax(np.abs(x))], self.names) for x in self.null.T)
+
+    def of(self, values) -> np.ndarray:
+        """Base parameters of values of all parameters."""
+        theta = np.asarray(real_array(values, "values"))
+        return theta[self.base] + self.combination @ theta[self.others]
+
+    def identify(self, u, noise: float | None = None) -> Identified:
+        """Base parameters from measured controls, by least squares.
+
+        Args:
+            u: at the samples, shape (samples, nu).
+            noise: standard deviation of every control, normal and independent; estimated from what
+                is left if not given.
+
+        Raises:
+            ModelError: for controls of another shape, or fewer equations than base parameters.
+        """
+        samples, freedom, nu = self.reduced.shape
+        u = np.asarray(real_array(u, "identify: u"))
+        if u.shape != (samples, nu):
+            raise ModelError(f"identify: u has shape {u.shape}, expected {(samples, nu)}.")
+        if samples * freedom <= self.rank:
+            raise ModelError(
+                f"identify: {samples * freedom} equations for {self.rank} base parameters; give "
+                "more samples."
+            )
+        right = np.einsum("kfu,ku->kf", self.reduced, u) - self.offset
+        whiten = self._whiten
+        W = (whiten @ self.regressor.reshape(samples, freedom, -1)).reshape(-1, len(self.names))
+        y = np.einsum("kfg,kg->kf", whiten, right).ravel()
+        split = Decomposition(W[:, self.base])
+        found = split.solve(y)
+        left = y - W[:, self.base] @ found
+        freedom_left = len(y) - self.rank
+        sigma = (
+            float(np.sqrt(left @ left / freedom_left))
+            if noise is None
+            else number(noise, "identify: noise", above=0.0)
+        )
+        inverse = split.inverse
+        degrees = float(freedom_left) if noise is None else np.inf
+        covariance = sigma**2 * inverse @ inverse.T
+        return Identified(self.base_names, found, covariance, sigma, degrees)
+
+    @property
+    def _whiten(self) -> np.ndarray:
+        """What gives every equation unit noise for unit noise of u, shape (samples, f, f)."""
+        values, axes = principal(self.reduced @ np.swapaxes(self.reduced, 1, 2))
+        if np.min(values[:, 0] / values[:, -1]) < AGREEMENT:
+            raise ModelError(
+                "identify: no control acts along a direction in which the model can move; free "
+                "motions say nothing about the noise of a torque. Leave that freedom out."
+            )
+        return np.swapaxes(axes, 1, 2) / np.sqrt(values)[..., None]
+
+    @property
+    def dataset(self) -> xr.Dataset:
+        """Singular values, null vectors and base parameters with their names."""
+        import xarray as xr
+
+        return xr.Dataset(
+            {
+                "singular_value": ("number", self.singular_values),
+                "null": (("parameter", "direction"), self.null),
+                "value": ("base_parameter", self.of(self.values)),
+            },
+            {"parameter": list(self.names), "base_parameter": list(self.base_names)},
+        )
+
+    def __str__(self) -> str:
+        lines = [
+            f"{counted(self.rank, 'base parameter')} of {len(self.names)} "
+            f"(gap of singular values {self.gap:.2g})"
+        ]
+        lines += [
+            f"  {name} = {x:.6g}"
+            for name, x in zip(self.base_names, self.of(self.values), strict=True)
+        ]
+        lines += [f"  no motor notices: {name}" for name in self.null_names]
+        return "\n".join(lines)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Identified(AbstractResult):
+    """Base parameters that were found.
+
+    Attributes:
+        names: in words.
+        values: shape (r,).
+        covariance: of the values, shape (r, r).
+        noise: standard deviation of the controls, as given or estimated.
+        degrees: degrees of freedom of that estimate; infinite where it was given.
+    """
+
+    names: tuple[str, ...]
+    values: np.ndarray
+    covariance: np.ndarray
+    noise: float
+    degrees: float
+
+    @property
+    def uncertainty(self) -> np.ndarray:
+        """Half the length of each one's 95 % interval, by Student's distribution."""
+        from scipy.special import ndtri, stdtrit
+
+        upper = 0.975
+        factor = ndtri(upper) if np.isinf(self.degrees) else stdtrit(self.degrees, upper)
+        return factor * np.sqrt(np.diag(self.covariance))
+
+    def distance(self, values) -> float:
+        """How far other values are, in the metric of the covariance: below the χ² quantile of r
+        degrees of freedom they agree.
+        """
+        off = self.values - np.asarray(real_array(values, "values"))
+        return float(off @ Decomposition(self.covariance).solve(off))
+
+    @property
+    def dataset(self) -> xr.Dataset:
+        """Values and covariance with their names."""
+        import xarray as xr
+
+        return xr.Dataset(
+            {
+                "value": ("base_parameter", self.values),
+                "covariance": (("base_parameter", "base_parameter_"), self.covariance),
+            },
+            {"base_parameter": list(self.names), "base_parameter_": list(self.names)},
+            {"noise": self.noise},
+        )
+
+    def __str__(self) -> str:
+        rows = zip(self.names, self.values, self.uncertainty, strict=True)
+        lines = [f"  {name} = {x:.6g} ± {s:.2g} (95 %)" for name, x, s in rows]
+        return "\n".join([f"noise of the controls {self.noise:.3g}", *lines])
+
+
+def _combined(coefficients, names: Sequence[str]) -> str:
+    """A combination in words; a part that is round-off is left out."""
+    terms = [
+        f"{'-' if x < 0 else '+'} {'' if abs(abs(x) - 1) < DERIVED else f'{abs(x):.4g} '}{name}"
+        for x, name in zip(coefficients, names, strict=True)
+        if abs(x) > DERIVED
+    ]
+    return " ".join(terms).removeprefix("+ ")
 
 
 @host_only("find them before, with the numbers of one motion")
@@ -87,8 +343,8 @@ def base_parameters(
     B = actuation if callable(actuation) else Constant(actuation, "base_parameters")
     theta = np.concatenate([np.ravel(np.asarray(given[n], float)) for n in names])
     rows = LinearEquations(model, names, B)
-    Y, e0, A, pushed = map(np.asarray, mapped(_at, (rows, theta), *samples))
-    other = np.asarray(mapped(_at, (rows, 1.5 * theta + 0.1), *samples)[0])
+    Y, e0, A, pushed = map(np.asarray, mapped(LinearEquations.at, (rows, theta), *samples))
+    other = np.asarray(mapped(LinearEquations.at, (rows, 1.5 * theta + 0.1), *samples)[0])
     if np.max(np.abs(other - Y)) > DERIVED * np.max(np.abs(Y)):
         raise ModelError(
             f"base_parameters: {', '.join(names)} do not enter M and F linearly; leave out those "
@@ -107,7 +363,9 @@ def base_parameters(
     # its inertia, but round-off
     signs = np.random.default_rng(1991).choice([-1.0, 1.0], samples[2].shape)
     shaken = np.max(np.abs(samples[2])) * signs
-    most = np.asarray(mapped(_at, (rows, theta), *samples[:2], shaken, samples[3])[0])
+    most = np.asarray(
+        mapped(LinearEquations.at, (rows, theta), *samples[:2], shaken, samples[3])[0]
+    )
     shown = length > AGREEMENT * np.linalg.norm(most, axis=(0, 1))
     W = np.where(shown, W, 0.0)
     unit = W / np.where(shown, length, 1.0)
@@ -134,7 +392,7 @@ class LinearEquations(Record):
     names: tuple[str, ...] = field(static=True)
     actuation: Callable
 
-    def __call__(self, theta, q, v, a, t):
+    def at(self, theta, q, v, a, t):
         model, own = self.model, dict(self.model.params)
 
         def packed(theta):
@@ -155,10 +413,6 @@ class LinearEquations(Record):
         Y = jax.jacfwd(inertial)(theta)
         A = model.dynamics().constraints.matrix(q, v, t, p)
         return Y, inertial(theta) - Y @ theta, A, self.actuation(q, t, p)
-
-
-def _at(rows: LinearEquations, theta, q, v, a, t):
-    return rows(theta, q, v, a, t)
 
 
 def _labels(model: Model, names: tuple[str, ...]) -> tuple[str, ...]:

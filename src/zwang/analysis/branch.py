@@ -1,8 +1,20 @@
-"""One branch of equilibria: tangents, correction at right angles, and what passes through zero."""
+"""One branch of equilibria: tangents, correction at right angles, and what passes through zero.
+
+| event | what changes | measure that passes through zero |
+|---|---|---|
+| Hopf point | a pair of complex eigenvalues crosses the imaginary axis | its real part |
+| double eigenvalue | two real ones become a pair, or two leave the axis | `(λ₁ − λ₂)²` |
+
+Where two imaginary ones meet and leave the axis is the Hamiltonian Hopf point, at which a
+conservative system loses its stability by flutter. `(λ₁ − λ₂)²` is a smooth function of the
+parameter where the eigenvalues themselves have a square root.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,13 +27,15 @@ from zwang.analysis.linearize import generator_of_deviations
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError
 from zwang.remedy import Remedy, advice
-from zwang.thresholds import ALL_BUT_ZERO, DERIVED, SOLUTION_ERROR
+from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, DERIVED, ROOT_OF_ROUND_OFF, SOLUTION_ERROR
 
 LARGEST_TURN = 0.3
 """Largest turn of the tangent over one step [rad]; longer steps are halved."""
 SLOPE_STEP = 1e-3
 """Distance of the places by which derivatives along a branch are measured: of fourth order, so that
 1e-12 is left of the formula, and 1e-12 of round-off."""
+EVENT_ZERO = 1e-3
+"""Eigenvalues below this times the largest are left to folds and branch points."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -48,7 +62,7 @@ class Place:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Branch:
+class BalanceBranch:
     """How to follow one branch.
 
     Attributes:
@@ -68,7 +82,9 @@ class Branch:
     first: tuple
 
     @staticmethod
-    def begin(problem: Problem, at: Point, over: str, limits, step: float, tangent) -> Branch:
+    def begin(
+        problem: Problem, at: Point, over: str, limits, step: float, tangent
+    ) -> BalanceBranch:
         low, high = limits
         value = at.mu[-1]
         # unknowns of different units are compared by their typical sizes
@@ -77,13 +93,13 @@ class Branch:
         if tangent is None:
             sign = 1.0 if high - value >= value - low else -1.0
             tangent = (np.zeros(len(at.q)), sign)
-        branch = Branch(problem, scale, step, 0, 1.0, tangent)
+        branch = BalanceBranch(problem, scale, step, 0, 1.0, tangent)
         rate = float(np.max(np.abs(branch.linear(at)), initial=1e-300))
         return dataclasses.replace(branch, rate=rate)
 
-    def knowing(self, places: list[Place]) -> Branch:
+    def knowing(self, places: list[Place]) -> BalanceBranch:
         """The same with the number of eigenvalues that are zero at all of some places."""
-        zeros = [int(np.sum(np.abs(x.eigenvalues) < 1e-6 * self.rate)) for x in places]
+        zeros = [int(np.sum(np.abs(x.eigenvalues) < ALL_BUT_ZERO * self.rate)) for x in places]
         return dataclasses.replace(self, zeros=min(zeros))
 
     def test(self, place: Place) -> float:
@@ -138,7 +154,7 @@ class Branch:
         # where two branches cross the kernel is a plane, and steady motions may be a family of more
         # parameters: go straight on, so that the others change as little as possible
         direction = null.T @ (null @ before)
-        if np.linalg.norm(direction) < 1e-8:
+        if np.linalg.norm(direction) < ROOT_OF_ROUND_OFF:
             raise ModelError(
                 "continuation: the branch does not move with the parameter from this start; "
                 f"{advice(Remedy('give tangent=', options=()), Remedy('start elsewhere'))}."
@@ -241,7 +257,7 @@ class Branch:
         step = tangent * self.sizes(at)
         dq = at.local.N @ (at.Y @ step[: at.Y.shape[1]])
         size = np.linalg.norm(dq)
-        size = size if size > 1e-9 * abs(step[-1]) else abs(step[-1])
+        size = size if size > AGREEMENT * abs(step[-1]) else abs(step[-1])
         return dq / size, float(step[-1] / size)
 
     def tangents(self, place: Place) -> tuple[tuple[np.ndarray, float], ...]:
@@ -252,14 +268,13 @@ class Branch:
         split = Decomposition(self.rows(at))
         plane, lefts = split.right.T[-2:], split.left[:, len(split.right) - 2 :].T
         n = len(self.problem.residual(at))
-        h = 1e-3
         forms = np.zeros((len(lefts), 2, 2))
         for i in range(2):
             slopes = []
             # central differences of the Jacobian, as its derivative is needed at one point of the
             # branch only
             for sign in (1.0, -1.0):
-                moved = self.problem.moved(at, sign * h * plane[i] * self.sizes(at))
+                moved = self.problem.moved(at, sign * SLOPE_STEP * plane[i] * self.sizes(at))
                 if moved is None:
                     return (self.direction(place, place.tangent),)
                 carried = [
@@ -267,7 +282,7 @@ class Branch:
                 ]
                 J = self.problem.jacobian(moved) * self.sizes(moved)
                 slopes.append(np.array([lefts[:, :n] @ (J @ x) for x in carried]))
-            forms[:, i] = (slopes[0] - slopes[1]).T / (2 * h)
+            forms[:, i] = (slopes[0] - slopes[1]).T / (2 * SLOPE_STEP)
         # rows that depend on each other give left vectors that see no second derivative
         form = forms[np.argmax(np.linalg.norm(forms, axis=(1, 2)))]
         # of a form of one sign no second branch is seen, and the first one is where it is least
@@ -287,3 +302,89 @@ def _on_device(s: State) -> State:
     import jax.numpy as jnp
 
     return State(*(jnp.asarray(x, float) for x in (s.q, s.v, s.t)))
+
+
+class Event(NamedTuple):
+    """A kind of event, the measure that passes through zero at it, and the eigenvalue there."""
+
+    kind: str
+    measure: Callable[[np.ndarray], float]
+    eigenvalue: Callable[[np.ndarray], complex]
+
+
+class _Counts(NamedTuple):
+    """How many eigenvalues away from zero are real, and how many pairs lie left, on, right."""
+
+    real: int
+    left: int
+    center: int
+    right: int
+
+
+def events(before: np.ndarray, after: np.ndarray, rate: float) -> list[Event]:
+    """What happens between two neighbors on a branch, by the eigenvalues at both.
+
+    Args:
+        before, after: eigenvalues, shape (n,).
+        rate: size of eigenvalues [1/s].
+    """
+    a, b = _counts(before, rate), _counts(after, rate)
+    # a neighbor may lie on the axis itself
+    if a.real == b.real and abs(a.center - b.center) <= 1 and abs(a.right - b.right) == 1:
+        pair = lambda x: _crossing(x, rate)
+        return [Event("Hopf point", lambda x: pair(x).real, lambda x: complex(0, pair(x).imag))]
+    if abs(a.real - b.real) == 2 and a.center == b.center and _pairs(before, after, rate):
+        two, mean = (lambda x: _real_pair(x, rate)), (lambda x: complex(np.mean(x).real))
+    elif a.real == b.real and abs(a.center - b.center) == 2 and a.right != b.right:
+        two = lambda x: _closest(_upper(x, rate))
+        mean = lambda x: complex(0, np.mean(x).imag)
+    else:
+        return []
+    # (λ₁ − λ₂)² is real for both kinds of pairs
+    apart = lambda x: float(np.real(np.diff(two(x))[0] ** 2))
+    return [Event("double eigenvalue", apart, lambda x: mean(two(x)))]
+
+
+def _counts(values: np.ndarray, rate: float) -> _Counts:
+    away = values[np.abs(values) > EVENT_ZERO * rate]
+    pairs = away[np.imag(away) > ALL_BUT_ZERO * rate]
+    sides = np.sign(np.where(np.abs(np.real(pairs)) > ALL_BUT_ZERO * rate, np.real(pairs), 0.0))
+    real = int(np.sum(np.abs(np.imag(away)) <= ALL_BUT_ZERO * rate))
+    return _Counts(real, *(int(np.sum(sides == side)) for side in (-1, 0, 1)))
+
+
+def _upper(values: np.ndarray, rate: float) -> np.ndarray:
+    return values[(np.imag(values) > ALL_BUT_ZERO * rate) & (np.abs(values) > EVENT_ZERO * rate)]
+
+
+def _crossing(values: np.ndarray, rate: float) -> complex:
+    """The pair that is nearest to the imaginary axis."""
+    pairs = _upper(values, rate)
+    return complex(pairs[np.argmin(np.abs(np.real(pairs)))])
+
+
+def _closest(values: np.ndarray) -> np.ndarray:
+    """The two values of several that are closest to each other."""
+    apart = np.abs(values[:, None] - values) + np.where(np.eye(len(values)), np.inf, 0.0)
+    return values[list(np.unravel_index(np.argmin(apart), apart.shape))]
+
+
+def _pairs(before: np.ndarray, after: np.ndarray, rate: float) -> bool:
+    """Whether both neighbors have pairs away from zero: one that comes out of zero is no event."""
+    return all(len(_choices(x, rate)) for x in (before, after))
+
+
+def _real_pair(values: np.ndarray, rate: float) -> np.ndarray:
+    """The two eigenvalues that are real on one side and conjugate on the other: those closest to
+    each other among conjugates and neighbors on the real axis.
+    """
+    return min(_choices(values, rate), key=lambda pair: abs(pair[0] - pair[1]))
+
+
+def _choices(values: np.ndarray, rate: float) -> list[np.ndarray]:
+    """Conjugates, and neighbors on the real axis."""
+    away = values[np.abs(values) > EVENT_ZERO * rate]
+    real = np.sort(np.real(away[np.abs(np.imag(away)) <= ALL_BUT_ZERO * rate]))
+    pairs = away[np.imag(away) > ALL_BUT_ZERO * rate]
+    choices = [np.array([x, np.conj(x)]) for x in pairs]
+    return choices + [np.array([x, y], complex) for x, y in zip(real, real[1:], strict=False)]

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse.proximal import Proximal
+from zwang.analysis.result import with_unit
 from zwang.analysis.subject import subject_of
 from zwang.dynamics.consistent_state import consistent_state
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -20,7 +21,6 @@ from zwang.dynamics.evaluation import moved
 from zwang.dynamics.initial_conditions import PlacementError
 from zwang.dynamics.model import Model
 from zwang.dynamics.tangent_cone import TangentCone, tangent_cone
-from zwang.equations.constraint.units import MODEL_UNITS
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.inputs.arguments import host_only, instance, number
@@ -29,7 +29,7 @@ from zwang.inputs.call import misfits_named
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
 from zwang.simulation.results import Run
-from zwang.simulation.results.branch_taken import AROUND_CROSSING
+from zwang.thresholds import ALL_BUT_ZERO, DERIVED, SHORT_WAY
 
 MOST_COMPARED = 60
 """Velocities among which a picture looks for two that tell branches apart."""
@@ -128,8 +128,7 @@ class Branches:
         """
         system = self.model.system
         x, y = self._apart() if x is None or y is None else (x, y)
-        unit = lambda i: system.velocity_units[i] or MODEL_UNITS
-        names = [f"{name} [{unit(i)}]" for i, name in enumerate(system.velocities)]
+        names = list(map(with_unit, system.velocities, system.velocity_units))
         lines = [
             Line(
                 np.array([-1.0, 1.0]) * b.tangent[x],
@@ -146,13 +145,13 @@ class Branches:
         nv, best = self.model.system.nv, (-1.0, 0, min(1, self.model.system.nv - 1))
         tangents = np.array([b.tangent for b in self.branches]).reshape(-1, nv)
         # lengths beside angles have no common scale: each kind by its own size
-        moving = [i for i in range(nv) if np.ptp(np.abs(tangents[:, i]), axis=0) > 1e-6]
+        moving = [i for i in range(nv) if np.ptp(np.abs(tangents[:, i]), axis=0) > ALL_BUT_ZERO]
         for i, j in itertools.combinations(moving[:MOST_COMPARED], 2):
             if self.model.system.velocity_units[i] != self.model.system.velocity_units[j]:
                 continue
             flat = tangents[:, [i, j]]
             size = np.linalg.norm(flat, axis=1)
-            if np.min(size) < 1e-6:
+            if np.min(size) < ALL_BUT_ZERO:
                 continue
             unit = flat / size[:, None]
             across = np.outer(unit[:, 0], unit[:, 1])
@@ -169,7 +168,9 @@ class Branches:
         ]
         for i, x in enumerate(self.branches):
             order = np.argsort(-np.abs(x.tangent))[:5]
-            shown = [f"{names[j]} {x.tangent[j]:+.4g}" for j in order if abs(x.tangent[j]) > 1e-7]
+            shown = [
+                f"{names[j]} {x.tangent[j]:+.4g}" for j in order if abs(x.tangent[j]) > DERIVED
+            ]
             sure = "" if x.verified else "  (second order only: no motion found along it)"
             rows.append(f"  {i}  {', '.join(shown)}{sure}")
         return "\n".join(rows)
@@ -217,7 +218,7 @@ def _tried(model: Model, dynamics: Dynamics, q, t, v: np.ndarray, params) -> Bra
             off = np.asarray(placed.state.q) - near
             pair.append(float(np.max(np.abs(off))) / (distance * np.max(np.abs(v))))
         # a tangent is missed by the square of the distance, another branch by the distance
-        errors.append(pair[0] if pair[1] < 0.7 * pair[0] or pair[1] < 1e-7 else np.inf)
+        errors.append(pair[0] if pair[1] < 0.7 * pair[0] or pair[1] < DERIVED else np.inf)
     error = min(errors)
     return Branch(v, error < 0.3, error)
 
@@ -268,7 +269,7 @@ def passages(run: Run) -> list[Passage]:
         there = branches(run.model.passive, run.at(t)[0], t, params=run.flow.dynamics.p)
         if not there.branches:
             continue
-        span = AROUND_CROSSING * float(run.t[-1] - run.t[0])
+        span = SHORT_WAY * float(run.t[-1] - run.t[0])
         ends = max(t - span, float(run.t[0])), min(t + span, float(run.t[-1]))
         (before, one), (after, other) = (there.taken(run.at(s)[1]) for s in ends)
         found.append(Passage(t, there, before, after, max(one, other)))

@@ -5,14 +5,13 @@ each constraint.
 from __future__ import annotations
 
 import dataclasses
-from typing import cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.algebra.decomposition import Decomposition, pivots
+from zwang.algebra.decomposition import Decomposition, outside, pivots
 from zwang.algebra.metric import condition_of_mass, dense_metric
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.check_text import lines
@@ -213,8 +212,8 @@ def check(model, q=None, v=None, t=0.0, *, params: PyTree = None) -> Diagnosis:
 
 @program
 def _control(dynamics: Dynamics, state: State) -> Control:
-    law = cast(AbstractControlLaw, dynamics.law)  # the caller has one
-    return law.control(dynamics.passive, state)
+    assert isinstance(dynamics.law, AbstractControlLaw)
+    return dynamics.law.control(dynamics.passive, state)
 
 
 def _diagnose(
@@ -271,7 +270,8 @@ def _diagnose(
         Decomposition(C[c.position_rows]).rank,
         unit_rows.split.singular_values,
         tuple(reports),
-        _independent(unit_rows.split.kernel.T, model.system.velocities),
+        # those that span the free directions best
+        tuple(model.system.velocities[i] for i in pivots(unit_rows.split.kernel.T)),
         violation,
         speed,
         residual,
@@ -304,19 +304,11 @@ def _largest(x: np.ndarray) -> float | None:
     return None if np.all(np.isnan(x)) else float(np.nanmax(x))
 
 
-def _independent(basis: np.ndarray, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Velocities that span the free directions best: pivots of the basis of A's null space."""
-    return tuple(names[i] for i in pivots(basis))
-
-
 def _directions(rows: np.ndarray, span: np.ndarray) -> np.ndarray:
     """Orthonormal directions of rows of unit length that are not in the span of others, which is
     orthonormal as well.
     """
-    left = rows
-    for _ in range(2):  # once leaves round-off of what is taken off
-        left = left - (left @ span.T) @ span
-    return Decomposition(left, beside=1.0).row_space.T
+    return Decomposition(outside(rows, span), beside=1.0).row_space.T
 
 
 def _kinds(dynamics: Dynamics, s: State) -> dict[str, str]:

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from zwang.algebra.judgement import NOTABLE_ERROR
 from zwang.algebra.rank import DEPENDENT_ROWS, NEARLY_PARALLEL
+from zwang.analysis.result import table
 from zwang.dynamics.control_law import Control
 from zwang.errors import Result
 from zwang.hierarchy.describe import level_lines
 from zwang.inputs.text import counted
 from zwang.remedy import MOVED, advice
+from zwang.thresholds import ACCEPTED_VIOLATION, DEFAULT_RTOL
 
 if TYPE_CHECKING:
     from zwang.analysis.check import ConstraintReport, Diagnosis
@@ -74,7 +75,7 @@ def lines(d: Diagnosis):
         f"{d.velocity_violation:.1e} (relative)"
     )
     yield f"  residual of A v̇ = b  {d.residual:.1e} (relative)"
-    if d.accuracy > NOTABLE_ERROR:
+    if d.accuracy > DEFAULT_RTOL:
         yield (
             f"  accuracy of v̇        {d.accuracy:.1e} (relative), condition of the mass matrix "
             f"{d.mass_condition:.0e}"
@@ -94,7 +95,7 @@ def lines(d: Diagnosis):
             )
             for c in d.constraints
         ]
-        yield from _table(rows)
+        yield from table(rows)
 
     if d.tree:
         yield ""
@@ -129,13 +130,7 @@ def _control_lines(d: Diagnosis, c: Control):
                 *("–" if np.isnan(x) else f"{x:.1e}" for x in errors),
             )
         )
-    yield from _table(rows)
-
-
-def _table(rows: list[tuple[str, ...]]):
-    widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
-    for r in rows:
-        yield "  " + "  ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)).rstrip()
+    yield from table(rows)
 
 
 def _force(c: ConstraintReport) -> str:
@@ -149,9 +144,9 @@ def _force(c: ConstraintReport) -> str:
 def _verdict(d: Diagnosis) -> str:
     if d.consistent:
         return "consistent"
-    if d.position_violation >= 1e-6:
+    if d.position_violation >= ACCEPTED_VIOLATION:
         return f"the state is off its constraints: {advice(MOVED)}"
-    if d.velocity_violation >= 1e-6:
+    if d.velocity_violation >= ACCEPTED_VIOLATION:
         return f"the velocity does not obey the constraints: {advice(MOVED)}"
     if d.unheld:
         return f"no force can hold {', '.join(d.unheld)}: a run refuses it"

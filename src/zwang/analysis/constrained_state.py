@@ -1,15 +1,24 @@
-"""A state on its constraints with its acceleration, multipliers, derivatives and tangent space."""
+"""A state on its constraints with its acceleration, multipliers, derivatives and tangent space.
+
+At a state (q, v) that meets φ = 0 and ψ = 0, a neighbor is (q ⊕ ξ, v + δv) with
+
+    Φ ξ = 0,    ψ_q ξ + A δv = 0:    ξ = Y y,    δv = W w − A⊕ ψ_q Y y,
+
+Y a basis of the kernel of the position rows Φ and W one of the kernel of all velocity rows A, with
+Yᵀ M Y = I and Wᵀ M W = I. The columns of W are the first ones of Y, so that y holds the positions
+that belong to w; without nonholonomic rows both are the same.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+import scipy.linalg
 
-from zwang.algebra.decomposition import solve_square
+from zwang.algebra.decomposition import nearest_rotation, pivots, solve_square
 from zwang.algebra.mass_matrix import dense_mass
 from zwang.algebra.metric import Metric, Rows, dense_metric, is_singular
 from zwang.algebra.pseudoinverse import Proximal
@@ -22,7 +31,6 @@ from zwang.analysis.local_equations import (
     local,
     variation,
 )
-from zwang.analysis.tangent_space import TangentSpace, kernel, metric_at, tangent_space
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.model import Model
@@ -31,6 +39,82 @@ from zwang.equations.state import State, host_state
 from zwang.errors import ModelError
 from zwang.objects.record import replace
 from zwang.thresholds import ROUND_OFF
+
+
+def metric_at(M: np.ndarray, A: np.ndarray) -> Metric:
+    """The metric of M, or where M is singular of M + AᵀDA, which is the same on the kernel of A."""
+    return dense_metric(M, A if is_singular(M) else None)
+
+
+def kernel(rows: Rows) -> np.ndarray:
+    """Columns that span the kernel of A, orthonormal in the metric, shape (nv, nv − rank), the same
+    ones for the same space.
+    """
+    return rows.metric.W @ aligned(rows.split.kernel)
+
+
+def aligned(V: np.ndarray) -> np.ndarray:
+    """An orthonormal basis of the same space, turned so that its columns are as near as possible to
+    the entries that describe the space best: the same space gets the same basis.
+    """
+    chosen = V[pivots(V.T)]
+    if not V.shape[1]:
+        return V
+    return V @ nearest_rotation(chosen).T
+
+
+@dataclasses.dataclass(frozen=True)
+class TangentSpace:
+    """Bases at one state.
+
+    Attributes:
+        metric: M, shape (nv, nv), or what takes its place where M is singular.
+        Y, W: see above, shapes (nv, ny) and (nv, nw).
+        lean: −A⊕ ψ_q Y, shape (nv, ny), the change of v that y brings along.
+    """
+
+    metric: np.ndarray
+    Y: np.ndarray
+    W: np.ndarray
+    lean: np.ndarray
+
+    @property
+    def n(self) -> int:
+        """Number of states."""
+        return self.Y.shape[1] + self.W.shape[1]
+
+    @property
+    def basis(self) -> np.ndarray:
+        """T: (ξ, δv) = T (y, w), shape (2 nv, n)."""
+        nv = len(self.metric)
+        return np.block([[self.Y, np.zeros((nv, self.W.shape[1]))], [self.lean, self.W]])
+
+    @property
+    def project(self) -> np.ndarray:
+        """T⁺: the (y, w) of a tangent vector, shape (n, 2 nv)."""
+        return np.asarray(scipy.linalg.block_diag(self.Y.T @ self.metric, self.W.T @ self.metric))
+
+
+def tangent_space(metric: Metric, phi_q, psi_q, psi_v) -> TangentSpace:
+    """The bases from derivatives of φ with respect to ξ and of ψ with respect to ξ and v."""
+    velocities, positions, M = metric.rows(psi_v), metric.rows(phi_q), metric.M
+    W = kernel(velocities)
+    # what the position rows leave free beyond W: the kernel of these rows and of Wᵀ M
+    rest = kernel(metric.rows(np.vstack([phi_q, W.T @ M])))
+    if W.shape[1] + rest.shape[1] != len(M) - positions.rank:
+        rest = rest[:, : len(M) - positions.rank - W.shape[1]]
+    Y = np.hstack([W, rest])
+    return TangentSpace(M, Y, W, -velocities.correct(psi_q @ Y))
+
+
+def turned_like(tangent: TangentSpace, before: TangentSpace) -> TangentSpace:
+    """A tangent space with its bases turned to be nearest to those of another state."""
+    turn = lambda V, old: nearest_rotation(V.T @ (tangent.metric @ old))
+    nw = tangent.W.shape[1]
+    by = turn(tangent.W, before.W)
+    rest = tangent.Y[:, nw:]
+    along = scipy.linalg.block_diag(by, turn(rest, before.Y[:, nw:]))
+    return TangentSpace(tangent.metric, tangent.Y @ along, tangent.W @ by, tangent.lean @ along)
 
 
 def dynamics_of(model: Model, params) -> Dynamics:
@@ -118,17 +202,20 @@ class ConstrainedState:
 
     def varied(self, field: Generator | None = None, directions=None) -> Variation:
         """Derivatives, see `local_equations.variation`, as NumPy arrays."""
-        nq = self.dynamics.system.nq
-        field = Generator(jnp.zeros(nq), jnp.zeros((nq, nq))) if field is None else field
         found = variation(
             self.dynamics,
             self.state,
             jnp.asarray(self.w),
             jnp.asarray(self.multipliers),
-            Generator(jnp.asarray(field.c), jnp.asarray(field.B)),
+            Generator.still(self.dynamics.system.nq) if field is None else field,
             directions,
         )
         return Variation(*(np.asarray(x) for x in found))
+
+    def reach(self, along: np.ndarray, distance: float) -> float:
+        """What a direction is to be multiplied by to move coordinates by a part of their size."""
+        size = distance * (1 + np.max(np.abs(self.state.q), initial=0.0))
+        return size / max(np.max(np.abs(self.local.N @ along), initial=0.0), 1e-300)
 
     @functools.cached_property
     def tangent(self) -> TangentSpace:
@@ -189,10 +276,10 @@ def on_constraints(dynamics: Dynamics, q, v, t) -> State | None:
     metric = dense_metric(M, A if dynamics.singular_mass else None)
     # a distance counts beside the size of the coordinates, of one at least
     extent = metric.typical * (1 + np.max(np.abs(guess.q), initial=0.0))
-    small: Any = metric.lengths(A), np.float64(0.0), np.float64(1 / extent)
+    small = metric.lengths(A), np.float64(0.0), np.float64(1 / extent)
     if not metric.is_positive:
         raise np.linalg.LinAlgError("the mass matrix is not positive definite")
-    found = place(dynamics, guess, Scales(*small))
+    found = place(dynamics, guess, Scales(*map(jnp.asarray, small)))
     return found.state if found.converged else None
 
 

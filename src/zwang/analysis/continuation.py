@@ -5,7 +5,7 @@ predicted along the tangent, corrected at right angles to it, so that a fold, wh
 is a point like any other. Where an eigenvalue of the linearization passes through zero, the lowest
 coefficient of its characteristic polynomial that is not zero throughout changes sign: at a fold if
 the tangent's part along s does so too, else at a branch point. Hopf points and double eigenvalues
-are found by what `eigenvalue_events.py` measures.
+are found by what `branch.py` measures.
 
 Reference: Allgower and Georg (2003), Introduction to Numerical Continuation Methods, chapters 6-8.
 """
@@ -14,23 +14,22 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.optimize
 from jax import Array
 from jaxtyping import PyTree
 
 from zwang.analysis.balance_problem import Point, Problem
 from zwang.analysis.balance_search import balanced_start
-from zwang.analysis.branch import Branch, Place
+from zwang.analysis.branch import BalanceBranch, Place, events
 from zwang.analysis.constrained_state import dynamics_of
-from zwang.analysis.eigenvalue_events import events
 from zwang.analysis.equilibrium import Equilibrium, as_equilibrium
 from zwang.analysis.moving_state import Motion, branch_equations, critical_direction
-from zwang.analysis.result import AbstractResult
+from zwang.analysis.path import zero_between
+from zwang.analysis.result import AbstractResult, branch_picture, dataset_of
 from zwang.analysis.sensitivity import near_fold
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
@@ -52,23 +51,30 @@ class SpecialPoint:
     Attributes:
         kind: "fold", "branch point", "Hopf point" or "double eigenvalue".
         value: the parameter there.
-        q, v: the state.
+        point: the solution of the equations there.
         tangents: directions of the branches through it, each a pair of dq, shape (nq,), and the
             change of the parameter; of all but branch points the one tangent.
         eigenvalue: [1/s] at a Hopf point, imaginary, and at a double eigenvalue; else 0.
         slope: derivative of the eigenvalue by the parameter along the branch at a Hopf point, where
             the real part is that of the growth; None where the branch turns round, and elsewhere.
-        point: the solution of the equations there.
     """
 
     kind: str
     value: float
-    q: np.ndarray
-    v: np.ndarray
+    point: Point
     tangents: tuple[tuple[np.ndarray, float], ...]
     eigenvalue: complex = 0j
-    point: Point | None = dataclasses.field(default=None, repr=False)
     slope: complex | None = None
+
+    @property
+    def q(self) -> np.ndarray:
+        """Coordinates, shape (nq,)."""
+        return self.point.q
+
+    @property
+    def v(self) -> np.ndarray:
+        """Velocities, shape (nv,)."""
+        return self.point.v
 
     def __str__(self) -> str:
         x = self.eigenvalue
@@ -80,7 +86,7 @@ class SpecialPoint:
     __repr__ = __str__
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Continuation(AbstractResult):
     """A branch of equilibria or steady motions; `str()` prints it.
 
@@ -147,14 +153,47 @@ class Continuation(AbstractResult):
             ModelError: for a branch point that other parameters need not keep, as where two
                 branches cross by chance.
         """
-        return critical_values(self, params)
+        model, problem = self.model, self.problem
+        symmetric, driven, own = problem.symmetric, problem.driven, self.points[0].params
+
+        def at(given):
+            given = {**(own or {}), **(given or {})}
+            if driven is None:
+                return lambda s: dynamics_of(model, {**given, self.over: s})
+            dynamics = dynamics_of(model, given or None)
+            return lambda s: dynamics
+
+        found = []
+        for special in (*self.folds, *self.branch_points):
+            x = np.concatenate([np.zeros(model.system.nv), special.point.gamma])
+            free = np.ones(len(x) + len(special.point.multipliers), bool)
+            free[model.system.nv : len(x)] = driven is not None  # rates stay along the branch
+            x, free = np.concatenate([x, special.point.multipliers]), np.flatnonzero(free)
+            fields = (None, None) if symmetric is None else (symmetric.base, symmetric.fields)
+            with jax.ensure_compile_time_eval():  # it may be asked for inside a program
+                here = at({})
+                motion = Motion.of(special.q, problem.t, *fields)
+                equations = branch_equations(motion, x, free, driven)
+                null = critical_direction(
+                    motion,
+                    equations(here),
+                    here(jnp.asarray(special.value)),
+                    x,
+                    free,
+                    special.value,
+                )
+            solved, moved = near_fold(equations, here, at(params), special.value, x[free], null)
+            if not solved.determines(0):
+                raise ModelError(
+                    f"{model.name}: the {special} is not one that other parameters keep, so that "
+                    "it has no derivatives."
+                )
+            found.append(moved[0])
+        return jnp.stack(found) if found else jnp.zeros(0)
 
     @property
     def dataset(self) -> xr.Dataset:
         """The branch, with the parameter along it, and its special points."""
-        import xarray as xr
-
-        system = self.model.system
         data = {
             self.over if self.over not in ("q", "v") else f"parameter {self.over}": (
                 "point",
@@ -173,8 +212,7 @@ class Continuation(AbstractResult):
                 np.array([np.nan if x.slope is None else x.slope.real for x in self.special]),
             ),
         }
-        names = {"coordinate": list(system.coordinates), "velocity": list(system.velocities)}
-        return xr.Dataset(data, names, {"model": self.model.name, "over": self.over})
+        return dataset_of(self.model, data, over=self.over)
 
     def plot(self, *coordinates: str) -> Picture:
         """Coordinates over the parameter, unstable parts dashed, special points marked.
@@ -182,8 +220,6 @@ class Continuation(AbstractResult):
         Args:
             coordinates: names; those that vary if left out, four at most.
         """
-        from zwang.analysis.pictures import branch_picture
-
         for name in coordinates:
             known(name, self.model.system.coordinates, f"{self.model.name} has no coordinate")
         return branch_picture(self, coordinates)
@@ -199,8 +235,6 @@ class Continuation(AbstractResult):
             per = "" if x.slope is None else f" per unit of {self.over}"
             lines.append(f"  {x}{per}, tangents: {', '.join(along)} (dq of length one)")
         return "\n".join(lines)
-
-    __repr__ = __str__
 
 
 @host_only("follow the branch before, at the numbers of one model")
@@ -251,7 +285,7 @@ def continuation(
     # the start is balanced at its own value of the parameter first
     problem, at = balanced_start(model, q, v, t, params, hold, over)
     first = None if tangent is None else _direction(tangent, model.system.nq)
-    branch = Branch.begin(problem, at, over, (low, high), step, first)
+    branch = BalanceBranch.begin(problem, at, over, (low, high), step, first)
     places, special = [branch.place(at)], []
     for _ in range(points - 1):
         report(f"{len(places)} points, {over} = {places[-1].value:.4g}")
@@ -299,44 +333,7 @@ def _direction(tangent, nq: int) -> tuple[np.ndarray, float]:
     return dq, ds
 
 
-def critical_values(branch: Continuation, params: PyTree) -> Array:
-    """See `Continuation.critical_values`."""
-    model, problem = branch.model, branch.problem
-    symmetric, driven, own = problem.symmetric, problem.driven, branch.points[0].params
-
-    def at(given):
-        given = {**(own or {}), **(given or {})}
-        if driven is None:
-            return lambda s: dynamics_of(model, {**given, branch.over: s})
-        dynamics = dynamics_of(model, given or None)
-        return lambda s: dynamics
-
-    found = []
-    for special in (*branch.folds, *branch.branch_points):
-        assert special.point is not None
-        x = np.concatenate([np.zeros(model.system.nv), special.point.gamma])
-        free = np.ones(len(x) + len(special.point.multipliers), bool)
-        free[model.system.nv : len(x)] = driven is not None  # rates stay along the branch
-        x, free = np.concatenate([x, special.point.multipliers]), np.flatnonzero(free)
-        fields = (None, None) if symmetric is None else (symmetric.base, symmetric.fields)
-        with jax.ensure_compile_time_eval():  # it may be asked for inside a program
-            here = at({})
-            motion = Motion.of(special.q, problem.t, *fields)
-            equations = branch_equations(motion, x, free, driven)
-            null = critical_direction(
-                motion, equations(here), here(jnp.asarray(special.value)), x, free, special.value
-            )
-        solved, moved = near_fold(equations, here, at(params), special.value, x[free], null)
-        if not solved.determines(0):
-            raise ModelError(
-                f"{model.name}: the {special} is not one that other parameters keep, so that it "
-                "has no derivatives."
-            )
-        found.append(moved[0])
-    return jnp.stack(found) if found else jnp.zeros(0)
-
-
-def _between(branch: Branch, before: Place, after: Place) -> list[SpecialPoint]:
+def _between(branch: BalanceBranch, before: Place, after: Place) -> list[SpecialPoint]:
     """The special points between two neighbors, in order."""
     found = []
     passes = np.sign(branch.test(before)) != np.sign(branch.test(after))
@@ -350,9 +347,7 @@ def _between(branch: Branch, before: Place, after: Place) -> list[SpecialPoint]:
             kind = "fold" if passes and turns else "branch point"
             alone = (branch.direction(at, at.tangent),)
             tangents = alone if kind == "fold" else branch.tangents(at)
-            found.append(
-                (h, SpecialPoint(kind, at.value, at.point.q, at.point.v, tangents, 0j, at.point))
-            )
+            found.append((h, SpecialPoint(kind, at.value, at.point, tangents)))
     for event in events(before.eigenvalues, after.eigenvalues, branch.rate):
         root = _located(branch, before, after, lambda x, e=event: e.measure(x.eigenvalues))
         if root is None:
@@ -360,23 +355,22 @@ def _between(branch: Branch, before: Place, after: Place) -> list[SpecialPoint]:
         h, at = root
         along, value = (branch.direction(at, at.tangent),), event.eigenvalue(at.eigenvalues)
         slope = branch.slope(at, value) if event.kind == "Hopf point" else None
-        point = SpecialPoint(
-            event.kind, at.value, at.point.q, at.point.v, along, value, slope=slope
-        )
-        found.append((h, point))
+        found.append((h, SpecialPoint(event.kind, at.value, at.point, along, value, slope)))
     return [point for _, point in sorted(found, key=lambda x: x[0])]
 
 
 def _again(point: SpecialPoint, special: list[SpecialPoint]) -> bool:
     """Whether a point at the end of one step was reported at the end of the step before."""
-    near = lambda a, b: np.allclose(a, b, rtol=1e-9, atol=1e-9)
+    near = lambda a, b: np.allclose(a, b, rtol=AGREEMENT, atol=AGREEMENT)
     return any(
         x.kind == point.kind and near(x.value, point.value) and near(x.q, point.q)
         for x in special[-2:]
     )
 
 
-def _located(branch: Branch, before: Place, after: Place, measure) -> tuple[float, Place] | None:
+def _located(
+    branch: BalanceBranch, before: Place, after: Place, measure
+) -> tuple[float, Place] | None:
     """Where a measure passes through zero between two neighbors, as a part of the step, or None."""
     found: dict[float, Place] = {}
 
@@ -392,6 +386,5 @@ def _located(branch: Branch, before: Place, after: Place, measure) -> tuple[floa
         return 0.0, before
     if np.sign(first) == np.sign(last):
         return None
-    tight = np.float64(1e-14)
-    root = cast(float, scipy.optimize.brentq(at_length, 0.0, 1.0, xtol=1e-13, rtol=tight))
+    root = zero_between(at_length, 0.0, 1.0)
     return root, found.get(root, before)

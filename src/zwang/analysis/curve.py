@@ -1,35 +1,131 @@
 """One-parameter families of configurations as a curve `G(q, t) = φ(q, t) = 0`, and steps along it
-that are certified.
+that are certified: of numbers by NumPy, and of many curves at once by JAX.
 
-Steps are those of `certified_step.py`: each encloses exactly one point of the curve for every place
-along it, so that what a corrector finds there lies on the branch that it started from.
+At a point of the curve, with J = [A | ∂φ/∂t] in scaled directions, τ its null vector and N an
+orthonormal basis of the rest, every nearby configuration is `σ τ + N n`. A step of length h is
+certified if the interval Newton (Krawczyk) operator of n, for all σ in [0, h] at once, maps the box
+|n| ≤ w into its inside:
+
+    |Y G| + ½ h² |Y [H] τ τ| + |Y [J] N − I| w  <  w,     Y = (J N)⁻¹,   [J] ⊂ J + [H] (σ τ + N n)
+
+where [H] encloses the second derivatives of G over the box. Then the curve has exactly one point in
+the box for each σ: what a corrector finds there lies on the branch that it started from.
+
+Reference: Kearfott and Xing (1994), An interval step control for continuation methods, SIAM J.
+Numer. Anal. 31, 892-914.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable
-from functools import cached_property
+from types import ModuleType
+from typing import Generic, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from zwang.algebra.decomposition import Decomposition, pivots, solve_square
-from zwang.analysis.certified_step import Split, carried, krawczyk, split_by
+from zwang.algebra.decomposition import Decomposition, full_svd, pivots, solve_square
 from zwang.analysis.interval import Interval, NoIntervalRuleError, enclosure
 from zwang.analysis.sensitivity import lengths_nearby
 from zwang.compile import model_program, program
 from zwang.compile.hints import over_rows
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, FACTOR_ROUND_OFF
+from zwang.inputs.arrays import AnyArray
+from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, FACTOR_ROUND_OFF, SOLUTION_ERROR
 
 BOX_SAMPLES = 6
 """Random places of a box at which J is evaluated where it cannot be bounded."""
 CHART_SAMPLES = 8
 """Random places at which rows of two charts are compared."""
+
+
+class Split(NamedTuple, Generic[AnyArray]):
+    """Directions at a point of a curve.
+
+    Attributes:
+        tangent: τ, the null direction of J, shape (n,); normal: N, its complement, in which
+            corrections are made, shape (n, n − 1).
+        inverse: Y = (J N)⁻¹.
+    """
+
+    tangent: AnyArray
+    normal: AnyArray
+    inverse: AnyArray
+
+
+def split_by(xp: ModuleType, J, along) -> Split:
+    """The directions of independent rows, τ along an earlier one."""
+    U, S, Vt = full_svd(J)
+    tangent, normal = Vt[-1], Vt[:-1].T
+    return Split(xp.where(tangent @ along < 0, -tangent, tangent), normal, (U / S).T)
+
+
+def carried(split: Split, J):
+    """The tangent at a point of a segment whose σ increases, in the directions of its start."""
+    return split.tangent - split.normal @ solve_square(J @ split.normal, J @ split.tangent)
+
+
+class Krawczyk(NamedTuple, Generic[AnyArray]):
+    """The verdict on a step.
+
+    Attributes:
+        good: whether the operator maps the box into its inside.
+        ratio: the largest one of what it maps the box to and its width.
+        width: of the box, shape (n − 1,).
+    """
+
+    good: AnyArray
+    ratio: AnyArray
+    width: AnyArray
+
+
+def krawczyk(xp: ModuleType, split: Split, scale, over: Callable, start, ahead, h) -> Krawczyk:
+    """The interval Newton operator of n for a step of length h, see above.
+
+    Args:
+        xp: NumPy, or `jax.numpy` inside a program.
+        split: directions at the begin of the step; start: |Y G| there.
+        over: y low, high → middle and radius of the second derivatives in scaled directions.
+        ahead: the middle of the step [unscaled].
+    """
+    tangent, normal, inverse = split
+    line = scale * xp.abs(tangent) * h / 2
+
+    def bounds(reach):
+        middle, radius = over(ahead - reach, ahead + reach)
+        middle = xp.tensordot(inverse, middle, 1)  # Y H, shape (nv, n, n)
+        radius = xp.tensordot(xp.abs(inverse), radius, 1)
+        bend = xp.abs(middle @ tangent @ tangent) + radius @ xp.abs(tangent) @ xp.abs(tangent)
+        return middle, radius, start + h**2 / 2 * bend
+
+    error = bounds(line)[2]
+    # every normal direction at least as wide as round-off, and none much narrower than others
+    width = 2.2 * xp.maximum(error, 0.02 * xp.max(error)) + FACTOR_ROUND_OFF
+    # the box is widened by what the correction may add, and bounded once more
+    fat = xp.abs(normal) @ width
+    middle, radius, error = bounds(line + scale * fat)
+    across, reach = middle @ normal, h * xp.abs(tangent) + fat  # Y H N, shape (nv, n, nv)
+    turned = h * xp.abs(xp.einsum("ijk,j->ik", across, tangent))
+    spread = xp.abs(xp.einsum("ijk,jl->ilk", across, normal))
+    turned += xp.einsum("ilk,l->ik", spread, width)
+    turned += xp.einsum("ijk,j->ik", radius @ xp.abs(normal), reach)
+    image = error + turned @ width
+    return Krawczyk(xp.all(image < width), xp.max(image / width), width)  # false for NaN, too
+
+
+def growth(good, ratio):
+    """By what a step that was tried is to be multiplied for the next one: what is mapped to what
+    may be is 1/2 + contraction, which grows with h.
+    """
+    beyond = np.maximum(ratio - 0.5, 1e-3)
+    shrunk = np.where(np.isnan(ratio), 0.3, np.clip(0.4 / beyond, 0.1, 0.7))
+    return np.where(good, np.clip(0.35 / beyond, 0.5, 3.0), shrunk)
+
+
+# --- rows and their derivatives about a configuration
 
 
 def chart(dynamics: Dynamics, q0, y):
@@ -48,23 +144,26 @@ def affine_chart(dynamics: Dynamics, q0, y):
     return q0 + dynamics.system.along(q0, y[:-1], y[-1], dynamics.p)
 
 
-def _rows(dynamics: Dynamics, q0, y, place: Callable = chart):
-    return dynamics.constraints.position_residual(place(dynamics, q0, y), y[-1], dynamics.p)
-
-
 def jacobian(dynamics: Dynamics, q0, y, place: Callable = chart):
     return jax.jacfwd(lambda y: _rows(dynamics, q0, y, place))(y)
 
 
-def second_derivatives(dynamics: Dynamics, q0, y, place: Callable = chart):
-    return jax.jacfwd(lambda y: jacobian(dynamics, q0, y, place))(y)
+def _rows(dynamics: Dynamics, q0, y, place: Callable = chart):
+    return dynamics.constraints.position_residual(place(dynamics, q0, y), y[-1], dynamics.p)
+
+
+@model_program
+def point_at(dynamics: Dynamics, q0, y, scale):
+    """q, φ and J in scaled directions at y from q0."""
+    return chart(dynamics, q0, y), _rows(dynamics, q0, y), jacobian(dynamics, q0, y) * scale
 
 
 @model_program
 def _second(dynamics: Dynamics, q0, y):
-    return second_derivatives(dynamics, q0, y)
+    return jax.jacfwd(lambda y: jacobian(dynamics, q0, y))(y)
 
 
+@program
 def _charts_differ(dynamics: Dynamics, q0, places):
     """By how much rows differ in both charts, and their largest value."""
     rows = lambda place: jax.vmap(lambda y: _rows(dynamics, q0, y, place))(places)
@@ -72,48 +171,23 @@ def _charts_differ(dynamics: Dynamics, q0, places):
     return jnp.max(jnp.abs(on - off)), jnp.max(jnp.abs(on))
 
 
-@model_program
-def _at(dynamics: Dynamics, q0, y):
-    return (
-        chart(dynamics, q0, y),
-        _rows(dynamics, q0, y),
-        jacobian(dynamics, q0, y),
-    )
-
-
-@functools.cache
-def quickly(function: Callable) -> Callable:
-    """A function compiled quickly rather than well, as suits a long program of few uses."""
-    return program(function)
-
-
-def bounds(place: Callable, dynamics: Dynamics, q0, lo, hi) -> tuple[Array, Array]:
-    """Bounds of the second derivatives over a box of y, in a loop over directions: written out,
-    those of a mechanism in space would be some hundred thousand instructions.
+@program
+def bounds(place: Callable, dynamics: Dynamics, q0, lo, hi, scale) -> tuple[Array, Array]:
+    """Midpoint and radius of the second derivatives in scaled directions over a box of y, in a loop
+    over directions: written out, those of a mechanism in space would be some hundred thousand
+    instructions.
     """
 
     def along(y, direction, q0):
         return jax.jvp(lambda y: jacobian(dynamics, q0, y, place), (y,), (direction,))[1]
 
     one = lambda direction: tuple(enclosure(along, Interval(lo, hi), direction, q0))
-    low, high = over_rows(one)(jnp.eye(len(lo)))
-    return jnp.moveaxis(low, 0, -1), jnp.moveaxis(high, 0, -1)
-
-
-@dataclasses.dataclass(frozen=True)
-class Point:
-    """A point of the curve.
-
-    Attributes:
-        q, t: coordinates, shape (nq,), and the parameter.
-        tangent: unit tangent in scaled directions, shape (nv + 1,), oriented along the motion.
-        smallest: the nv-th singular value of J with rows at unit length, 0 where branches meet.
-    """
-
-    q: np.ndarray
-    t: float
-    tangent: np.ndarray
-    smallest: float
+    low, high = (jnp.moveaxis(x, 0, -1) for x in over_rows(one)(jnp.eye(len(lo))))
+    finite = jnp.isfinite(low) & jnp.isfinite(high)
+    # an infinite bound refuses the box without spoiling others by NaN
+    low, high = jnp.where(finite, low, 0.0), jnp.where(finite, high, 1e150)
+    unit = scale[:, None] * scale
+    return (low + high) / 2 * unit, (high - low) / 2 * unit
 
 
 class FreedomError(Exception):
@@ -127,6 +201,10 @@ class FreedomError(Exception):
     def __init__(self, freedom: int, free: np.ndarray):
         super().__init__(freedom)
         self.freedom, self.free = freedom, free
+
+
+class LostError(Exception):
+    """A corrector ended outside of its certified box."""
 
 
 @dataclasses.dataclass
@@ -151,27 +229,22 @@ class Curve:
 
     def at(self, q0: np.ndarray, y: np.ndarray):
         """q, φ and J in scaled directions at y from q0."""
-        q, phi, J = _at(self.dynamics, np.asarray(q0), np.asarray(y))
-        return np.asarray(q), np.asarray(phi), np.asarray(J) * self.scale
+        found = point_at(self.dynamics, np.asarray(q0), np.asarray(y), self.scale)
+        return tuple(np.asarray(x) for x in found)
 
     def over(self, q0, lo, hi) -> tuple[np.ndarray, np.ndarray]:
         """Midpoint and radius of the second derivatives in scaled directions over a box of y,
         shape (rows, nv + 1, nv + 1).
         """
-        unit = self.scale[:, None] * self.scale
         if self.bounded:
             try:
                 self.place = self.place or self._narrowest(q0, hi)
-                found = quickly(bounds)(self.place, self.dynamics, q0, lo, hi)
-                low, high = (np.asarray(x) for x in found)
-                finite = np.isfinite(low) & np.isfinite(high)
-                # an infinite bound refuses the box without spoiling others by NaN
-                low, high = np.where(finite, low, 0.0), np.where(finite, high, 1e150)
-                return (low + high) / 2 * unit, (high - low) / 2 * unit
+                middle, radius = bounds(self.place, self.dynamics, q0, lo, hi, self.scale)
+                return np.asarray(middle), np.asarray(radius)
             except NoIntervalRuleError:
                 # from here on bounds are estimates, and the path is reported as not certified
                 self.bounded = False
-        random = np.random.default_rng(1994)
+        random, unit = np.random.default_rng(1994), self.scale[:, None] * self.scale
         places = lo + random.random((BOX_SAMPLES, len(lo))) * (hi - lo)
         found = np.stack([np.asarray(_second(self.dynamics, q0, y)) for y in places])
         low, high = found.min(axis=0), found.max(axis=0)
@@ -187,7 +260,7 @@ class Curve:
         # rows that differ in the two charts do so at almost every place
         moved = np.random.default_rng(1840).uniform(-0.7, 0.7, (CHART_SAMPLES, len(y)))
         moved[:, -1] = y[-1]
-        apart, size = quickly(_charts_differ)(self.dynamics, q0, moved)
+        apart, size = _charts_differ(self.dynamics, q0, moved)
         return affine_chart if float(apart) <= AGREEMENT * (1 + float(size)) else chart
 
     def unit_rows(self, J: np.ndarray) -> np.ndarray:
@@ -210,7 +283,7 @@ class Curve:
         return float(Decomposition(self.unit_rows(J)).singular_values[J.shape[1] - 2])
 
     def frame(self, q: np.ndarray, t: float, along: np.ndarray | None = None) -> Frame:
-        """The curve's tangent and complement at a point, along an earlier tangent or increasing t.
+        """A point of the curve with its tangent, along an earlier one or increasing t.
 
         Raises:
             FreedomError: where independent rows leave more or less than one direction.
@@ -226,39 +299,41 @@ class Curve:
             # curve
             raise FreedomError(n + 1 - len(rows), Decomposition(J[rows]).right.T[len(rows) :])
         split = split_by(np, J[rows], np.eye(1, n + 1, n)[0] if along is None else along)
-        point = Point(np.asarray(q), float(t), split.tangent, self.smallest(J))
-        return Frame(self, point, rows, split.normal, split.inverse, J[rows], phi[rows])
+        start = np.abs(split.inverse @ phi[rows])
+        return Frame(self, np.asarray(q), float(t), rows, split, start, self.smallest(J))
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Frame:
-    """Coordinates `σ τ + N n` about a point of the curve.
+    """A point of the curve, with coordinates `σ τ + N n` about it.
 
     Attributes:
-        curve, point: where.
+        curve: what it is a point of.
+        q, t: coordinates, shape (nq,), and the parameter.
         rows: indices of the independent rows.
-        normal: N, shape (nv + 1, nv).
-        inverse: Y = (J N)⁻¹.
-        J, phi: of the rows at the point.
+        split: τ, in scaled directions and oriented along the motion, N and Y.
+        start: |Y G|.
+        smallest: the nv-th singular value of J with rows at unit length, 0 where branches meet.
     """
 
     curve: Curve
-    point: Point
+    q: np.ndarray
+    t: float
     rows: np.ndarray
-    normal: np.ndarray
-    inverse: np.ndarray
-    J: np.ndarray
-    phi: np.ndarray
+    split: Split
+    start: np.ndarray
+    smallest: float
+
+    @property
+    def tangent(self) -> np.ndarray:
+        """The unit tangent τ, shape (nv + 1,)."""
+        return self.split.tangent
 
     def y(self, sigma, n) -> np.ndarray:
         """Unscaled directions and t at coordinates of the frame."""
-        y = self.curve.scale * (sigma * self.point.tangent + self.normal @ n)
-        y[-1] += self.point.t
+        y = self.curve.scale * (sigma * self.tangent + self.split.normal @ n)
+        y[-1] += self.t
         return y
-
-    @cached_property
-    def start(self) -> np.ndarray:
-        return np.abs(self.inverse @ self.phi)
 
     def attempt(self, h: float) -> tuple[Segment | None, float]:
         """A certified segment of length h, or None; and the largest ratio of what the operator
@@ -266,11 +341,10 @@ class Frame:
         """
 
         def over(low, high):
-            return tuple(x[self.rows] for x in self.curve.over(self.point.q, low, high))
+            return tuple(x[self.rows] for x in self.curve.over(self.q, low, high))
 
-        ahead = self.y(h / 2, np.zeros(len(self.inverse)))
-        split = Split(self.point.tangent, self.normal, self.inverse)
-        test = krawczyk(np, split, self.curve.scale, over, self.start, ahead, h)
+        ahead = self.y(h / 2, np.zeros(len(self.start)))
+        test = krawczyk(np, self.split, self.curve.scale, over, self.start, ahead, h)
         return (Segment(self, h, test.width) if test.good else None), float(test.ratio)
 
 
@@ -288,45 +362,39 @@ class Segment:
     length: float
     width: np.ndarray
 
-    def at(self, sigma: float) -> Point:
+    def at(self, sigma: float) -> Frame:
         """The point of the curve at σ."""
-        return self._found(
-            lambda sigma_n: sigma_n[0] - sigma, np.eye(1, len(self.width) + 1), sigma
-        )
+        return self._found(lambda x: x[0] - sigma, np.eye(1, len(self.width) + 1), sigma)
 
-    def at_parameter(self, t: float, guess: float) -> Point:
+    def at_parameter(self, t: float, guess: float) -> Frame:
         """The point of the curve at t, for a segment along which t is monotone, near σ = guess."""
-        frame = self.frame
-        gradient = frame.curve.scale[-1] * np.append(frame.point.tangent[-1], frame.normal[-1])
-        return self._found(lambda x: frame.point.t + gradient @ x - t, gradient[None], guess)
+        begin = self.frame
+        last = np.append(begin.tangent[-1], begin.split.normal[-1])
+        gradient = begin.curve.scale[-1] * last
+        return self._found(lambda x: begin.t + gradient @ x - t, gradient[None], guess)
 
-    def _found(self, equation, gradient: np.ndarray, guess: float) -> Point:
+    def _found(self, equation, gradient: np.ndarray, guess: float) -> Frame:
         """Newton's iteration for σ and n on the rows and one equation more."""
         frame, curve = self.frame, self.frame.curve
         x = np.append(guess, np.zeros(len(self.width)))
-        tangent = frame.point.tangent
-        basis = np.column_stack([tangent, frame.normal])
+        basis = np.column_stack([frame.tangent, frame.split.normal])
         for _ in range(30):
-            q, phi, J = curve.at(frame.point.q, frame.y(x[0], x[1:]))
-            J = J[frame.rows]
-            step = solve_square(
-                np.vstack([gradient, J @ basis]), np.append(equation(x), phi[frame.rows])
-            )
+            _, phi, J = curve.at(frame.q, frame.y(x[0], x[1:]))
+            bordered = np.vstack([gradient, J[frame.rows] @ basis])
+            step = solve_square(bordered, np.append(equation(x), phi[frame.rows]))
             x = x - step
             if not np.all(np.isfinite(x)):
                 break
             # relative to x as well, since a long segment has no smaller round-off
             if np.max(np.abs(step)) <= FACTOR_ROUND_OFF * (1 + np.max(np.abs(x))):
                 break
-        inside = -1e-9 <= x[0] <= self.length + 1e-9 and np.all(np.abs(x[1:]) <= self.width + 1e-12)
+        inside = -AGREEMENT <= x[0] <= self.length + AGREEMENT and np.all(
+            np.abs(x[1:]) <= self.width + SOLUTION_ERROR
+        )
         # the certificate says that the box holds one point: a solution outside of it belongs to
         # another branch
         if not inside:
             raise LostError(f"the corrector left its box at {x}")
         y = frame.y(x[0], x[1:])
-        q, phi, J = curve.at(frame.point.q, y)
-        return curve.frame(q, y[-1], along=carried(tangent, frame.normal, J[frame.rows])).point
-
-
-class LostError(Exception):
-    """A corrector ended outside of its certified box."""
+        q, _, J = curve.at(frame.q, y)
+        return curve.frame(q, y[-1], carried(frame.split, J[frame.rows]))

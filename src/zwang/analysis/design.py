@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.optimize
 from jaxtyping import PyTree
 
-from zwang.analysis.design_problem import BranchLeftError, Problem, variables_of
+from zwang.analysis.design_problem import BranchLeftError, DesignProblem, variables_of
 from zwang.analysis.design_targets import AbstractCost, AbstractLimit
 from zwang.analysis.kinematics import kinematics
 from zwang.analysis.kinematics_result import Kinematics
-from zwang.analysis.result import AbstractResult
+from zwang.analysis.result import AbstractResult, rounded, table, with_unit
 from zwang.analysis.subject import subject_of
-from zwang.analysis.tables import rounded, table
 from zwang.errors import ModelError
 from zwang.inputs.arguments import count, host_only, listed, mapping, number
 from zwang.plots import Curve as Line
@@ -32,7 +31,7 @@ PENALTY = 10.0
 """Cost of a trial that leaves its branch, in units of the first design's cost."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Design(AbstractResult):
     """What `zw.analysis.design` found; `str()` prints it.
 
@@ -80,7 +79,7 @@ class Design(AbstractResult):
     def dataset(self) -> xr.Dataset:
         """The motion of the found design, with variables and costs."""
         names = list(self.values)
-        data: dict[str, Any] = {
+        data = {
             "design": ("variable", np.array([self.values[x] for x in names])),
             "first_design": ("variable", np.array([self.start[x] for x in names])),
             "cost": ("target", np.array(list(self.costs.values()))),
@@ -105,14 +104,14 @@ class Design(AbstractResult):
                     Line(self.before.input, a.value, "before", dash=(4, 2)),
                     Line(self.after.input, b.value, "after"),
                 ],
-                f"{b.name} [{b.unit or 'model units'}]",
+                with_unit(b.name, b.unit),
             )
             for a, b in pairs
         ]
         k = self.after
         if not panels:
             return k.plot()
-        return Picture(panels, f"{k.input_name} [{k.input_unit or 'model units'}]", k.model.name)
+        return Picture(panels, with_unit(k.input_name, k.input_unit), k.model.name)
 
     def __str__(self) -> str:
         rows = [("variable", "first", "found")]
@@ -134,8 +133,6 @@ class Design(AbstractResult):
         if not self.converged:
             lines.append(f"  the optimizer stopped early: {self.message}")
         return "\n".join(lines)
-
-    __repr__ = __str__
 
 
 @host_only("design once, with numbers")
@@ -203,7 +200,7 @@ def design(
         )
     subject = subject_of(model, q, params, "design")
     variables = variables_of(model, subject.model, params, vary)
-    problem = Problem(subject, before, variables, costs, limits, float(rate))
+    problem = DesignProblem(subject, before, variables, costs, limits, float(rate))
     first = problem.at(variables.start)
     answer = _optimized(problem, first, clear, steps)
     last = problem.at(answer.x)
@@ -211,7 +208,7 @@ def design(
     after = kinematics(model, input, over, q=start, params=given, **ask)
     names = variables.names
     reached = after.ended == "range" and after.certified
-    same = bool(reached and np.allclose(after.q, problem.followed(answer.x), atol=1e-6))
+    same = bool(reached and np.allclose(after.q, problem.followed(answer.x), atol=ALL_BUT_ZERO))
     return Design(
         dict(zip(names, map(float, answer.x), strict=True)),
         dict(zip(names, map(float, variables.start), strict=True)),
@@ -270,7 +267,7 @@ def _names(targets) -> list[str]:
     return made
 
 
-def _optimized(problem: Problem, first, clear: float, steps: int):
+def _optimized(problem: DesignProblem, first, clear: float, steps: int):
     """SLSQP over variables that run from 0 to 1, costs in units of the first one."""
     v = problem.variables
     width, size = v.high - v.low, max(float(np.sum(first.costs)), 1e-300)

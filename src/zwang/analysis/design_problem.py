@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,13 +16,15 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.algebra.decomposition import orientation, pivots
+from zwang.algebra.metric import dense_metric
 from zwang.algebra.pseudoinverse.proximal import Proximal
-from zwang.analysis.curve import quickly
 from zwang.analysis.design_targets import AbstractCost, AbstractLimit, Sampled
-from zwang.analysis.inputs import chosen_inputs
+from zwang.analysis.inputs import chosen_inputs, with_entries
 from zwang.analysis.kinematics_result import Kinematics
-from zwang.analysis.moving_mechanism import Moving, moving, with_parameters
+from zwang.analysis.local_equations import by_parameters
+from zwang.analysis.moving_mechanism import Moving, moving
 from zwang.analysis.subject import Subject
+from zwang.compile import program
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
@@ -31,6 +33,7 @@ from zwang.inputs.suggestions import did_you_mean
 from zwang.mechanism import Mechanism
 from zwang.mechanism.toml import parsed
 from zwang.objects.provenance import source_of
+from zwang.objects.record import replace
 from zwang.thresholds import AGREEMENT
 
 DIFFERENCE = 1e-6
@@ -46,8 +49,8 @@ class Variables(NamedTuple):
 
     Attributes:
         names, low, high, start: of the variables.
-        params: x → parameters as the functions take them.
-        slopes: x → their derivatives, with a leading axis of variables.
+        model: what they are variables of.
+        slopes: x → derivatives of its parameters, with a leading axis of variables.
         given: x → parameters of the model, as a user gives them.
         settings: x → what a user changes: entries of parameters, or settings of a mechanism file.
     """
@@ -56,10 +59,14 @@ class Variables(NamedTuple):
     low: np.ndarray
     high: np.ndarray
     start: np.ndarray
-    params: Callable[[np.ndarray], PyTree]
+    model: Model
     slopes: Callable[[np.ndarray], PyTree]
     given: Callable[[np.ndarray], dict]
     settings: Callable[[np.ndarray], dict]
+
+    def params(self, x: np.ndarray) -> PyTree:
+        """Parameters as the functions take them."""
+        return self.model.parameters(self.given(x))
 
 
 def variables_of(subject, model: Model, params, vary: Mapping) -> Variables:
@@ -83,26 +90,13 @@ def variables_of(subject, model: Model, params, vary: Mapping) -> Variables:
     if isinstance(subject, Mechanism):
         return _of_formulas(subject, model, names, low, high)
     # an entry such as lengths[2] is chosen by the name of its array first
-    entries = chosen_inputs(model, params, [_whole(x) for x in names])
+    entries = chosen_inputs(model, params, [x.partition("[")[0] for x in names])
     wanted = [entries.names.index(x) for x in names]
-    own = {x: np.asarray(model.merged(params)[x], float) for x, _ in entries.parameters}
-
-    def given(x):
-        made = {name: value.copy() for name, value in own.items()}
-        for i, value in zip(wanted, x, strict=True):
-            name, place = entries.parameters[i]
-            made[name].reshape(-1)[place] = value
-        return {**(params or {}), **made}
-
+    chosen = dataclasses.replace(entries, parameters=tuple(entries.parameters[i] for i in wanted))
+    given = lambda x: with_entries(model, params, chosen, x)
     directions = jax.tree_util.tree_map(lambda d: d[np.array(wanted)], entries.directions)
     start = entries.nominal[np.array(wanted)]
-    packed = lambda x: model.parameters(given(x))
-    return Variables(names, low, high, start, packed, lambda x: directions, given, given)
-
-
-def _whole(name: str) -> str:
-    """ "lengths" of "lengths[2]"."""
-    return name.partition("[")[0]
+    return Variables(names, low, high, start, model, lambda x: directions, given, given)
 
 
 def _of_formulas(m: Mechanism, model: Model, names, low, high) -> Variables:
@@ -126,21 +120,18 @@ def _of_formulas(m: Mechanism, model: Model, names, low, high) -> Variables:
         other = parsed(source.text, Path(source.name), {**values, **settings(x)})
         return dataclasses.replace(other, servo={}, actuators={}, drives={}).params
 
-    def made(x) -> PyTree:
-        return model.parameters(given(x))
-
     def slopes(x):
         columns = []
         for i in range(len(x)):
             step = np.zeros(len(x))
             # a variable that starts at zero gets a step by its bounds
             step[i] = DIFFERENCE * max(abs(x[i]), 0.1 * (high[i] - low[i]))
-            above, below = made(x + step), made(x - step)
+            above, below = (model.parameters(given(y)) for y in (x + step, x - step))
             difference = lambda a, b, h=step[i]: (np.asarray(a, float) - np.asarray(b)) / (2 * h)
             columns.append(jax.tree_util.tree_map(difference, above, below))
         return jax.tree_util.tree_map(lambda *x: np.stack(x), *columns)
 
-    return Variables(names, low, high, start, made, slopes, given, settings)
+    return Variables(names, low, high, start, model, slopes, given, settings)
 
 
 class Values(NamedTuple):
@@ -165,7 +156,7 @@ class BranchLeftError(Exception):
 
 
 @dataclasses.dataclass(eq=False)
-class Problem:
+class DesignProblem:
     """A design problem about a motion of a first design.
 
     Attributes:
@@ -201,7 +192,7 @@ class Problem:
         signs = self._signs(q, self.variables.params(start))
         for i in range(1, parts + 1):
             p = self.variables.params(start + i / parts * (x - start))
-            found = quickly(_closed)(self.dynamics, q, self.motion.input, p)
+            found = _closed(self.dynamics, q, self.motion.input, p)
             new, left = np.asarray(found.q), np.asarray(found.residual)
             # residual of rows at unit length that counts as closed
             if not np.all(left < AGREEMENT):
@@ -214,7 +205,7 @@ class Problem:
 
     def _signs(self, q: np.ndarray, p) -> np.ndarray:
         """Orientation of the rows at each sample, which changes at singular configurations only."""
-        A = np.asarray(quickly(_rows)(self.dynamics, q, self.motion.input, p))
+        A = np.asarray(_rows(self.dynamics, q, self.motion.input, p))
         return orientation(A[:, self.rows]) if self.rows is not None else np.ones(len(A))
 
     @cached_property
@@ -222,9 +213,8 @@ class Problem:
         """Rows that are independent at all samples of the first design, as many as velocities."""
         start, q = self.variables.start, np.asarray(self.motion.q)
         p = self.variables.params(start)
-        A = np.asarray(quickly(_rows)(self.dynamics, q, self.motion.input, p))
-        length = np.linalg.norm(A, axis=2, keepdims=True)
-        chosen = pivots((A / np.where(length > 0, length, 1.0))[0].T)
+        A = np.asarray(_rows(self.dynamics, q, self.motion.input, p))
+        chosen = pivots(dense_metric(np.ones(A.shape[2])).rows(A[0]).C.T)
         return chosen if len(chosen) == A.shape[2] else None
 
     def at(self, x: np.ndarray) -> Values:
@@ -238,10 +228,9 @@ class Problem:
         if key not in self.seen:
             q = self.followed(np.asarray(x, float))
             p, slopes = self.variables.params(x), self.variables.slopes(x)
-            value, slope = quickly(_numbers)(self, q, p, slopes)
+            value, slope = _numbers(self, q, p, slopes)
             numbers = jax.tree_util.tree_map(np.asarray, value)
-            turned = jax.tree_util.tree_map(lambda y: np.asarray(y).T, slope)
-            self.seen[key] = Values(*numbers, *turned)
+            self.seen[key] = Values(*numbers, *jax.tree_util.tree_map(np.asarray, slope))
             # the next trial is near this one, so it is followed from here and not from the start
             self.known = (np.array(x, float), q)
         return self.seen[key]
@@ -254,20 +243,23 @@ class Problem:
             return self.subject.point(name, "design").value
 
 
+@program
 def _closed(dynamics: Dynamics, q, t, p) -> Moving:
-    return moving(with_parameters(dynamics, p), q, t, DESIGN_NEWTON)
+    return moving(replace(dynamics, p=p), q, t, DESIGN_NEWTON)
 
 
+@program
 def _rows(dynamics: Dynamics, q, t, p):
     still = jnp.zeros(dynamics.system.nv)
     return jax.vmap(lambda q, t: dynamics.constraints.matrix(q, still, t, p))(q, t)
 
 
-def _numbers(problem: Problem, q, p, slopes):
+@program
+def _numbers(problem: DesignProblem, q, p, slopes):
     """(costs, limits, clearances) and their derivatives along slopes of the parameters."""
 
-    def numbers(p) -> tuple[Any, Any, Any]:
-        dynamics = with_parameters(problem.dynamics, p)
+    def numbers(p) -> tuple:
+        dynamics = replace(problem.dynamics, p=p)
         m = moving(dynamics, q, jnp.asarray(problem.motion.input))
         seen = Sampled(m, dynamics, problem.rate, problem.named)
         costs = [jnp.asarray(x.weight * x(seen), float) for x in problem.costs]
@@ -275,5 +267,4 @@ def _numbers(problem: Problem, q, p, slopes):
         # clearances come along, as a limit that keeps the design off singular configurations
         return jnp.stack(costs), limits, m.smallest
 
-    value = numbers(p)
-    return value, jax.vmap(lambda dp: jax.jvp(numbers, (p,), (dp,))[1])(slopes)
+    return numbers(p), by_parameters(numbers, p, slopes)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -37,7 +37,7 @@ class Sampled:
     moving: Moving
     dynamics: Dynamics
     rate: float
-    named: Callable[[str], Any]
+    named: Callable[[str], Callable]
 
     @property
     def input(self):
@@ -69,33 +69,36 @@ class Sampled:
         return torques(self.dynamics, self.moving, self.rate)
 
 
-class AbstractCost(abc.ABC):
+class AbstractTarget(abc.ABC):
+    """A function of a motion.
+
+    Attributes:
+        title: its name in tables, with its fields in braces.
+    """
+
+    title: ClassVar[str]
+
+    @property
+    def name(self) -> str:
+        """Its name in tables."""
+        return self.title.format_map(vars(self))
+
+    @abc.abstractmethod
+    def __call__(self, m: Sampled) -> Array: ...
+
+
+class AbstractCost(AbstractTarget):
     """A number that is made small.
 
     Attributes:
-        name: in tables.
         weight: factor in the sum of all costs.
     """
 
     weight: float
 
-    @property
-    @abc.abstractmethod
-    def name(self) -> str: ...
 
-    @abc.abstractmethod
-    def __call__(self, m: Sampled) -> Array: ...
-
-
-class AbstractLimit(abc.ABC):
+class AbstractLimit(AbstractTarget):
     """Numbers that are to be positive, one for each sample, in `name`'s own unit."""
-
-    @property
-    @abc.abstractmethod
-    def name(self) -> str: ...
-
-    @abc.abstractmethod
-    def __call__(self, m: Sampled) -> Array: ...
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -110,10 +113,7 @@ class PathThrough(AbstractCost):
     point: str
     places: ArrayLike
     weight: float = 1.0
-
-    @property
-    def name(self) -> str:
-        return f"path of {self.point}"
+    title = "path of {point}"
 
     def __call__(self, m):
         there, wanted = m.value(self.point), jnp.asarray(np.asarray(self.places, float))
@@ -131,10 +131,7 @@ class StraightLine(AbstractCost):
 
     point: str
     weight: float = 1.0
-
-    @property
-    def name(self) -> str:
-        return f"{self.point} off a straight line"
+    title = "{point} off a straight line"
 
     def __call__(self, m):
         x = m.value(self.point)
@@ -155,10 +152,7 @@ class OutputValues(AbstractCost):
     output: str
     values: ArrayLike
     weight: float = 1.0
-
-    @property
-    def name(self) -> str:
-        return f"{self.output} off its values"
+    title = "{output} off its values"
 
     def __call__(self, m):
         return jnp.mean((m.value(self.output) - jnp.asarray(np.asarray(self.values, float))) ** 2)
@@ -177,10 +171,7 @@ class TimeRatio(AbstractCost):
     output: str
     ratio: float
     weight: float = 1.0
-
-    @property
-    def name(self) -> str:
-        return f"time ratio of {self.output}"
+    title = "time ratio of {output}"
 
     def __call__(self, m):
         r, t = m.slope(self.output), m.input
@@ -198,10 +189,7 @@ class DrivingEffort(AbstractCost):
     """Mean square torque or force on the input [N² or N²·m²]."""
 
     weight: float = 1.0
-
-    @property
-    def name(self) -> str:
-        return "driving torque"
+    title = "driving torque"
 
     def __call__(self, m):
         return jnp.mean(m.torque() ** 2)
@@ -218,10 +206,7 @@ class TransmissionAngle(AbstractLimit):
 
     links: tuple[str, str]
     least: float
-
-    @property
-    def name(self) -> str:
-        return "transmission angle"
+    title = "transmission angle"
 
     def __call__(self, m):
         apart = m.value(self.links[0]) - m.value(self.links[1])
@@ -241,10 +226,7 @@ class Within(AbstractLimit):
     output: str
     low: float = -np.inf
     high: float = np.inf
-
-    @property
-    def name(self) -> str:
-        return f"{self.output} within its limits"
+    title = "{output} within its limits"
 
     def __call__(self, m):
         x = m.value(self.output)
@@ -266,10 +248,7 @@ class Stroke(AbstractLimit):
     output: str
     low: float = 0.0
     high: float = np.inf
-
-    @property
-    def name(self) -> str:
-        return f"stroke of {self.output}"
+    title = "stroke of {output}"
 
     def __call__(self, m):
         x = m.value(self.output)

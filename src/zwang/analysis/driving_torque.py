@@ -11,16 +11,15 @@ import numpy as np
 from jax import Array
 from jaxtyping import PyTree
 
-from zwang.algebra.mass_matrix import dense_mass
 from zwang.algebra.metric import dense_metric
 from zwang.algebra.pseudoinverse.proximal import Proximal
 from zwang.analysis.kinematics import kinematics
 from zwang.analysis.kinematics_result import Kinematics
-from zwang.analysis.moving_mechanism import moving, torques
-from zwang.analysis.result import TABLES, AbstractResult
-from zwang.dynamics.evaluation import evaluate
+from zwang.analysis.moving_mechanism import moving, push_and_force, torques
+from zwang.analysis.result import TABLES, AbstractResult, with_unit
+from zwang.compile.blocks import mapped
+from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint.units import MODEL_UNITS
-from zwang.equations.state import host_state
 from zwang.errors import ModelError
 from zwang.inputs.arguments import host_only
 from zwang.plots import Curve as Line
@@ -33,7 +32,7 @@ UNITS = {"rad": "N·m", "m": "N"}
 """Unit of the generalized force that goes with a coordinate."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class DrivingTorque(AbstractResult):
     """What drives a mechanism; `str()` prints a summary.
 
@@ -97,8 +96,11 @@ class DrivingTorque(AbstractResult):
             Line(x, self.inertia, "inertia"),
             Line(x, self.torque - self.inertia, "static"),
         ]
-        panels = [Panel(lines, f"torque [{self.unit}]"), Panel([Line(x, self.power)], "power [W]")]
-        return Picture(panels, f"{k.input_name} [{k.input_unit or MODEL_UNITS}]", k.model.name)
+        panels = [
+            Panel(lines, with_unit("torque", self.unit)),
+            Panel([Line(x, self.power)], "power [W]"),
+        ]
+        return Picture(panels, with_unit(k.input_name, k.input_unit), k.model.name)
 
     def __str__(self) -> str:
         k, i = self.motion, int(np.argmax(np.abs(self.torque)))
@@ -109,8 +111,6 @@ class DrivingTorque(AbstractResult):
             f"{k.input_unit}\n  mean torque     {mean:.6g} {self.unit}\n"
             f"  unique          {int(np.sum(self.unique))} of {len(self.unique)} multipliers"
         )
-
-    __repr__ = __str__
 
 
 @host_only("compute the torque of numbers, or differentiate .torques(params)")
@@ -147,37 +147,25 @@ def driving_torque(model, input, over, *, rate: float = 1.0, **options) -> Drivi
             "reactions: use zw.servo.inverse_dynamics."
         )
     dynamics = held.dynamics(motion.params, Proximal())
-    slices, torque, inertia, multipliers, matrices = held.constraints.row_slices, [], [], [], []
-    unique = np.ones(held.constraints.m - 1, bool)
-    for i, (q, t) in enumerate(zip(motion.q, motion.input, strict=True)):
-        v, a = motion.v[i], motion.a[i]
-        # F at the time at which the input is there
-        when = np.float64((t - motion.input[0]) / motion.rate)
-        at = evaluate(dynamics, host_state(q, v, t))
-        force = np.asarray(evaluate(dynamics, host_state(q, v, when)).F)
-        push = dense_mass(np.asarray(at.M)) @ a
-        along = v / motion.rate
-        inertia.append(along @ push)
-        torque.append(along @ (push - force))
-        A = np.asarray(at.A)
-        load = push - force - torque[-1] * A[slices[last]][0]
-        rows = np.delete(A, slices[last], axis=0)
-        held = dense_metric(np.ones(len(load))).rows(rows)
-        multipliers.append(held.multipliers(load))
-        matrices.append(rows)
-        unique &= held.unique
+    slices, when = held.constraints.row_slices, (motion.input - motion.input[0]) / motion.rate
+    given = motion.q, motion.v, motion.a, motion.input, when
+    push, force, A = map(np.asarray, mapped(_forces, (dynamics,), *given))
+    along = motion.v / motion.rate
+    inertia, torque = (np.einsum("ki,ki->k", along, x) for x in (push, push - force))
+    load = push - force - torque[:, None] * A[:, slices[last].start]
+    A = np.delete(A, slices[last], axis=1)
+    rows = [dense_metric(np.ones(A.shape[2])).rows(x) for x in A]
+    multipliers = np.array([x.multipliers(y) for x, y in zip(rows, load, strict=True)])
     by_constraint = {
-        name: np.array([A[s].T @ x[s] for A, x in zip(matrices, multipliers, strict=True)])
+        name: np.einsum("kij,ki->kj", A[:, s], multipliers[:, s])
         for name, s in slices.items()
         if name != last
     }
-    tau = np.array(torque)
-    return DrivingTorque(
-        motion,
-        tau,
-        np.array(inertia),
-        tau * motion.rate,
-        np.array(multipliers),
-        unique,
-        by_constraint,
-    )
+    unique = np.all([x.unique for x in rows], axis=0)
+    power = torque * motion.rate
+    return DrivingTorque(motion, torque, inertia, power, multipliers, unique, by_constraint)
+
+
+def _forces(dynamics: Dynamics, q, v, a, t, when):
+    A = dynamics.constraints.matrix(q, v, t, dynamics.p)
+    return *push_and_force(dynamics, q, v, a, t, when), A

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
@@ -35,7 +35,7 @@ from zwang.analysis.moving_state import (
     near_balance,
 )
 from zwang.analysis.resting import resting
-from zwang.analysis.result import AbstractResult
+from zwang.analysis.result import AbstractResult, dataset_of, rounded, shortened
 from zwang.analysis.sensitivity import Root
 from zwang.dynamics.model import Model
 from zwang.equations.state import host_state
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 FIND = ("minimum", "nearest")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Equilibrium(AbstractResult):
     """What `zw.analysis.equilibrium` found; `str()` prints it.
 
@@ -170,45 +170,31 @@ class Equilibrium(AbstractResult):
     @property
     def dataset(self) -> xr.Dataset:
         """State, multipliers, forces and stiffness with their names."""
-        import xarray as xr
-
-        system, names = self.model.system, list(self.constraint_force)
-        forces = np.array([self.constraint_force[x] for x in names]).reshape(-1, system.nv)
-        data: dict[str, Any] = {
+        nv, names = self.model.system.nv, list(self.constraint_force)
+        data = {
             "q": ("coordinate", self.q),
             "v": ("velocity", self.v),
             "multipliers": ("row", self.multipliers),
-            "constraint_force": (("constraint", "velocity"), forces),
+            "constraint_force": (
+                ("constraint", "velocity"),
+                np.array([self.constraint_force[x] for x in names]).reshape(-1, nv),
+            ),
             "unique": ("constraint", np.array([self.unique[x] for x in names], bool)),
         }
         if self.stiffness is not None:
             data["stiffness"] = ("direction", self.stiffness, {"units": "1/s2"})
-        labels = {"coordinate": list(system.coordinates), "velocity": list(system.velocities)}
-        if names:
-            labels["constraint"] = names
-        return xr.Dataset(
-            data,
-            labels,
-            {
-                "model": self.model.name,
-                "t": self.t,
-                "residual": self.residual,
-                "verdict": self.verdict,
-                **({} if self.stable is None else {"stable": int(self.stable)}),
-                **{f"input {k}": x for k, x in self.inputs.items()},
-            },
-        )
+        found = {f"input {k}": x for k, x in self.inputs.items()}
+        if self.stable is not None:
+            found["stable"] = int(self.stable)
+        attrs = {"t": self.t, "residual": self.residual, "verdict": self.verdict, **found}
+        return dataset_of(self.model, data, {"constraint": names} if names else None, **attrs)
 
     def plot(self) -> Picture:
         """The eigenvalues of the linearization in the complex plane."""
         return self.linearization.plot()
 
     def __str__(self) -> str:
-        from zwang.analysis.tables import equilibrium_lines
-
-        return "\n".join(equilibrium_lines(self))
-
-    __repr__ = __str__
+        return "\n".join(_lines(self))
 
 
 @host_only("find the equilibrium before, at the numbers of one model")
@@ -263,8 +249,9 @@ def equilibrium(
                 "steady motion follows; take the equations that hold by zw.contact_mode(model, q, "
                 "v)."
             )
-        further: Any = {"inputs": inputs, "hold": hold, "find": find}
-        search = lambda mode, q: equilibrium(mode, q, t=t, params=params, **further)
+        search = lambda mode, q: equilibrium(
+            mode, q, t=t, params=params, inputs=inputs, hold=hold, find=find
+        )
         return resting(model, q, float(t), params, search)
     acting = chosen_inputs(model, params, labels(inputs, "inputs"))
     if acting.actuation is not None:
@@ -315,3 +302,41 @@ def as_equilibrium(model: Model, problem: Problem, at: Point, params) -> Equilib
         float(np.linalg.norm(problem.residual(at))),
         principal(K)[0] if potential else None,
     )
+
+
+def _lines(e: Equilibrium) -> Iterator[str]:
+    """What an equilibrium prints."""
+    system = e.model.system
+    kind = "steady motion" if e.steady else "equilibrium"
+    yield f"{e.model.name}: {kind}, {e.verdict}"
+    yield f"  unbalanced force  {e.residual:.1e} (relative)"
+    if e.stiffness is not None and len(e.stiffness):
+        least, most = e.stiffness[[0, -1]]
+        range_ = f"{least:.6g}" if len(e.stiffness) == 1 else f"{least:.6g} … {most:.6g}"
+        yield f"  stiffness         {range_} 1/s² (reduced Hessian, mass metric)"
+    if e.guess_balances:
+        yield f"  guess             {e.other}"
+    for name, value in e.inputs.items():
+        yield f"  found             {name} = {value:.9g}"
+    yield ""
+    rows: list[Sequence[str]] = [("coordinate", "value", "unit")]
+    rows += [
+        (name, rounded(x), unit)
+        for name, x, unit in zip(system.coordinates, e.q, system.units, strict=True)
+    ]
+    yield from shortened(rows, "coordinates")
+    if e.steady:
+        rows = [("velocity", "value", "unit")]
+        rows += [
+            (name, rounded(x), unit)
+            for name, x, unit in zip(system.velocities, e.v, system.velocity_units, strict=True)
+        ]
+        yield ""
+        yield from shortened(rows, "velocities")
+    if e.constraint_force:
+        yield ""
+        rows = [("constraint", "multipliers", "force")]
+        for name, own in e.model.constraints.row_slices.items():
+            shown = ", ".join(f"{x:.6g}" for x in np.round(e.multipliers[own], 12))
+            rows.append((name, shown, "unique" if e.unique[name] else "not unique"))
+        yield from shortened(rows, "constraints")

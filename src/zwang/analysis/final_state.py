@@ -25,7 +25,8 @@ from jaxtyping import Array, PyTree
 
 from zwang.algebra.lapack import LU
 from zwang.dynamics.model import Model
-from zwang.dynamics.vector_field import HELD_ON, ConstrainedVectorField, Events
+from zwang.dynamics.run_events import Events
+from zwang.dynamics.vector_field import HELD_ON, ConstrainedVectorField
 from zwang.equations.constraint.base import number_of
 from zwang.equations.state import State
 from zwang.errors import ModelError
@@ -148,10 +149,16 @@ class FinalState:
         found = trajectory(model, y[:nq], y[nq:], times, **asked)
         return jnp.concatenate([found.end.q, found.end.v])
 
+    def _events(self, flow: ConstrainedVectorField, modes: np.ndarray, t, y) -> Array:
+        """What rises through zero where a gap or a friction changes how it is held."""
+        sizes = jnp.asarray(self._span), jnp.asarray(self.run.attrs["rtol"])
+        events = Events((), (), len(self.contacts.names), *sizes)
+        return events(flow, jnp.asarray(modes), t, y)
+
     def _passing(self, modes: np.ndarray, y, t) -> tuple[Array, Array]:
         """e of all gaps and frictions, and ė along a motion."""
         flow = self.run.flow
-        values = lambda t, y: _events(flow, self.contacts, modes, t, y, self._span)
+        values = lambda t, y: self._events(flow, modes, t, y)
         return jax.jvp(values, (t, y), (jnp.ones_like(t), _rate(flow, modes, t, y)))
 
     def _slips(self, modes: np.ndarray, y, t) -> Array:
@@ -162,7 +169,7 @@ class FinalState:
     def _turn(self, x: Change, y, t, slope, p) -> tuple[Array, Array]:
         """y after a change that was at t, and by how much that has moved."""
         flow = self._flow(p)
-        e = _events(flow, self.contacts, x.modes, t, y, self._span)[x.event]
+        e = self._events(flow, x.modes, t, y)[x.event]
         moved = -e / slope
         return self._jump(flow, x, t + moved, y + _rate(flow, x.modes, t, y) * moved), moved
 
@@ -291,12 +298,6 @@ def _unknown(x: Switched, why: str) -> ModelError:
 def _rate(flow: ConstrainedVectorField, modes: np.ndarray, t, y) -> Array:
     """ẏ while everything is held in one way, as a number without derivatives."""
     return without_derivative(flow.with_input(on_device(modes)).rate(t, without_derivative(y)))
-
-
-def _events(flow: ConstrainedVectorField, contacts: Contacts, modes, t, y, span: float) -> Array:
-    """What rises through zero where a gap or a friction changes how it is held."""
-    events = Events((), (), len(contacts.names), jnp.asarray(span))
-    return events(flow, jnp.asarray(modes), t, y)
 
 
 def _rows(flow: ConstrainedVectorField, contacts: Contacts, q, v, t) -> tuple[Array, Array]:

@@ -26,8 +26,10 @@ END, SINGULAR_END = 20.0, 7.0
 stops beyond `SINGULAR_END`, 1e-3, goes to infinity or to a solution that is not isolated."""
 PREDICTED = 1e-6
 """Largest correction after a prediction, relative to w; paths that are close ask for less."""
-SHORTEST_PATH_STEP, MOST_TRACKING_STEPS = 1e-5, 3_000
-"""Step of `−log(1 − τ)` below which a path is given up, and the number of steps after it."""
+SHORTEST_PATH_STEP = 1e-5
+"""Step of `−log(1 − τ)` below which a path is given up."""
+MOST_TRACKING_STEPS = 3_000
+"""Steps after which a path is given up."""
 PATH_TRIES = 3
 """How often paths that fail or meet are followed again, ten times as carefully."""
 
@@ -127,6 +129,12 @@ def _followed(forms: np.ndarray, random, tolerance: float) -> Solutions:
 def _tracked(system, w: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
     """The last points of all paths, and their `s = −log(1 − τ)`."""
     n = len(w)
+
+    def rate(w, s):
+        left = np.exp(-s)
+        _, J, by_tau = system(w, left)
+        return -_solve(J, by_tau) * left[:, None]
+
     w, s, h, alive = w.copy(), np.zeros(n), np.full(n, 0.02), np.ones(n, bool)
     for _ in range(MOST_TRACKING_STEPS):
         i = np.flatnonzero(alive & (s < END))
@@ -134,7 +142,6 @@ def _tracked(system, w: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.nd
             break
         # all paths advance in one batch of arrays, each with a step of its own
         step = np.minimum(h[i], END - s[i])
-        rate = lambda w, s: _rate(system, w, s)
         k1 = rate(w[i], s[i])
         k2 = rate(w[i] + step[:, None] / 2 * k1, s[i] + step / 2)
         k3 = rate(w[i] + step[:, None] / 2 * k2, s[i] + step / 2)
@@ -155,13 +162,6 @@ def _tracked(system, w: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.nd
         # a path that needs steps this small comes to a singular end; it is judged where it stopped
         alive[i[h[i] < SHORTEST_PATH_STEP]] = False
     return w, s
-
-
-def _rate(system, w, s):
-    """dw/ds of the path."""
-    left = np.exp(-s)
-    _, J, by_tau = system(w, left)
-    return -_solve(J, by_tau) * left[:, None]
 
 
 def _solve(J: np.ndarray, r: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jaxtyping import PyTree
 
 from zwang.analysis.constrained_state import ConstrainedState
@@ -39,14 +40,15 @@ class Inputs:
     nominal: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0))
     parameters: tuple[tuple[str, int], ...] = ()
 
-    def matrix(self, here: ConstrainedState) -> np.ndarray:
+    def matrix(self, q, t, p) -> Array | np.ndarray:
         """B of the forces, shape (nv, k)."""
-        nv, s = self.model.system.nv, here.state
-        if self.actuation is None:
-            return np.zeros((nv, 0))
         if callable(self.actuation):
-            return np.asarray(self.actuation(s.q, s.t, here.dynamics.p))
-        return np.asarray(self.actuation)
+            return self.actuation(q, t, p)
+        return np.zeros((self.model.system.nv, 0)) if self.actuation is None else self.actuation
+
+    def matrix_at(self, here: ConstrainedState) -> np.ndarray:
+        """The same at a state."""
+        return np.asarray(self.matrix(here.state.q, here.state.t, here.dynamics.p))
 
 
 def chosen_inputs(model: Model, params, inputs: object) -> Inputs:
@@ -58,7 +60,8 @@ def chosen_inputs(model: Model, params, inputs: object) -> Inputs:
     if isinstance(inputs, AbstractControlLaw) and actuation is not None:
         nu = inputs.checked(model.passive.dynamics())
         return Inputs(model.passive, tuple(inputs.names(nu)), None, actuation, np.zeros(nu))
-    if isinstance(inputs, (np.ndarray, jax.Array)) or _is_matrix(inputs):
+    lists = isinstance(inputs, (list, tuple)) and all(isinstance(x, (list, tuple)) for x in inputs)
+    if lists or isinstance(inputs, (np.ndarray, jax.Array)):
         B = np.asarray(real_array(inputs, "inputs"))
         if B.ndim != 2 or len(B) != nv:
             raise ModelError(
@@ -68,10 +71,6 @@ def chosen_inputs(model: Model, params, inputs: object) -> Inputs:
         names = tuple(f"u{i}" for i in range(B.shape[1]))
         return Inputs(model, names, None, B, np.zeros(B.shape[1]))
     return _named(model, params, labels([inputs] if isinstance(inputs, str) else inputs, "inputs"))
-
-
-def _is_matrix(x) -> bool:
-    return isinstance(x, (list, tuple)) and all(isinstance(row, (list, tuple)) for row in x)
 
 
 def _named(model: Model, params, given: tuple[str, ...]) -> Inputs:
@@ -92,8 +91,10 @@ def _named(model: Model, params, given: tuple[str, ...]) -> Inputs:
             entries.append((name, i))
             unit = np.zeros(value.size)
             unit[i] = 1.0
-            along = jnp.asarray(unit.reshape(value.shape))
-            tangents.append(_tangent(model, own, name, along))
+            # the parameters' own change, as functions get them
+            packed = lambda x, name=name: model.parameters({name: x})
+            at, along = jnp.asarray(value), jnp.asarray(unit.reshape(value.shape))
+            tangents.append(jax.jvp(packed, (at,), (along,))[1])
     nominal = [np.asarray(own[name], float).ravel()[i] for name, i in entries]
     pushed = [velocities.index(x) for x in given if x not in own]
     directions = None
@@ -111,12 +112,6 @@ def _named(model: Model, params, given: tuple[str, ...]) -> Inputs:
     )
 
 
-def _tangent(model: Model, own: dict, name: str, along) -> PyTree:
-    """The parameters' own change, as functions get them, with one parameter."""
-    packed = lambda x: model.parameters({name: x})
-    return jax.jvp(packed, (jnp.asarray(own[name], float),), (along,))[1]
-
-
 def with_entries(model: Model, params, acting: Inputs, mu: np.ndarray) -> dict:
     """The parameters with those that were found in place."""
     given = dict(params or {})
@@ -130,12 +125,12 @@ def with_entries(model: Model, params, acting: Inputs, mu: np.ndarray) -> dict:
 
 def chosen_outputs(
     model: Model, outputs: Sequence[str] | Callable | None
-) -> tuple[Callable, tuple[str, ...] | None]:
-    """A function (q, v, t, p) → y and the names of its entries, if they are known."""
+) -> tuple[Callable, tuple[str, ...]]:
+    """A function (q, v, t, p) → y and the names of its entries."""
     system = model.system
     if outputs is not None and callable(outputs):
-        _check_outputs(model, function(outputs, "outputs", "(q, v, t, p) → y"))
-        return outputs, None
+        count = _outputs_of(model, function(outputs, "outputs", "(q, v, t, p) → y"))
+        return outputs, tuple(f"y{i}" for i in range(count))
     rates = [f"{x} rate" if x in system.coordinates else x for x in system.velocities]
     known = [*system.coordinates, *rates]
     if outputs is None:
@@ -151,14 +146,15 @@ def chosen_outputs(
     return Selected(tuple(known.index(x) for x in names)), names
 
 
-def _check_outputs(model: Model, outputs: Callable) -> None:
-    """Raise unless a function of outputs gives real numbers; compiles nothing."""
+def _outputs_of(model: Model, outputs: Callable) -> int:
+    """How many outputs a function gives, which are to be real numbers; compiles nothing."""
     system, what = model.system, "outputs(q, v, t, p)"
     whole = lambda *a: jnp.asarray(returned(outputs(*a), what))
     q, v, t = np.zeros(system.nq), np.zeros(system.nv), np.zeros(())
     shape = outcome(whole, what, q, v, t, model.parameters()).shape
     if len(shape) > 1:
         raise ModelError(f"{what} returns shape {shape}, expected a number or a vector.")
+    return shape[0] if shape else 1
 
 
 @dataclasses.dataclass(frozen=True)

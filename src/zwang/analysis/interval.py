@@ -11,7 +11,7 @@ Reference: Moore, Kearfott and Cloud (2009), Introduction to Interval Analysis, 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, NamedTuple
+from typing import Generic, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -86,21 +86,26 @@ def _widened(lo, hi) -> Interval:
 # --- structure: the same on both bounds
 
 
-def _structural(eqn, *values):
+def _on_both(eqn, values: tuple) -> tuple:
+    """What an operation makes of the lower bounds, and of the upper ones."""
     lo, hi = (
         eqn.primitive.bind(
             *(getattr(x, end) if isinstance(x, Interval) else x for x in values), **eqn.params
         )
         for end in ("lo", "hi")
     )
+    return lo, hi
+
+
+def _structural(eqn, *values):
+    lo, hi = _on_both(eqn, values)
     if eqn.primitive.multiple_results:
         return [Interval(a, b) for a, b in zip(lo, hi, strict=True)]
     return Interval(lo, hi)
 
 
 def _increasing(eqn, *values):
-    found: Any = _structural(eqn, *values)
-    return _widened(found.lo, found.hi)
+    return _widened(*_on_both(eqn, values))
 
 
 def _decreasing(eqn, x):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -27,7 +26,7 @@ from zwang.equations.state import host_state
 from zwang.errors import ModelError
 from zwang.inputs.arguments import choice, count, host_only, listed, mapping, number, real_array
 from zwang.remedy import Remedy, advice
-from zwang.thresholds import ACCEPTED_VIOLATION
+from zwang.thresholds import ACCEPTED_VIOLATION, ALL_BUT_ZERO, SOLUTION_ERROR
 
 TIME = "time"
 """The input of a model whose own constraints depend on t."""
@@ -116,12 +115,9 @@ def kinematics(
             f"{held.name}: the input cannot reach {wanted[0]:g} on this branch: the path "
             f"{_ended(path)}."
         )
-    found = _analyzed(subject, held, dynamics, path, inputs, rate, outputs)
-    return dataclasses.replace(
-        found,
-        transmission=_transmission(subject, dynamics, path, transmission),
-        traces=_traces(subject, dynamics, found, rate, trace),
-    )
+    points = [subject.point(x, "kinematics: trace") for x in _several(trace, "trace")]
+    angle = _transmission(subject, dynamics, path, transmission)
+    return _analyzed(subject, held, dynamics, path, inputs, rate, outputs, points, angle)
 
 
 def _values(over, samples: int) -> np.ndarray:
@@ -185,8 +181,8 @@ def _followed(
     try:
         # a unit of t is as long as what it moves
         # the first frame is only for the scale of t; steps are long or short in scaled directions
-        speed = np.linalg.norm((frame := curve.frame(q, t)).point.tangent[:-1])
-        slope = abs(frame.point.tangent[-1])
+        tangent = curve.frame(q, t).tangent
+        speed, slope = np.linalg.norm(tangent[:-1]), abs(tangent[-1])
         scale = np.append(curve.scale[:-1], slope / speed if slope else 1.0)
         curve = Curve(dynamics, scale, bounded)
         watch = tuple(Watched(x, curve) for x in outputs)
@@ -223,7 +219,7 @@ def scales(dynamics: Dynamics, q, t) -> np.ndarray:
     state = host_state(q, np.zeros(nv), t)
     mass = np.diag(dense_mass(np.asarray(evaluate(dynamics, state).M)))
     # massless directions would get infinite lengths; they count as average ones
-    heavy = mass > 1e-12 * np.max(mass, initial=0.0)
+    heavy = mass > SOLUTION_ERROR * np.max(mass, initial=0.0)
     if not np.any(heavy):
         return np.ones(nv + 1)
     scale = np.sqrt(np.mean(mass[heavy]) / np.where(heavy, mass, np.mean(mass[heavy])))
@@ -259,7 +255,7 @@ def _freedom_sentence(name: str, error: FreedomError, dynamics: Dynamics, held: 
         return f"{name}: the mechanism is locked: no motion is left with the input given."
     velocities = dynamics.system.velocities
     size = np.linalg.norm(error.free[:, :-1], axis=0)
-    free = [velocities[i] for i in np.argsort(-size)[:4] if size[i] > 1e-6]
+    free = [velocities[i] for i in np.argsort(-size)[:4] if size[i] > ALL_BUT_ZERO]
     several = Remedy(
         'give a dictionary, input={"a.angle": lambda t: t, "b.angle": 0.5}',
         (("", "the command takes one, its function in Python several"),),
@@ -283,10 +279,23 @@ def _ended(path: Path) -> str:
 
 
 def _analyzed(
-    subject: Subject, held: Model, dynamics: Dynamics, path: Path, inputs, rate, outputs
+    subject: Subject,
+    held: Model,
+    dynamics: Dynamics,
+    path: Path,
+    inputs,
+    rate: float,
+    outputs: list[Quantity],
+    points: list[Quantity],
+    angle: np.ndarray | None,
 ) -> Kinematics:
     q, t = np.array(path.q), np.array(path.t)
     v, a = mapped(rates, (dynamics,), q, t)
+
+    def trace(quantity: Quantity) -> Trace:
+        y, dy, ddy = quantity_rates(quantity, dynamics, q, v, a, t)
+        return Trace(quantity.name, quantity.unit, y, dy * rate, ddy * rate**2)
+
     single = len(inputs) == 1 and inputs[0][1] is None
     return Kinematics(
         model=held,
@@ -298,7 +307,7 @@ def _analyzed(
         q=q,
         v=v * rate,
         a=a * rate**2,
-        outputs=tuple(_trace(x, dynamics, q, v, a, t, rate) for x in outputs),
+        outputs=tuple(map(trace, outputs)),
         limits=tuple(path.limits),
         dead_points={
             x.name: tuple((p.t, p.q) for p in zeros)
@@ -308,14 +317,10 @@ def _analyzed(
         certified=path.certified,
         steps=path.steps,
         ended=path.ended,
+        transmission=angle,
+        traces=tuple(map(trace, points)),
         quantities=tuple(outputs),
     )
-
-
-def _trace(quantity: Quantity, dynamics: Dynamics, q, v, a, t, rate: float) -> Trace:
-    """A quantity along a motion per unit of t, at a rate of t."""
-    y, dy, ddy = quantity_rates(quantity, dynamics, q, v, a, t)
-    return Trace(quantity.name, quantity.unit, y, dy * rate, ddy * rate**2)
 
 
 def _transmission(subject: Subject, dynamics: Dynamics, path: Path, given) -> np.ndarray | None:
@@ -328,14 +333,8 @@ def _transmission(subject: Subject, dynamics: Dynamics, path: Path, given) -> np
             "kinematics: transmission is expected to be two angles, of the coupler and of the "
             'output link, such as ("coupler.angle", "rocker.angle").'
         )
-    angles: Any = [subject.quantity(x, "kinematics: transmission") for x in pair]
+    angles = [subject.quantity(x, "kinematics: transmission") for x in pair]
     q, still = np.array(path.q), np.zeros((len(path.q), dynamics.system.nv))
     first, second = (quantity_rates(x, dynamics, q, still, still, path.t)[0] for x in angles)
     # the angle between lines, not vectors: folded into [0, π/2] whatever their direction
     return np.abs(np.arcsin(np.abs(np.sin(first - second))))
-
-
-def _traces(subject: Subject, dynamics: Dynamics, found: Kinematics, rate, trace) -> tuple:
-    points = [subject.point(x, "kinematics: trace") for x in _several(trace, "trace")]
-    v, a = found.v / rate, found.a / rate**2
-    return tuple(_trace(x, dynamics, found.q, v, a, found.input, rate) for x in points)

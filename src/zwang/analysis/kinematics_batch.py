@@ -1,6 +1,6 @@
 """Many certified paths at once: one mechanism with many sets of parameters over its input.
 
-Each step is that of `certified_step.py`, compiled once for all members. A member ends at the
+Each step is that of `curve.py`, compiled once for all members. A member ends at the
 range's end, at a limit position, or where no step can be certified.
 """
 
@@ -14,11 +14,19 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
+from zwang.algebra.decomposition import solve_square
 from zwang.algebra.pseudoinverse.proximal import Proximal
-from zwang.analysis.certified_step import across, carried, growth, krawczyk, split_by
-from zwang.analysis.curve import bounds, chart, jacobian
+from zwang.analysis.curve import (
+    bounds,
+    carried,
+    chart,
+    growth,
+    krawczyk,
+    point_at,
+    split_by,
+)
 from zwang.analysis.kinematics import scales
-from zwang.analysis.path import FIRST, SHORTEST
+from zwang.analysis.path import FIRST
 from zwang.analysis.subject import subject_of, with_inputs
 from zwang.compile import Many
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -26,7 +34,7 @@ from zwang.errors import ModelError
 from zwang.inputs.arguments import host_only, real_array
 from zwang.inputs.arrays import AnyArray
 from zwang.objects.record import replace
-from zwang.thresholds import CONVERGED
+from zwang.thresholds import CONVERGED, RESOLVED, SOLUTION_ERROR
 
 BATCH_NEWTON = 10
 """Steps of the corrector, which starts on the tangent inside of a certified box."""
@@ -175,44 +183,32 @@ def _run(dynamics, packed, scale, begin, first, last, most_rounds) -> Kinematics
         ended[running[turned]] = "limit"
         there = good & ~turned & ((t[running] - last) * ahead >= 0)
         ended[running[there]] = "range"
-        running = running[~(turned | there | (h[running] < SHORTEST))]
+        running = running[~(turned | there | (h[running] < RESOLVED))]
     member, points, inputs = (np.concatenate([x[i] for x in took]) for i in range(3))
     order = np.argsort(member, kind="stable")
     return KinematicsBatch(ended, steps, q, t, member[order], points[order], inputs[order])
-
-
-def _rows(dynamics: Dynamics, scale, q, y):
-    phi = dynamics.constraints.position_residual(chart(dynamics, q, y), y[-1], dynamics.p)
-    return phi, jacobian(dynamics, q, y) * scale
 
 
 def _step(dynamics: Dynamics, scale, p, q, t, before, h) -> _Ends:
     """One step of length h as in `curve.Frame.attempt`, with its corrected end, at parameters p."""
     dynamics = replace(dynamics, p=p)
     origin = jnp.append(jnp.zeros(dynamics.system.nv), t)
-    phi, J = _rows(dynamics, scale, q, origin)
+    _, phi, J = point_at(dynamics, q, origin, scale)
     split = split_by(jnp, J, before)
-    tangent, normal, inverse = split
-
-    def over(lower, upper):
-        low, high = bounds(chart, dynamics, q, lower, upper)
-        unit = scale[:, None] * scale
-        return (low + high) / 2 * unit, (high - low) / 2 * unit
-
-    ahead, start = origin + scale * (h / 2 * tangent), jnp.abs(inverse @ phi)
+    start, ahead = jnp.abs(split.inverse @ phi), origin + scale * (h / 2 * split.tangent)
+    over = lambda lower, upper: bounds(chart, dynamics, q, lower, upper, scale)
     good, ratio, width = krawczyk(jnp, split, scale, over, start, ahead, h)
-    place = lambda n: origin + scale * (h * tangent + normal @ n)
+    place = lambda n: origin + scale * (h * split.tangent + split.normal @ n)
 
     def correct(_, state):
         n, _ = state
-        phi, J = _rows(dynamics, scale, q, place(n))
-        step = across(J, normal, phi)
+        _, phi, J = point_at(dynamics, q, place(n), scale)
+        step = solve_square(J @ split.normal, phi)
         return n - step, jnp.max(jnp.abs(step))
 
     n, left = jax.lax.fori_loop(0, BATCH_NEWTON, correct, (jnp.zeros(len(width)), jnp.inf))
-    y = place(n)
     # the corrector has to end inside of the box in which the branch is alone
-    good = good & (left < CONVERGED) & jnp.all(jnp.abs(n) <= width + 1e-12)
-    _, J = _rows(dynamics, scale, q, y)
-    after = split_by(jnp, J, carried(tangent, normal, J)).tangent
-    return _Ends(jnp.max(start), good, ratio, chart(dynamics, q, y), y[-1], after, tangent)
+    good = good & (left < CONVERGED) & jnp.all(jnp.abs(n) <= width + SOLUTION_ERROR)
+    end, _, J = point_at(dynamics, q, place(n), scale)
+    after = split_by(jnp, J, carried(split, J)).tangent
+    return _Ends(jnp.max(start), good, ratio, end, place(n)[-1], after, split.tangent)

@@ -13,7 +13,7 @@ from jax import Array
 from jaxtyping import PyTree
 
 from zwang.algebra.pseudoinverse.proximal import Proximal
-from zwang.analysis.curve import Curve, Point
+from zwang.analysis.curve import Curve, Frame
 from zwang.analysis.moving_mechanism import (
     Moving,
     closed,
@@ -23,7 +23,7 @@ from zwang.analysis.moving_mechanism import (
     rows_and_rates,
 )
 from zwang.analysis.path import Limit, Meeting
-from zwang.analysis.result import TABLES, AbstractResult
+from zwang.analysis.result import TABLES, AbstractResult, dataset_of, with_unit
 from zwang.analysis.sensitivity import last_direction, near_fold
 from zwang.analysis.subject import Quantity, quantity_rates
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -48,7 +48,7 @@ class Watched:
     quantity: Quantity
     curve: Curve
 
-    def __call__(self, point: Point) -> float:
+    def __call__(self, point: Frame) -> float:
         dynamics, still = self.curve.dynamics, np.zeros(len(point.tangent) - 1)
         along = point.tangent * self.curve.scale
         moved = quantity_rates(self.quantity, dynamics, point.q, along[:-1], still, point.t)[1]
@@ -78,7 +78,7 @@ class Trace:
         return f"Trace({self.name}: {shown} over {len(self.value)} samples)"
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Kinematics(AbstractResult):
     """Configurations of a mechanism over its input, on one branch; `str()` prints a summary.
 
@@ -201,8 +201,6 @@ class Kinematics(AbstractResult):
     @cached_property
     def dataset(self) -> xr.Dataset:
         """Everything by name: dimensions `sample`, `coordinate`, `velocity`, `output`."""
-        import xarray as xr
-
         system, advantage = self.model.system, self.mechanical_advantage
         data: dict[str, Any] = {
             "input": ("sample", self.input, {"units": self.input_unit or MODEL_UNITS}),
@@ -211,9 +209,7 @@ class Kinematics(AbstractResult):
             "a": (("sample", "velocity"), self.a),
         }
         coords: dict[str, Any] = {
-            "coordinate": list(system.coordinates),
             "coordinate_unit": ("coordinate", list(system.units)),
-            "velocity": list(system.velocities),
             "velocity_unit": ("velocity", list(system.velocity_units)),
         }
         plain = [x for x in self.outputs if x.value.ndim == 1]
@@ -233,7 +229,6 @@ class Kinematics(AbstractResult):
                 label = x.name if what == "value" else f"{x.name} {what}"
                 data[label] = (("sample", f"axis{x.value.shape[-1]}"), getattr(x, what))
         attrs = {
-            "model": self.model.name,
             "input": self.input_name,
             "rate": self.rate,
             "certified": int(self.certified),
@@ -241,7 +236,7 @@ class Kinematics(AbstractResult):
             "limits": [x.t for x in self.limits],
             "singular": [x.t for x in self.singular],
         }
-        return xr.Dataset(data, coords, attrs)
+        return dataset_of(self.model, data, coords, **attrs)
 
     def plot(self) -> Picture:
         """Outputs, or coordinates where there are none, with their rates, transmission angle and
@@ -259,9 +254,8 @@ class Kinematics(AbstractResult):
         panels = []
         if self.outputs:
             for x in (x for x in self.outputs if x.value.ndim == 1):
-                unit = x.unit or MODEL_UNITS
-                panels.append(Panel([Line(self.input, x.value)], f"{x.name} [{unit}]"))
-                label = f"its rate [{per_second(x.unit) or MODEL_UNITS}]"
+                panels.append(Panel([Line(self.input, x.value)], with_unit(x.name, x.unit)))
+                label = with_unit("its rate", per_second(x.unit))
                 panels.append(Panel([Line(self.input, x.rate)], label))
                 advantage = self.mechanical_advantage[x.name]
                 clipped = np.where(np.abs(advantage) <= MOST_ADVANTAGE, advantage, np.nan)
@@ -270,28 +264,24 @@ class Kinematics(AbstractResult):
             for unit in dict.fromkeys(system.units):
                 own = [i for i, u in enumerate(system.units) if u == unit][:MOST_LISTED]
                 lines = [Line(self.input, self.q[:, i], system.coordinates[i]) for i in own]
-                panels.append(Panel(lines, f"q [{unit or MODEL_UNITS}]"))
+                panels.append(Panel(lines, with_unit("q", unit)))
         if self.transmission is not None:
             line = Line(self.input, np.degrees(self.transmission))
             panels.append(Panel([line], "transmission [deg]", limits=(0.0, 90.0)))
         panels = [dataclasses.replace(x, marks=marks) for x in panels]
-        xlabel = f"{self.input_name} [{self.input_unit or MODEL_UNITS}]"
-        return Picture(panels, xlabel, self.model.name)
+        return Picture(panels, with_unit(self.input_name, self.input_unit), self.model.name)
 
     def plot_traces(self, axes: tuple[int, int] = (0, 1)) -> Picture:
         """Paths of the traced points (coupler curves) to one scale; `axes` chooses two of space."""
         i, j = axes
         lines = [Line(x.value[:, i], x.value[:, j], x.name, dot=True) for x in self.traces]
         unit = self.traces[0].unit if self.traces else ""
-        letters = "xyz"
-        panel = Panel(lines, f"{letters[j]} [{unit or MODEL_UNITS}]")
-        label = f"{letters[i]} [{unit or MODEL_UNITS}]"
-        return Picture([panel], label, self.model.name, height=4.0, equal=True)
+        labels = [with_unit("xyz"[k], unit) for k in (i, j)]
+        panel = Panel(lines, labels[1])
+        return Picture([panel], labels[0], self.model.name, height=4.0, equal=True)
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
-
-    __repr__ = __str__
 
 
 def _lines(k: Kinematics):

@@ -6,25 +6,26 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
 import scipy.signal
 
-from zwang.algebra.decomposition import Decomposition, pivots
+from zwang.algebra.decomposition import Decomposition, outside, pivots
 from zwang.algebra.spectrum import eigenvalues
+from zwang.analysis.constrained_state import ConstrainedState
+from zwang.analysis.inputs import Inputs
+from zwang.analysis.local_equations import Variation
 from zwang.errors import ModelError
+from zwang.inputs.text import counted
 from zwang.objects.extras import require
-from zwang.thresholds import AGREEMENT
+from zwang.thresholds import AGREEMENT, ROOT_OF_ROUND_OFF
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from zwang.analysis.time_varying import TimeVaryingLinearization
-
-INFINITE = 1e8
-"""Zeros this many times beyond the largest pole are at infinity."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -66,7 +67,8 @@ class LinearSystem:
         descriptor = np.asarray(scipy.linalg.block_diag(np.eye(n), np.zeros((ny, nu))))
         found = eigenvalues(pencil, descriptor)
         size = max(np.max(np.abs(self.poles), initial=0.0), 1.0)
-        return found[np.isfinite(found) & (np.abs(found) < INFINITE * size)]
+        # those at infinity are found as the root of round-off has it
+        return found[np.isfinite(found) & (np.abs(found) * ROOT_OF_ROUND_OFF < size)]
 
     @property
     def reachable(self) -> np.ndarray:
@@ -186,10 +188,51 @@ def _krylov(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     A = A / max(np.linalg.norm(A, 2) if A.size else 0.0, 1e-300)
     kept, new = np.zeros((len(A), 0)), B / max(np.max(np.abs(B), initial=0.0), 1e-300)
     while new.shape[1] and kept.shape[1] < len(A):
-        for _ in range(2):
-            new = new - kept @ (kept.T @ new)
         # length of a direction, relative to the largest entry of A and B, that counts as reached
-        new = Decomposition(new, AGREEMENT, beside=1.0).range
+        new = Decomposition(outside(new.T, kept.T).T, AGREEMENT, beside=1.0).range
         kept = np.hstack([kept, new])
         new = A @ new
     return kept
+
+
+class Descriptor(NamedTuple):
+    """`E ẋ = A x + B u` with x = (ξ, δv, δλ): the equations before the constraints are solved.
+
+    Attributes:
+        E, A, B: shapes (2 nv + m, 2 nv + m) twice and (2 nv + m, nu).
+    """
+
+    E: np.ndarray
+    A: np.ndarray
+    B: np.ndarray
+
+    def __repr__(self) -> str:
+        unknowns, inputs = counted(len(self.A), "unknown"), counted(self.B.shape[1], "input")
+        return f"Descriptor(E ẋ = A x + B u of {unknowns} and {inputs})"
+
+
+def descriptor(here: ConstrainedState, d: Variation, acting: Inputs) -> Descriptor:
+    """Kinematics, dynamics and constraints as they are, one row for each."""
+    system, rows = here.dynamics.system, here.dynamics.constraints
+    nv, m = system.nv, rows.m
+    nonholonomic = np.isin(rows.velocity_rows, rows.nonholonomic_rows)
+    outright = rows.outright_rows
+    zero = np.zeros((nv, m))
+    E = np.zeros((2 * nv + m, 2 * nv + m))
+    E[:nv, :nv], E[nv : 2 * nv, nv : 2 * nv] = np.eye(nv), here.local.M
+    A = np.zeros_like(E)
+    A[:nv] = np.hstack([d.kinematic[:, : 2 * nv], zero])
+    A[nv : 2 * nv] = np.hstack(
+        [
+            -d.dynamic[:, : 2 * nv] - here.local.M @ d.generator[:, : 2 * nv],
+            here.local.A.T + here.local.pull,
+        ]
+    )
+    A[2 * nv + rows.position_rows, : 2 * nv] = d.phi[:, : 2 * nv]
+    A[2 * nv + rows.nonholonomic_rows, : 2 * nv] = d.psi[nonholonomic, : 2 * nv]
+    # constraints at the level of accelerations have no residual of their own to differentiate
+    E[2 * nv + outright, nv : 2 * nv] = here.local.A[outright]
+    A[2 * nv + outright, : 2 * nv] = -d.rate[outright, : 2 * nv]
+    B = np.zeros((2 * nv + m, len(acting.names)))
+    B[nv : 2 * nv] = np.hstack([-d.dynamic_input, acting.matrix_at(here)])
+    return Descriptor(E, A, B)

@@ -6,14 +6,15 @@ a symmetry Ξ of the model (zero at an equilibrium), small deviations in axes th
     ż = A z + B u,    A = T⁺ (∂f − ∂Ξ) T,    (ξ, δv) = T z,
 
 with constant coefficients, T being a basis of the tangent space that is orthonormal in the mass
-metric (`tangent_space.py`). Redundant rows leave the tangent space as it is, nonholonomic rows take
-velocities away and no positions.
+metric (`constrained_state.py`). Redundant rows leave the tangent space as it is, nonholonomic rows
+take velocities away and no positions.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -23,17 +24,18 @@ from jax.typing import ArrayLike
 from jaxtyping import PyTree
 
 from zwang.algebra.decomposition import Decomposition, pivots
+from zwang.analysis.aside import Time, explicit_time
 from zwang.analysis.constrained_state import (
     ConstrainedState,
+    TangentSpace,
+    aligned,
     dynamics_of,
     placed,
     refuse_friction,
     solve,
 )
-from zwang.analysis.descriptor import Descriptor, descriptor
-from zwang.analysis.explicit_time import Time, explicit_time
 from zwang.analysis.inputs import Inputs, chosen_inputs, chosen_outputs
-from zwang.analysis.linear_system import LinearSystem
+from zwang.analysis.linear_system import Descriptor, LinearSystem, descriptor
 from zwang.analysis.local_equations import (
     Generator,
     Variation,
@@ -41,9 +43,8 @@ from zwang.analysis.local_equations import (
     output_slopes,
     time_derivatives,
 )
-from zwang.analysis.result import AbstractResult
+from zwang.analysis.result import AbstractResult, eigenvalue_picture
 from zwang.analysis.symmetry import Symmetries, symmetries
-from zwang.analysis.tangent_space import TangentSpace, aligned
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.inputs.arguments import host_only, instance
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
     from zwang.plots import Picture
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Linearization(LinearSystem, AbstractResult):
     """What `zw.analysis.linearize` found; `str()` prints it.
 
@@ -207,8 +208,6 @@ class Linearization(LinearSystem, AbstractResult):
 
     def plot(self) -> Picture:
         """The eigenvalues in the complex plane."""
-        from zwang.analysis.pictures import eigenvalue_picture
-
         return eigenvalue_picture(
             [self.eigenvalues], [self.model.name], f"{self.model.name}: eigenvalues"
         )
@@ -226,7 +225,7 @@ class Linearization(LinearSystem, AbstractResult):
         )
         return head + str(self.modes())
 
-    __repr__ = __str__
+    __repr__ = AbstractResult.__repr__
 
 
 @host_only("linearize before, at the numbers of one state")
@@ -237,8 +236,8 @@ def linearize(
     *,
     t: ArrayLike = 0.0,
     params: PyTree = None,
-    inputs: Any = (),
-    outputs: Any = None,
+    inputs: object = (),
+    outputs: Sequence[str] | Callable | None = None,
 ) -> Any:
     """Linear equations for small deviations from an equilibrium, a steady motion or a trajectory.
 
@@ -299,37 +298,28 @@ def linear_at(model: Model, here: ConstrainedState, acting: Inputs, outputs) -> 
         if time is Time.COEFFICIENTS:  # a bead at rest on the axis of a hoop that turns
             found, field, kind = _steady(here)
     varied = here.varied(field, acting.directions)
-    by_state, by_input = output_slopes(here.dynamics, s, function, acting.directions)
-    forces = np.zeros((len(by_state), len(acting.names) - by_input.shape[1]))
     tangent = here.tangent_by(varied)
-    L = generator_of_deviations(here, varied)
-    T, back = tangent.basis, tangent.project
-    moved = L @ T
-    A = back @ moved
-    # what leaves the tangent space: zero where the flow maps it onto itself
-    defect = np.linalg.norm(moved - T @ A) / max(np.linalg.norm(moved), 1e-300) if A.size else 0.0
     # the basis turns with the motion, which a constant one does not show
-    if kind == "moving state":
-        A = A + moving_frame(here, tangent)
-    B = back[:, system.nv :] @ input_accelerations(here, varied, acting)
+    turns = kind == "moving state"
+    A, B, C, D, defect = coefficients(here, varied, tangent, acting, function, turns)
     return Linearization(
         A,
         B,
-        np.asarray(by_state) @ T,
-        np.hstack([by_input, forces]),
+        C,
+        D,
         state_names(system.velocities, tangent),
         acting.names,
-        names if names is not None else tuple(f"y{i}" for i in range(len(by_state))),
+        names,
         model,
         np.asarray(s.q),
         np.asarray(s.v),
         float(s.t),
         kind,
-        T,
-        here.local.N @ T[: system.nv],
-        back,
+        tangent.basis,
+        here.local.N @ tangent.basis[: system.nv],
+        tangent.project,
         here.multipliers,
-        float(defect),
+        defect,
         descriptor(here, varied, acting),
         acting.nominal,
         acting,
@@ -367,6 +357,31 @@ def _changes_energy(here: ConstrainedState) -> bool:
     return bool(changes or (not np.any(v) and np.linalg.norm(w) > off))
 
 
+def coefficients(
+    here: ConstrainedState,
+    varied: Variation,
+    tangent: TangentSpace,
+    acting: Inputs,
+    outputs: Callable,
+    turns: bool,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:
+    """A, B, C and D at a state, and what leaves the tangent space, relative: zero where the flow
+    maps it onto itself.
+
+    Args:
+        turns: whether the basis is carried along.
+    """
+    T, back, nv = tangent.basis, tangent.project, here.dynamics.system.nv
+    moved = generator_of_deviations(here, varied) @ T
+    A = back @ moved
+    defect = np.linalg.norm(moved - T @ A) / max(np.linalg.norm(moved), 1e-300) if A.size else 0.0
+    A = A + moving_frame(here, tangent) if turns else A
+    B = back[:, nv:] @ input_accelerations(here, varied, acting)
+    C, D = output_slopes(here.dynamics, here.state, outputs, acting.directions)
+    forces = np.zeros((len(C), len(acting.names) - D.shape[1]))
+    return A, B, np.asarray(C) @ T, np.hstack([D, forces]), float(defect)
+
+
 def generator_of_deviations(here: ConstrainedState, d: Variation) -> np.ndarray:
     """∂f − ∂Ξ on (ξ, δv), shape (2 nv, 2 nv).
 
@@ -389,7 +404,7 @@ def input_accelerations(here: ConstrainedState, d: Variation, acting: Inputs) ->
             f"input {name!r} moves the constraints themselves, so that the state would have to "
             "jump with it; let it act on forces, or through an actuator."
         )
-    acting_forces = here.free @ (here.unpushed.T @ acting.matrix(here))
+    acting_forces = here.free @ (here.unpushed.T @ acting.matrix_at(here))
     return np.hstack([here.turned(d.rate_input, d.dynamic_input), acting_forces])
 
 

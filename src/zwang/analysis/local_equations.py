@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PyTree
 
 from zwang.algebra.mass_matrix import dense_mass
-from zwang.compile import program as compiled
+from zwang.compile import program
 from zwang.dynamics import functions
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.functions import as_velocity, velocity_map
@@ -27,14 +27,10 @@ from zwang.equations.state import State
 from zwang.equations.system import System
 from zwang.inputs.arrays import AnyArray
 from zwang.objects.record import Record, replace
+from zwang.stepping.explicit import equal_steps
 
 TRAVEL_STEPS = 128
 """Runge-Kutta steps of a long way; of a turn by 2 rad they leave 1e-11."""
-
-
-def once(function: Callable) -> Callable:
-    """`zw.program` for what is called a few times: no time is spent on making it fast."""
-    return compiled(function)
 
 
 class Generator(Record):
@@ -47,6 +43,24 @@ class Generator(Record):
 
     c: Float[Array, " nq"]
     B: Float[Array, "nq nq"]
+
+    @classmethod
+    def still(cls, nq: int, *several: int) -> Generator:
+        """Nothing moves."""
+        return cls(jnp.zeros((*several, nq)), jnp.zeros((*several, nq, nq)))
+
+    def __call__(self, q) -> Float[Array, " nq"]:
+        """Ξ(q)."""
+        return self.c + self.B @ q
+
+    def plus(self, fields: Generator, rates) -> Generator:
+        """With each of several fields at a rate of its own."""
+        along = lambda x, more: x + jnp.tensordot(jnp.asarray(rates), more, 1)
+        return Generator(along(self.c, fields.c), along(self.B, fields.B))
+
+    def velocity(self, system: System, q, t, p) -> Float[Array, " nv"]:
+        """Ξ as a velocity."""
+        return as_velocity(system, q, t, p, self(q))
 
 
 class Local(NamedTuple, Generic[AnyArray]):
@@ -139,7 +153,7 @@ def forces_by_constraint(dynamics: Dynamics, s: State, multipliers) -> Float[Arr
     return jnp.stack(each)
 
 
-@once
+@program
 def loads(dynamics: Dynamics, s: State, multipliers):
     """`forces_by_constraint`, and its derivative by the multipliers."""
     each = lambda x: forces_by_constraint(dynamics, s, x)
@@ -168,8 +182,7 @@ def lifted(system: System, field: Generator, q, v, t, p) -> Float[Array, " nv"]:
     # q̇ = v: Ξ acts on velocities as on coordinates
     if system.velocity_map is None and system.offset is None:
         return field.B @ v
-    along = field.c + field.B @ q
-    moved = jax.jvp(lambda q: system.rate(q, v, t, p), (q,), (along,))[1]
+    moved = jax.jvp(lambda q: system.rate(q, v, t, p), (q,), (field(q),))[1]
     return as_velocity(system, q, t, p, field.B @ system.rate(q, v, t, p) - moved)
 
 
@@ -192,7 +205,7 @@ def departures(
     # moved along velocities, so that derivatives stay tangent to the manifold of coordinates
     q, v = system.move(s.q, step[:nv], s.t, p), s.v + step[nv:-1]
     x = State(q, v, t)
-    drift = system.rate(q, v, t, p) - field.c - field.B @ q
+    drift = system.rate(q, v, t, p) - field(q)
     return (
         rows.position_residual(q, t, p),
         rows.velocity_residual(q, v, t, p),
@@ -203,8 +216,20 @@ def departures(
     )
 
 
-@once
-def local(dynamics: Dynamics, s: State, multipliers: Float[Array, " m"]) -> Local:
+def by_parameters(function: Callable, p: PyTree, directions: PyTree) -> PyTree:
+    """Derivatives of arrays along tangents of the parameters, which stand last.
+
+    Args:
+        directions: tangents, a leading axis over them; None without any.
+    """
+    if directions is None:
+        return jax.tree_util.tree_map(lambda x: jnp.zeros((*x.shape, 0)), function(p))
+    along = jax.vmap(lambda dp: jax.jvp(function, (p,), (dp,))[1])(directions)
+    return jax.tree_util.tree_map(lambda x: jnp.moveaxis(x, 0, -1), along)
+
+
+@program
+def local(dynamics: Dynamics, s: State, multipliers) -> Local:
     """All values at one state, with friction loaded by multipliers."""
     system, rows, p = dynamics.system, dynamics.constraints, dynamics.p
     slides, still = rows.sliding is not None, jnp.zeros((system.nv, rows.m))
@@ -221,7 +246,7 @@ def local(dynamics: Dynamics, s: State, multipliers: Float[Array, " m"]) -> Loca
     )
 
 
-@once
+@program
 def variation(
     dynamics: Dynamics, s: State, w, multipliers, field: Generator, directions
 ) -> Variation:
@@ -238,15 +263,11 @@ def variation(
 
     zero = jnp.zeros(2 * nv + 1)
     state = jax.jacfwd(lambda step: residuals(step, dynamics.p))(zero)
-    if directions is None:
-        by_input = tuple(jnp.zeros((len(x), 0)) for x in state)
-    else:
-        along = lambda dp: jax.jvp(lambda p: residuals(zero, p), (dynamics.p,), (dp,))[1]
-        by_input = tuple(x.T for x in jax.vmap(along)(directions))
+    by_input = by_parameters(lambda p: residuals(zero, p), dynamics.p, directions)
     return Variation(*state, *by_input[:4])
 
 
-@once
+@program
 def output_slopes(dynamics: Dynamics, s: State, outputs: Callable, directions):
     """Derivatives of `outputs(q, v, t, p)` with respect to (ξ, δv) and to the inputs."""
     system, nv, p = dynamics.system, dynamics.system.nv, dynamics.p
@@ -257,12 +278,10 @@ def output_slopes(dynamics: Dynamics, s: State, outputs: Callable, directions):
 
     zero = jnp.zeros(2 * nv)
     C = jax.jacfwd(lambda step: y(step, p))(zero)
-    if directions is None:
-        return C, jnp.zeros((len(C), 0))
-    return C, jax.vmap(lambda dp: jax.jvp(lambda p: y(zero, p), (p,), (dp,))[1])(directions).T
+    return C, by_parameters(lambda p: y(zero, p), p, directions)
 
 
-@once
+@program
 def frames(dynamics: Dynamics, q, t):
     """N and M with their derivatives with respect to q, which stand last."""
     system, p = dynamics.system, dynamics.p
@@ -270,7 +289,7 @@ def frames(dynamics: Dynamics, q, t):
     return N(q), jax.jacfwd(N)(q), M(q), jax.jacfwd(M)(q)
 
 
-@once
+@program
 def along_field(dynamics: Dynamics, s: State, w, field: Generator):
     """A generator at a state: N⁺Ξ, the rate of v along it, and the time derivative of that."""
     system, p = dynamics.system, dynamics.p
@@ -278,10 +297,10 @@ def along_field(dynamics: Dynamics, s: State, w, field: Generator):
     turned, change = jax.jvp(
         lambda q, v: lifted(system, field, q, v, s.t, p), (s.q, s.v), (rate, w)
     )
-    return as_velocity(system, s.q, s.t, p, field.c + field.B @ s.q), turned, change
+    return field.velocity(system, s.q, s.t, p), turned, change
 
 
-@once
+@program
 def time_derivatives(dynamics: Dynamics, s: State, w):
     """Ṁ, Ȧ and N⁺Ṅ along the motion."""
     system, rows, p = dynamics.system, dynamics.constraints, dynamics.p
@@ -295,7 +314,7 @@ def time_derivatives(dynamics: Dynamics, s: State, w):
     return M, A, jax.vmap(lambda x: as_velocity(system, s.q, s.t, p, x), 1, 1)(N)
 
 
-@once
+@program
 def energy_rates(dynamics: Dynamics, s: State, w):
     """Rate of the kinetic energy, by the rate of q and by that of v."""
     system, p = dynamics.system, dynamics.p
@@ -305,39 +324,31 @@ def energy_rates(dynamics: Dynamics, s: State, w):
     return by_place, jax.jvp(lambda v: energy(s.q, v), (s.v,), (w,))[1]
 
 
-@once
+@program
 def moved(dynamics: Dynamics, q, dv, t):
     """`q ⊕ dv`."""
     return dynamics.system.move(q, dv, t, dynamics.p)
 
 
-@once
+@program
 def travelled(dynamics: Dynamics, q, dv, t):
     """`q ⊕ dv` for a long way: where the system has no retraction, along `q̇ = N(q) dv`, which
     keeps what N keeps, such as the length of quaternions.
     """
-    system, p, h = dynamics.system, dynamics.p, 1.0 / TRAVEL_STEPS
+    system, p = dynamics.system, dynamics.p
     if system.retract is not None or system.velocity_map is None:
         return system.move(q, dv, t, p)
-    rate = lambda q: system.along(q, dv, t, p)
-
-    def step(_, q):
-        a = rate(q)
-        b = rate(q + 0.5 * h * a)
-        c = rate(q + 0.5 * h * b)
-        return q + h / 6 * (a + 2 * b + 2 * c + rate(q + h * c))
-
-    return jax.lax.fori_loop(0, TRAVEL_STEPS, step, q)
+    return equal_steps(lambda _, q: system.along(q, dv, t, p), q, 1.0, TRAVEL_STEPS)[-1]
 
 
-@once
+@program
 def turning(dynamics: Dynamics, s: State, field: Generator):
     """How a generator turns velocities: the derivative of `lifted` with respect to v."""
     system, p = dynamics.system, dynamics.p
     return jax.jacfwd(lambda v: lifted(system, field, s.q, v, s.t, p))(s.v)
 
 
-@once
+@program
 def depends_on_constraint_force(dynamics: Dynamics, s: State):
     """Size of the derivatives of nonideal forces c with respect to the constraint force."""
     size = jnp.zeros(())

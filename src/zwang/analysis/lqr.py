@@ -13,33 +13,37 @@ from jaxtyping import PyTree
 
 from zwang.algebra.decomposition import Decomposition
 from zwang.algebra.spectrum import eigenvalues, principal, riccati
-from zwang.analysis.inputs import Inputs
 from zwang.analysis.linear_system import LinearSystem
 from zwang.analysis.linearize import Linearization
-from zwang.analysis.moving_axes import MovingAxes, axes_of
-from zwang.analysis.result import AbstractResult
-from zwang.analysis.time_varying import TimeVaryingLinearization
-from zwang.analysis.time_varying_lqr import TrackingRegulator, tracking_regulator
+from zwang.analysis.result import AbstractResult, dataset_of, eigenvalue_picture
+from zwang.analysis.symmetry import MovingAxes, axes_of
+from zwang.analysis.time_varying import (
+    TimeVaryingLinearization,
+    TrackingRegulator,
+    tracking_regulator,
+)
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.inputs.arguments import instance, real_array
 from zwang.inputs.call import misfits_named
 from zwang.inputs.text import counted
-from zwang.objects.record import Record, replace
+from zwang.objects.record import replace
 from zwang.servo.feedback import Feedback
 from zwang.servo.limits import Limits
+from zwang.servo.tracking import LinearFeedback
+from zwang.thresholds import AGREEMENT, SOLUTION_ERROR
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from zwang.analysis.lqr_sensitivity import Gains
+    from zwang.analysis.linear_sensitivity import Gains
     from zwang.plots import Picture
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Regulator(AbstractResult):
     """A state feedback `u = u₀ − K_q (q − q₀) − K_v (v − v₀)`; `str()` prints it. About a steady
-    motion the deviation is that in axes which move along (`moving_axes.py`).
+    motion the deviation is that in axes which move along (`symmetry.py`).
 
     Attributes:
         linearization: what it was laid out for.
@@ -69,7 +73,13 @@ class Regulator(AbstractResult):
             xi, dv = self.axes.deviation(q, v, t)
             away = self.K @ at.project @ jnp.concatenate([xi, dv])
             return jnp.asarray(at.nominal_inputs) - away
-        return LinearFeedback.of(self)(q, v, t, p)
+        return self._law(q, v, t, p)
+
+    @property
+    def _law(self) -> LinearFeedback:
+        at = self.linearization
+        given = at.nominal_inputs, self.K_q, self.K_v, at.q, at.v
+        return LinearFeedback(*map(jnp.asarray, given))
 
     def gains(self, params: PyTree, v: ArrayLike | None = None) -> Gains:
         """K_q and K_v as functions of parameters, the equilibrium or the steady motion moving
@@ -83,7 +93,7 @@ class Regulator(AbstractResult):
         Raises:
             ModelError: for outputs that are no coordinates.
         """
-        from zwang.analysis.lqr_sensitivity import gains
+        from zwang.analysis.linear_sensitivity import gains
 
         return gains(self, params, v)
 
@@ -102,7 +112,7 @@ class Regulator(AbstractResult):
                 f"{at.model.name}: input {at.inputs[0]!r} is a parameter, but a control law acts "
                 "by forces: give zw.analysis.linearize velocities or a matrix as inputs."
             )
-        function = self if self.axes is not None else LinearFeedback.of(self)
+        function = self if self.axes is not None else self._law
         return Feedback(function, at.acting.actuation, actuators=at.inputs, limits=limits)
 
     @property
@@ -113,28 +123,18 @@ class Regulator(AbstractResult):
     @property
     def dataset(self) -> xr.Dataset:
         """Gains and poles with their names."""
-        import xarray as xr
-
-        system = self.linearization.model.system
-        return xr.Dataset(
-            {
-                "K_q": (("input", "coordinate"), self.K_q),
-                "K_v": (("input", "velocity"), self.K_v),
-                "poles_real": ("pole", np.real(self.poles), {"units": "1/s"}),
-                "poles_imaginary": ("pole", np.imag(self.poles), {"units": "1/s"}),
-            },
-            {
-                "input": list(self.linearization.inputs),
-                "coordinate": list(system.coordinates),
-                "velocity": list(system.velocities),
-            },
-            {"model": self.linearization.model.name},
-        )
+        poles, unit = self.poles, {"units": "1/s"}
+        data = {
+            "K_q": (("input", "coordinate"), self.K_q),
+            "K_v": (("input", "velocity"), self.K_v),
+            "poles_real": ("pole", np.real(poles), unit),
+            "poles_imaginary": ("pole", np.imag(poles), unit),
+        }
+        at = self.linearization
+        return dataset_of(at.model, data, {"input": list(at.inputs)})
 
     def plot(self) -> Picture:
         """Eigenvalues of the model as it is and with the regulator."""
-        from zwang.analysis.pictures import eigenvalue_picture
-
         at = self.linearization
         return eigenvalue_picture(
             [at.eigenvalues, self.poles], ["open", "closed loop"], f"{at.model.name}: eigenvalues"
@@ -154,12 +154,10 @@ class Regulator(AbstractResult):
             shown = [
                 f"{'−' if x > 0 else '+'} {abs(x):.4g} δ({n})"
                 for n, x in zip(names, row, strict=True)
-                if abs(x) > 1e-12
+                if abs(x) > SOLUTION_ERROR
             ]
             lines.append(f"  {name} = {' '.join([f'{float(nominal):.4g}', *shown])}")
         return "\n".join(lines)
-
-    __repr__ = __str__
 
 
 @overload
@@ -206,7 +204,7 @@ def lqr(
             "lqr: the linearization has no inputs; give inputs= to zw.analysis.linearize."
         )
     if isinstance(at, TimeVaryingLinearization):
-        return tracking_regulator(at, _output_weight(at, Q), _effort_weight(at, R))
+        return tracking_regulator(at, *_weights(at, Q, R))
     steady = at.kind == "steady motion"
     if at.kind == "moving state":
         raise ModelError(
@@ -214,7 +212,7 @@ def lqr(
             "motion: a gain on the coordinates themselves would pull it back to where it was."
         )
     system = at.reduced() if steady else at
-    output, effort = _output_weight(at, Q), _effort_weight(at, R)
+    output, effort = _weights(at, Q, R)
     _refuse_unstabilizable(system)
     A, B, C = system.A, system.B, system.C
     try:
@@ -234,19 +232,16 @@ def lqr(
     return Regulator(at, K, gains[:, :nv] @ back, gains[:, nv:], S, poles, axes, (output, effort))
 
 
-def _output_weight(at: Linearization | TimeVaryingLinearization, Q) -> np.ndarray:
-    return _weight(Q, len(at.outputs), "Q", at.outputs)
-
-
-def _effort_weight(at: Linearization | TimeVaryingLinearization, R) -> np.ndarray:
-    effort = _weight(R, len(at.inputs), "R", at.inputs)
+def _weights(at: Linearization | TimeVaryingLinearization, Q, R) -> tuple[np.ndarray, np.ndarray]:
+    output, effort = _weight(Q, "Q", at.outputs), _weight(R, "R", at.inputs)
     if principal(effort)[0][0] <= 0:
         raise ModelError("lqr: R has an eigenvalue that is not positive; every input must cost.")
-    return effort
+    return output, effort
 
 
-def _weight(given, n: int, name: str, entries: tuple[str, ...]) -> np.ndarray:
+def _weight(given, name: str, entries: tuple[str, ...]) -> np.ndarray:
     """A symmetric matrix from a number, a diagonal or a matrix."""
+    n = len(entries)
     weight = np.asarray(real_array(1.0 if given is None else given, f"lqr: {name}"))
     if not np.all(np.isfinite(weight)):
         raise ModelError(f"lqr: {name} holds NaN or infinity, expected finite numbers.")
@@ -259,7 +254,7 @@ def _weight(given, n: int, name: str, entries: tuple[str, ...]) -> np.ndarray:
             f"lqr: {name} has shape {weight.shape}, expected a number, ({n},) or ({n}, {n}), in "
             f"the order of {', '.join(entries[:8])}{' …' if n > 8 else ''}."
         )
-    if not np.allclose(weight, weight.T, atol=1e-12 * np.max(np.abs(weight))):
+    if not np.allclose(weight, weight.T, atol=SOLUTION_ERROR * np.max(np.abs(weight))):
         raise ModelError(f"lqr: {name} is not symmetric.")
     return weight
 
@@ -268,35 +263,17 @@ def _refuse_unstabilizable(at: LinearSystem) -> None:
     """Raise if a state that grows or stays is out of reach of the inputs."""
     reach = at.controllability()
     rest = reach.directions
-    if rest.shape[1] and eigenvalues(rest.T @ at.A @ rest)[0].real > -1e-9:
+    if rest.shape[1] and eigenvalues(rest.T @ at.A @ rest)[0].real > -AGREEMENT:
         raise ModelError(
             f"lqr: the inputs do not reach {', '.join(map(repr, reach.missing))}, which does not "
             "decay by itself; add an input that does."
         )
 
 
-class LinearFeedback(Record):
-    """A regulator about an equilibrium as arrays alone, so that other gains compile nothing."""
-
-    u: Array
-    K_q: Array
-    K_v: Array
-    q: Array
-    v: Array
-
-    @classmethod
-    def of(cls, r: Regulator) -> LinearFeedback:
-        at = r.linearization
-        return cls(*map(jnp.asarray, (at.nominal_inputs, r.K_q, r.K_v, at.q, at.v)))
-
-    def __call__(self, q, v, t, p):
-        return self.u - self.K_q @ (q - self.q) - self.K_v @ (v - self.v)
-
-
 def closed_loop(regulator: Regulator) -> Model:
     """The model whose inputs follow the regulator."""
     at = regulator.linearization
-    acting: Inputs = at.acting
+    acting = at.acting
     model, system = acting.model, acting.model.system
     parameters, k = acting.parameters, len(acting.parameters)
 
@@ -306,11 +283,8 @@ def closed_loop(regulator: Regulator) -> Model:
         for (name, i), value in zip(parameters, u[:k], strict=True):
             x = jnp.asarray(given[name], float)
             given[name] = x.reshape(-1).at[i].set(value).reshape(x.shape)
-        F = jnp.asarray(system.force(q, v, t, given))
-        if acting.actuation is None:
-            return F
-        B = acting.actuation(q, t, p) if callable(acting.actuation) else acting.actuation
-        return F + jnp.asarray(B) @ u[k:]
+        B = jnp.asarray(acting.matrix(q, t, p))
+        return jnp.asarray(system.force(q, v, t, given)) + B @ u[k:]
 
     made = replace(system, force=force)
     return Model(

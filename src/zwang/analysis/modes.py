@@ -13,11 +13,10 @@ from jaxtyping import PyTree
 
 from zwang.algebra.decomposition import solve_square
 from zwang.algebra.spectrum import eigenvectors
-from zwang.analysis.result import AbstractResult
-from zwang.analysis.tables import table
+from zwang.analysis.result import AbstractResult, dataset_of, table
 from zwang.errors import ModelError
 from zwang.inputs.arguments import count
-from zwang.thresholds import DERIVED
+from zwang.thresholds import AGREEMENT, DERIVED, SOLUTION_ERROR
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -68,7 +67,7 @@ class Mode:
         return "oscillates" if tiny else f"oscillates, {'grows' if real > 0 else 'decays'}"
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Modes(AbstractResult):
     """Modes of a linearization, slowest first; `str()` prints them.
 
@@ -110,7 +109,7 @@ class Modes(AbstractResult):
         Raises:
             ModelError: for a moving state, or a multiple eigenvalue.
         """
-        from zwang.analysis.mode_sensitivity import eigenvalues_at
+        from zwang.analysis.linear_sensitivity import eigenvalues_at
 
         return eigenvalues_at(self.linearization, self.members, params, v)
 
@@ -121,12 +120,13 @@ class Modes(AbstractResult):
     @property
     def dataset(self) -> xr.Dataset:
         """Eigenvalues, frequencies, damping and shapes."""
-        import xarray as xr
-
-        system = self.linearization.model.system
+        at = self.linearization
         values = np.array([mode.eigenvalue for mode in self.members], complex)
-        shapes = np.array([mode.shape for mode in self.members]).reshape(len(self), system.nq)
-        return xr.Dataset(
+        shapes = np.array([mode.shape for mode in self.members]).reshape(
+            len(self), at.model.system.nq
+        )
+        return dataset_of(
+            at.model,
             {
                 "eigenvalue_real": ("mode", np.real(values), {"units": "1/s"}),
                 "eigenvalue_imaginary": ("mode", np.imag(values), {"units": "1/s"}),
@@ -135,8 +135,8 @@ class Modes(AbstractResult):
                 "shape_real": (("mode", "coordinate"), np.real(shapes)),
                 "shape_imaginary": (("mode", "coordinate"), np.imag(shapes)),
             },
-            {"mode": np.arange(len(self)), "coordinate": list(system.coordinates)},
-            {"model": self.linearization.model.name, "kind": self.linearization.kind},
+            {"mode": np.arange(len(self))},
+            kind=at.kind,
         )
 
     def plot(self) -> Picture:
@@ -161,10 +161,10 @@ class Modes(AbstractResult):
     def __str__(self) -> str:
         head = ("mode", "eigenvalue [1/s]", "frequency [Hz]", "damping", "kind", "moves most")
         rows: list[tuple[str, ...]] = [head]
-        rounded = lambda x: 0.0 if abs(x) < 1e-12 else x
+        rounded = lambda x: 0.0 if abs(x) < SOLUTION_ERROR else x
         for i, mode in enumerate(self.members):
             x = mode.eigenvalue
-            real = 0.0 if abs(x.real) < 1e-12 * abs(x) else x.real
+            real = 0.0 if abs(x.real) < SOLUTION_ERROR * abs(x) else x.real
             shown = f"{real:+.6g}" + (f" ± {x.imag:.6g}i" if x.imag else "")
             cells = ("0" if x == 0 else shown, f"{mode.frequency:.6g}" if x.imag else "–")
             named = ", ".join(mode.names[:4]) + (" …" if len(mode.names) > 4 else "")
@@ -175,8 +175,6 @@ class Modes(AbstractResult):
             along = f"{k} symmetr{'y' if k == 1 else 'ies'}"
             lines.append(f"  and {along}, along which nothing changes")
         return "\n".join(lines)
-
-    __repr__ = __str__
 
 
 def modes(linear: Linearization) -> Modes:
@@ -221,7 +219,7 @@ def _eigenvectors(linear: Linearization) -> tuple[np.ndarray, np.ndarray]:
 
 def _mode(linear: Linearization, value: complex, q: np.ndarray, v: np.ndarray) -> Mode:
     system = linear.model.system
-    at_rest = np.max(np.abs(q), initial=0.0) <= 1e-9 * np.max(np.abs(v), initial=0.0)
+    at_rest = np.max(np.abs(q), initial=0.0) <= AGREEMENT * np.max(np.abs(v), initial=0.0)
     largest = (v if at_rest else q)[np.argmax(np.abs(v if at_rest else q))]
     q, v = q / largest, v / largest
     size = np.abs(v if at_rest else q)

@@ -1,9 +1,12 @@
-"""Motions over an input and the torque that drives them, as functions of parameters that JAX
-differentiates.
+"""Configurations, motions over an input and the torque that drives them, as functions of parameters
+that JAX differentiates.
 
+    q ← q ⊕ (−A⊕ r),    r(q) = 0 to be met, A its derivative by velocities
     φ(q, t, p) = 0,    A q′ = −∂φ/∂t,    A q″ = b(q, q′),    τ = q′ᵀ (M q̈ − F)
 
-All are functions of a batch of samples near configurations that are known.
+A⊕ is that of equal masses: an analysis asks for a configuration near another one, not for the one
+that is least moved by forces. With A held, the last step of Newton's iteration has the exact first
+derivatives by what r depends on.
 """
 
 from __future__ import annotations
@@ -14,17 +17,94 @@ from typing import Generic, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
-from jaxtyping import PyTree
+from jaxtyping import Array, Float, PyTree
 
 from zwang.algebra.gauss import Gauss
-from zwang.analysis.local_equations import force, mass
-from zwang.analysis.newton import newton, rows_at, unweighted
+from zwang.algebra.lapack import LU
+from zwang.algebra.mass_matrix import DiagonalMass
+from zwang.algebra.pseudoinverse import SVD
+from zwang.algebra.rank import DEPENDENT_ROWS
+from zwang.analysis.local_equations import force
 from zwang.compile.hints import over_rows
+from zwang.dynamics import functions
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
 from zwang.inputs.arrays import AnyArray
-from zwang.objects.record import replace
+from zwang.thresholds import ROUND_OFF
+
+Rows = Callable[[Array], tuple[Array, Array]]
+"""`q → A, r`: rows and their residual."""
+FAR_DAMPING = 1e-3
+"""Damping of rows at unit length, beside the square of their residual."""
+
+
+def unweighted(A: Float[Array, "m nv"]) -> Gauss:
+    """Rows of a system of equal masses, by singular values."""
+    return Gauss(DiagonalMass(jnp.ones(A.shape[1], A.dtype)), A, SVD(DEPENDENT_ROWS))
+
+
+def least(A: Float[Array, "m nv"], r: Float[Array, " m"]) -> Float[Array, " nv"]:
+    """`A⊕ r`."""
+    return unweighted(A).correct(r)
+
+
+def damped(A: Float[Array, "m nv"], r: Float[Array, " m"]) -> Float[Array, " nv"]:
+    """The same of rows at unit length with the damping of Levenberg and Marquardt, which vanishes
+    with the residual: for starts far from where rows are met, by the thousand.
+    """
+    damping = FAR_DAMPING * (r @ r) + ROUND_OFF
+    return A.T @ LU(A @ A.T + damping * jnp.eye(len(r))).solve(r)
+
+
+def rows_at(dynamics: Dynamics, t: Array, held: Callable[[Array], Array] | None = None) -> Rows:
+    """All rows of holonomic constraints and their residual, those of `held(q) = 0` last."""
+    c, p, system = dynamics.constraints, dynamics.p, dynamics.system
+    still = jnp.zeros(system.nv)
+
+    own = lambda q: (c.matrix(q, still, t, p), c.position_residual(q, t, p))
+    if held is None:
+        return own
+
+    def rows(q):
+        A, r = own(q)
+        along = jax.jacfwd(lambda s: held(system.move(q, s, t, p)))(still)
+        return jnp.concatenate([A, along]), jnp.concatenate([r, held(q)])
+
+    return rows
+
+
+def newton(
+    dynamics: Dynamics,
+    rows: Rows,
+    q: Array,
+    t: Array,
+    steps: int,
+    *,
+    longest: float = jnp.inf,
+    solve: Callable[[Array, Array], Array] = least,
+) -> Array:
+    """The configuration after a number of steps; the last one carries first derivatives.
+
+    Args:
+        dynamics, t: what moves q, and the time.
+        rows: q → A, r, shapes (m, nv) and (m,), as `rows_at` makes them.
+        q: to begin with.
+        steps: how many, at least one.
+        longest: length of a step, which is shortened to it.
+        solve: A, r → the change of q that r asks for.
+    """
+
+    def step(q):
+        A, r = rows(q)
+        dv = -solve(jax.lax.stop_gradient(A), r)
+        size = jnp.linalg.norm(jax.lax.stop_gradient(dv))
+        dv = dv * jnp.minimum(1.0, longest / jnp.maximum(size, 1e-300))
+        return dynamics.system.move(q, dv, t, dynamics.p)
+
+    if steps > 1:
+        begun = jax.lax.stop_gradient(q)
+        q = jax.lax.fori_loop(0, steps - 1, lambda _, q: jax.lax.stop_gradient(step(q)), begun)
+    return step(q)
 
 
 class Moving(NamedTuple, Generic[AnyArray]):
@@ -46,11 +126,6 @@ class Moving(NamedTuple, Generic[AnyArray]):
     p: PyTree
     smallest: AnyArray
     residual: AnyArray
-
-
-def with_parameters(dynamics: Dynamics, p) -> Dynamics:
-    """The same equations with other parameters, as its functions take them."""
-    return replace(dynamics, p=p)
 
 
 def closed(dynamics: Dynamics, q, t, steps: int):
@@ -126,13 +201,19 @@ def rows_and_rates(dynamics: Dynamics, q, t) -> tuple[np.ndarray, np.ndarray]:
         return np.asarray(A), np.asarray(c.velocity_residual(jnp.asarray(q), still, t, p))
 
 
+def push_and_force(dynamics: Dynamics, q, v, a, t, when) -> tuple[Array, Array]:
+    """M v̇ and F of one sample, F at the time at which the input is there."""
+    push = functions.inertial_force(dynamics.system, q, t, dynamics.p, a)
+    # constraints are holonomic: no dry friction is loaded by their multipliers
+    return push, force(dynamics, State(q, v, when), jnp.zeros(dynamics.constraints.m))
+
+
 def torques(dynamics: Dynamics, m: Moving, rate):
     """Force or torque on the input at a constant rate of it, shape (n,)."""
 
     def one(q, v, a, t):
         when = (t - m.t[0]) / rate
-        # constraints are holonomic: no dry friction is loaded by their multipliers
-        F = force(dynamics, State(q, rate * v, when), jnp.zeros(dynamics.constraints.m))
-        return v @ (mass(dynamics.system, q, t, dynamics.p) @ (rate**2 * a) - F)
+        push, F = push_and_force(dynamics, q, rate * v, rate**2 * a, t, when)
+        return v @ (push - F)
 
     return over_rows(one)(m.q, m.v, m.a, m.t)

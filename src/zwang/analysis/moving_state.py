@@ -24,7 +24,6 @@ from zwang.analysis.local_equations import (
     departures,
     dynamic_residual,
     lifted,
-    once,
 )
 from zwang.analysis.sensitivity import (
     LEFT_FREE,
@@ -34,8 +33,8 @@ from zwang.analysis.sensitivity import (
     row_units,
     with_slope,
 )
+from zwang.compile import program
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.dynamics.functions import as_velocity
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.inputs.arrays import AnyArray
@@ -77,8 +76,7 @@ class Motion:
     def of(q, t: float, base: Generator | None, fields: Generator | None) -> Motion:
         nq = len(q)
         if base is None or fields is None:
-            base = Generator(jnp.zeros(nq), jnp.zeros((nq, nq)))
-            fields = Generator(jnp.zeros((0, nq)), jnp.zeros((0, nq, nq)))
+            base, fields = Generator.still(nq), Generator.still(nq, 0)
         return Motion(np.asarray(q), float(t), base, fields)
 
     @property
@@ -92,13 +90,13 @@ class Motion:
     def velocity(self, dynamics: Dynamics, x) -> Array:
         """v along the symmetries."""
         q, field = self.configuration(dynamics, x), self.field(dynamics, x)
-        return as_velocity(dynamics.system, q, self.t, dynamics.p, field.c + field.B @ q)
+        return field.velocity(dynamics.system, q, self.t, dynamics.p)
 
     def gauge(self, dynamics: Dynamics, x) -> Array:
         """How the symmetries move ξ, shape (nv, k)."""
         system, p, q = dynamics.system, dynamics.p, self.configuration(dynamics, x)
-        along = lambda c, B: as_velocity(system, q, self.t, p, c + B @ q)
-        return jax.vmap(along)(self.fields.c, self.fields.B).reshape(-1, system.nv).T
+        along = lambda field: field.velocity(system, q, self.t, p)
+        return jax.vmap(along)(self.fields).reshape(-1, system.nv).T
 
     def balance(self, dynamics: Dynamics, x) -> Balance:
         """Residuals, with the acceleration that follows from the symmetry alone."""
@@ -123,12 +121,11 @@ class Motion:
 
     def field(self, dynamics: Dynamics, x) -> Generator:
         """The symmetry that it moves along."""
-        gamma = x[dynamics.system.nv : dynamics.system.nv + self.k]
-        along = lambda a, b: a + jnp.tensordot(gamma, b, 1)
-        return Generator(along(self.base.c, self.fields.c), along(self.base.B, self.fields.B))
+        nv = dynamics.system.nv
+        return self.base.plus(self.fields, x[nv : nv + self.k])
 
 
-@once
+@program
 def balance(
     dynamics: Dynamics, q, t, base: Generator, fields: Generator, multipliers, directions, rates
 ) -> tuple[Balance, Balance]:
@@ -285,14 +282,10 @@ def critical_direction(
     jacobian = jax.jit(jax.jacfwd(lambda y: balance(y, jnp.asarray(value))))
     y = np.asarray(x)[free]
     J = row_units(jacobian, y)[:, None] * np.asarray(jacobian(y))
-    return _critical_null(J, np.asarray(motion.gauge(dynamics, jnp.asarray(x))))
-
-
-def _critical_null(J: np.ndarray, gauge: np.ndarray) -> np.ndarray:
-    """The direction of x that loses its stiffness: of those that J, its rows scaled, takes to zero
-    the one that moves q most across the symmetries; multipliers of redundant rows move nothing.
-    """
+    gauge = np.asarray(motion.gauge(dynamics, jnp.asarray(x)))
     null, nv = Decomposition(J, LEFT_FREE, least=1.0).kernel.T, len(gauge)
+    # of those that J takes to zero the one that moves q most across the symmetries; multipliers of
+    # redundant rows move nothing
     along = Decomposition(gauge).range
     across = null[:, :nv] - (null[:, :nv] @ along) @ along.T
     n = Decomposition(across).left[:, 0] @ null

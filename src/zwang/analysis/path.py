@@ -4,22 +4,27 @@ parameter turns back, where branches meet, and the configurations at given value
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable
-from typing import Any, cast
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
+from scipy.optimize import fminbound, root_scalar
 
 from zwang.algebra.decomposition import Decomposition
-from zwang.analysis.certified_step import growth
-from zwang.analysis.curve import Curve, Frame, FreedomError, LostError, Point, Segment
-from zwang.thresholds import DERIVED
+from zwang.analysis.curve import Curve, Frame, FreedomError, LostError, Segment, growth
+from zwang.thresholds import (
+    AGREEMENT,
+    ALIKE,
+    DERIVED,
+    FACTOR_ROUND_OFF,
+    RESOLVED,
+    ROOT_OF_ROUND_OFF,
+    ROUND_OFF,
+)
 
 FIRST = 0.2
 """Length of the first step that is tried [1, in scaled directions]."""
-SHORTEST = 1e-10
-"""Length of a step below which the curve counts as lost."""
 SINGULAR_AHEAD, SHORT_STEP = 0.02, 1e-3
 """A smallest singular value below this part of the largest one that was met, and a step below this
 length, make the path look for a singular configuration ahead."""
@@ -68,22 +73,19 @@ class Path:
         q, t: configurations at the wanted values, in the order of the path, shapes (n, nq), (n,).
         limits, meetings: limit positions and singular configurations, in order.
         zeros: for each watched function, the points where it changes sign.
-        steps, rejected: certified steps, and those that were tried in vain.
+        steps: certified steps.
         certified: whether every step was, between singular configurations.
         ended: why it ended: "range", "limit", "singular", "closed", or "lost".
-        end: the last point.
     """
 
     q: list[np.ndarray]
     t: list[float]
     limits: list[Limit]
     meetings: list[Meeting]
-    zeros: list[list[Point]]
+    zeros: list[list[Frame]]
     steps: int = 0
-    rejected: int = 0
     certified: bool = True
     ended: str = "range"
-    end: Point | None = None
 
 
 def follow_branch(
@@ -92,7 +94,7 @@ def follow_branch(
     t: float,
     wanted: np.ndarray,
     *,
-    watch: tuple[Callable[[Point], float], ...] = (),
+    watch: tuple[Callable[[Frame], float], ...] = (),
     at_limit: str = "stop",
     at_singular: str = "straight",
 ) -> Path:
@@ -117,15 +119,15 @@ def follow_branch(
     frame = curve.frame(q, t, along)
     path = Path([], [], [], [], [[] for _ in watch])
     if t == wanted[0]:
-        path.q.append(frame.point.q)
+        path.q.append(frame.q)
         path.t.append(t)
-    first, widest, tried, h = frame.point, frame.point.smallest, np.inf, FIRST
+    first, widest, tried, h = frame, frame.smallest, np.inf, FIRST
     for _ in range(MOST_PATH_STEPS):
-        segment, h = _next(path, frame, h)
+        segment, end, h = _next(path, frame, h)
         # looking ahead costs a search, so that it is done only where rank is being lost
-        near = frame.point.smallest < SINGULAR_AHEAD * widest or h < SHORT_STEP
-        if segment is None or (near and frame.point.smallest < 0.5 * tried):
-            tried = frame.point.smallest
+        near = frame.smallest < SINGULAR_AHEAD * widest or h < SHORT_STEP
+        if segment is None or (near and frame.smallest < 0.5 * tried):
+            tried = frame.smallest
             # at a singular configuration no step can be certified: it is jumped over along the
             # tangent
             landed = _beyond(curve, path, frame, at_singular)
@@ -140,46 +142,37 @@ def follow_branch(
             if segment is None:
                 path.ended = "lost"
                 break
-        end = segment.at(segment.length)
         if _finished(path, segment, end, wanted, watch, at_limit, first, ahead):
             break
-        frame = curve.frame(end.q, end.t, end.tangent)
-        widest = max(widest, frame.point.smallest)
-    path.end, path.certified = frame.point, curve.bounded
+        frame = end
+        widest = max(widest, frame.smallest)
+    path.certified = curve.bounded
     return path
 
 
-def _next(path: Path, frame: Frame, h: float) -> tuple[Segment | None, float]:
-    """The longest certified step near h, and the length to try after it."""
-    while h > SHORTEST:
+def _next(path: Path, frame: Frame, h: float) -> tuple[Segment | None, Frame, float]:
+    """The longest certified step near h, its end, and the length to try after it."""
+    # the curve counts as lost where no longer step is certified
+    while h > RESOLVED:
         segment, ratio = frame.attempt(h)
-        # a certificate without a point that Newton’s method reaches is of no use to the caller
-        if segment is not None and _reached(segment):
-            path.steps += 1
-            return segment, h * float(growth(True, ratio))
-        path.rejected += 1
+        if segment is not None:
+            # next to a singular configuration a box may be narrower than round-off, so that its
+            # certificate is of no use
+            with contextlib.suppress(LostError, FreedomError, np.linalg.LinAlgError):
+                end = segment.at(h)
+                path.steps += 1
+                return segment, end, h * float(growth(True, ratio))
         h *= float(growth(False, ratio))
-    return None, h
-
-
-def _reached(segment: Segment) -> bool:
-    """Whether the corrector finds the end of a segment: next to a singular configuration its box
-    may be narrower than round-off.
-    """
-    try:
-        segment.at(segment.length)
-    except (LostError, FreedomError, np.linalg.LinAlgError):
-        return False
-    return True
+    return None, frame, h
 
 
 def _finished(path, segment, end, wanted, watch, at_limit, first, ahead) -> bool:
     """Record what lies on a segment; whether the path ends on it."""
-    start, stop = segment.frame.point, segment.length
+    start, stop = segment.frame, segment.length
     turn = None
     # the parameter turns back inside the segment
     if start.tangent[-1] * end.tangent[-1] < 0:
-        place = _root(lambda s: segment.at(s).tangent[-1], 0.0, stop)
+        place = zero_between(lambda s: segment.at(s).tangent[-1], 0.0, stop)
         turn = place, segment.at(place)
         if at_limit == "stop":
             stop, end = turn
@@ -214,7 +207,7 @@ def _finished(path, segment, end, wanted, watch, at_limit, first, ahead) -> bool
         # a zero of a watched function, such as a dead point of the output
         if function(start) * function(end) < 0 and stop > 0:
             most = stop if not done else _place(segment, end)
-            place = _root(lambda s, f=function: f(segment.at(s)), 0.0, most)
+            place = zero_between(lambda s, f=function: f(segment.at(s)), 0.0, most)
             found.append(segment.at(place))
     if done:
         return True
@@ -230,16 +223,16 @@ def _finished(path, segment, end, wanted, watch, at_limit, first, ahead) -> bool
     return False
 
 
-def _place(segment: Segment, point: Point) -> float:
+def _place(segment: Segment, point: Frame) -> float:
     """σ of a point of a segment, by its parameter t."""
-    if point.t == segment.frame.point.t:
+    if point.t == segment.frame.t:
         return 0.0
-    return _root(lambda s: segment.at(s).t - point.t, 0.0, segment.length)
+    return zero_between(lambda s: segment.at(s).t - point.t, 0.0, segment.length)
 
 
-def _passes(segment: Segment, first: Point, end: Point) -> bool:
+def _passes(segment: Segment, first: Frame, end: Frame) -> bool:
     """Whether the first point of the path lies on a segment that runs as it did there."""
-    start = segment.frame.point
+    start = segment.frame
     if not min(start.t, end.t) <= first.t <= max(start.t, end.t) or start.t == end.t:
         return False
     if start.tangent[-1] * first.tangent[-1] < 0:
@@ -247,12 +240,13 @@ def _passes(segment: Segment, first: Point, end: Point) -> bool:
     there = segment.at_parameter(first.t, 0.5 * segment.length)
     apart = there.q - first.q
     apart -= 2 * np.pi * np.round(apart / (2 * np.pi))  # angles count whole turns
-    return bool(np.max(np.abs(apart)) < 1e-8 * (1 + np.max(np.abs(first.q))))
+    return bool(np.max(np.abs(apart)) < ROOT_OF_ROUND_OFF * (1 + np.max(np.abs(first.q))))
 
 
-def _root(function: Callable, low: float, high: float) -> float:
+def zero_between(function: Callable, low: float, high: float) -> float:
     """A zero between two places of opposite sign."""
-    return float(cast(float, brentq(function, low, high, xtol=1e-14, rtol=np.float64(1e-14))))
+    fine = {"xtol": ROUND_OFF, "rtol": ROUND_OFF}
+    return float(root_scalar(function, bracket=(low, high), method="brentq", **fine).root)
 
 
 # --- singular configurations
@@ -260,14 +254,15 @@ def _root(function: Callable, low: float, high: float) -> float:
 
 def _beyond(curve: Curve, path: Path, frame: Frame, at_singular: str) -> Frame | None:
     """The frame behind a singular configuration straight ahead, or None if there is none."""
-    point = frame.point
     for distance in STRIDES:
         try:
-            landed = _straight(frame, distance)
+            q, t, _ = _corrected(frame, distance)
+            landed = curve.frame(q, t, frame.tangent)
         except (FreedomError, LostError, np.linalg.LinAlgError):
             continue
-        # far enough behind the singular configuration for steps to be certified again
-        if landed.point.smallest > 2 * point.smallest:
+        # far enough behind the singular configuration for steps to be certified again, on a branch
+        # that does not bend away
+        if landed.smallest > 2 * frame.smallest and landed.tangent @ frame.tangent >= 0.9:
             break
     else:
         return None
@@ -278,7 +273,7 @@ def _beyond(curve: Curve, path: Path, frame: Frame, at_singular: str) -> Frame |
     if place is None:
         return None
     q, t, J = _corrected(frame, place)
-    path.meetings.append(Meeting(q, t, point.tangent, landed.point.tangent, curve.smallest(J)))
+    path.meetings.append(Meeting(q, t, frame.tangent, landed.tangent, curve.smallest(J)))
     if at_singular == "stop":
         path.ended = "singular"
     return landed
@@ -289,10 +284,8 @@ def _least(frame: Frame, distance: float) -> float | None:
     rank is not lost there.
     """
     away = lambda s: frame.curve.smallest(_corrected(frame, s)[2])
-    fine = {"xatol": 1e-10}
-    least: Any = minimize_scalar(away, bounds=(0.0, distance), method="bounded", options=fine)
-    place = float(least.x)
-    if away(place) > 0.5 * frame.point.smallest and away(place) > 1e-5:
+    place = float(np.asarray(fminbound(away, 0.0, distance, xtol=RESOLVED)))
+    if away(place) > 0.5 * frame.smallest and away(place) > ALIKE:
         return None
     for near in (1e-2 * distance, 1e-4 * distance):  # it falls and rises as |σ − place|
         low, high = away(place - near), away(place + near)
@@ -304,11 +297,11 @@ def _sampled(path: Path, frame: Frame, landed: Frame, wanted: np.ndarray) -> boo
     """Record the wanted values between both sides of a singular configuration; whether the last
     one was among them.
     """
-    a, b = frame.point.t, landed.point.t
+    a, b = frame.t, landed.t
     inside = [t for t in np.unique(wanted) if min(a, b) < t <= max(a, b)]
     for t in inside if b > a else inside[::-1]:
         off = lambda s, t=t: _corrected(frame, s)[1] - t
-        place = _root(off, 0.0, STRIDES[-1])
+        place = zero_between(off, 0.0, STRIDES[-1])
         path.q.append(_corrected(frame, place)[0])
         path.t.append(float(t))
         if t == wanted[-1]:
@@ -320,27 +313,19 @@ def _corrected(frame: Frame, distance: float) -> tuple[np.ndarray, float, np.nda
     """q, t and J of the point at a distance along the tangent, nearest to the straight line, where
     rows may lose rank.
     """
-    curve, tangent = frame.curve, frame.point.tangent
-    n = np.zeros(frame.normal.shape[1])
+    curve, tangent = frame.curve, frame.tangent
+    n = np.zeros(frame.split.normal.shape[1])
     for _ in range(50):
-        q, phi, J = curve.at(frame.point.q, frame.y(distance, n))
-        unit = curve.unit_rows(J) @ frame.normal
+        q, phi, J = curve.at(frame.q, frame.y(distance, n))
+        unit = curve.unit_rows(J) @ frame.split.normal
         residual = phi / np.where(curve.length > 0, curve.length, 1.0)
         step = Decomposition(unit, DERIVED).solve(residual)
         n = n - step
-        if np.max(np.abs(step)) < 1e-13:
+        if np.max(np.abs(step)) < FACTOR_ROUND_OFF:
             break
     # a correction that is not small beside the stride means that the curve bends or ends
-    if not np.max(np.abs(n)) <= 0.2 * distance + 1e-9 or not np.all(np.isfinite(tangent)):
+    if not np.max(np.abs(n)) <= 0.2 * distance + AGREEMENT or not np.all(np.isfinite(tangent)):
         raise LostError("no branch goes straight on")
     y = frame.y(distance, n)
-    q, _, J = curve.at(frame.point.q, y)
+    q, _, J = curve.at(frame.q, y)
     return q, float(y[-1]), J
-
-
-def _straight(frame: Frame, distance: float) -> Frame:
-    q, t, _ = _corrected(frame, distance)
-    landed = frame.curve.frame(q, t, frame.point.tangent)
-    if landed.point.tangent @ frame.point.tangent < 0.9:
-        raise LostError("the branch ahead bends away")
-    return landed

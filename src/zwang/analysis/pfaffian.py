@@ -25,12 +25,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.algebra.decomposition import Decomposition, solve_square
+from zwang.algebra.decomposition import Decomposition, independent, solve_square
 from zwang.algebra.lapack import LU
-from zwang.analysis.curve import quickly
+from zwang.compile import program
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint import Holonomic
 from zwang.equations.state import State
+from zwang.stepping.explicit import equal_steps
+from zwang.thresholds import AGREEMENT, ALIKE, SOLUTION_ERROR
 
 STEPS = 96
 """Steps of the fourth-order Runge-Kutta method along a random motion."""
@@ -38,9 +40,6 @@ MOTIONS = 2
 """Random motions; a direction counts that any of them shows."""
 LENGTH = 1.5
 """Length of a random motion [1 m or rad per typical coordinate]."""
-KNOWN = 1e-5
-"""Singular values below this times the largest are zero, and values of forms of unit length on L
-below it: the motions are accurate to about 1e-7."""
 ALLOWED_NEWTON = 12
 """Steps of Newton's iteration towards velocities that rows which are not linear in v allow."""
 SUBDIVISIONS = 64
@@ -102,38 +101,22 @@ def _field(linear: bool) -> Callable:
     return _direction if linear else _nonlinear_direction
 
 
+@program
 def _motion(dynamics: Dynamics, rows, scale, x0, amplitude, phase, linear: bool):
     """Places and derivatives of the flow along a motion, shapes (steps, n), (steps, n, n)."""
+    n, order = len(x0), jnp.arange(1, amplitude.shape[1] + 1)
 
-    def control(s):
-        order = jnp.arange(1, amplitude.shape[1] + 1)
-        return jnp.sum(amplitude * jnp.sin(2 * order * s + phase), axis=1)
+    def rate(s, y):
+        control = jnp.sum(amplitude * jnp.sin(2 * order * s + phase), axis=1)
+        field = lambda x: _field(linear)(dynamics, rows, scale, x, control)
+        along = jax.jacfwd(field)(y[:n]) @ y[n:].reshape(n, n)
+        return jnp.append(field(y[:n]), along)
 
-    field = lambda x, s: _field(linear)(dynamics, rows, scale, x, control(s))
-
-    def rate(s, x, flow):
-        return field(x, s), jax.jacfwd(lambda x: field(x, s))(x) @ flow
-
-    h = LENGTH / STEPS
-
-    def step(state, s):
-        x, flow = state
-
-        def stage(carry, c):
-            # one text for all four stages, which are compiled once
-            k = rate(s + c * h, x + c * h * carry[0], flow + c * h * carry[1])
-            return k, k
-
-        still = jnp.zeros_like(x), jnp.zeros_like(flow)
-        stages = jax.lax.scan(stage, still, jnp.array([0.0, 0.5, 0.5, 1.0]))[1]
-        weight = h / 6 * jnp.array([1.0, 2.0, 2.0, 1.0])
-        moved = tuple(y + jnp.tensordot(weight, k, 1) for y, k in zip(state, stages, strict=True))
-        return moved, moved
-
-    start = x0, jnp.eye(len(x0))
-    return jax.lax.scan(step, start, h * jnp.arange(STEPS))[1]
+    found = equal_steps(rate, jnp.append(x0, jnp.eye(n)), LENGTH, STEPS)
+    return found[:, :n], found[:, n:].reshape(-1, n, n)
 
 
+@program
 def _allowed(dynamics: Dynamics, rows, scale, x, every, linear: bool):
     """Directions that span Δ at x, shape (n, len(every))."""
     field = _field(linear)
@@ -146,35 +129,20 @@ def _reachable(
     """Orthonormal basis of L in coordinates (q, t), shape (n, dim L), and the gap."""
     random, n = np.random.default_rng(1877), len(s.q) + 1
     x0 = np.append(np.asarray(s.q), float(s.t))
-    motion, allowed = quickly(_motion), quickly(_allowed)
     every = np.eye(len(scale)) if linear else random.standard_normal((2 * len(scale), len(scale)))
-    found = [np.asarray(allowed(dynamics, rows, scale, x0, every, linear))]
+    found = [np.asarray(_allowed(dynamics, rows, scale, x0, every, linear))]
     for _ in range(MOTIONS):
         amplitude = random.standard_normal((len(scale), 3))
         phase = random.uniform(0, 2 * np.pi, amplitude.shape)
-        places, flows = motion(dynamics, rows, scale, x0, amplitude, phase, linear)
+        places, flows = _motion(dynamics, rows, scale, x0, amplitude, phase, linear)
         for x, flow in zip(places[7::8], np.asarray(flows)[7::8], strict=True):
             if np.all(np.isfinite(flow)):
-                there = np.asarray(allowed(dynamics, rows, scale, x, every, linear))
+                there = np.asarray(_allowed(dynamics, rows, scale, x, every, linear))
                 found.append(solve_square(np.asarray(flow), there))
-    spanned = Decomposition(np.hstack([x / max(np.linalg.norm(x), 1e-300) for x in found]), KNOWN)
+    spanned = Decomposition(np.hstack([x / max(np.linalg.norm(x), 1e-300) for x in found]), ALIKE)
     dim, sigma = spanned.rank, spanned.singular_values
     below = sigma[dim] if dim < min(n, len(sigma)) else 0.0
     return spanned.range, float(below / sigma[dim - 1])
-
-
-def _independent(R: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Of some rows those that are independent."""
-    kept: list[int] = []
-    span = np.zeros((0, R.shape[1]))
-    for i in rows:
-        size = np.linalg.norm(R[i])
-        left = R[i] - (R[i] @ span.T) @ span
-        left = left - (left @ span.T) @ span
-        if np.linalg.norm(left) > 1e-8 * max(size, 1e-300) and size > 0:
-            kept.append(int(i))
-            span = np.vstack([span, left / np.linalg.norm(left)])
-    return np.array(kept, int)
 
 
 def reach(
@@ -202,14 +170,15 @@ def reach(
         v = scale * np.random.default_rng(1911).standard_normal(len(scale))
         A = np.asarray(c.matrix(s.q, jnp.asarray(v), s.t, dynamics.p))
         generic = np.column_stack([A, R[:, -1]])
-    rows = _independent(generic * every, np.sort(wanted).astype(int))
+    wanted = np.sort(wanted).astype(int)
+    rows = wanted[independent(generic[wanted] * every)]
     basis, gap = _reachable(dynamics, rows, s, every, not bent)
     tangent = _velocities(dynamics, s, basis)
     size = np.linalg.norm(R * every, axis=1)
     value = np.abs(R * every @ (tangent / every[:, None]))
-    vanishing = np.max(value, axis=1, initial=0.0) < KNOWN * np.maximum(size, 1e-300)
+    vanishing = np.max(value, axis=1, initial=0.0) < ALIKE * np.maximum(size, 1e-300)
     integrable = tuple(name for name, x in linear.items() if np.all(vanishing[x]))
-    moving = int(np.any(np.abs(tangent[-1]) > 1e-9))
+    moving = int(np.any(np.abs(tangent[-1]) > AGREEMENT))
     free = len(every) - len(rows) - moving
     rheonomic = tuple(x for x in integrable if _depends_on_time(dynamics, s, linear[x]))
     return Reach(basis.shape[1] - moving, free, integrable, gap, rheonomic)
@@ -222,7 +191,7 @@ def _depends_on_time(dynamics: Dynamics, s: State, rows: slice) -> bool:
         away = jnp.asarray(size * random.standard_normal(dynamics.system.nv))
         q = dynamics.system.move(s.q, away, s.t, dynamics.p)
         R = np.asarray(_forms(dynamics, own, q, s.t + size))
-        if np.any(np.abs(R[:, -1]) > 1e-12 * np.max(np.abs(R), initial=0.0)):
+        if np.any(np.abs(R[:, -1]) > SOLUTION_ERROR * np.max(np.abs(R), initial=0.0)):
             return True
     return False
 
@@ -255,7 +224,7 @@ def integral(
     if system.velocity_map is not None or system.offset is not None:
         return None
     R = np.asarray(_forms(dynamics, np.arange(dynamics.constraints.m), s.q, s.t))
-    own = _independent(R * np.append(scale, 1.0), np.arange(rows.start, rows.stop))
+    own = np.arange(rows.start, rows.stop)[independent(R[rows] * np.append(scale, 1.0))]
     basis, _ = _reachable(dynamics, own, s, np.append(scale, 1.0))
     if basis.shape[1] != len(scale) + 1 - len(own):
         return None
@@ -287,14 +256,4 @@ class Integral:
             along = A @ (self.q0 - q) + a * (self.t0 - t)
             return -LU(A @ self.across).solve(along)
 
-        h = 1 / SUBDIVISIONS
-
-        def step(i, y):
-            tau = i * h
-            k1 = rate(tau, y)
-            k2 = rate(tau + h / 2, y + h / 2 * k1)
-            k3 = rate(tau + h / 2, y + h / 2 * k2)
-            k4 = rate(tau + h, y + h * k3)
-            return y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-
-        return jax.lax.fori_loop(0, SUBDIVISIONS, step, jnp.zeros(len(self.rows)))
+        return equal_steps(rate, jnp.zeros(len(self.rows)), 1.0, SUBDIVISIONS)[-1]

@@ -9,9 +9,11 @@ left to random starts.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from zwang.algebra.decomposition import Decomposition
@@ -19,7 +21,7 @@ from zwang.algebra.rank import PLACED
 from zwang.analysis.homotopy import solutions
 from zwang.analysis.subject import Quantity
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.thresholds import AGREEMENT, ROOT_OF_ROUND_OFF
+from zwang.thresholds import AGREEMENT, DERIVED, RESOLVED, ROOT_OF_ROUND_OFF, SOLUTION_ERROR
 
 MOST_LOOP_UNKNOWNS, MOST_EQUATIONS = 40, 10
 """Sizes of z, and of what linear rows leave of it, 2¹⁰ paths, above which starts are random."""
@@ -72,15 +74,13 @@ def all_configurations(
     size = system.nq + int(angle.sum())
     if size > MOST_LOOP_UNKNOWNS:
         return None
-    held, others = _split(dynamics, inputs, angle, q, t)
+    rows, places = residuals(dynamics, inputs, t), _places(angle, q, spread)
+    held, rest = _angle_rows(rows, len(inputs), angle, places)
     # forms are fitted to values, so rows of any joint serve if they prove to be quadratic
-    places = _places(angle, q, spread)
-    parallel, rest = _parallel_rows(dynamics, angle, places, t)
-    held += parallel
-    forms = _fitted(dynamics, others, rest, angle, places, t)
+    forms = _fitted(lambda q: rows(q)[rest], angle, places)
     if forms is None:
         return None
-    linear, quadratic = _sorted(np.concatenate([forms, _circles(angle), _driven(held, angle)]))
+    linear, quadratic = _sorted(np.concatenate([forms, _angle_forms(held, angle)]))
     point, along = _affine(linear)
     if point is None:
         return Found(np.zeros((0, system.nq)), 0, 0, 0)
@@ -91,11 +91,11 @@ def all_configurations(
     # random combinations add solutions, which all rows together sort out below
     answer = solutions(square)
     off = lambda w: _values(reduced, w) / np.max(np.abs(reduced), axis=(1, 2))
-    w = [x for x in answer.w if np.max(np.abs(off(x)), initial=0) < 1e-7 * (1 + np.abs(x @ x))]
+    w = [x for x in answer.w if np.max(np.abs(off(x)), initial=0) < DERIVED * (1 + np.abs(x @ x))]
     beside = lambda x: np.max(np.abs(x.imag), initial=0.0) / (1 + np.abs(x).max())
     real = [x.real for x in w if beside(x) < ROOT_OF_ROUND_OFF]
     if not along.shape[1]:  # linear rows alone fix everything
-        real = [np.zeros(0)] if np.all(np.abs(reduced) < 1e-9) else []
+        real = [np.zeros(0)] if np.all(np.abs(reduced) < AGREEMENT) else []
         w = real
     places = np.array([_coordinates(point + along @ x, angle, held, q) for x in real])
     return Found(places.reshape(-1, system.nq), len(w), answer.paths, answer.failed)
@@ -116,27 +116,15 @@ def _coordinates(z: np.ndarray, angle: np.ndarray, held: list[_Input], q) -> np.
     return found
 
 
-def _split(dynamics: Dynamics, inputs, angle, q, t):
-    """Inputs that are angles of bodies or differences of two, and all others."""
-    held, others = [], []
-    random = np.random.default_rng(3)
-    for quantity, value in inputs:
-        x = jax.jit(lambda q, f=quantity.value: f(q, t, dynamics.p))
-        places = q + random.standard_normal((4, len(q)))
-        slopes = np.array([np.asarray(jax.grad(x)(at)) for at in places])
-        base = np.array([float(x(at)) for at in places]) - places @ slopes[0]
-        own = np.flatnonzero(np.abs(slopes[0]) > 1e-9)
-        steady = np.allclose(slopes, slopes[0]) and np.all(angle[own])
-        # a relative angle is known up to whole turns
-        turns = np.allclose(np.exp(1j * base), np.exp(1j * base[0]))
-        ones = np.allclose(np.sort(slopes[0][own]), [1.0] if len(own) == 1 else [-1.0, 1.0])
-        if steady and turns and len(own) in (1, 2) and ones:
-            i = int(own[np.argmax(slopes[0][own])])
-            j = int(own[np.argmin(slopes[0][own])]) if len(own) == 2 else None
-            held.append(_Input(i, j, float(value - base[0])))
-        else:
-            others.append((quantity, value))
-    return held, others
+def residuals(dynamics: Dynamics, inputs, t) -> Callable:
+    """φ, and of each input its value less the one that it is held at, as a function of q."""
+    p = dynamics.p
+
+    def rows(q):
+        more = [jnp.reshape(f.value(q, t, p) - value, (1,)) for f, value in inputs]
+        return jnp.concatenate([dynamics.constraints.position_residual(q, t, p), *more])
+
+    return rows
 
 
 def _places(angle: np.ndarray, q, spread: float) -> np.ndarray:
@@ -149,28 +137,24 @@ def _places(angle: np.ndarray, q, spread: float) -> np.ndarray:
     return places
 
 
-def _parallel_rows(dynamics: Dynamics, angle, places, t) -> tuple[list[_Input], np.ndarray]:
-    """Rows that hold an angle or the difference of two, as of slides, and the indices of all
-    others.
+def _angle_rows(rows: Callable, inputs: int, angle, places) -> tuple[list[_Input], np.ndarray]:
+    """Rows that hold an angle or the difference of two, as of slides and inputs, those of the
+    inputs first, and the indices of all others.
     """
-    c, p, still = dynamics.constraints, dynamics.p, np.zeros(dynamics.system.nv)
-
-    def rows(q):
-        return c.position_residual(q, t, p), c.matrix(q, still, t, p)
-
-    value, A = (np.asarray(x) for x in jax.jit(jax.vmap(rows))(places[:6]))
+    both = jax.jit(jax.vmap(lambda q: (rows(q), jax.jacfwd(rows)(q))))
+    value, A = (np.asarray(x) for x in both(places[:6]))
     held, rest = [], []
-    for k in range(value.shape[1]):
+    for k in np.roll(np.arange(value.shape[1]), inputs):
         size = np.max(np.abs(A[0, k]), initial=0.0)
         slope = A[0, k] / (size if size else 1.0)
         # coefficients below this times the largest are zero
         own = np.flatnonzero(np.abs(slope) > AGREEMENT)
-        steady = np.allclose(A[:, k], A[0, k], atol=1e-12 * (1 + size))
+        steady = np.allclose(A[:, k], A[0, k], atol=SOLUTION_ERROR * (1 + size))
         ones = len(own) in (1, 2) and np.allclose(np.abs(slope[own]), 1.0)
         opposed = len(own) == 1 or (len(own) == 2 and slope[own[0]] * slope[own[1]] < 0)
         # what remains after the linear part has to be one constant, up to whole turns
         base = value[:, k] / (size if size else 1.0) - places[:6] @ slope
-        known = np.allclose(np.exp(1j * base), np.exp(1j * base[0]), atol=1e-9)
+        known = np.allclose(np.exp(1j * base), np.exp(1j * base[0]), atol=AGREEMENT)
         if not (steady and ones and opposed and known and np.all(angle[own])):
             rest.append(k)
             continue
@@ -178,7 +162,7 @@ def _parallel_rows(dynamics: Dynamics, angle, places, t) -> tuple[list[_Input], 
         sign = slope[own[0]]
         j = int(own[1]) if len(own) == 2 else None
         held.append(_Input(int(own[0]), j, float(-base[0] * sign)))
-    return held, np.array(rest, int)
+    return held, np.sort(np.array(rest, int))
 
 
 def _turned_back(value: np.ndarray, places: np.ndarray, angle: np.ndarray) -> np.ndarray:
@@ -224,16 +208,9 @@ def _monomials(z: np.ndarray, angles: int) -> tuple[np.ndarray, np.ndarray, np.n
     return full[:, i] * full[:, j], i, j
 
 
-def _fitted(dynamics: Dynamics, others, rest, angle, places, t) -> np.ndarray | None:
-    """Symmetric forms of (1, z) of rows and other inputs, or None if they are not quadratic."""
-    p, c = dynamics.p, dynamics.constraints
+def _fitted(rows: Callable, angle, places) -> np.ndarray | None:
+    """Symmetric forms of (1, z) of rows, or None if they are not quadratic."""
     nz = len(angle) + int(angle.sum())
-
-    def rows(q):
-        phi = c.position_residual(q, t, p)[rest]
-        more = [f.value(q, t, p) - value for f, value in others]
-        return jax.numpy.concatenate([phi, *(jax.numpy.reshape(x, (1,)) for x in more)])
-
     value = np.asarray(jax.jit(jax.vmap(rows))(places))
     if not np.all(np.isfinite(value)):
         return None
@@ -268,37 +245,29 @@ def coefficients(products: np.ndarray, value: np.ndarray) -> np.ndarray | None:
     return found
 
 
-def _circles(angle: np.ndarray) -> np.ndarray:
-    """`cos² + sin² − 1` for each angle."""
+def _angle_forms(held: list[_Input], angle: np.ndarray) -> np.ndarray:
+    """`cos² + sin² − 1` of each angle, and rows of those that are held, linear in cosines and
+    sines.
+    """
     rest, k = int((~angle).sum()), int(angle.sum())
-    forms = np.zeros((k, rest + 2 * k + 1, rest + 2 * k + 1))
-    for n in range(k):
-        for place in (1 + rest + n, 1 + rest + k + n):
-            forms[n, place, place] = 1.0
-        forms[n, 0, 0] = -1.0
-    return forms
-
-
-def _driven(held: list[_Input], angle: np.ndarray) -> np.ndarray:
-    """Rows of inputs, linear in cosines and sines."""
-    rest, k = int((~angle).sum()), int(angle.sum())
-    place = {int(i): n for n, i in enumerate(np.flatnonzero(angle))}
-    forms = np.zeros((2 * len(held), rest + 2 * k + 1, rest + 2 * k + 1))
-    for n, x in enumerate(held):
-        turn = np.array([[np.cos(x.value), -np.sin(x.value)], [np.sin(x.value), np.cos(x.value)]])
-        own = 1 + rest + place[x.i]
-        for row, at in ((0, own), (1, own + k)):
-            form = forms[2 * n + row]
-            form[0, at] += 0.5
-            # an angle between two bodies: (c, s) of one is (c, s) of the other, turned by the value
-            if x.j is None:
-                form[0, 0] -= turn[row, 0]
-            else:
-                other = 1 + rest + place[x.j]
-                form[0, other] -= 0.5 * turn[row, 0]
-                form[0, other + k] -= 0.5 * turn[row, 1]
-            form[:, 0] = form[0]
-    return forms
+    cos = {int(i): 1 + rest + n for n, i in enumerate(np.flatnonzero(angle))}
+    entries = [{(c, c): 1.0, (c + k, c + k): 1.0, (0, 0): -1.0} for c in cos.values()]
+    for x in held:
+        c, s, own = np.cos(x.value), np.sin(x.value), cos[x.i]
+        # (cos, sin) is that of the other angle, or of zero, turned by the value
+        first, second = {(0, own): 1.0}, {(0, own + k): 1.0}
+        if x.j is None:
+            first[0, 0], second[0, 0] = -c, -s
+        else:
+            a, b = cos[x.j], cos[x.j] + k
+            first |= {(0, a): -c, (0, b): s}
+            second |= {(0, a): -s, (0, b): -c}
+        entries += [first, second]
+    forms = np.zeros((len(entries), 1 + rest + 2 * k, 1 + rest + 2 * k))
+    for form, given in zip(forms, entries, strict=True):
+        for place, value in given.items():
+            form[place] += value / 2
+    return forms + forms.transpose(0, 2, 1)
 
 
 def _sorted(forms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -317,7 +286,7 @@ def _affine(linear: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
     # closed loops bring redundant rows, so the rank decides and not the number of rows
     split = Decomposition(A, PLACED)
     point = split.solve(r)
-    if np.max(np.abs(A @ point - r)) > 1e-8 * (1 + np.max(np.abs(r))):
+    if np.max(np.abs(A @ point - r)) > ROOT_OF_ROUND_OFF * (1 + np.max(np.abs(r))):
         return None, split.kernel
     return point, split.kernel
 
@@ -327,7 +296,7 @@ def _substituted(forms: np.ndarray, point: np.ndarray, along: np.ndarray) -> np.
     change = np.zeros((len(point) + 1, along.shape[1] + 1))
     change[0, 0], change[1:, 0], change[1:, 1:] = 1.0, point, along
     found = np.einsum("ab,iac,cd->ibd", change, forms, change, optimize=True)
-    return found[np.max(np.abs(found), axis=(1, 2), initial=0.0) > 1e-10]
+    return found[np.max(np.abs(found), axis=(1, 2), initial=0.0) > RESOLVED]
 
 
 def square_system(forms: np.ndarray, k: int) -> np.ndarray | None:

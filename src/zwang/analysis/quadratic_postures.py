@@ -20,11 +20,11 @@ import numpy as np
 
 from zwang.algebra.decomposition import nearest_rotation
 from zwang.analysis.homotopy import solutions
-from zwang.analysis.quadratic_loops import Found, coefficients, square_system
+from zwang.analysis.quadratic_loops import Found, coefficients, residuals, square_system
 from zwang.analysis.subject import Quantity
 from zwang.bodies.rotation import conjugate, product
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.thresholds import DERIVED, ROOT_OF_ROUND_OFF
+from zwang.thresholds import DERIVED, ROOT_OF_ROUND_OFF, SOLUTION_ERROR
 
 POSTURES = 160
 """Random postures at which rows are looked at; a form of eight parameters has 36 coefficients."""
@@ -46,12 +46,7 @@ def all_postures(
     if not _is_one_body(dynamics, x[0]):
         return None
     r = q[:3] + spread * random.uniform(-1, 1, (POSTURES, 3))
-    p, c = dynamics.p, dynamics.constraints
-
-    def rows(q):
-        more = [jnp.reshape(f.value(q, t, p) - value, (1,)) for f, value in inputs]
-        return jnp.concatenate([c.position_residual(q, t, p), *more])
-
+    rows = residuals(dynamics, inputs, t)
     value = np.asarray(jax.jit(jax.vmap(rows))(np.hstack([r, x])))
     if not value.shape[1] or not np.all(np.isfinite(value)):
         return None
@@ -79,7 +74,7 @@ def all_postures(
         X /= X[np.argmax(np.abs(X))]
         off = np.max(np.abs(np.einsum("iab,a,b->i", forms, X, X)))
         # A solution with |x · x| below this part of |X|² has x = 0, which is no rotation
-        if off < 1e-7 and abs(X[:4] @ X[:4]) > DERIVED * np.linalg.norm(X) ** 2:
+        if off < DERIVED and abs(X[:4] @ X[:4]) > DERIVED * np.linalg.norm(X) ** 2:
             kept.append(X)
     real = [X.real for X in kept if np.max(np.abs(X.imag)) < ROOT_OF_ROUND_OFF]
     real = np.array(real).reshape(-1, 8)
@@ -93,7 +88,7 @@ def _is_one_body(dynamics: Dynamics, x: np.ndarray) -> bool:
         return False
     at = lambda size: jnp.asarray(np.append([0.3, -0.2, 0.1], size * x))
     moved = [system.move(at(size), jnp.zeros(6), 0.0, dynamics.p) for size in (1.0, 2.0)]
-    return all(np.allclose(q, at(1.0), atol=1e-12) for q in moved)
+    return all(np.allclose(q, at(1.0), atol=SOLUTION_ERROR) for q in moved)
 
 
 def _postures(X: np.ndarray, spread: float) -> np.ndarray:

@@ -12,9 +12,10 @@ import dataclasses
 import numpy as np
 from scipy.optimize import linprog
 
-from zwang.algebra.decomposition import Decomposition, pivots
+from zwang.algebra.decomposition import Decomposition, independent, pivots
 from zwang.algebra.rank import DEPENDENT_ROWS, PLACED
 from zwang.mechanism.mechanism import Mechanism
+from zwang.thresholds import DERIVED, SOLUTION_ERROR
 
 MOST_EXAMINED_ROWS = 400
 """Rows above which combinations are not looked for."""
@@ -96,15 +97,10 @@ def dependencies(C: np.ndarray, row_slices: dict[str, slice], rank: int) -> tupl
     if rank == len(C) or len(C) > MOST_EXAMINED_ROWS:
         return ()
     places = [(name, i) for name, s in row_slices.items() for i in range(s.stop - s.start)]
-    found, span = [], np.zeros((0, C.shape[1]))
-    for i, row in enumerate(C):
-        left = row - (row @ span.T) @ span
-        left = left - (left @ span.T) @ span
-        if np.linalg.norm(left) > DEPENDENT_ROWS:
-            span = np.vstack([span, left / np.linalg.norm(left)])
-            continue
+    found, kept = [], independent(C)
+    for i in np.setdiff1d(np.arange(len(C)), kept).tolist():
         others = [j for j in range(len(C)) if j != i and np.any(C[j])]
-        chosen = _smallest(C, i, others) if np.any(row) else {}
+        chosen = _smallest(C, i, others) if np.any(C[i]) else {}
         rows = tuple((*places[j], float(x)) for j, x in sorted(chosen.items()))
         found.append(Dependency(places[i], rows))
     return tuple(found)
@@ -120,7 +116,7 @@ def _smallest(C: np.ndarray, i: int, others: list[int]) -> dict[int, float]:
     )
     if answer.success:
         coefficient = answer.x[: len(others)] - answer.x[len(others) :]
-        kept = [j for j, x in zip(others, coefficient, strict=True) if abs(x) > 1e-7]
+        kept = [j for j, x in zip(others, coefficient, strict=True) if abs(x) > DERIVED]
     else:
         kept = list(others)
     solve = lambda rows: Decomposition(C[rows].T, PLACED).solve(C[i])
@@ -146,7 +142,7 @@ def free_motions(basis: np.ndarray, velocities: tuple[str, ...]) -> tuple[FreeMo
     # pivots of largest size, so that no entry of a direction is much larger than its own one
     chosen = pivots(Decomposition(basis).row_space.T)
     directions = Decomposition(basis[:, chosen]).solve(basis)
-    directions[np.abs(directions) < 1e-12 * np.max(np.abs(directions))] = 0.0
+    directions[np.abs(directions) < SOLUTION_ERROR * np.max(np.abs(directions))] = 0.0
     return tuple(FreeMotion(velocities[i], x) for i, x in zip(chosen, directions, strict=True))
 
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -131,8 +130,8 @@ class _Problem:
 
 def _pivoted(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """R of the QR factorization with column pivoting, and the order of the columns."""
-    found: Any = scipy.linalg.qr(A, mode="r", pivoting=True)
-    return found[0], found[1]
+    found = scipy.linalg.qr(A, mode="r", pivoting=True)
+    return np.asarray(found[0]), np.asarray(found[-1])
 
 
 def _independent(problem: _Problem) -> None:

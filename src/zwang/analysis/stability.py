@@ -35,14 +35,11 @@ from zwang.analysis.aside import (
     resistance,
 )
 from zwang.analysis.constrained_state import ConstrainedState
-from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, DERIVED, FACTOR_ROUND_OFF
+from zwang.thresholds import AGREEMENT, ALIKE, ALL_BUT_ZERO, DERIVED, FACTOR_ROUND_OFF
 
 if TYPE_CHECKING:
     from zwang.analysis.linearize import Linearization
 
-MULTIPLE_EIGENVALUE = 1e-5
-"""Eigenvalues that are nearer to each other, relative to the largest, may be one multiple
-eigenvalue, which round-off splits by a root."""
 SLOW_AND_FAST = (1e-5, 1e-4)
 """Speeds at which a brake that is linear in the velocity has one coefficient."""
 FREQUENCY_FLOOR = 1e-12
@@ -112,11 +109,11 @@ def _by_potential(linear: Linearization, A, K, error) -> Verdict:
         seen.all()
         and np.max(np.real(eigenvalues(A))) < 0
         and linearly is STABLE
-        and _decays(A, error)
+        and not _staying(A, error)
     ):
         return linearly
     lowest = "flat" if seen.all() else beyond(here, V[:, ~seen], V[:, seen], curvature[seen])
-    if lowest == "level" and _attracts(A, error, n - int(np.sum(seen))):
+    if lowest == "level" and _staying(A, error) == n - int(np.sum(seen)):
         return _free(linear, stays=True)
     fed = power(here)
     if np.min(curvature[seen], initial=1.0) < 0:
@@ -200,9 +197,10 @@ def _by_eigenvalues(A: np.ndarray, error: np.ndarray) -> Verdict:
         return UNSTABLE
     rate, critical = _rate(A), values[np.real(values) >= -margin]
     # rates are measured so that positions and velocities have the same size
-    S = _time_scaled(A, rate)
+    even = balanced(A)
+    S = even / max(rate, np.max(np.abs(even)))
     while len(critical):
-        near = np.abs(critical - critical[0]) <= MULTIPLE_EIGENVALUE * rate
+        near = np.abs(critical - critical[0]) <= ALIKE * rate
         if np.sum(near) > 1 and _coupled(S, critical[0], rate):
             words = "open: a multiple eigenvalue on the imaginary axis, where higher orders decide"
             return Verdict(None, words)
@@ -217,33 +215,21 @@ def _with_margins(A: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.ndar
     off = np.einsum("ik,ij,jk->k", np.abs(left), error, np.abs(right))
     rate = max(float(np.max(np.abs(values))), FREQUENCY_FLOOR)
     own = off / np.maximum(overlap, 1e-300)
-    return values, np.clip(own, AGREEMENT * rate, MULTIPLE_EIGENVALUE * rate)
+    return values, np.clip(own, AGREEMENT * rate, ALIKE * rate)
 
 
-def _decays(A: np.ndarray, error: np.ndarray) -> bool:
-    """Whether all real parts are negative beyond their round-off."""
-    values, margin = _with_margins(A, error)
-    return bool(np.all(np.real(values) < -margin))
-
-
-def _attracts(A: np.ndarray, error: np.ndarray, level: int) -> bool:
-    """Whether deviations return to a family of equilibria with `level` dimensions: all eigenvalues
-    but as many zeros have negative real parts.
+def _staying(A: np.ndarray, error: np.ndarray) -> int:
+    """How many eigenvalues do not certainly decay: as many as a family of equilibria has
+    dimensions, if all other deviations return to it.
     """
     values, margin = _with_margins(A, error)
-    return int(np.sum(np.real(values) >= -margin)) == level
-
-
-def _time_scaled(A: np.ndarray, rate: float) -> np.ndarray:
-    """A with velocities per unit of `rate`, by a similarity that balances rows and columns."""
-    even = balanced(A)
-    return even / max(rate, np.max(np.abs(even)))
+    return int(np.sum(np.real(values) >= -margin))
 
 
 def _coupled(S: np.ndarray, value: complex, rate: float) -> bool:
     """Whether eigenvalues that coincide share eigenvectors, so that deviations grow with time."""
     size = rate / max(spectral_radius(S), 1e-300)
-    near = lambda x: abs(x - value / size) <= MULTIPLE_EIGENVALUE * rate / size
+    near = lambda x: abs(x - value / size) <= ALIKE * rate / size
     return coupling(S, near) > ALL_BUT_ZERO
 
 

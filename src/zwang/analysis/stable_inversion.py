@@ -21,25 +21,25 @@ from jaxtyping import PyTree
 
 from zwang.analysis.linearize import linearize
 from zwang.analysis.lqr import lqr
-from zwang.analysis.result import AbstractResult
-from zwang.analysis.shooting import (
-    Nodes,
+from zwang.analysis.result import AbstractResult, dataset_of
+from zwang.analysis.time_varying import TrackingRegulator
+from zwang.dynamics.model import Model
+from zwang.errors import ModelError
+from zwang.inputs.arguments import count, host_only, number, real_array
+from zwang.inputs.text import counted
+from zwang.plots import Curve, Panel, Picture
+from zwang.servo.bounded_motion import (
     RestOnZ,
     bounded_motion,
     control_along,
     first_guess,
     rest_on,
 )
-from zwang.analysis.time_varying_lqr import SPLINE_DEGREE, TrackingRegulator, piecewise
-from zwang.dynamics.model import Model
-from zwang.errors import ModelError
-from zwang.inputs.arguments import count, host_only, number, real_array
-from zwang.inputs.text import counted
-from zwang.plots import Curve, Panel, Picture
 from zwang.servo.control import controller
 from zwang.servo.feedback import Feedback
 from zwang.servo.limits import Limits
 from zwang.servo.servo import Servo
+from zwang.servo.tracking import SPLINE_DEGREE, piecewise
 from zwang.thresholds import RESOLVED
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ MOST_NODES = 2000
 """Nodes at which refinement ends."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class StableInversion(AbstractResult):
     """What `stable_inversion` found; `print` says it, `.plot()` draws it.
 
@@ -117,23 +117,13 @@ class StableInversion(AbstractResult):
     @property
     def dataset(self) -> xr.Dataset:
         """Motion and control over time with their names."""
-        import xarray as xr
-
-        system = self.passive.system
-        return xr.Dataset(
-            {
-                "q": (("time", "coordinate"), self.q),
-                "v": (("time", "velocity"), self.v),
-                "control": (("time", "actuator"), self.u),
-            },
-            {
-                "time": self.t,
-                "coordinate": list(system.coordinates),
-                "velocity": list(system.velocities),
-                "actuator": list(self.servo.names(self.u.shape[1])),
-            },
-            {"model": self.passive.name, "pre_actuation": self.pre_actuation},
-        )
+        data = {
+            "q": (("time", "coordinate"), self.q),
+            "v": (("time", "velocity"), self.v),
+            "control": (("time", "actuator"), self.u),
+        }
+        coords = {"time": self.t, "actuator": list(self.servo.names(self.u.shape[1]))}
+        return dataset_of(self.passive, data, coords, pre_actuation=self.pre_actuation)
 
     def plot(self) -> Picture:
         """Controls and coordinates over time; what is asked for happens between the marks."""
@@ -169,8 +159,6 @@ class StableInversion(AbstractResult):
             f"actuators begin {self.pre_actuation:.3g} s before the motion asked for and end "
             f"{self.post_actuation:.3g} s after it; error {self.error:.1e}"
         )
-
-    __repr__ = __str__
 
 
 @host_only("invert before, with the numbers of one maneuver")
@@ -244,7 +232,7 @@ def stable_inversion(
             if b > a
         ]
         t = np.concatenate([*sampled, [last + after]])
-        guess = first_guess(bound, start, t) if found is None else _between(found, t)
+        guess = first_guess(bound, start, t) if found is None else found.at(t)
         found = bounded_motion(bound, start, end, guess)
         u = control_along(bound, found)
         error = max(found.error, _error_between(found.t, u, (first, last)))
@@ -299,9 +287,3 @@ def _error_between(t: np.ndarray, u: np.ndarray, joints: tuple[float, float]) ->
     found = PPoly(np.swapaxes(pieces, 0, 1), t[kept])(t)
     size = np.max(np.abs(u - u[0]), initial=1e-300)
     return float(np.max(np.abs(found - u), initial=0.0) / size) / 2 ** (SPLINE_DEGREE + 1)
-
-
-def _between(found: Nodes, t: np.ndarray) -> Nodes:
-    """A guess at closer nodes."""
-    at = lambda y: np.stack([np.interp(t, found.t, x) for x in y.T], axis=1)
-    return Nodes(t, at(found.q), at(found.v))

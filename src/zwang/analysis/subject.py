@@ -26,22 +26,14 @@ from zwang.mechanism.relative_pose import wrapped
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """One coordinate, as a function that is equal to another one of the same coordinate."""
+    """A coordinate, or several, as a function that is equal to another one of the same."""
 
-    index: int
-
-    def __call__(self, q, t, p):
-        return q[self.index]
-
-
-@dataclasses.dataclass(frozen=True)
-class Entries:
-    """Several coordinates, as `Entry`."""
-
-    indices: tuple[int, ...]
+    index: int | tuple[int, ...]
 
     def __call__(self, q, t, p):
-        return jnp.stack([q[i] for i in self.indices])
+        if isinstance(self.index, int):
+            return q[self.index]
+        return jnp.stack([q[i] for i in self.index])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,7 +125,7 @@ class Subject:
             raise ModelError(
                 f"{what}: there is no point {given!r:.60}{did_you_mean(given, bodies)}"
             )
-        return Quantity(given, Entries(own), self.model.system.units[own[0]])
+        return Quantity(given, Entry(own), self.model.system.units[own[0]])
 
 
 @dataclasses.dataclass(frozen=True)

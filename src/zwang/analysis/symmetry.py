@@ -7,6 +7,13 @@ constant speed. Among all fields (c, B) those are found, by linear algebra on ra
 
 1. keep the mass matrix (isometries): `∂M·Ξ + Gᵀ M + M G = 0`, G being the rate of v along Ξ;
 2. keep the constraint manifold, and the accelerations on it.
+
+Beside a steady motion a state is carried back by the flow of −Ξ, and then along the symmetries
+until it is as near to the steady state as they can bring it:
+
+    q′ = g⁻¹ q,    Pᵀ T⁺ (q′ ⊖ q₀, v′ − v₀) = 0,    P: directions of the symmetries
+
+so that where a wheel is, and which way it heads, does not count as a deviation.
 """
 
 from __future__ import annotations
@@ -14,22 +21,24 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from zwang.algebra.decomposition import Decomposition
+from zwang.algebra.spectrum import exponential
 from zwang.analysis.constrained_state import ConstrainedState, on_constraints, solve
-from zwang.analysis.local_equations import (
-    Generator,
-    along_field,
-    frames,
-    travelled,
-    turning,
-)
+from zwang.analysis.local_equations import Generator, along_field, frames, travelled, turning
 from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.functions import as_velocity, velocity_map
 from zwang.equations.state import State
+from zwang.objects.record import Record
 from zwang.thresholds import AGREEMENT, DERIVED, RESOLVED, SOLUTION_ERROR
+
+if TYPE_CHECKING:
+    from zwang.analysis.linearize import Linearization
 
 MOST_SYMMETRY_UNKNOWNS = 2500
 """Most entries of (c, B) that are tried."""
@@ -42,6 +51,9 @@ LATEST_SAMPLE = 0.7
 still at one instant."""
 AGREEING_SAMPLES = 2
 """Samples in a row that must leave all fields that earlier ones left."""
+NEAREST = 4
+"""Steps towards the nearest place along the symmetries; deviations are small, and one step is exact
+for translations."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,9 +76,7 @@ class Symmetries:
     def combined(self, rates: np.ndarray) -> Generator:
         """`base + Σ rates · fields`."""
         assert self.base is not None
-        along = jnp.asarray(rates)
-        c = self.base.c + jnp.tensordot(along, self.fields.c, 1)
-        return Generator(c, self.base.B + jnp.tensordot(along, self.fields.B, 1))
+        return self.base.plus(self.fields, rates)
 
     def rates(self, dynamics: Dynamics, s: State, w) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients of the generator that moves a state as the motion does, and what is left of
@@ -240,10 +250,9 @@ def _nearby(dynamics: Dynamics, here: ConstrainedState) -> Iterator[ConstrainedS
     """Random states on the constraints near one."""
     random = np.random.default_rng(1744)
     Y, W = here.tangent.Y, here.tangent.W
-    size = 0.3 * (1 + np.max(np.abs(here.state.q), initial=0.0))
     for _ in range(MOST_TRIED_STATES):
         along = Y @ random.standard_normal(Y.shape[1])
-        along *= size / max(np.max(np.abs(here.local.N @ along), initial=0.0), 1e-300)
+        along *= here.reach(along, 0.3)
         turn = W @ random.standard_normal(W.shape[1])
         turn *= (1 + np.max(np.abs(here.state.v))) / max(np.max(np.abs(turn), initial=0), 1e-300)
         t, wait = here.state.t, LATEST_SAMPLE * random.random()
@@ -267,3 +276,62 @@ def _solution(matrix: np.ndarray, right: np.ndarray, size: float) -> tuple[np.nd
 def _null(rows: np.ndarray) -> np.ndarray:
     """Orthonormal columns that span the kernel by `DERIVED`, in the units of the rows."""
     return Decomposition(rows, DERIVED, beside=1.0).kernel
+
+
+class MovingAxes(Record):
+    """Axes of one steady motion.
+
+    Attributes:
+        dynamics: the model.
+        q, v, t: the steady state.
+        along: the symmetry that it moves along; fields: all symmetries, a leading axis over them.
+        nearest: shape (k, 2 nv): how far along each symmetry a deviation (ξ, δv) lies.
+    """
+
+    dynamics: Dynamics
+    q: jax.Array
+    v: jax.Array
+    t: jax.Array
+    along: Generator
+    fields: Generator
+    nearest: jax.Array
+
+    def deviation(self, q, v, t) -> tuple[jax.Array, jax.Array]:
+        """(ξ, δv) of a state in these axes, shapes (nv,) twice."""
+        q, v = self._back(self.along, t - self.t, q, v, t)
+        for _ in range(NEAREST if len(self.fields.c) else 0):
+            step = self.nearest @ jnp.concatenate(self._apart(q, v))
+            field = Generator.still(len(self.q)).plus(self.fields, step)
+            q, v = self._back(field, 1.0, q, v, t)
+        return self._apart(q, v)
+
+    def _apart(self, q, v):
+        system, p = self.dynamics.system, self.dynamics.p
+        return as_velocity(system, self.q, self.t, p, q - self.q), v - self.v
+
+    def _back(self, field: Generator, amount, q, v, t):
+        """A state carried back along the flow of a symmetry."""
+        n, system, p = len(self.q), self.dynamics.system, self.dynamics.p
+        matrix = jnp.zeros((n + 1, n + 1)).at[:n, :n].set(field.B).at[:n, n].set(field.c)
+        flow = exponential(-amount * matrix)
+        there = flow[:n, :n] @ q + flow[:n, n]
+        rate = flow[:n, :n] @ (velocity_map(system, q, t, p) @ v)
+        return there, as_velocity(system, there, t, p, rate)
+
+
+def axes_of(at: Linearization) -> MovingAxes:
+    """The axes of a linearization about a steady motion."""
+    here, found = at.here, at.found
+    assert found is not None and at.along is not None
+    P = at.neutral
+    nearest = Decomposition(P.T @ at.symmetric_directions).solve(P.T @ at.project)
+    q, v, t = (jnp.asarray(x, float) for x in (here.state.q, here.state.v, here.state.t))
+    return MovingAxes(
+        here.dynamics,
+        q,
+        v,
+        t,
+        at.along,
+        found.fields,
+        jnp.asarray(nearest),
+    )

@@ -1,39 +1,54 @@
-"""The linearization along a trajectory: coefficients that change with time, in a basis that is
-carried along with the least turning.
+"""The linearization along a trajectory, in a basis that is carried along with the least turning,
+and gains of a linear-quadratic regulator, by the Riccati equation backward.
+
+    −Ṡ = Aᵀ S + S A − S B R⁻¹ Bᵀ S + Cᵀ Q C,    K(t) = R⁻¹ Bᵀ S
+
+At the end S is that of the state there, held for ever, or the weights where the inputs do not reach
+all of it. Between samples the equation is solved exactly for coefficients that are held at their
+mean, `[X; Y](t) = exp(−H h) [I; S]`, `S(t) = Y X⁻¹`.
+
+Source: Anderson and Moore (1990), Optimal Control: Linear Quadratic Methods, sections 2.3 and 3.1;
+    Kwakernaak and Sivan (1972), Linear Optimal Control Systems, section 3.5 (the Hamiltonian).
 """
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.algebra.spectrum import exponential
-from zwang.analysis.constrained_state import on_constraints, refuse_friction, solve
+from zwang.algebra.decomposition import Decomposition
+from zwang.algebra.spectrum import exponential, riccati
+from zwang.analysis.constrained_state import (
+    TangentSpace,
+    on_constraints,
+    refuse_friction,
+    solve,
+    turned_like,
+)
 from zwang.analysis.inputs import Inputs, chosen_outputs
 from zwang.analysis.linear_system import matrices
-from zwang.analysis.linearize import (
-    generator_of_deviations,
-    input_accelerations,
-    moving_frame,
-    state_names,
-)
-from zwang.analysis.local_equations import output_slopes
-from zwang.analysis.result import AbstractResult
-from zwang.analysis.tangent_space import TangentSpace, turned_like
+from zwang.analysis.linearize import coefficients, state_names
+from zwang.analysis.result import AbstractResult, dataset_of
+from zwang.dynamics import functions
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.inputs.arguments import real_array
 from zwang.inputs.text import counted
+from zwang.servo.feedback import Feedback
+from zwang.servo.limits import Limits
+from zwang.servo.tracking import SPLINE_DEGREE, Tracking, piecewise
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class TimeVaryingLinearization(AbstractResult):
     """`ż = A(t) z + B(t) u` along a trajectory.
 
@@ -89,8 +104,6 @@ class TimeVaryingLinearization(AbstractResult):
             f"{counted(len(self.inputs), 'input')}, {counted(len(self.outputs), 'output')}"
         )
 
-    __repr__ = __str__
-
 
 def linearize_along(
     model: Model, dynamics: Dynamics, q, v, t, acting: Inputs, outputs: PyTree
@@ -107,7 +120,7 @@ def linearize_along(
             "run.q, run.v and run.t."
         )
     function, names = chosen_outputs(model, outputs)
-    made, before = [], None
+    made, before, states = [], None, ()
     for i in range(len(t)):
         s = on_constraints(dynamics, q[i], v[i], t[i])
         if s is None:
@@ -118,16 +131,12 @@ def linearize_along(
         d = here.varied(None, acting.directions)
         tangent = carried(here.tangent_by(d), before)
         before = tangent
-        T, back = tangent.basis, tangent.project
-        A = back @ generator_of_deviations(here, d) @ T + moving_frame(here, tangent)
-        B = back[:, system.nv :] @ input_accelerations(here, d, acting)
-        C, D = (np.asarray(x) for x in output_slopes(dynamics, s, function, acting.directions))
-        D = np.hstack([D, np.zeros((len(C), B.shape[1] - D.shape[1]))])
-        made.append((A, B, C @ T, D, T, back, state_names(system.velocities, tangent)))
-    A, B, C, D, T, back = (np.array([x[k] for x in made]) for k in range(6))
-    names = names if names is not None else tuple(f"y{i}" for i in range(C.shape[1]))
+        found = coefficients(here, d, tangent, acting, function, True)[:4]
+        made.append((*found, tangent.basis, tangent.project))
+        states = state_names(system.velocities, tangent) if i == 0 else states
+    A, B, C, D, T, back = (np.array(x) for x in zip(*made, strict=True))
     return TimeVaryingLinearization(
-        model, t, q, v, A, B, C, D, T, back, made[0][6], acting.names, names
+        model, t, q, v, A, B, C, D, T, back, states, acting.names, names
     )
 
 
@@ -145,3 +154,107 @@ def carried(tangent: TangentSpace, before: TangentSpace | None) -> TangentSpace:
             "configuration); linearize the parts before and after by themselves."
         )
     return turned_like(tangent, before)
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class TrackingRegulator(AbstractResult):
+    """A feedback that leads back to a trajectory, `u = u(t) − K_q (q − q(t)) − K_v (v − v(t))`.
+
+    Attributes:
+        linearization: along the trajectory.
+        K_q, K_v: gains at the samples, shapes (samples, nu, nq) and (samples, nu, nv).
+        cost: S at the samples, shape (samples, n, n).
+    """
+
+    linearization: TimeVaryingLinearization
+    K_q: np.ndarray
+    K_v: np.ndarray
+    cost: np.ndarray
+
+    def feedback(
+        self,
+        actuation,
+        u=None,
+        *,
+        motion: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
+        joints: Sequence[float] = (),
+        limits: Limits | None = None,
+    ) -> Feedback:
+        """The same as a control law, for `zw.Model(..., servo=...)` and `zw.Loop`.
+
+        Args:
+            actuation: as in `zw.Servo`.
+            u: control of the trajectory at the samples, shape (samples, nu); zero by default.
+            motion: t, q and v at closer samples than those of the gains, where u is given.
+            joints: instants at which the trajectory is less smooth, as where a path begins; among
+                the samples.
+            limits: of the actuators.
+
+        Raises:
+            ModelError: for controls of another shape.
+        """
+        at = self.linearization
+        t, q, v = (at.t, at.q, at.v) if motion is None else motion
+        shape = len(t), len(at.inputs)
+        given = np.zeros(shape) if u is None else np.asarray(real_array(u, "feedback: u"))
+        if given.shape != shape:
+            raise ModelError(f"feedback: u has shape {given.shape}, expected {shape}.")
+        reference = np.concatenate([given, q, v], axis=1)
+        gains = np.concatenate([self.K_q, self.K_v], axis=2)
+        law = Tracking(
+            jnp.asarray(t),
+            jnp.asarray(piecewise(t, reference, SPLINE_DEGREE, joints)),
+            jnp.asarray(at.t),
+            jnp.asarray(piecewise(at.t, gains.reshape(len(at.t), -1), 1, ())),
+        )
+        return Feedback(law, actuation, actuators=at.inputs, limits=limits)
+
+    @property
+    def dataset(self) -> xr.Dataset:
+        """Gains over time with their names."""
+        at = self.linearization
+        data = {
+            "K_q": (("time", "input", "coordinate"), self.K_q),
+            "K_v": (("time", "input", "velocity"), self.K_v),
+        }
+        return dataset_of(at.model, data, {"time": at.t, "input": list(at.inputs)})
+
+    def __str__(self) -> str:
+        at = self.linearization
+        return (
+            f"{at.model.name}: regulator along a trajectory of {len(at.t)} samples from "
+            f"t = {at.t[0]:.6g} s to {at.t[-1]:.6g} s, {counted(len(at.inputs), 'input')} on "
+            f"{counted(at.A.shape[1], 'state')}; largest gain "
+            f"{max(np.max(np.abs(self.K_q)), np.max(np.abs(self.K_v))):.4g}"
+        )
+
+
+def tracking_regulator(
+    at: TimeVaryingLinearization, output: np.ndarray, effort: np.ndarray
+) -> TrackingRegulator:
+    """`zw.analysis.lqr` along a trajectory, for weights as matrices."""
+    weights = np.swapaxes(at.C, 1, 2) @ output @ at.C
+    easy = Decomposition(effort).inverse
+    try:
+        S = riccati(at.A[-1], at.B[-1], weights[-1], effort)[0]
+    except np.linalg.LinAlgError:
+        S = weights[-1]
+    found = [S]
+    for k in range(len(at.t) - 2, -1, -1):
+        A, B, W = (0.5 * (x[k] + x[k + 1]) for x in (at.A, at.B, weights))
+        H = np.block([[A, -B @ easy @ B.T], [-W, -A.T]])
+        n = len(A)
+        back = exponential(-H * (at.t[k + 1] - at.t[k])) @ np.vstack([np.eye(n), S])
+        S = back[n:] @ Decomposition(back[:n]).inverse
+        S = 0.5 * (S + S.T)
+        found.append(S)
+    cost = np.array(found[::-1])
+    if not np.all(np.isfinite(cost)):
+        raise ModelError(
+            "lqr: the Riccati equation along the trajectory has no solution; give closer samples."
+        )
+    gains = easy @ np.swapaxes(at.B, 1, 2) @ cost @ at.project
+    system, p, nv = at.model.system, at.model.parameters(), at.model.system.nv
+    N = lambda q, t: np.asarray(functions.velocity_map(system, jnp.asarray(q), t, p))
+    back = np.array([Decomposition(N(*x)).inverse for x in zip(at.q, at.t, strict=True)])
+    return TrackingRegulator(at, gains[:, :, :nv] @ back, gains[:, :, nv:], cost)

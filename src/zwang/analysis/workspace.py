@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple
+from typing import TYPE_CHECKING, Generic, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,8 +15,8 @@ from jaxtyping import PyTree
 
 from zwang.algebra.decomposition import conditioning
 from zwang.algebra.pseudoinverse.proximal import Proximal
-from zwang.analysis.result import AbstractResult
-from zwang.analysis.subject import Quantity, Subject, subject_of, with_inputs
+from zwang.analysis.result import AbstractResult, dataset_of, with_unit
+from zwang.analysis.subject import Quantity, Subject, subject_of
 from zwang.analysis.workspace_fill import Edges, Grid, Held, edge_inputs, filled, nearby
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
@@ -50,12 +50,12 @@ class Moved(NamedTuple, Generic[AnyArray]):
     conditioning: AnyArray
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Workspace(AbstractResult):
     """What a mechanism reaches over a grid of its inputs; `str()` prints a summary.
 
     Attributes:
-        model: the model with its inputs held.
+        model: the model.
         names, units: of the inputs.
         axes: values of each input, arrays of lengths n₁, n₂ …
         point, point_unit: what is moved.
@@ -67,12 +67,8 @@ class Workspace(AbstractResult):
         orientation: sign of the determinant of that derivative, where it is square.
         smallest: smallest singular value of the rows at unit length with the inputs held, 0 where
             the mechanism can move with its inputs locked.
-        boundary: inputs and places on the boundary of what is reached inside of the grid, shapes
-            (k, inputs) and (k, d): singularities of the second kind.
-        lost: inputs and places where the point loses a direction, the same shapes: singularities of
-            the first kind.
+        edges: of the grid, on which `boundary` and `lost` lie.
         grid: the equations that the places of the grid solve.
-        edges: those of the grid on which `boundary` and `lost` lie.
     """
 
     model: Model
@@ -87,10 +83,22 @@ class Workspace(AbstractResult):
     conditioning: np.ndarray
     orientation: np.ndarray
     smallest: np.ndarray
-    boundary: tuple[np.ndarray, np.ndarray]
-    lost: tuple[np.ndarray, np.ndarray]
-    grid: Grid = dataclasses.field(repr=False)
-    edges: tuple[Edges, Edges] = dataclasses.field(repr=False)
+    edges: tuple[Edges, Edges]
+    grid: Grid
+
+    @property
+    def boundary(self) -> tuple[np.ndarray, np.ndarray]:
+        """Inputs and places on the boundary of what is reached inside of the grid, shapes
+        (k, inputs) and (k, d): singularities of the second kind.
+        """
+        return self.edges[0].u, self.edges[0].place
+
+    @property
+    def lost(self) -> tuple[np.ndarray, np.ndarray]:
+        """Inputs and places where the point loses a direction, the same shapes: singularities of
+        the first kind.
+        """
+        return self.edges[1].u, self.edges[1].place
 
     def moved(self, params: PyTree) -> Moved:
         """Places and conditioning at the inputs that are reached as functions of parameters; inside
@@ -132,16 +140,13 @@ class Workspace(AbstractResult):
     @property
     def dataset(self) -> xr.Dataset:
         """The grid with everything on it, by name."""
-        import xarray as xr
-
         names = [x.replace("/", "_") for x in self.names]
-        coords: dict[str, Any] = {
+        coords: dict = {
             name: (name, axis, {"units": unit or MODEL_UNITS})
             for name, axis, unit in zip(names, self.axes, self.units, strict=True)
         }
-        coords["coordinate"] = list(self.model.system.coordinates)
         coords["axis"] = list("xyz"[: self.places.shape[-1]])
-        data: dict[str, Any] = {
+        data: dict = {
             "reached": (names, self.reached),
             "q": ([*names, "coordinate"], self.q),
             "place": ([*names, "axis"], self.places, {"units": self.point_unit or MODEL_UNITS}),
@@ -151,36 +156,36 @@ class Workspace(AbstractResult):
         for what, (inputs, places) in (("boundary", self.boundary), ("lost", self.lost)):
             data[f"{what}_input"] = ((what, "input"), inputs)
             data[f"{what}_place"] = ((what, "axis"), places)
-        return xr.Dataset(data, coords, {"model": self.model.name, "point": self.point})
+        return dataset_of(self.model, data, coords, point=self.point)
 
     def plot(self, axes: tuple[int, int] = (0, 1)) -> Picture:
         """The places that are reached, colored by conditioning, with singularities of both kinds;
         `axes` chooses two of space.
         """
         i, j = axes
-        unit, letters = self.point_unit or MODEL_UNITS, "xyz"
+        labels = [with_unit("xyz"[k], self.point_unit) for k in axes]
         lines = self._classes(self.places[..., i], self.places[..., j])
         for (_, places), name, color in self._singular():
             if len(places):
                 lines.append(_spots(places[:, i], places[:, j], name, color))
-        panel = Panel(lines, f"{letters[j]} [{unit}]")
+        panel = Panel(lines, labels[1])
         title = f"{self.model.name}: what {self.point} reaches"
-        return Picture([panel], f"{letters[i]} [{unit}]", title, height=4.5, equal=True)
+        return Picture([panel], labels[0], title, height=4.5, equal=True)
 
     def plot_inputs(self) -> Picture:
         """The same over the first two inputs; conditioning over the input where there is one."""
-        unit = lambda k: self.units[k] or MODEL_UNITS
-        label, title = f"{self.names[0]} [{unit(0)}]", f"{self.model.name}: {self.point}"
+        labels = [with_unit(*x) for x in zip(self.names, self.units, strict=True)]
+        title = f"{self.model.name}: {self.point}"
         if len(self.axes) == 1:
             panel = Panel([Line(self.axes[0], self.conditioning)], "conditioning [1]")
-            return Picture([panel], label, title)
+            return Picture([panel], labels[0], title)
         grid = np.meshgrid(*self.axes, indexing="ij")
         lines = self._classes(grid[0], grid[1])
         for (inputs, _), name, color in self._singular():
             if len(inputs):
                 lines.append(_spots(inputs[:, 0], inputs[:, 1], name, color))
-        panel = Panel(lines, f"{self.names[1]} [{unit(1)}]")
-        return Picture([panel], label, title, height=4.5)
+        panel = Panel(lines, labels[1])
+        return Picture([panel], labels[0], title, height=4.5)
 
     def _singular(self):
         return (
@@ -216,8 +221,6 @@ class Workspace(AbstractResult):
             "mechanism can move with its inputs held\n"
             f"  first kind        {len(self.lost[0])} places where the point loses a direction"
         )
-
-    __repr__ = __str__
 
 
 def _spots(x, y, label: str, color: str, size: float = 4.0) -> Line:
@@ -279,23 +282,18 @@ def workspace(
             f"{MOST_PLACES}; take fewer samples."
         )
     where = _point(subject, point)
-    held = with_inputs(subject.model, ())  # the inputs are parameters of `Held` instead
-    dynamics = held.dynamics(params, Proximal())
+    # inputs are parameters of `Held`, and no constraints
+    dynamics = subject.model.dynamics(params, Proximal())
     grid = Grid(dynamics, tuple(Held(x, i) for i, x in enumerate(quantities)), where.value, t)
-    found = filled(grid, axes, subject.q, held.name)
-    boundary, lost = found[6:]
     return Workspace(
-        held,
+        subject.model,
         tuple(x.name for x in quantities),
         tuple(x.unit for x in quantities),
         axes,
         where.name,
         where.unit,
-        *found[:6],
-        (boundary.u, boundary.place),
-        (lost.u, lost.place),
+        *filled(grid, axes, subject.q, subject.model.name),
         grid,
-        (boundary, lost),
     )
 
 

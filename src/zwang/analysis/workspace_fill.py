@@ -19,10 +19,10 @@ from zwang.algebra.decomposition import (
     pivots,
     singular_values,
 )
-from zwang.analysis.curve import quickly
-from zwang.analysis.newton import newton, rows_at, unweighted
+from zwang.analysis.moving_mechanism import newton, rows_at, unweighted
 from zwang.analysis.sensitivity import fold, last_direction, root, with_slope
 from zwang.analysis.subject import Quantity
+from zwang.compile import program
 from zwang.compile.hints import over_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.errors import ModelError
@@ -30,7 +30,7 @@ from zwang.inputs.arrays import AnyArray
 from zwang.mechanism.relative_pose import wrapped
 from zwang.objects.reporting import report
 from zwang.remedy import Remedy, advice
-from zwang.thresholds import RESOLVED
+from zwang.thresholds import AGREEMENT, RESOLVED
 
 GRID_NEWTON = 10
 """Steps of Newton's iteration from one place of the grid to the next."""
@@ -89,6 +89,7 @@ class Solved(NamedTuple, Generic[AnyArray]):
     slope: AnyArray
 
 
+@program
 def _solved(grid: Grid, q, u) -> Solved:
     """Newton's iteration at many inputs at once."""
     return over_rows(lambda q, u: _one(grid, q, u))(q, u)
@@ -120,14 +121,14 @@ def _at(grid: Grid, q: np.ndarray, u: np.ndarray) -> Solved:
     made = []
     for i in range(0, len(q), PLACES_AT_ONCE):
         own = np.resize(np.arange(i, min(i + PLACES_AT_ONCE, len(q))), PLACES_AT_ONCE)
-        found = quickly(_solved)(grid, q[own], u[own])
+        found = _solved(grid, q[own], u[own])
         made.append([np.asarray(x)[: min(PLACES_AT_ONCE, len(q) - i)] for x in found])
     return Solved(*(np.concatenate(x) for x in zip(*made, strict=True)))
 
 
 def filled(grid: Grid, axes: tuple[np.ndarray, ...], q: np.ndarray, name: str):
     """All that a `Workspace` holds after its names: reached, q, places, conditioning, orientation,
-    smallest, boundary, lost.
+    smallest, edges.
 
     Raises:
         ModelError: if the start is outside of the grid, or the number of inputs does not fit.
@@ -160,9 +161,12 @@ def filled(grid: Grid, axes: tuple[np.ndarray, ...], q: np.ndarray, name: str):
         signs[reached] = orientation(flat.slope)
     smallest[reached] = singular_values(flat.A)[:, system.nv - 1]
     qs = np.where(reached[..., None], state["q"], np.nan)
-    boundary = _boundary(grid, inputs, qs, reached, branch)
-    lost = _lost(grid, inputs, qs, signs)
-    return reached, qs, places, conditions, signs, smallest, boundary, lost
+    known, turned = (inputs, qs, places), lambda x: orientation(x.slope) > 0
+    edges = (
+        _bisected(grid, *known, _edges(reached, ~reached), branch),
+        _bisected(grid, *known, _edges(signs > 0, signs < 0), turned),
+    )
+    return reached, qs, places, conditions, signs, smallest, edges
 
 
 def _start(grid: Grid, axes, q: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -173,7 +177,7 @@ def _start(grid: Grid, axes, q: np.ndarray, name: str) -> tuple[np.ndarray, np.n
         turn, own = 2 * np.pi, grid.held[i].quantity
         if own.unit == "rad" and not axis[0] <= u[i] <= axis[-1]:
             u[i] += turn * np.round((0.5 * (axis[0] + axis[-1]) - u[i]) / turn)
-        if not axis[0] - 1e-9 <= u[i] <= axis[-1] + 1e-9:
+        if not axis[0] - AGREEMENT <= u[i] <= axis[-1] + AGREEMENT:
             way = advice(
                 Remedy("give a q inside", options=()), Remedy("give a range that holds it")
             )
@@ -282,11 +286,12 @@ class Edges(NamedTuple):
     along: np.ndarray
 
 
-def _bisected(grid: Grid, q, a, b, keep: Callable) -> Edges:
-    """The last inputs between a and b at which `keep` holds."""
+def _bisected(grid: Grid, inputs, qs, places, edges, keep: Callable) -> Edges:
+    """The last inputs on edges at which `keep` holds, from where it does to where it does not."""
+    begin, end = edges
+    q, place, a, b = qs[begin], places[begin], inputs[begin], inputs[end]
     low, high = np.zeros(len(a)), np.ones(len(a))
-    place = _at(grid, q, a).place
-    for i in range(BISECTIONS):
+    for i in range(BISECTIONS if len(a) else 0):
         report(f"boundary at {len(a)} places", i / BISECTIONS)
         middle = 0.5 * (low + high)
         found = _at(grid, q, a + middle[:, None] * (b - a))
@@ -296,29 +301,6 @@ def _bisected(grid: Grid, q, a, b, keep: Callable) -> Edges:
         # configuration, may lead away again
         q, place = (np.where(good[:, None], *x) for x in ((found.q, q), (found.place, place)))
     return Edges(a + low[:, None] * (b - a), place, q, b - a)
-
-
-def _boundary(grid: Grid, inputs, qs, reached, branch) -> Edges:
-    begin, end = _edges(reached, ~reached)
-    if not len(begin[0]):
-        return _none(inputs, grid, qs, reached)
-    return _bisected(grid, qs[begin], inputs[begin], inputs[end], branch)
-
-
-def _lost(grid: Grid, inputs, qs, signs) -> Edges:
-    """Where the derivative of the point by the inputs turns its orientation."""
-    begin, end = _edges(signs > 0, signs < 0)
-    if not len(begin[0]):
-        return _none(inputs, grid, qs, np.isfinite(qs[..., 0]))
-    same = lambda x: orientation(x.slope) > 0
-    return _bisected(grid, qs[begin], inputs[begin], inputs[end], same)
-
-
-def _none(inputs, grid: Grid, qs, reached) -> Edges:
-    one = tuple(np.argwhere(reached)[0])
-    d = _at(grid, qs[one][None], inputs[one][None]).place.shape[1]
-    k = inputs.shape[-1]
-    return Edges(np.zeros((0, k)), np.zeros((0, d)), np.zeros((0, qs.shape[-1])), np.zeros((0, k)))
 
 
 def along_edge(grid: Grid, dynamics: Dynamics) -> Callable:

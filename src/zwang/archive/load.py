@@ -41,6 +41,7 @@ from zwang.simulation.results.strategies import made
 from zwang.simulation.results.variables import RENAMED
 from zwang.simulation.simulate import simulate
 from zwang.stepping import AbstractIntegrator
+from zwang.thresholds import DEFAULT_RTOL
 
 STRATEGIES = {
     "integrator": AbstractIntegrator,
@@ -265,7 +266,7 @@ class _Restored:
             start_tolerance=np.inf,
             max_steps=1,
             throw=False,
-            rtol=float(tolerances.get("rtol", 1e-8)),
+            rtol=float(tolerances.get("rtol", DEFAULT_RTOL)),
             **(fixed if needs_step else {}),
             **{**methods, **options, **self.options},
         )

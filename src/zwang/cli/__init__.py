@@ -25,7 +25,6 @@ import contextlib
 import functools
 import gc
 import importlib
-import inspect
 import os
 import re
 import sys
@@ -40,7 +39,7 @@ import zwang
 from zwang.cli.advice import options_of
 from zwang.cli.failure import FAULT, heard, sentence_of
 from zwang.cli.terminal import complain, ready
-from zwang.cli.words import Command, Commands
+from zwang.cli.words import Command, Commands, filled
 from zwang.errors import ModelError
 from zwang.remedy import speak_to
 
@@ -132,7 +131,7 @@ def _summary(module: str) -> Callable:
 
     found = SUMMARY.search((Path(__file__).parent / f"{module}.py").read_text(encoding="utf-8"))
     assert found is not None, module
-    listed.__doc__ = inspect.cleandoc(found[1])
+    listed.__doc__ = filled(found[1])
     return listed
 
 

@@ -9,10 +9,8 @@ import typer
 
 from zwang.cli.advice import fitted
 from zwang.cli.model_options import ModelName, Settings
-from zwang.cli.subject import mechanism_or_model, numbers
-from zwang.cli.target import locate, made_folder
+from zwang.cli.subject import mechanism_or_model, numbers, start, write
 from zwang.cli.terminal import say
-from zwang.cli.values import assignments
 
 
 def command(
@@ -37,11 +35,7 @@ def command(
 
     [cyan]zwang assembly-modes four-bar --input A=1.1[/]
     """
-    given = assignments(set_ or [])
-    locate(model)
-    from zwang.cli.startup import start_jax
-
-    start_jax()
+    given = start(model, set_)
     held = numbers(input_ or [], "--input")
     subject, options = mechanism_or_model(model, given)
     from zwang.analysis.assembly_modes import assembly_modes
@@ -51,9 +45,8 @@ def command(
     found = assembly_modes(subject, held, starts=starts, **options)
     say(fitted(str(found)))
     if out is not None:
-        folder = made_folder(out)
-        found.save(folder / "assembly-modes.nc")
+        files = {"assembly-modes.nc": found.save}
         if isinstance(subject, Mechanism):
-            picture(subject, found.q).save(folder / "assembly-modes.svg")
-        say(f"written to {folder}")
+            files["assembly-modes.svg"] = lambda path: picture(subject, found.q).save(path)
+        write(out, files)
     return 0

@@ -32,7 +32,7 @@ FindOption = Annotated[
 def equilibrium_about(target: Target, find: Find) -> Equilibrium:
     """The equilibrium near a model's start; a line names it."""
     from zwang.analysis.equilibrium import equilibrium
-    from zwang.analysis.tables import rounded
+    from zwang.analysis.result import rounded
 
     found = equilibrium(target.model, target.q0, params=target.params or None, find=find.value)
     names = found.model.system.coordinates

@@ -10,9 +10,9 @@ import typer
 
 from zwang.cli.advice import fitted
 from zwang.cli.model_options import ModelName, Settings
-from zwang.cli.target import load_target, locate, made_folder
+from zwang.cli.subject import start
+from zwang.cli.target import load_target, made_folder
 from zwang.cli.terminal import say
-from zwang.cli.values import assignments
 
 
 def command(
@@ -36,12 +36,7 @@ def command(
 
     [cyan]zwang branches five-bar --set angle=0[/]
     """
-    given = assignments(set_ or [])
-    locate(model)
-    from zwang.cli.startup import start_jax
-
-    start_jax()
-    target = load_target(model, given)
+    target = load_target(model, start(model, set_))
     from zwang.analysis.branches import branches
 
     free = target.model.passive

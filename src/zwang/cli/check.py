@@ -10,9 +10,9 @@ import typer
 from zwang.cli.advice import fitted
 from zwang.cli.failure import WRONG_INPUT
 from zwang.cli.model_options import ModelName, Settings
-from zwang.cli.target import Target, load_target, locate, made_folder
+from zwang.cli.subject import start
+from zwang.cli.target import Target, load_target, made_folder
 from zwang.cli.terminal import say, warn
-from zwang.cli.values import assignments
 from zwang.files import write_text
 
 if TYPE_CHECKING:
@@ -56,12 +56,7 @@ def command(
 
     [cyan]zwang check sarrus --out results/sarrus[/]
     """
-    given = assignments(set_ or [])
-    locate(model)
-    from zwang.cli.startup import start_jax
-
-    start_jax()
-    target = load_target(model, given)
+    target = load_target(model, start(model, set_))
     from zwang.analysis.check import check
 
     # a mechanism knows which of its joints could be looser, its model does not

@@ -7,20 +7,9 @@ from typing import Annotated
 
 import typer
 
-from zwang.cli.target import Target, load_target, locate, results_folder
-from zwang.cli.values import assignments
+from zwang.cli.subject import start
+from zwang.cli.target import Target, load_target, results_folder
 
-ModelName = Annotated[
-    str,
-    typer.Argument(
-        metavar="MODEL",
-        help="A gallery name ([bold]zwang list[/]), a .py file, a .toml mechanism or a robot.",
-    ),
-]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A setting; repeat for more."),
-]
 OutFolder = Annotated[
     Path | None,
     typer.Option("--out", metavar="DIR", help="Folder; results/MODEL by default."),
@@ -30,12 +19,7 @@ States = Annotated[int, typer.Option("--states", min=1, help="Random states to c
 
 def loaded(model: str, settings: list[str] | None):
     """The model that a command names, with its settings as its own parameters, and the target."""
-    given = assignments(settings or [])
-    locate(model)
-    from zwang.cli.startup import start_jax
-
-    start_jax()
-    target = load_target(model, given)
+    target = load_target(model, start(model, settings))
     return target.own_model, target
 
 

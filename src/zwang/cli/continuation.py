@@ -9,9 +9,9 @@ import typer
 
 from zwang.cli.advice import fitted
 from zwang.cli.model_options import ModelName, Settings
-from zwang.cli.target import load_target, locate, made_folder
+from zwang.cli.subject import start, write
+from zwang.cli.target import load_target
 from zwang.cli.terminal import say
-from zwang.cli.values import assignments
 
 
 def command(
@@ -40,12 +40,7 @@ def command(
 
     [cyan]zwang continuation my_governor.py speed --from 1 --to 6[/]
     """
-    given = assignments(set_ or [])
-    locate(model)
-    from zwang.cli.startup import start_jax
-
-    start_jax()
-    target = load_target(model, given)
+    target = load_target(model, start(model, set_))
     from zwang.analysis.continuation import continuation
 
     found = continuation(
@@ -58,9 +53,6 @@ def command(
         params=target.params or None,
     )
     say(fitted(str(found)))
-    if out is not None:
-        folder = made_folder(out)
-        found.save(folder / "continuation.nc")
-        found.plot().save(folder / "continuation.svg")
-        say(f"written to {folder}")
+    picture = lambda path: found.plot().save(path)
+    write(out, {"continuation.nc": found.save, "continuation.svg": picture})
     return 0

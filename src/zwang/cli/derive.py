@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from zwang.cli.code_options import ModelName, OutFolder, Settings, States, folder_of, loaded
+from zwang.cli.code_options import OutFolder, States, folder_of, loaded
+from zwang.cli.model_options import ModelName, Settings
 from zwang.cli.terminal import say
 
 

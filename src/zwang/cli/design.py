@@ -11,10 +11,8 @@ from zwang.cli.advice import fitted
 from zwang.cli.angles import First, Last
 from zwang.cli.failure import UserError
 from zwang.cli.model_options import ModelName, Settings
-from zwang.cli.subject import mechanism_or_model, numbers, ranges
-from zwang.cli.target import locate, made_folder
+from zwang.cli.subject import mechanism_or_model, numbers, ranges, start, write
 from zwang.cli.terminal import say
-from zwang.cli.values import assignments
 from zwang.thresholds import ALL_BUT_ZERO
 
 
@@ -61,11 +59,7 @@ def command(
     [cyan]zwang design quick-return shaft --from 0 --to 6.2832 --vary crank=0.05:0.3
     --time-ratio guide=2[/]
     """
-    given = assignments(set_ or [])
-    locate(model)
-    from zwang.cli.startup import start_jax
-
-    start_jax()
+    given = start(model, set_)
     bounds = ranges(vary, "--vary")
     from zwang.analysis.design import design
     from zwang.analysis.design_targets import (
@@ -97,11 +91,7 @@ def command(
         **options,
     )
     say(fitted(str(found)))
-    if out is not None:
-        folder = made_folder(out)
-        found.save(folder / "design.nc")
-        found.plot().save(folder / "design.svg")
-        say(f"written to {folder}")
+    write(out, {"design.nc": found.save, "design.svg": lambda path: found.plot().save(path)})
     kept = all(x >= -ALL_BUT_ZERO for x in found.limits.values())
     return 0 if found.converged and kept else 3
 

@@ -10,10 +10,8 @@ import typer
 from zwang.cli.advice import fitted
 from zwang.cli.angles import First, Last
 from zwang.cli.model_options import ModelName, Settings
-from zwang.cli.subject import mechanism_or_model
-from zwang.cli.target import locate, made_folder
+from zwang.cli.subject import mechanism_or_model, start, write
 from zwang.cli.terminal import say
-from zwang.cli.values import assignments
 
 
 def command(
@@ -38,20 +36,11 @@ def command(
 
     [cyan]zwang driving-torque four-bar A --from 0 --to 6.2832 --rate 3[/]
     """
-    given = assignments(set_ or [])
-    locate(model)
-    from zwang.cli.startup import start_jax
-
-    start_jax()
-    subject, options = mechanism_or_model(model, given)
+    subject, options = mechanism_or_model(model, start(model, set_))
     from zwang.analysis.driving_torque import driving_torque
 
     found = driving_torque(subject, input_, (from_, to), rate=rate, samples=samples, **options)
     say(fitted(str(found)))
-    if out is not None:
-        folder = made_folder(out)
-        found.save(folder / "driving-torque.nc")
-        found.save(folder / "driving-torque.csv")
-        found.plot().save(folder / "driving-torque.svg")
-        say(f"written to {folder}")
+    files = {f"driving-torque.{kind}": found.save for kind in ("nc", "csv")}
+    write(out, {**files, "driving-torque.svg": lambda path: found.plot().save(path)})
     return 0 if found.motion.ended in ("range", "closed") else 3

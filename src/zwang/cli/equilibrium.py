@@ -10,9 +10,9 @@ import typer
 from zwang.cli.advice import fitted
 from zwang.cli.balance import Find, FindOption
 from zwang.cli.model_options import ModelName, Settings
-from zwang.cli.target import load_target, locate, made_folder
+from zwang.cli.subject import start
+from zwang.cli.target import load_target, made_folder
 from zwang.cli.terminal import say, warn
-from zwang.cli.values import assignments
 
 
 def command(
@@ -34,12 +34,7 @@ def command(
 
     [cyan]zwang equilibrium bicycle --steady --set lean=0[/]
     """
-    given = assignments(set_ or [])
-    locate(model)
-    from zwang.cli.startup import start_jax
-
-    start_jax()
-    target = load_target(model, given)
+    target = load_target(model, start(model, set_))
     from zwang.analysis.equilibrium import equilibrium
 
     found = equilibrium(

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from zwang.cli.code_options import ModelName, OutFolder, Settings, States, folder_of, loaded
+from zwang.cli.code_options import OutFolder, States, folder_of, loaded
 from zwang.cli.failure import UserError
+from zwang.cli.model_options import ModelName, Settings
 from zwang.cli.target import Target
 from zwang.cli.terminal import say
 from zwang.errors import ModelError

@@ -10,10 +10,8 @@ import typer
 from zwang.cli.advice import fitted
 from zwang.cli.angles import First, Last
 from zwang.cli.model_options import Settings
-from zwang.cli.subject import mechanism_or_model
-from zwang.cli.target import locate, made_folder
+from zwang.cli.subject import mechanism_or_model, start, write
 from zwang.cli.terminal import say
-from zwang.cli.values import assignments
 
 
 def command(
@@ -55,12 +53,7 @@ def command(
 
     [cyan]zwang kinematics four-bar D --from 2 --to 1 --follow --out results/four-bar[/]
     """
-    given = assignments(set_ or [])
-    locate(model)
-    from zwang.cli.startup import start_jax
-
-    start_jax()
-    subject, options = mechanism_or_model(model, given)
+    subject, options = mechanism_or_model(model, start(model, set_))
     from zwang.analysis.kinematics import kinematics
 
     found = kinematics(
@@ -75,13 +68,9 @@ def command(
         **options,
     )
     say(fitted(str(found)))
-    if out is not None:
-        folder = made_folder(out)
-        found.save(folder / "kinematics.nc")
-        found.save(folder / "kinematics.csv")
-        found.plot().save(folder / "kinematics.svg")
-        if found.traces:
-            found.plot_traces().save(folder / "traces.svg")
-        say(f"written to {folder}")
+    picture = lambda path: found.plot().save(path)
+    files = {"kinematics.nc": found.save, "kinematics.csv": found.save, "kinematics.svg": picture}
+    traces = {"traces.svg": lambda path: found.plot_traces().save(path)} if found.traces else {}
+    write(out, {**files, **traces})
     # an exit code of its own where the branch ended early, so that scripts notice
     return 0 if found.ended in ("range", "closed") else 3

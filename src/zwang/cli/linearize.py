@@ -10,9 +10,9 @@ import typer
 from zwang.cli.advice import fitted
 from zwang.cli.balance import Find, FindOption, equilibrium_about
 from zwang.cli.model_options import ModelName, Settings
-from zwang.cli.target import load_target, locate, made_folder
+from zwang.cli.subject import start, write
+from zwang.cli.target import load_target
 from zwang.cli.terminal import say
-from zwang.cli.values import assignments
 
 
 def command(
@@ -49,12 +49,7 @@ def command(
 
     [cyan]zwang linearize double-pendulum --find nearest --set angle1=170 --set angle2=170[/]
     """
-    given = assignments(set_ or [])
-    locate(model)
-    from zwang.cli.startup import start_jax
-
-    start_jax()
-    target = load_target(model, given)
+    target = load_target(model, start(model, set_))
     from zwang.analysis.linearize import linearize
 
     params, q, v = target.params or None, target.q0, target.v0
@@ -73,11 +68,7 @@ def command(
 
         regulator = lqr(linear)
         say(fitted(str(regulator)))
-    if out is not None:
-        folder = made_folder(out)
-        linear.save(folder / "linearization.nc")
-        linear.plot().save(folder / "eigenvalues.svg")
-        if regulator is not None:
-            regulator.save(folder / "regulator.nc")
-        say(f"written to {folder}")
+    picture = lambda path: linear.plot().save(path)
+    files = {"linearization.nc": linear.save, "eigenvalues.svg": picture}
+    write(out, files if regulator is None else {**files, "regulator.nc": regulator.save})
     return 0

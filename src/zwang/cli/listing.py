@@ -28,6 +28,10 @@ def command(
             "--file", help="Print the file of the one model that has this name, to start from."
         ),
     ] = False,
+    keys: Annotated[
+        bool,
+        typer.Option("--keys", help="Show the keys of mechanism files that have this word."),
+    ] = False,
 ) -> int:
     """Show the models of the gallery, with their settings and where they come from.
 
@@ -40,7 +44,11 @@ def command(
     [cyan]zwang list five-bar[/]   one, with what its settings mean
 
     [cyan]zwang list four-bar --file > mine.toml[/]   its file; run yours with zwang run mine.toml
+
+    [cyan]zwang list --keys spring[/]   what a spring of a file may have: keys, units, defaults
     """
+    if keys:
+        return _print_keys(word)
     from zwang.gallery.index import ENTRIES
 
     if file:
@@ -79,6 +87,37 @@ def command(
             "[bold]zwang run NAME --set SETTING=VALUE[/]",
         )
         console.print(f"{explains} says what each setting means, {changes} changes it.")
+    return 0
+
+
+def _print_keys(word: str) -> int:
+    """Print the keys of mechanism files."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from zwang.mechanism.keys import sections
+
+    found = sections(word)
+    if not found:
+        raise UserError(
+            f"mechanism files have no key with {word!r:.100}; `zwang list --keys` shows all."
+        )
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = max(console.width, 120)
+    for section in found:
+        table = Table.grid(padding=(0, 2, 0, 0))
+        for _ in range(3):
+            table.add_column()
+        for x in section.keys:
+            unit = f" [{x.unit}]" if x.unit else ""
+            default = {"": "", "required": ", required"}.get(x.default, f" = {x.default}")
+            table.add_row(
+                Text(f"  {x.name}", "green"), Text(f"{x.takes}{unit}{default}"), Text(x.meaning)
+            )
+        console.print(Text(section.header, "bold cyan"), Text(section.meaning, "dim"))
+        console.print(table)
     return 0
 
 

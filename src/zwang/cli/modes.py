@@ -11,9 +11,9 @@ from zwang.cli.advice import fitted
 from zwang.cli.balance import Find, FindOption, equilibrium_about
 from zwang.cli.failure import UserError
 from zwang.cli.model_options import ModelName, Settings
-from zwang.cli.target import Target, load_target, locate, made_folder
+from zwang.cli.subject import start
+from zwang.cli.target import Target, load_target, made_folder
 from zwang.cli.terminal import say, warn
-from zwang.cli.values import assignments
 
 
 def command(
@@ -49,12 +49,7 @@ def command(
 
     [cyan]zwang modes slider-crank --out results/slider-crank-modes[/]
     """
-    given = assignments(set_ or [])
-    locate(model)
-    from zwang.cli.startup import start_jax
-
-    start_jax()
-    target = load_target(model, given)
+    target = load_target(model, start(model, set_))
     from zwang.analysis.linearize import linearize
 
     if at_start:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from zwang.cli.options import Drift, Formulation, Integrator, Pseudoinverse
+from zwang.thresholds import DEFAULT_RTOL
 
 METHODS, OUTPUT = "Methods", "Output"
 
@@ -18,7 +19,8 @@ Duration = Annotated[
 Rtol = Annotated[
     float | None,
     typer.Option(
-        help="Relative error of one step. Default: the model's own, or 1e-8.", metavar="R"
+        help=f"Relative error of one step. Default: the model's own, or {DEFAULT_RTOL:.0e}.",
+        metavar="R",
     ),
 ]
 Atol = Annotated[

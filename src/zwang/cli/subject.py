@@ -1,15 +1,41 @@
-"""What the analyses of mechanisms work on: the mechanism of MODEL, or its model with its start."""
+"""What commands of analyses share: how they begin, what they work on, what they write."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from zwang.cli.angles import quantity
 from zwang.cli.failure import UserError
-from zwang.cli.target import load_target, locate
-from zwang.cli.values import like
+from zwang.cli.target import load_target, locate, made_folder
+from zwang.cli.terminal import say
+from zwang.cli.values import assignments, like
 from zwang.errors import ModelError
+
+
+def start(model: str, set_: list[str] | None) -> dict[str, str]:
+    """What `--set` says of MODEL, with JAX ready. The model is looked for before that is imported,
+    so that a misspelled name is reported at once.
+    """
+    given = assignments(set_ or [])
+    locate(model)
+    from zwang.cli.startup import start_jax
+
+    start_jax()
+    return given
+
+
+def write(out: Path | None, files: Mapping[str, Callable[[Path], object]]) -> None:
+    """Write the files of an analysis, by the functions that save each at a path, where a folder is
+    asked for.
+    """
+    if out is None:
+        return
+    folder = made_folder(out)
+    for name, save in files.items():
+        save(folder / name)
+    say(f"written to {folder}")
 
 
 def mechanism_or_model(model: str, given: Mapping[str, str]) -> tuple[Any, dict[str, Any]]:

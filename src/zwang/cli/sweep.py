@@ -37,6 +37,7 @@ from zwang.cli.target import Target, load_target, locate, made_folder, results_f
 from zwang.cli.terminal import complain, say, warn
 from zwang.cli.values import assignments
 from zwang.errors import OutputError
+from zwang.thresholds import DEFAULT_RTOL
 
 INTERRUPTED = 130
 
@@ -142,7 +143,7 @@ def _kept(folder: Path) -> str:
 
 def _options(target: Target, **given) -> dict[str, Any]:
     """Options of the study: those of the model, and those of the command line."""
-    options: dict[str, Any] = {"rtol": target.options.get("rtol", 1e-8)}
+    options: dict[str, Any] = {"rtol": target.options.get("rtol", DEFAULT_RTOL)}
     brought = {name: target.options.get(name) for name in ("switches", "stop", "loop")}
     return options | {name: x for name, x in {**brought, **given}.items() if x}
 

@@ -264,7 +264,7 @@ def _from_file(
         scene=example.scene,
         reactions=example.reactions,
         warnings=tuple(
-            f"{path.name}: {x}" for x in (*mechanism.compiled.loops.locked, *mechanism.notes)
+            f"{path.name}: {x}" for x in (*mechanism.compiled.warnings, *mechanism.notes)
         ),
         mechanism=example.mechanism,
     )

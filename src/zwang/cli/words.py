@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,9 @@ class Command(TyperCommand):
     import it and to make twenty adapters takes 0.07 s of every command.
     """
 
+    def __init__(self, *args, help: str | None = None, **options):
+        super().__init__(*args, help=help and filled(help), **options)
+
     def get_params(self, ctx: Any) -> Any:
         return _taken_as_they_are(super().get_params(ctx))
 
@@ -27,6 +31,15 @@ class Commands(TyperGroup):
 
     def get_params(self, ctx: Any) -> Any:
         return _taken_as_they_are(super().get_params(ctx))
+
+
+def filled(text: str) -> str:
+    """Paragraphs without the line ends of the source, which are none of a terminal; examples stay
+    as they are.
+    """
+    parts = inspect.cleandoc(text).split("\n\n")
+    joined = (x if x.startswith("[cyan]") else " ".join(x.split()) for x in parts)
+    return "\n\n".join(joined)
 
 
 def _taken_as_they_are(params: list[Any]) -> list[Any]:

@@ -9,10 +9,8 @@ import typer
 
 from zwang.cli.advice import fitted
 from zwang.cli.model_options import ModelName, Settings
-from zwang.cli.subject import mechanism_or_model, ranges
-from zwang.cli.target import locate, made_folder
+from zwang.cli.subject import mechanism_or_model, ranges, start, write
 from zwang.cli.terminal import say
-from zwang.cli.values import assignments
 
 
 def command(
@@ -36,21 +34,16 @@ def command(
 
     [cyan]zwang workspace four-bar coupler.end --input A=0.5:2.5[/]
     """
-    given = assignments(set_ or [])
-    locate(model)
-    from zwang.cli.startup import start_jax
-
-    start_jax()
+    given = start(model, set_)
     spans = ranges(input_, "--input")
     subject, options = mechanism_or_model(model, given)
     from zwang.analysis.workspace import workspace
 
     found = workspace(subject, spans, point, samples=samples, **options)
     say(fitted(str(found)))
-    if out is not None:
-        folder = made_folder(out)
-        found.save(folder / "workspace.nc")
-        found.plot().save(folder / "workspace.svg")
-        found.plot_inputs().save(folder / "inputs.svg")
-        say(f"written to {folder}")
+    pictures = {
+        "workspace.svg": lambda path: found.plot().save(path),
+        "inputs.svg": lambda path: found.plot_inputs().save(path),
+    }
+    write(out, {"workspace.nc": found.save, **pictures})
     return 0

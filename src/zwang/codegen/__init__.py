@@ -12,6 +12,7 @@
 | `fmu/` | functional mock-up units: `fmu` |
 | `browser.py` | steps of a model as WebAssembly: `browser_program` |
 | `linear.py` | linear systems in Python, C and Octave: `linear_code` |
+| `casadi.py` | the equation of motion as a function of CasADi: `casadi_code` |
 | `stablehlo.py` | the compiled evaluation by `jax.export`: `stablehlo` |
 """
 

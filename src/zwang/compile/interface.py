@@ -179,6 +179,11 @@ class BoundProgram:
         """The function's result, a pytree of arrays of NumPy."""
         return self._call(*arrays)
 
+    def optimize(self) -> None:
+        """Make native code as fast as it becomes after some time of calls."""
+        if self._program.is_native:
+            cast(Any, self._program.compiled).optimize()
+
     def members(self, *arrays: Any) -> Any:
         """Results for many members, with a leading axis of them; each array has one, too."""
         if not self._program.is_native:

@@ -12,12 +12,10 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.dynamics.tangent_cone import evaluated, kernels, may_branch
 from zwang.equations.state import State
-from zwang.thresholds import AGREEMENT, ROOT_OF_ROUND_OFF
+from zwang.thresholds import AGREEMENT, MARGIN, ROOT_OF_ROUND_OFF
 
 FEW_STARTS = 8
 """Random velocities from which one is looked for that accelerations can follow."""
-SLOWEST = 0.1
-"""Part of the speed that is given, below which a velocity is no answer to it, as rest is none."""
 MOST_RATES = 6
 """Velocities that are named."""
 
@@ -71,6 +69,6 @@ def velocity_on_branch(dynamics: Dynamics, q, v, t) -> np.ndarray | None:
         # what `Lᵀ b`, over the square of the speed, may leave of such a velocity: a double zero is
         # found to the root of round-off
         met = np.max(np.abs(found.fun)) < ROOT_OF_ROUND_OFF
-        if met and off < least and metric.speed(there) > SLOWEST * speed:
+        if met and off < least and MARGIN * metric.speed(there) > speed:
             best, least = there, off
     return best

@@ -10,13 +10,7 @@ import dataclasses
 
 import numpy as np
 
-from zwang.algebra.judgement import (
-    ABSENT,
-    OFF_MANIFOLD,
-    relative_residuals,
-    row_scale,
-    units_of,
-)
+from zwang.algebra.judgement import ABSENT, relative_residuals, row_scale, units_of
 from zwang.algebra.metric import Metric, Rows, metric_of, rows_of
 from zwang.algebra.rank import NEARLY_PARALLEL, PLACED
 from zwang.algebra.spectrum import principal
@@ -25,7 +19,7 @@ from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.dynamics.number_range import acts, kin_of
 from zwang.equations.state import State, host_state
 from zwang.inputs.arrays import on_device
-from zwang.thresholds import AGREEMENT, SOLUTION_ERROR
+from zwang.thresholds import AGREEMENT, MARGIN, SMALL_PART, SOLUTION_ERROR
 
 DENSE_ROWS = 400
 """Up to this many rows singular values are computed at a start; 400 take a tenth of a second."""
@@ -35,11 +29,6 @@ on all their pairs."""
 LATER = (0.37, 0.37 * 5**0.5)
 """Times from now [s] at which a dependence on time is looked for: in no ratio of whole numbers to
 each other, so that no period fits into both."""
-KEPT = 0.5
-"""Part of a residual that a retraction may leave of it: that of `zw.HigherOrder`, three steps of
-Newton's, leaves far less of the lowest derivatives, and no other one changes a residual by half."""
-NO_ZERO = 1e-3
-"""Part of its second derivative that a residual has at an extremum if it passes through no zero."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,7 +106,7 @@ def judge(
     terms = terms + np.asarray(scales.row_length) * turning
     return Verdict(
         relative_residuals(np, miss, terms, units_of(np, scale)),
-        AGREEMENT + OFF_MANIFOLD * violation,
+        AGREEMENT + MARGIN * violation,
         judged_rows(metric, A, length, typical),
     )
 
@@ -180,7 +169,9 @@ def _depends_on_nothing(dynamics: Dynamics, state: State, row: int) -> str | Non
             for near, values in ((q, before), (kept, after)):
                 here = evaluate(dynamics, host_state(near, state.v, t))
                 values.append(abs(np.asarray(here.phi if position else here.psi)[place]))
-    if np.max(after) <= KEPT * np.max(before):
+    # the retraction of `zw.HigherOrder` takes all but little of the lowest
+    # derivatives, no other one takes half
+    if np.max(after) <= 0.5 * np.max(before):
         return None
     if position:
         return (
@@ -239,7 +230,7 @@ def _of_one_sign(
         isolated = np.min(np.abs(value)) > small
         # of a row at position level; zero of any other
         residual = float(np.sum(phi[dynamics.constraints.position_rows == row]))
-        if abs(residual) > NO_ZERO * np.max(np.abs(value)):
+        if abs(residual) > SMALL_PART * np.max(np.abs(value)):
             found[row] = (
                 f"it has no zero near the start: its residual keeps away from zero, with "
                 f"{residual:.3g} where the search ended; look at its signs"

@@ -17,6 +17,7 @@ import numpy as np
 
 from zwang.algebra.complementarity import complementary
 from zwang.algebra.cone_complementarity import Disk, frictional
+from zwang.algebra.judgement import held_length
 from zwang.algebra.metric import Metric, Rows, dense_metric, dense_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
@@ -27,7 +28,8 @@ class ContactProblem(NamedTuple):
     """All rows of a model at one state, those of gaps that are open included.
 
     Attributes:
-        A, b: of `A v̇ = b`; `length` of the rows in the metric of M⁻¹.
+        A, b: of `A v̇ = b`; `length` of the rows in the metric of M⁻¹, and `shared`, by which
+            forces of dependent rows are shared: that of the run, whose events see these forces.
         phi, psi: residuals of all rows, zero of those without one.
         F: applied force with that of actuators, shape (nv,).
         metric: of M.
@@ -38,6 +40,7 @@ class ContactProblem(NamedTuple):
     A: np.ndarray
     b: np.ndarray
     length: np.ndarray
+    shared: np.ndarray
     phi: np.ndarray
     psi: np.ndarray
     F: np.ndarray
@@ -58,10 +61,16 @@ class ContactProblem(NamedTuple):
         phi, psi = dynamics.constraints.by_row(at.phi, at.psi)
         metric = dense_metric(at.M, A if dynamics.singular_mass else None)
         length = metric.lengths(A)
+        scales = dynamics.scales
+        shared = (
+            length if scales is None else held_length(np, np.asarray(scales.row_length), length)
+        )
         # a row that is switched off is zero
         held = np.setdiff1d(np.flatnonzero(length > 0), loose)
         F = np.asarray(at.F) + np.asarray(at.actuator_force)
-        return cls(A, np.asarray(at.b), length, phi, psi, F, metric, held, metric.rows(A[held]))
+        return cls(
+            A, np.asarray(at.b), length, shared, phi, psi, F, metric, held, metric.rows(A[held])
+        )
 
     def response(self, force: np.ndarray) -> np.ndarray:
         """`M⁻¹ f` beside the rows that hold, of each column of f."""
@@ -69,7 +78,7 @@ class ContactProblem(NamedTuple):
 
     def some(self, rows: np.ndarray) -> Rows:
         """Some rows, factored."""
-        return self.metric.rows(self.A[rows])
+        return self.metric.rows(self.A[rows], self.shared[rows])
 
     def acceleration(self, force: np.ndarray) -> np.ndarray:
         """v̇ under a force, of the rows that hold alone."""
@@ -96,6 +105,10 @@ class Rubbing(NamedTuple):
     owner: int
     limit: float
     fixed: float = 0.0
+
+    def scaled(self, part: float) -> Rubbing:
+        """It with a part of what it may give."""
+        return self._replace(limit=part * self.limit, fixed=part * self.fixed)
 
 
 def rubbing_rows(rubbing: Sequence[Rubbing]) -> np.ndarray:

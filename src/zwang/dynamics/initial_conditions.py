@@ -9,7 +9,6 @@ from jaxtyping import PyTree
 
 from zwang.algebra.decomposition import Decomposition
 from zwang.algebra.elimination.matrix import SparseMatrix
-from zwang.algebra.judgement import OFF_MANIFOLD, UNCERTAIN
 from zwang.algebra.mass_matrix import augmented_mass, dense_mass, most_augmented
 from zwang.algebra.metric import at_unit_diagonal, dense_rows, is_singular, mass_blocks, rows_of
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
@@ -31,16 +30,16 @@ from zwang.errors import ModelError, NotFiniteError, Result
 from zwang.inputs.arrays import on_device
 from zwang.objects.record import replace
 from zwang.remedy import MOVED, TOLERATED, Remedy, advice
-from zwang.thresholds import ALL_BUT_ZERO, CONVERGED, ROUND_OFF, SOLUTION_ERROR
-
-SYMMETRIC = 1e-8
-"""Largest difference between M and its transpose, relative to the entry or to the masses that it
-couples, that counts as round-off."""
-LIGHT = 1e-3
-"""M is light along a direction where it is this part of `M + AᵀDA`: a slender rod's inertia about
-its own axis, of 1e-6 m l². Rows that turn it are then parallel but for 1e-3 in the metric of M⁻¹,
-at 1e-10 m l² too nearly so to be met. No member of the gallery is below 0.027.
-"""
+from zwang.thresholds import (
+    ACCEPTED_VIOLATION,
+    ALL_BUT_ZERO,
+    CONVERGED,
+    MARGIN,
+    ROOT_OF_ROUND_OFF,
+    ROUND_OFF,
+    SMALL_PART,
+    SOLUTION_ERROR,
+)
 
 
 class PlacementError(ModelError):
@@ -88,7 +87,7 @@ def begin(dynamics: Dynamics, state: State, span: float = 0.0, apart: Apart | No
     placement = place(dynamics, state, scales, apart)
     there = evaluate(dynamics, placement.state)
     off = max(placement.violation_after, placement.velocity_violation_after)
-    verdict = judge(dynamics, there, placement.state, scales, min(off, UNCERTAIN / OFF_MANIFOLD))
+    verdict = judge(dynamics, there, placement.state, scales, min(off, ACCEPTED_VIOLATION / MARGIN))
     return Start(state, at, placement, there, scales, verdict)
 
 
@@ -280,7 +279,7 @@ def massless(model: Model, M: np.ndarray) -> tuple[str, bool, np.ndarray] | None
 def with_mass(model: Model, dynamics: Dynamics, state: State, *, light: bool = True) -> Dynamics:
     """The dynamics as they are, or with the augmented mass matrix where M is singular; unless
     `light` is false, also where it is so small beside what its constraints couple it to that their
-    rows become nearly parallel in its metric (`LIGHT`).
+    rows become nearly parallel in its metric (`SMALL_PART`).
     """
     if dynamics.singular_mass:
         return dynamics
@@ -292,7 +291,7 @@ def with_mass(model: Model, dynamics: Dynamics, state: State, *, light: bool = T
 
 
 def is_light(dynamics: Dynamics, at: ModelEvaluation) -> bool:
-    """Whether M is less than `LIGHT` of `M + AᵀDA` along any direction; false of a sparse A."""
+    """Whether M is a `SMALL_PART` of `M + AᵀDA` along any direction; false of a sparse A."""
     if isinstance(at.A, SparseMatrix):
         return False
     A, M, is_diagonal = np.asarray(at.A), dense_mass(np.asarray(at.M)), np.ndim(at.M) == 1
@@ -300,9 +299,9 @@ def is_light(dynamics: Dynamics, at: ModelEvaluation) -> bool:
     A = A[~round_off_of_kin(np, dynamics.constraints, A)]
     # what overflows is named where the start is judged
     with np.errstate(all="ignore"):
-        if is_diagonal and LIGHT * most_augmented(np, M, A) < 1 - LIGHT:
+        if is_diagonal and SMALL_PART * most_augmented(np, M, A) < 1 - SMALL_PART:
             return False
-        light = M - LIGHT * augmented_mass(np, M, A)
+        light = M - SMALL_PART * augmented_mass(np, M, A)
     return len(A) > 0 and bool(np.all(np.isfinite(light))) and not mass_is_positive(light)
 
 
@@ -322,7 +321,7 @@ def refuse_asymmetric_mass(model: Model, M: np.ndarray, where: str) -> None:
     size = np.maximum(np.abs(blocks), np.abs(np.swapaxes(blocks, 1, 2)))
     # an entry that is small beside the masses that it couples may be the round-off of their sum
     size = np.maximum(size, diagonal[:, :, None] * diagonal[:, None, :])
-    off = np.abs(blocks - np.swapaxes(blocks, 1, 2)) > SYMMETRIC * size
+    off = np.abs(blocks - np.swapaxes(blocks, 1, 2)) > ROOT_OF_ROUND_OFF * size
     if not np.any(off):
         return
     b, i, j = (int(x) for x in np.argwhere(off)[0])

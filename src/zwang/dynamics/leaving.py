@@ -27,10 +27,6 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
 from zwang.thresholds import ALL_BUT_ZERO
 
-ALONG_BRANCH = 1e-4
-"""How far along its branch a start at rest begins [1, in typical radii of curvature of the rows]:
-nearer, steps are hundreds of times shorter, and round-off of the rows decides where they end. A
-start is at rest if it is no faster than forces would make it over that distance."""
 DRAWN = 3
 """Random directions by which the size of a quadratic form is measured."""
 

@@ -15,11 +15,11 @@ from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError
-from zwang.thresholds import LARGEST_SIZE, LEAST_SIZE, ROUND_OFF
+from zwang.thresholds import LARGEST_SIZE, LEAST_SIZE, MARGIN, ROUND_OFF
 
-ACTING, PROBED = 0.1, (1e-4, 1e-7, 1e-10)
-"""A row acts where its gradient gives the change of its residual to the first part, along steps of
-one of the sizes: small beside a mechanism in meters, in micrometers or of micrometers in meters."""
+PROBED = (1e-4, 1e-7, 1e-10)
+"""A row acts where its gradient gives the change of its residual, along steps of one of these
+sizes: small beside a mechanism in meters, in micrometers or of micrometers in meters."""
 
 
 def row_sizes(xp: ModuleType, A, diagonal):
@@ -128,7 +128,7 @@ def acts(dynamics: Dynamics, state: State, A, row: int) -> bool:
 
     def given(step) -> bool:
         change, expected = residual(step) - still, float(gradient @ step)
-        return abs(change - expected) < ACTING * abs(expected)
+        return MARGIN * abs(change - expected) < abs(expected)
 
     return any(all(map(given, steps)) for steps in probes(dynamics.system.nv))
 

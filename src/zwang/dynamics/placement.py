@@ -20,20 +20,15 @@ from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.equations.state import State, host_state
 from zwang.objects.display import present
-from zwang.thresholds import AGREEMENT, CONVERGED, LAST_DIGIT, ROUND_OFF, SOLUTION_ERROR
+from zwang.thresholds import AGREEMENT, CONVERGED, LAST_DIGIT, MARGIN, ROUND_OFF, SOLUTION_ERROR
 
-STALLED = 0.5
-"""A position step that leaves more than this part of a violation that is `CONVERGED` is the last
-one: Newton's iteration leaves a quarter even at a singular configuration, whereas round-off falls
-by chance.
-"""
 HALVINGS = 14
 """Maximum number of times that a step of Newton's iteration is halved."""
-MISTRUST, MOST_DAMPING, LEFT_BY_CAREFUL = 10.0, 0.1, 0.2
+LEFT_BY_CAREFUL = 0.2
 """Rows at unit length that depend on each other along a direction on the constraints have a
 singular value there of about the violation where they are off them, and a Newton step of the size
-of the mechanism. A step that does not trust singular values up to `MISTRUST` times the violation,
-and up to `MOST_DAMPING`, goes first. It is taken if it leaves less than `LEFT_BY_CAREFUL` of the
+of the mechanism. A step that does not trust singular values up to `MARGIN` times the violation,
+and up to `1 / MARGIN`, goes first. It is taken if it leaves less than `LEFT_BY_CAREFUL` of the
 violation: of a singular configuration, where small singular values are meant, it leaves more.
 """
 NEWTON, POLISH = 100, 20
@@ -117,7 +112,7 @@ def place(
     at = evaluate(dynamics, State(q, v, state.t))
     onto = functools.partial(_onto_positions, dynamics, length, inverse_length, distance)
     begun = State(q, v, state.t), at
-    q, at, damped = onto(*begun, MISTRUST)
+    q, at, damped = onto(*begun, MARGIN)
     # the valley that damped steps lead into may be too long
     if damped and violation(at) > CONVERGED:
         plain, there, _ = onto(*begun, 0.0)
@@ -165,7 +160,7 @@ def _onto_positions(
         length, inverse_length: of the scales.
         distance: how far off the functions at a state are.
         state, at: where they begin, and the functions there.
-        mistrust: `MISTRUST`, or 0 for undamped steps.
+        mistrust: `MARGIN`, or 0 for undamped steps.
     """
     holonomic, q, v, t = dynamics.constraints.position_rows, state.q, state.v, state.t
     # without the curvature, which is 0 where all constraints are linear
@@ -179,7 +174,7 @@ def _onto_positions(
         step = rows.correct(phi)
         # near the constraints a full step fails by round-off only
         tried = [(0.5**halving * step, size) for halving in range(1 if near else HALVINGS)]
-        careful = step if near else rows.correct(phi, min(mistrust * violation, MOST_DAMPING))
+        careful = step if near else rows.correct(phi, min(mistrust * violation, 1 / MARGIN))
         if not np.array_equal(careful, step):
             tried = [(careful, LEFT_BY_CAREFUL * size), *tried]
         for change, most in tried:
@@ -189,7 +184,9 @@ def _onto_positions(
                 q, at, size = trial, there, distance(there)
                 damped = damped or change is careful is not step
                 break
-        if not better or size == 0 or (near and size > STALLED * last):
+        # Newton's iteration leaves a quarter even at a singular configuration; round-off falls by
+        # chance
+        if not better or size == 0 or (near and size > 0.5 * last):
             break
     return q, at, damped
 

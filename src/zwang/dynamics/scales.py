@@ -17,20 +17,15 @@ from zwang.dynamics.evaluation import evaluate, moved, rhs_along
 from zwang.dynamics.number_range import of_typical_length
 from zwang.equations.state import State
 from zwang.objects.record import replace
-from zwang.thresholds import ALL_BUT_ZERO
+from zwang.thresholds import ALL_BUT_ZERO, MARGIN
 
 UNTYPICAL = 30.0
 """Where rows turn this many times faster than the motion itself, this state may not be typical of
 their lengths, and neighbours are looked at; what they say counts if it is as far from what this
 state says. Along a generic motion of one rigid body the two are within ten of each other.
 """
-NEIGHBOURS = (0.0, 1.0, -1.0)
+NEIGHBOURS = (0, 1, -1)
 """Where rows are measured, in steps along a tangent direction; the first is the state itself."""
-RANK_LOST = 10.0
-"""A residual that takes this many times the correction that it takes at the neighbours shows a rank
-that is about to be lost here. Beside the lengths of the neighbours a small singular value would be
-damped (`zwang.algebra.pseudoinverse.Proximal`, whose border is 1e-5): those of the start are kept.
-"""
 
 
 def measure(dynamics: Dynamics, s: State, span: float = 0.0) -> Scales:
@@ -38,8 +33,18 @@ def measure(dynamics: Dynamics, s: State, span: float = 0.0) -> Scales:
     round-off and not short by their units alone.
     """
     found = _measured(dynamics, s, span)
-    A, length = rows_of(evaluate(dynamics, s).A), np.asarray(found.row_length)
-    return replace(found, row_length=of_typical_length(dynamics, s, A, length))
+    here = evaluate(dynamics, s)
+    A, length = rows_of(here.A), np.asarray(found.row_length)
+    length = np.array(of_typical_length(dynamics, s, A, length))
+    if len(gaps := dynamics.constraints.one_sided_rows):
+        # a gap that turns far faster than the motion, as that of a pin in its hole, is none the
+        # longer for it: what counts as closed is a part of its length
+        own = metric_of(here.M, here.A, dynamics.singular_mass).lengths(A)[gaps]
+        length[gaps] = np.where(own > ALL_BUT_ZERO * length[gaps], own, length[gaps])
+    # both tangents of a disk alike, or least norm would depend on their axes
+    for x in dynamics.constraints.frictions:
+        length[x.rows] = np.max(length[x.rows])
+    return replace(found, row_length=length)
 
 
 def _measured(dynamics: Dynamics, s: State, span: float) -> Scales:
@@ -135,13 +140,13 @@ def are_typical(xp, nearby: Scales, here: Scales, lengths, reach):
         nearby, here: both.
         lengths: of the rows, here and at the neighbours, shape (places, m).
         reach: size of the correction that a residual takes at each place, shape (places,): it says
-            whether the rows there hold the rank that they have here (`RANK_LOST`).
+            whether the rows there hold the rank that they have here (`MARGIN`).
     """
     there = xp.max(reach[1:], initial=0.0, where=xp.isfinite(reach[1:]))
     typical, _ = beside(xp, lengths)
     # beside its own length the round-off of φ would be an error of the size of the mechanism
     lost = xp.any((lengths[0] > 0) & (lengths[0] < ALL_BUT_ZERO * typical))
-    held = (reach[0] <= RANK_LOST * there) | lost
+    held = (reach[0] <= MARGIN * there) | lost
     return held & is_curved_beside(nearby, here)
 
 

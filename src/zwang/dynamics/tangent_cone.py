@@ -25,10 +25,8 @@ from zwang.algebra.spectrum import zeros_of_form
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.equations.state import host_state
-from zwang.thresholds import ALL_BUT_ZERO, LAST_DIGIT, RESOLVED, ROOT_OF_ROUND_OFF
+from zwang.thresholds import ALL_BUT_ZERO, LAST_DIGIT, MARGIN, RESOLVED, ROOT_OF_ROUND_OFF
 
-TYPICAL = 0.1
-"""Singular value that the largest one is taken for at least: rows have about unit length nearby."""
 STARTS = 300
 """Random directions from which Newton's iteration looks for zeros of the quadratic forms."""
 MOST_NEWTON = 80
@@ -94,7 +92,7 @@ def kernels(dynamics: Dynamics, q, t) -> tuple[Metric, int, np.ndarray, np.ndarr
     metric = dense_metric(here.M, here.A if dynamics.singular_mass else None)
     length = _lengths(dynamics, q, t, metric)
     # where all rows vanish, they are none of them long
-    split = Decomposition(here.A @ metric.W / length[:, None], ALL_BUT_ZERO, least=TYPICAL)
+    split = Decomposition(here.A @ metric.W / length[:, None], ALL_BUT_ZERO, least=1 / MARGIN)
     return metric, split.rank, metric.W @ split.kernel, split.left_kernel / length[:, None]
 
 

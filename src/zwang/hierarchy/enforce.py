@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
-from zwang.algebra.judgement import UNCERTAIN
 from zwang.algebra.mass_matrix import DiagonalMass, factor_mass
 from zwang.compile import model_program
 from zwang.dynamics import functions
@@ -26,6 +25,7 @@ from zwang.inputs.arguments import flag, instance, mapping
 from zwang.inputs.arrays import is_concrete
 from zwang.inputs.call import misfits_named
 from zwang.objects.record import Record, field
+from zwang.thresholds import ACCEPTED_VIOLATION
 
 
 class Enforced(Record):
@@ -396,7 +396,9 @@ def _impose(
 def _level(
     below, instant: _Instant, a, spread, total_rank, rows: Rows, root, soft: bool
 ) -> Enforced:
-    done = step(instant.weights, a, spread, rows.A, rows.b, root, UNCERTAIN, projector=not soft)
+    done = step(
+        instant.weights, a, spread, rows.A, rows.b, root, ACCEPTED_VIOLATION, projector=not soft
+    )
     rank = total_rank + done.rank
     acceleration = instant.weights.acceleration(done.a, done.spread, len(a) - rank)
     return Enforced(

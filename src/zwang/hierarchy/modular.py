@@ -25,7 +25,7 @@ from zwang.algebra.elimination.elimination import plan
 from zwang.algebra.elimination.matrix import Layout, SparseMatrix
 from zwang.algebra.elimination.pattern import detect
 from zwang.algebra.gauss import Gauss, constrained_acceleration
-from zwang.algebra.judgement import UNCERTAIN, relative_residual
+from zwang.algebra.judgement import relative_residual
 from zwang.algebra.mass_matrix import DiagonalMass, factor_mass
 from zwang.algebra.pseudoinverse import Proximal
 from zwang.algebra.pseudoinverse.sparse import Sparse
@@ -41,7 +41,7 @@ from zwang.hierarchy.replicated_constraint import ReplicatedConstraint
 from zwang.hierarchy.tree_layout import assembly_of
 from zwang.inputs.arrays import is_concrete
 from zwang.objects.record import Record
-from zwang.thresholds import AGREEMENT
+from zwang.thresholds import ACCEPTED_VIOLATION, AGREEMENT
 
 PASSES = 2
 """How often the residuals of modules and joints are corrected: a may exceed v̇ 10⁵ times, so that
@@ -176,7 +176,7 @@ def _acceleration(fixed: _Fixed, q, v, t, p):
     moved = jax.lax.fori_loop(0, PASSES, corrected, a)
     # the residual is judged beside its terms, as a may be much larger than v̇
     terms = jnp.abs(b) + abs(J) @ (jnp.abs(a) + jnp.abs(moved))
-    met = relative_residual(jnp, J @ moved - b, terms, gauss.units()) <= UNCERTAIN
+    met = relative_residual(jnp, J @ moved - b, terms, gauss.units()) <= ACCEPTED_VIOLATION
     return jnp.where(met & (missed <= AGREEMENT), moved, jnp.nan), missed
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -11,20 +13,22 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from zwang.algebra.judgement import OFF_MANIFOLD
 from zwang.analysis.inputs import Inputs, chosen_inputs
 from zwang.dynamics.drift import Projection
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.dynamics.initial_conditions import begin, refuse_non_finite, with_mass
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import contradiction
-from zwang.dynamics.vector_field import ConstrainedVectorField, Events
+from zwang.dynamics.run_events import Events
+from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result, SimulationError
 from zwang.inputs.arguments import count, instance, number, strategy
 from zwang.inputs.arrays import is_concrete
 from zwang.inputs.call import written
 from zwang.inputs.text import counted
+from zwang.learning.filter_setup import kalman_filter
+from zwang.learning.kalman_filter import KalmanFilter
 from zwang.objects.record import Record
 from zwang.servo.loop import Applied
 from zwang.simulation.differentiable import differentiable, position_violation
@@ -35,7 +39,7 @@ from zwang.simulation.tolerances import step_tolerances
 from zwang.simulation.watch import suited
 from zwang.stepping import AbstractIntegrator, Tsit5
 from zwang.stepping.step import Progress
-from zwang.thresholds import ACCEPTED_VIOLATION, LARGEST_SIZE, ROUND_OFF
+from zwang.thresholds import ACCEPTED_VIOLATION, DEFAULT_RTOL, LARGEST_SIZE, MARGIN, ROUND_OFF
 
 
 class HeldForce(Record):
@@ -128,7 +132,7 @@ class Plant:
         self.length = number(step, "Plant: step", above=0.0, most=LARGEST_SIZE, unit="s")
         self.substeps = count(substeps, "Plant: substeps", least=1)
         self._inputs, self._method, self._params = chosen, method, params
-        given = step_tolerances(model, 1e-8, None, self.length, np.inf, self.length)
+        given = step_tolerances(model, DEFAULT_RTOL, None, self.length, np.inf, self.length)
         self._tolerances = given._replace(accept=jnp.asarray(ACCEPTED_VIOLATION))
         self._settle(q0, v0)
 
@@ -162,6 +166,62 @@ class Plant:
         return (
             f"Plant of {self.model.name}: {counted(self.nu, 'input')} ({inputs}), "
             f"steps of {self.length:g} s by {method}"
+        )
+
+    def with_inputs(self, chosen: Inputs) -> Plant:
+        """The same plant with other inputs of its model."""
+        plant = copy.copy(self)
+        plant._inputs, plant.input_names = chosen, chosen.names
+        plant.nominal = np.asarray(chosen.nominal)
+        return plant
+
+    def kalman_filter(
+        self,
+        outputs,
+        noise,
+        *,
+        force_noise=0.0,
+        unknown: Mapping[str, Any] | None = None,
+        spread_q=0.05,
+        spread_v=0.05,
+        unscented: bool = False,
+    ) -> KalmanFilter:
+        """A Kalman filter of the plant, whose estimate stays on the constraints.
+
+        Args:
+            outputs: what is measured after each step: names of coordinates and velocities
+                ("x rate" where both have one name), or (q, v, t, p) → z.
+            noise: standard deviations of z, a number or shape (m,), or its covariance (m, m).
+            force_noise: standard deviations of random forces on the velocities, each held over a
+                step and independent of the next [N, N·m], a number or shape (nv,).
+            unknown: inputs that are estimated, too: velocity, on which a force acts [N, N·m], or
+                parameter → standard deviation at the start, or a pair with that of its change in
+                a second (a random walk). A disturbance, or a mass that is not known.
+            spread_q, spread_v: standard deviations of the start about the plant's own, a number or
+                shape (nv,), before the constraints are known to hold.
+            unscented: sigma points in place of derivatives, for what curves within the spread.
+
+        Returns:
+            A `KalmanFilter`: `.step(estimate, u, z)`, a pure function from `.start` on, and
+            `.run(u, z)` for many; `zw.Loop(observer=...)` closes a loop with it.
+
+        Raises:
+            ModelError: for names that do not exist, or numbers of a wrong shape.
+
+        Example:
+            >>> filter = plant.kalman_filter(["crank.angle"], 1e-3, force_noise=0.1)
+            >>> estimate = filter.step(filter.start, u, z)
+            >>> estimate.state.q, estimate.deviation
+        """
+        return kalman_filter(
+            self,
+            outputs,
+            noise,
+            force_noise=force_noise,
+            unknown=unknown,
+            spread_q=spread_q,
+            spread_v=spread_v,
+            unscented=unscented,
         )
 
     @property
@@ -213,7 +273,7 @@ class Plant:
         begun = State(*(jnp.asarray(x, float) for x in state))
         off = position_violation(flow.dynamics, begun)
         # a state off its constraints is allowed what dependent rows disagree by for that
-        tolerances = self._tolerances._replace(residual=CONTRADICTED + OFF_MANIFOLD * off)
+        tolerances = self._tolerances._replace(residual=CONTRADICTED + MARGIN * off)
         run = Stepper(flow, self._method, Events((), ()), tolerances, self.substeps + 1)
         h = jnp.asarray(self.length / self.substeps)
         y = jnp.concatenate([begun.q, begun.v])

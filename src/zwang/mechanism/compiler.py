@@ -24,6 +24,7 @@ from zwang.equations.state import State
 from zwang.equations.system import System
 from zwang.inputs.arithmetic import on_host, xp
 from zwang.mechanism.actuation import servo
+from zwang.mechanism.degrees import in_degrees
 from zwang.mechanism.derived_numbers import DerivedNumbers, formulas
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.forces import Forces
@@ -337,7 +338,7 @@ class CompiledMechanism:
         ]
         found = self.joints.constraints(self.rate, self.carrying, self.loops.keep)
         laws = [law.constraint(self.joints) for law in self.laws]
-        gaps = [gap.constraint(self.joints) for gap in self.gaps]
+        gaps = [gap.constraint(self.joints, self.rate) for gap in self.gaps]
         return (*found, *laws, *drives, *gaps, *self.frictions)
 
     @property
@@ -345,10 +346,15 @@ class CompiledMechanism:
         """Names of joints that are no constraints."""
         return self.tree.carrying if self.tree is not None else set()
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is said when the model is made."""
+        return (*in_degrees(self.declared), *self.loops.locked)
+
     @cached_property
     def model(self) -> Model:
         """The mechanism as a `zw.Model`, with its servo if it has one."""
-        for sentence in self.loops.locked:
+        for sentence in self.warnings:
             warnings.warn(f"{self.declared.name}: {sentence}.", stacklevel=4)
         made = self._model(self.constraints, self.servo)
         # made anew from what was declared: what is kept for a model must not hold it

@@ -68,11 +68,13 @@ class Backlash:
 
 @dataclasses.dataclass(frozen=True)
 class Gap:
-    """A gap that never becomes negative: a stop, play, a wall; see `zw.Inequality`.
+    """A gap that never becomes negative: a stop, play, a wall; or a velocity that does not, as that
+    of a one-way clutch; see `zw.Inequality`.
 
     Attributes:
         of: the coordinates by the names that the formula has for them, as of a law.
-        gap: a formula in these names and `t`, positive where the gap is open; or several.
+        gap: a formula in these names and `t`, positive where the gap is open; or several. It is a
+            velocity where it has rates (`a_rate` of `a`).
         restitution: e from 0 (no rebound) to 1 (no loss), a number or a formula of parameters.
     """
 

@@ -5,6 +5,7 @@
 | `[gaps.x]` | its formulas |
 | `stop` of a joint | x − lower, upper − x |
 | `backlash` of a coupling | b/2 + φ, b/2 − φ, φ its equation |
+| `ratchet` of a joint | ẋ, or −ẋ, as a velocity |
 | `[ropes.x]` | length − Σ distances of neighboring points |
 """
 
@@ -12,8 +13,8 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 
@@ -23,14 +24,16 @@ from zwang.mechanism.expression import Expression
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.joint_constraints import JointConstraints
 from zwang.mechanism.laws import formula_coordinates
-from zwang.mechanism.relative_pose import DISTANCE
+from zwang.mechanism.relative_pose import DISTANCE, value_and_rate
 from zwang.mechanism.resolution import Ends
 
 if TYPE_CHECKING:
     from zwang.mechanism.mechanism import Mechanism
 
-STOP, PLAY = " stop", " backlash"
+STOP, PLAY, RATCHET = " stop", " backlash", " ratchet"
 """Endings of the names of gaps that a joint has."""
+RATE = "_rate"
+"""Ending of the name of a coordinate's rate in a formula."""
 WITHIN_A_TURN = 3.0
 """Limits of an angle up to this size [rad] need no count of its turns, as it never gets beyond."""
 
@@ -53,23 +56,41 @@ class ResolvedGap:
     ends: Mapping[str, Ends]
     played: str = ""
 
-    def constraint(self, joints: JointConstraints) -> Inequality:
-        """The gap as a constraint."""
+    def constraint(self, joints: JointConstraints, rate: Callable) -> Inequality:
+        """The gap as a constraint; `rate` is `(q, v, t, p)` → q̇."""
         coordinates = {name: joints.coordinate(ends) for name, ends in self.ends.items()}
         gaps, restitution = self.gaps, self.restitution
         equation = joints.coupling_equation(self.played) if self.played else None
 
-        def gap(q, t, p):
-            values = {name: x(q, p) for name, x in coordinates.items()}
+        def stacked(values, t, p):
             known = {**p["parameters"], **values, "t": t}
-            found = jnp.stack([jnp.asarray(x.traced(known), float) for x in gaps])
+            return jnp.stack([jnp.asarray(x.traced(known), float) for x in gaps])
+
+        def velocity(q, v, t, p):
+            return stacked(values_and_rates(coordinates, q, rate(q, v, t, p), p), t, p)
+
+        def gap(q, t, p):
+            found = stacked({name: x(q, p) for name, x in coordinates.items()}, t, p)
             if equation is None:
                 return found
             return found + jnp.array([1.0, -1.0]) * equation(q, t, p)
 
+        moving = any(f"{name}{RATE}" in x.names for name in self.ends for x in gaps)
         return Inequality(
-            gap, name=self.name, restitution=lambda p: restitution.traced(p["parameters"])
+            velocity if moving else gap,
+            name=self.name,
+            restitution=lambda p: restitution.traced(p["parameters"]),
+            velocity=moving,
         )
+
+
+def values_and_rates(coordinates: Mapping[str, Callable], q, along, p) -> dict[str, Any]:
+    """Coordinates and their rates by the names that formulas have for them, along q̇."""
+    known = {}
+    for name, x in coordinates.items():
+        moved = value_and_rate(lambda q, x=x: x(q, p), q, along)
+        known[name], known[f"{name}{RATE}"] = moved
+    return known
 
 
 def resolved_gaps(declared: Mechanism, joints: JointConstraints) -> list[ResolvedGap]:
@@ -86,6 +107,8 @@ def resolved_gaps(declared: Mechanism, joints: JointConstraints) -> list[Resolve
             found.append(_of_stop(name, joints))
         if joint.backlash is not None:
             found.append(_of_play(name, joints))
+        if joint.ratchet is not None:
+            found.append(_of_ratchet(name, joints))
     return found
 
 
@@ -93,10 +116,15 @@ def _of_formulas(name: str, given: Gap, joints: JointConstraints) -> ResolvedGap
     where = ("gaps", name)
     ends = formula_coordinates(given.of, joints, where, name)
     formulas = given.gap if isinstance(given.gap, tuple) else (given.gap,)
-    gaps = tuple(joints.formula(x, (*ends, "t"), (*where, "gap")) for x in formulas)
+    rates = [f"{short}{RATE}" for short in ends]
+    gaps = tuple(joints.formula(x, (*ends, *rates, "t"), (*where, "gap")) for x in formulas)
     if not gaps:
         raise PartError((*where, "gap"), "is empty; give a formula of the names in of.")
-    if unused := sorted(ends.keys() - {n for x in gaps for n in x.names}):
+    if len({bool(x.names & {*rates}) for x in gaps}) > 1:
+        why = "has formulas of places and of rates; give each a gap of its own."
+        raise PartError((*where, "gap"), why)
+    used = {n.removesuffix(RATE) for x in gaps for n in x.names}
+    if unused := sorted(ends.keys() - used):
         raise PartError((*where, "gap"), f"does not use {unused[0]!r}, which is in of.")
     return ResolvedGap(name, gaps, _restitution(given, joints, where), ends)
 
@@ -134,6 +162,14 @@ def _of_stop(name: str, joints: JointConstraints) -> ResolvedGap:
     texts = {"lower": "value - ({})", "upper": "({}) - value"}
     gaps = [joints.formula(texts[n].format(x), ("value", "t"), where) for n, x in sides.items()]
     return ResolvedGap(f"{name}{STOP}", tuple(gaps), _restitution(given, joints, where), ends)
+
+
+def _of_ratchet(name: str, joints: JointConstraints) -> ResolvedGap:
+    where, way = ("joints", name, "ratchet"), joints.joints[name].ratchet
+    ends = {"value": joints.of(name, None, where)}
+    text = f"{'' if way == 'forward' else '-'}value{RATE}"
+    rate, none = (joints.formula(x, (f"value{RATE}",), where) for x in (text, "0"))
+    return ResolvedGap(f"{name}{RATCHET}", (rate,), none, ends)
 
 
 def _of_play(name: str, joints: JointConstraints) -> ResolvedGap:

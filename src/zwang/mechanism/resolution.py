@@ -130,7 +130,7 @@ def _check(name: str, joint: Joint, d: int, parameters: tuple[str, ...], tables:
         world = "the plane" if d == 2 else "space"
         raise PartError((*where, "kind"), f"there is no {joint.kind} joint in {world}.")
     given = {f.name for f in dataclasses.fields(joint) if getattr(joint, f.name) is not None}
-    given -= {"kind", "friction", "stop", "backlash"}
+    given -= {"kind", "friction", "stop", "backlash", "ratchet"}
     check_friction(name, joint, kind)
     acts_on = "joints" if kind.couples else "between"
     # an option that is drawn at the start may be left out

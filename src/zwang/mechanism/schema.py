@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from zwang.bodies.shape import Shape
 from zwang.mechanism.contact_schema import Backlash, Friction, JointStop
@@ -47,8 +47,9 @@ class Link:
             nine, by rows; 0 for a point mass or massless link, whose attitude joints must
             determine. By default that of a slender rod (`length`), of a disk about z (`radius`), in
             space of a cylinder along x (both); without mass none.
-        length: [m].
-        radius: [m]; in the plane a body with a radius alone is drawn as a disk.
+        length: along x [m].
+        radius: of a disk or cylinder [m]; in the plane a body with a radius alone is drawn as a
+            disk.
         points: places by name from the center of mass, (x, y) or (x, y, z) [m], or a `Point`.
         at: rough place of the center of mass at the start [m].
         angle: rough angle at the start [rad], in the plane.
@@ -107,6 +108,7 @@ class _JointFields:
     friction: Friction | None = None
     stop: JointStop | None = None
     backlash: Backlash | None = None
+    ratchet: Literal["forward", "backward"] | None = None
 
 
 if TYPE_CHECKING:
@@ -120,6 +122,7 @@ if TYPE_CHECKING:
             friction=None,
             stop=None,
             backlash=None,
+            ratchet=None,
             **options: Any,
         ) -> None: ...
         def __getattr__(self, option: str) -> Any: ...
@@ -143,6 +146,7 @@ else:
         friction: dry friction of a joint that slides or turns.
         stop: limits of its own coordinate.
         backlash: play of a kind that couples two joints.
+        ratchet: the only way in which its own coordinate may go, "forward" or "backward".
 {_option_lines()}
     """
 
@@ -228,9 +232,9 @@ class Spring:
 
     Attributes:
         between: two points; or joint: a joint.
-        coordinate: x: by default "distance" [m] of two points, or the own coordinate of a joint.
-        stiffness: [N/m or N·m/rad].
-        damping: [N·s/m or N·m·s/rad].
+        coordinate: x: by default "distance" of two points, or the own coordinate of a joint.
+        stiffness: force over x [N/m or N·m/rad].
+        damping: force over ẋ [N·s/m or N·m·s/rad].
         rest: x without effort [m or rad].
     """
 
@@ -340,7 +344,13 @@ class Begin:
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """How to run a mechanism: as in `zw.simulate`."""
+    """How to run a mechanism.
+
+    Attributes:
+        duration: length of the run [s].
+        rtol: error of one step, relative to each coordinate.
+        samples: how many states of the run are kept, at equal distances in time.
+    """
 
     duration: Number = 10.0
     rtol: Number = 1e-9

@@ -16,13 +16,14 @@ from zwang.inputs.suggestions import did_you_mean
 from zwang.mechanism.contact_schema import Slip
 from zwang.mechanism.expression import Expression
 from zwang.mechanism.field_types import PartError
+from zwang.mechanism.gaps import RATE, values_and_rates
 from zwang.mechanism.joint_constraints import JointConstraints
 from zwang.mechanism.laws import named_coordinates
 from zwang.mechanism.relative_pose import value_and_rate
 from zwang.mechanism.resolution import Ends
 
-RUBS, RATE = " friction", "_rate"
-"""Endings of the name of a joint's friction, and of a coordinate's rate in a formula."""
+RUBS = " friction"
+"""Ending of the name of a joint's friction."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,11 +52,8 @@ class ResolvedSlip:
         slip, load, static, kinetic = self.slip, self.load, self.static, self.kinetic
 
         def sliding(q, v, t, p):
-            known = {**p["parameters"], "t": t}
-            for name, x in coordinates.items():
-                moved = value_and_rate(lambda q, x=x: x(q, p), q, rate(q, v, t, p))
-                known[name], known[f"{name}{RATE}"] = moved
-            return slip.traced(known)
+            values = values_and_rates(coordinates, q, rate(q, v, t, p), p)
+            return slip.traced({**p["parameters"], **values, "t": t})
 
         return DryFriction(
             sliding,

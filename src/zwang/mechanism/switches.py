@@ -12,12 +12,12 @@ import numpy as np
 
 from zwang.inputs.suggestions import did_you_mean
 from zwang.mechanism.field_types import PartError
+from zwang.mechanism.gaps import RATE
 from zwang.mechanism.joint_constraints import JointConstraints
 from zwang.mechanism.laws import named_coordinates
 from zwang.mechanism.relative_pose import value_and_rate
 from zwang.mechanism.resolution import Ends
 from zwang.mechanism.schema import Toggle
-from zwang.mechanism.slipping import RATE
 from zwang.simulation.switching import Switch
 
 if TYPE_CHECKING:

@@ -11,9 +11,11 @@
 | `instructions` | values, basic blocks, memory |
 | `arithmetic` | instructions with numbers: constants folded, products and sums fused |
 | `builder` | instructions: equal expressions shared, basic blocks, lanes, memory |
+| `rolled`, `accumulation` | loops over elements that are computed alike |
 | `subroutines` | inner programs emitted once and called |
 | `functions` | functions of one and two numbers |
 | `trigonometry` | sine and cosine, within one unit in the last place, for all lanes at once |
+| `exponentials` | exponential and logarithm, likewise |
 | `text` | the function in LLVM's language |
 | `module` | such functions together, and the object code of each by a thread |
 | `c` | the same in C99 |

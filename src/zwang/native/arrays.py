@@ -62,6 +62,11 @@ class Memory:
     def is_contiguous(self) -> bool:
         return self.strides == row_major(self.shape)
 
+    @property
+    def repeats(self) -> bool:
+        """Whether several elements lie in one place, as those of a broadcast do."""
+        return any(n > 1 and not step for n, step in zip(self.shape, self.strides, strict=True))
+
 
 Elements = Scalars | Memory
 """An array of either kind."""

@@ -22,6 +22,7 @@ class Blocks(Arithmetic):
         spans: whether a register may hold elements side by side instead of members.
         block: that instructions are added to; `entry` is the first one.
         count: of values and blocks, which are named by it.
+        repeated: values that a loop would compute in its later turns.
     """
 
     spans: bool
@@ -32,6 +33,8 @@ class Blocks(Arithmetic):
         self.blocks: list[Block] = []
         self.count = 0
         self._turns = 0
+        self.repeated: set[Value] = set()
+        self._repeats = False
         self._scopes: list[dict] = [{}]
         self.block = self.new_block()
         self.entry = self.block
@@ -88,6 +91,15 @@ class Blocks(Arithmetic):
             self._scopes.pop()
 
     @contextmanager
+    def repeating(self, now: bool) -> Iterator[None]:
+        """A region whose instructions are `repeated` ones."""
+        before, self._repeats = self._repeats, now or self._repeats
+        try:
+            yield
+        finally:
+            self._repeats = before
+
+    @contextmanager
     def spanned(self, count: int) -> Iterator[None]:
         """A region in which a wide register holds `count` elements side by side, if that is
         more than one.
@@ -134,6 +146,8 @@ class Blocks(Arithmetic):
         self.count += 1
         value = Value(self.count, type_, operation, operands, wide)
         (self.block if block is None else block).instructions.append(value)
+        if self._repeats:
+            self.repeated.add(value)
         return value
 
     def widened(self, x: Operand) -> Operand:

@@ -233,6 +233,8 @@ class _Writer:
             return f"({given[0]} ? {given[1]} : {given[2]})"
         if name == "fneg":
             return f"(-{given[0]})"
+        if name == "same":
+            return given[0]
         if len(given) == 1:
             return self._cast(x, name, rest, given[0])
         if x.type == "i1":

@@ -85,8 +85,12 @@ def _reciprocal_root(b: Builder, t: str, x: Operand) -> Operand:
     return b.divide(t, 1.0, intrinsic(b, t, "sqrt", x))
 
 
-def _logistic(b: Builder, t: str, x: Operand) -> Operand:
-    return b.divide(t, 1.0, b.add(t, 1.0, library(b, t, "exp", b.negative(t, x))))
+def polynomial(b: Builder, coefficients: tuple, z: Operand) -> Operand:
+    """`Σ cₖ zᵏ` of doubles by Horner's rule."""
+    found: Operand = coefficients[-1]
+    for c in reversed(coefficients[:-1]):
+        found = b.multiply_add("double", found, z, c)
+    return found
 
 
 OF_FLOATS: dict[str, Callable] = {
@@ -104,10 +108,8 @@ OF_FLOATS: dict[str, Callable] = {
             "asinh",
             "acosh",
             "atanh",
-            "exp",
             "exp2",
             "expm1",
-            "log",
             "log1p",
             "cbrt",
             "erf",
@@ -119,10 +121,9 @@ OF_FLOATS: dict[str, Callable] = {
     "floor": lambda b, t, x: intrinsic(b, t, "floor", x),
     "ceil": lambda b, t, x: intrinsic(b, t, "ceil", x),
     "rsqrt": _reciprocal_root,
-    "logistic": _logistic,
 }
-"""Emitted code of primitives that are functions of floats, by their names, but for sine and
-cosine."""
+"""Emitted code of primitives that are functions of floats, by their names, but for those
+of `trigonometry` and `exponentials`."""
 
 
 def converted(b: Builder, source: DTypeLike, target: DTypeLike, x: Operand) -> Operand:

@@ -10,11 +10,12 @@ Operands that do not lie side by side are read by constant indices. Each element
 value that has been read from its place (`Builder.origins`), so that what follows finds it there.
 Code for one member computes several elements at once, in vector registers, the last ones perhaps
 twice. The same elements are in loops whatever the number of lanes: results are the same to the bit.
+C and pages have no such loops, but round as these do: what a loop reads is no product that a sum
+takes up.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -54,6 +55,7 @@ def alike(
     type_: str,
     commutes: bool = False,
     least: float = math.inf,
+    loops: bool = True,
 ) -> list:
     """A function of numbers for each element of a result.
 
@@ -62,11 +64,12 @@ def alike(
         operands: for each of them the numbers, which are as many.
         type_: of the results.
         commutes: whether its two operands may be exchanged.
-        least: from how many on there is a loop, if fewer than usual; none in C and pages.
+        least: from how many on there is a loop, if fewer than usual.
+        loops: whether this function may be in one.
     """
     least, rows = min(least, b.least_alike), list(zip(*operands, strict=True))
     varying = [k for k, row in enumerate(rows) if Value in map(type, row)]
-    if not b.rolls or len(varying) < least or not {type_, *types} <= SIZES.keys():
+    if len(varying) < least or not {type_, *types} <= SIZES.keys():
         return [function(*row) for row in rows]
     if commutes:  # equal elements are computed once
         for k in varying:
@@ -84,7 +87,8 @@ def alike(
         results = None
         if len(each) >= least:
             columns = list(zip(*each.values(), strict=True))
-            results = _in_loop(b, function, types, columns, pattern, type_)
+            write = _in_loop if b.rolls and loops else _one_by_one
+            results = write(b, function, types, columns, pattern, type_)
         if results is None:
             results = [function(*row) for row in each.values()]
         found |= zip(each, results, strict=True)
@@ -128,6 +132,31 @@ def _in_loop(
 
     steady = all(of is None or of.steady for of in sources)
     return b.elements(type_, looped(b, type_, count, step, value, steady=steady), count)
+
+
+def _one_by_one(
+    b: Builder, function: Callable, types: Sequence[str], columns: list, pattern: tuple, type_: str
+) -> list | None:
+    """The same written out. All but the first count as a loop's turns, so that a subroutine is
+    none that is short with loops (`Builder.repeated`).
+    """
+    if _is_trivial(b, function, types, columns, pattern):
+        return None
+    pairs = zip(pattern, columns, strict=True)
+    one = [type(p) is not int or all(x is c[0] for x in c) for p, c in pairs]
+    found = []
+    for row in zip(*columns, strict=True):
+        with b.repeating(bool(found)):
+            each = zip(types, one, row, strict=True)
+            found.append(
+                as_read(b, type_, function(*(x if k else as_read(b, t, x) for t, k, x in each)))
+            )
+    return found
+
+
+def as_read(b: Builder, type_: str, x: Operand) -> Operand:
+    """An operand as a loop reads it, of which nothing else is known, where there are no loops."""
+    return b.shared(type_, "same", x) if type(x) is Value and not b.rolls else x
 
 
 def _is_trivial(
@@ -383,58 +412,3 @@ def side_by_side(b: Builder, values: Sequence[Operand]) -> tuple[Buffer, int] | 
         return None
     buffer, start = places[0]
     return places[0] if places == [(buffer, start + k) for k in range(len(places))] else None
-
-
-def accumulated(
-    b: Builder,
-    type_: str,
-    combine: Callable[..., Any],
-    join: Callable[[Any, Any], Any],
-    neutral: Any,
-    operands: Sequence[Sequence[Value]],
-) -> Any:
-    """A function of what has been found so far and of each of many elements: `SIDE_BY_SIDE` results
-    of every eighth element, what they are together, and with the elements that are left.
-
-    Args:
-        combine: `(found, *operands) → found`.
-        join: of two results.
-        neutral: what is found before the first element.
-        operands: for each of them the numbers, which are as many.
-    """
-    count, wide = len(operands[0]) // SIDE_BY_SIDE * SIDE_BY_SIDE, b.spans
-    if not b.rolls:
-        parts = [neutral] * SIDE_BY_SIDE
-        for k, row in enumerate(zip(*operands, strict=True)):
-            if k < count:
-                parts[k % SIDE_BY_SIDE] = combine(parts[k % SIDE_BY_SIDE], *row)
-        return _joined(combine, join, parts, operands, count)
-    step = SIDE_BY_SIDE if wide else 1
-    sources = [source(b, type_, x[:count], step) for x in operands]
-    differ = any(is_wide(x) for column in operands for x in column)
-    before, turn, after = b.block, b.new_block(), b.new_block()
-    b.jump(turn)
-    b.begin(turn)
-    with b.scope(), b.spanned(step):
-        i = b.phi("i64")
-        found = [b.phi(type_, wide or differ) for _ in range(1 if wide else SIDE_BY_SIDE)]
-        at = lambda k: b.integer("add", "i64", i, k, operator.add)
-        parts = [combine(x, *(of.read(at(k)) for of in sources)) for k, x in enumerate(found)]
-        following = b.shared("i64", "add", i, SIDE_BY_SIDE)
-        going = b.shared("i1", "icmp slt", following, count, of="i64")
-        for x, y in zip(found, parts, strict=True):
-            b.incoming(x, (neutral, before), (y, b.block))
-        b.incoming(i, (0, before), (following, b.block))
-        b.branch(going, turn, after)
-    b.begin(after)
-    if wide:
-        parts = [b.lane(parts[0], k) for k in range(SIDE_BY_SIDE)]
-    return _joined(combine, join, parts, operands, count)
-
-
-def _joined(combine: Callable, join: Callable, parts: list, operands: Sequence, count: int) -> Any:
-    """What parts are together, with the elements from `count` on."""
-    result = functools.reduce(join, parts)
-    for row in zip(*(x[count:] for x in operands), strict=True):
-        result = combine(result, *row)
-    return result

@@ -298,6 +298,8 @@ class StackFunction:
             condition, yes, no = x.operands
             pair = self._push(x.type, yes) + self._push(x.type, no)
             return (*pair, *self._push("i1", condition), bytes([SELECT]))
+        if name == "same":
+            return self._push(x.type, x.operands[0])
         if len(x.operands) == 1 and name != "fneg":
             return self._cast(x, name, rest)
         given = [part for y in x.operands for part in self._push(x.type, y)]
@@ -354,6 +356,8 @@ class StackFunction:
             return (*together, b"\x10" + unsigned(number))
         _, name, *types = name.split(".")
         if name == "fma":
+            if x.type == "double":
+                return (*together, self.module.fused())
             codes = ARITHMETIC[x.type]
             product = (*given[0], *given[1], bytes([codes["fmul"]]))
             return (*product, *given[2], bytes([codes["fadd"]]))

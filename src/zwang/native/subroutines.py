@@ -181,7 +181,8 @@ def _emitted(call: Call, program: ClosedJaxpr, operands: Operands) -> Subroutine
     # results that lie in the callee's own memory are read by its caller
     own = {x.place for x in (*blocks, *results) if isinstance(x, (Block, View))}
     kept = used(b, [x for x in b.buffers if x.operands[1] in own])
-    if sum(x.type in FLOATS and x.operation.startswith(ARITHMETIC) for x in kept) < LEAST:
+    counted = kept - b.repeated
+    if sum(x.type in FLOATS and x.operation.startswith(ARITHMETIC) for x in counted) < LEAST:
         return None
     read = {x.operands[0] for x in kept if x.operation == "named"}
     groups = [k for k in range(len(operands.groups)) if f"%g{k}" in read]

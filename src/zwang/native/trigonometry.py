@@ -9,7 +9,6 @@ rounding of r has lost is added to first order. The result is within one unit in
 
 from __future__ import annotations
 
-import math
 from typing import TypeGuard
 
 import numpy as np
@@ -54,9 +53,9 @@ def of_angles(b: Builder, name: str, angles: np.ndarray) -> np.ndarray:
     key = name, *(x if type(x) is Value else repr(x) for x in angles.flat)
     if (known := b.remembered(key)) is None:
         function = lambda x: OF_ANGLES[name](b, "double", x)
-        least = SIDE_BY_SIDE if b.spans else math.inf
         operands = [angles.reshape(-1).tolist()]
-        known = b.remember(key, alike(b, function, ["double"], operands, "double", least=least))
+        made = alike(b, function, ["double"], operands, "double", False, SIDE_BY_SIDE, b.spans)
+        known = b.remember(key, made)
     found = np.empty(angles.shape, object)
     found.reshape(-1)[:] = known
     return found
@@ -106,7 +105,9 @@ def _of_small(b: Builder, x: Value, small: Operand) -> tuple[Operand, Operand]:
     cosine = b.add(
         t, one, b.add(t, b.subtract(t, b.subtract(t, 1.0, one), half), _rest(b, y, z, tail))
     )
-    slope = b.multiply_add(t, b.multiply(t, y, z), _polynomial(b, S, z), b.multiply(t, tail, one))
+    slope = b.multiply_add(
+        t, b.multiply(t, y, z), functions.polynomial(b, S, z), b.multiply(t, tail, one)
+    )
     sine = b.add(t, y, slope)
     turns = b.cast("fptosi", t, "i32", k)
     odd = _bit(b, turns, 1)
@@ -125,7 +126,7 @@ def _of_small(b: Builder, x: Value, small: Operand) -> tuple[Operand, Operand]:
 def _rest(b: Builder, y: Operand, z: Operand, tail: Operand) -> Operand:
     """What cos(y + tail) has beside 1 − y²/2."""
     t = "double"
-    quartic = b.multiply(t, b.multiply(t, z, z), _polynomial(b, C, z))
+    quartic = b.multiply(t, b.multiply(t, z, z), functions.polynomial(b, C, z))
     return b.multiply_add(t, b.negative(t, y), tail, quartic)
 
 
@@ -136,13 +137,6 @@ def _difference(b: Builder, x: Operand, y: Operand) -> tuple[Operand, Operand]:
     back = b.shared(t, "fsub", x, d)
     other = b.shared(t, "fadd", d, back)
     return d, b.add(t, b.shared(t, "fsub", x, other), b.shared(t, "fsub", back, y))
-
-
-def _polynomial(b: Builder, coefficients: tuple, z: Operand) -> Operand:
-    found: Operand = coefficients[-1]
-    for c in reversed(coefficients[:-1]):
-        found = b.multiply_add("double", found, z, c)
-    return found
 
 
 def _bit(b: Builder, whole: Value, which: int) -> Operand:

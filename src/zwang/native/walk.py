@@ -89,7 +89,7 @@ class Call:
     def may_overwrite(self, i: int) -> bool:
         """Whether the memory of an operand may be written to: nothing else needs it."""
         x = self.inputs[i]
-        if not isinstance(x, Memory) or not x.buffer.mutable:
+        if not isinstance(x, Memory) or not x.buffer.mutable or x.repeats:
             return False
         others = [y for j, y in enumerate(self.inputs) if j != i and isinstance(y, Memory)]
         shared = any(y.buffer is x.buffer for y in others)

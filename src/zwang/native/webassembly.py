@@ -2,10 +2,11 @@
 with one lane, each of them one of the stack machine's.
 
 Arrays lie at fixed places of the module's memory (`Module.places`), so that functions take and
-return nothing. There is no fused product: sums are rounded twice. What is no instruction (sine
-of large angles, exponentials) is imported from `math`, as JavaScript has it.
+return nothing. A fused product is a function (`FUSED`), which a browser without such an instruction
+takes as `ROUNDED_TWICE`. What is no instruction (sine of large angles, powers) is imported from
+`math`, as JavaScript has it.
 
-Reference: W3C, WebAssembly Core Specification 2.0, section 5.
+Reference: W3C, WebAssembly Core Specification 3.0, section 5.
 """
 
 from __future__ import annotations
@@ -32,6 +33,11 @@ MOST_MEMORY = 2**30
 """Bytes of arrays; addresses are positive numbers of 32 bits."""
 LACKING = {"erf", "erfc", "lgamma", "nextafter"}
 """Functions of the C library that JavaScript has no counterpart of."""
+
+FUSED = b"".join(b"\x20%c\xfd\x14" % k for k in range(3)) + b"\xfd\x87\x02\xfd\x21\x00"
+ROUNDED_TWICE = b"\x20\x00\x20\x01\xa2\x20\x02\xa0".ljust(len(FUSED), b"\x01")
+"""Bodies of `a b + c`, of one length: on a lane of registers of 128 bits (`f64x2.relaxed_madd`),
+and as two instructions."""
 
 
 class Module:
@@ -93,6 +99,12 @@ class Module:
             b, needed, pointers = called.builder, called.needed, called.pointers
             self._write(called.name, kind, StackFunction(self, b, needed, None, pointers))
             self.instructions[called.name] = len(needed)
+
+    def fused(self) -> Call:
+        """A call of `a b + c`, which the module then has."""
+        kind = self.place_type(["double"] * 3, "double")
+        self._bodies.setdefault("fma", (kind, [b"\x00", FUSED, END]))
+        return Call("fma")
 
     def _write(self, name: str, kind: int, function: StackFunction) -> None:
         refuse_lapack(function.b.routines)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from zwang.algebra.judgement import NOTABLE_ERROR
 from zwang.errors import Result
 from zwang.inputs.text import counted
 from zwang.simulation.results.units import force_unit
+from zwang.thresholds import DEFAULT_RTOL
 
 if TYPE_CHECKING:
     from zwang.dynamics.control_law import Control
@@ -228,7 +228,7 @@ def robot_tables(robot: Robot) -> list[NamedTable]:
 def _accuracy(motion: Motion) -> str:
     """How many digits an acceleration has, where they are fewer than a run asks for by default."""
     found = float(motion.accuracy)
-    return f", accurate to {found:.1e} only" if found > NOTABLE_ERROR else ""
+    return f", accurate to {found:.1e} only" if found > DEFAULT_RTOL else ""
 
 
 def _outcome(code: Any) -> str:

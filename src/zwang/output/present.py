@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import html
 import inspect
+import sys
 import tempfile
 import webbrowser
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -97,13 +98,27 @@ def report(run: Run, path: str | Path, shown: Presentation) -> Path:
 def view(
     run: Run, path: str | Path | None, shown: Presentation, *, simulates: bool = False
 ) -> Path:
-    """Write the page that plays a run, and simulates on, and open it where no path is given."""
+    """Write the page that plays a run, and simulates on; without a path show it, in the cell of a
+    notebook or in the browser.
+    """
     _require_scene(run, shown)
     shown_at = Path(tempfile.mkdtemp(prefix="zwang-")) / "view.html" if path is None else page(path)
     write_view(run, shown.scene, shown_at, description=shown.description, simulates=simulates)
     if path is None:
-        webbrowser.open(shown_at.as_uri())
+        if (show := _cell()) is None:
+            webbrowser.open(shown_at.as_uri())
+        else:  # the kernel may run on another machine
+            show({"text/html": _frame(shown_at.read_text(encoding="utf-8"))}, raw=True)
     return shown_at
+
+
+def _cell() -> Callable | None:
+    """What shows something below the cell of a notebook, where one runs."""
+    module = sys.modules.get("IPython")
+    shell = None if module is None else module.get_ipython()
+    if module is None or "IPKernelApp" not in getattr(shell, "config", ()):
+        return None
+    return module.display.display
 
 
 def animate(run: Run, path: str | Path | None, shown: Presentation) -> Path:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies import BodyTree
+from zwang.bodies.tree.loops import end_frames, relative_poses
+from zwang.dynamics.model import AbstractParameterLayout
+from zwang.inputs.arithmetic import on_host, traced
+from zwang.inputs.arrays import as_parameters, is_concrete
 from zwang.mechanism.loop_rows import LoopDecisions, projected_rows, projectors
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.relative_pose import RelativePose
@@ -49,30 +53,69 @@ def coupling_numbers(filled: Callable, given: dict[str, Coupling], nq: int) -> d
     return {**weights, "polynomial": powers, "rest": np.array([c.rest for c in couplings])}
 
 
-def closing(tree: BodyTree, kind: str, first: np.ndarray, second: np.ndarray) -> Callable:
+def closing(tree: BodyTree, kind: str, ends: Sequence[tuple[int, int]]) -> Callable:
     """φ of all loops of a kind, between bodies by their places."""
     options, equations = JOINT_KINDS[kind], JOINT_KINDS[kind].space
     assert equations is not None and equations.position is not None
     rows = equations.position
 
     def phi(q, t, p):
-        bodies = jnp.concatenate([tree.poses(q, p), jnp.eye(4)[None]])
-        a, b = (
-            bodies[first] @ p["loops"][kind]["first"],
-            bodies[second] @ p["loops"][kind]["second"],
-        )
-        # in the axes of the first end, in which the rows of the joint are written
-        back = jnp.swapaxes(a[:, :3, :3], 1, 2)
-        gap = jnp.einsum("nij,nj->ni", back, b[:, :3, 3] - a[:, :3, 3])
-        own = p["loops"][kind].get("numbers", np.zeros((len(first), 0)))
-        found = jax.vmap(lambda gap, turn, own: rows(RelativePose(gap, turn), options.named(own)))(
-            gap, back @ b[:, :3, :3], own
-        )
-        if "keep" in p["loops"][kind]:
-            found = projected_rows(p["loops"][kind]["keep"], found)
+        loops = p["loops"][kind]
+        own = loops.get("numbers", np.zeros((len(ends), 0)))
+        pose = relative_ends(tree, ends, q, loops, p)
+        found = jax.vmap(lambda pose, own: rows(pose, options.named(own)))(pose, own)
+        if "keep" in loops:
+            found = projected_rows(loops["keep"], found)
         return found.ravel()
 
     return phi
+
+
+def relative_ends(
+    tree: BodyTree, ends: Sequence[tuple[int, int]], q, own: Mapping, p
+) -> RelativePose:
+    """Where the second frames of pairs of bodies are, in the axes of the first, in which the rows
+    of joints are written.
+
+    Args:
+        ends: places of the bodies, or `GROUND`.
+        own: `first` and `second` frames on them, shapes (n, 4, 4), or both as `ends` on the joints,
+            as `with_ends` adds them.
+    """
+    frames = own["ends"] if "ends" in own else with_ends(tree, ends, own, p)["ends"]
+    return RelativePose(*relative_poses(tree.branching, ends, q, frames, p))
+
+
+def with_ends(tree: BodyTree, ends: Sequence[tuple[int, int]], own: Mapping, p) -> dict:
+    """Numbers of loops with their ends on the joints, which follow from them."""
+    found = end_frames(tree.branching, ends, own["first"], own["second"], p)
+    return {**own, "ends": found}
+
+
+class JointNumbers(AbstractParameterLayout):
+    """A robot's parameters with what all evaluations take of them, computed once.
+
+    Args:
+        tree: the bodies.
+        ends: bodies of the loops of each kind.
+    """
+
+    with_control = True
+
+    def __init__(self, tree: BodyTree, ends: Mapping[str, list[tuple[int, int]]]):
+        self._tree, self._ends = tree, ends
+
+    def packed(self, p):
+        if not is_concrete(p):
+            with traced():
+                return self._packed(p)
+        with on_host():
+            return as_parameters(self._packed(jax.tree.map(np.asarray, p)))
+
+    def _packed(self, p):
+        p = self._tree.equations.with_joint_numbers(p)
+        own = {k: with_ends(self._tree, x, p["loops"][k], p) for k, x in self._ends.items()}
+        return {**p, "loops": {**p["loops"], **own}}
 
 
 def coupled(q, t, p):

@@ -20,9 +20,10 @@ import numpy as np
 from zwang.bodies import BodyTree
 from zwang.bodies.body import entry
 from zwang.bodies.screws.twist import inverse
+from zwang.bodies.tree.branching import GROUND
 from zwang.mechanism.registry import JOINT_KINDS
-from zwang.mechanism.relative_pose import RelativePose
 from zwang.robots.description import Description
+from zwang.robots.loop_constraints import relative_ends
 
 
 class LoopForces:
@@ -63,7 +64,7 @@ class LoopForces:
         self.params = {key: np.array(values) for key, values in numbers.items()}
 
     def _body(self, name: str | None) -> int:
-        return len(self.tree.branches) if name is None else int(entry(self.tree._index, name))
+        return GROUND if name is None else int(entry(self.tree._index, name))
 
     @property
     def damped(self) -> bool:
@@ -77,14 +78,11 @@ class LoopForces:
 
     def values(self, q, p):
         """s, shape (n,)."""
-        poses = jnp.concatenate([self.tree.poses(q, p), jnp.eye(4)[None]])
-        found = []
-        for i, (coordinate, (first, second)) in enumerate(
-            zip(self._coordinates, self._bodies, strict=True)
-        ):
-            a, b = poses[first] @ p["forces"]["first"][i], poses[second] @ p["forces"]["second"][i]
-            back = a[:3, :3].T
-            found.append(coordinate(RelativePose(back @ (b[:3, 3] - a[:3, 3]), back @ b[:3, :3])))
+        poses = relative_ends(self.tree, self._bodies, q, p["forces"], p)
+        found = [
+            coordinate(jax.tree.map(lambda x, i=i: x[i], poses))
+            for i, coordinate in enumerate(self._coordinates)
+        ]
         return jnp.stack(found)
 
     def force(self, q, v, t, p):

@@ -16,6 +16,7 @@ from jaxtyping import Array, Float
 
 from zwang.bodies import BodyTree
 from zwang.bodies.body import entry
+from zwang.bodies.tree.branching import GROUND
 from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint, Holonomic
@@ -33,7 +34,13 @@ from zwang.robots.contacts import left_out, loose_constraints
 from zwang.robots.description import Description, LettingGo
 from zwang.robots.exact_loops import chain_of, exact_loops
 from zwang.robots.judgement import notes
-from zwang.robots.loop_constraints import closing, coupled, coupling_numbers, loop_numbers
+from zwang.robots.loop_constraints import (
+    JointNumbers,
+    closing,
+    coupled,
+    coupling_numbers,
+    loop_numbers,
+)
 from zwang.robots.loop_forces import LoopForces, joint_springs
 from zwang.robots.motors import PointTask, free_motors
 from zwang.robots.text import parsed
@@ -300,23 +307,25 @@ class Robot:
         for kind in self.params["loops"]:
             # loops of a kind share one function, so that a hundred compile like one
             names = [name for name, loop in loops.items() if loop.kind == kind]
-            first, second = (
-                np.array([self._body(getattr(loops[n], side)[0]) for n in names])
-                for side in ("first", "second")
-            )
-            made.append(
-                Holonomic(
-                    closing(self.tree, kind, first, second), name=f"loops {kind}", parts=names
-                )
-            )
+            phi = closing(self.tree, kind, self._ends[kind])
+            made.append(Holonomic(phi, name=f"loops {kind}", parts=names))
         if self.description.couplings:
             made.append(
                 Holonomic(coupled, name="couplings", parts=tuple(self.description.couplings))
             )
         return tuple(made)
 
+    @property
+    def _ends(self) -> dict[str, list[tuple[int, int]]]:
+        """The two bodies of all loops of each kind."""
+        found: dict[str, list[tuple[int, int]]] = {}
+        for loop in self.description.loops.values():
+            pair = self._body(loop.first[0]), self._body(loop.second[0])
+            found.setdefault(loop.kind, []).append(pair)
+        return found
+
     def _body(self, name: str | None) -> int:
-        return len(self.tree.branches) if name is None else int(entry(self.tree._index, name))
+        return GROUND if name is None else int(entry(self.tree._index, name))
 
     # --- the model
 
@@ -351,6 +360,7 @@ class Robot:
             {**self.params, **(params or {})},
             servo=servo,
             name=self.name,
+            layout=JointNumbers(self.tree, self._ends),
         )
         # made anew from what the file has: what is kept for a model must not hold it
         description = self.description

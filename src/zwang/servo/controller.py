@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from zwang.algebra.judgement import UNCERTAIN, relative_residual
+from zwang.algebra.judgement import relative_residual
 from zwang.algebra.mass_matrix import row_lengths
 from zwang.compile.hints import shared_code
 from zwang.dynamics.control_law import AbstractControlLaw, Control
@@ -31,6 +31,7 @@ from zwang.objects.record import Record, replace
 from zwang.servo.lie_derivative import DifferentiatedConstraint, chain, differentiated
 from zwang.servo.limits import limited
 from zwang.servo.null_space import AUTHORITY_THRESHOLD, ReducedServoSystem
+from zwang.thresholds import ACCEPTED_VIOLATION
 
 if TYPE_CHECKING:
     from zwang.servo.servo import Servo
@@ -73,7 +74,7 @@ class Controller(Record):
         # without a gain the constraint is enforced at the level of accelerations alone, and errors
         # persist
         for name, gain in self.servo.gains.items():
-            b = b.at[self.rows.row_slices[name]].add(gain.pull(errors[name]))
+            b = b.at[self.rows.row_slices[name]].add(gain.at(s).pull(errors[name]))
         return b
 
     def errors(self, s: State) -> dict[str, list[Float[Array, " rows"]]]:
@@ -234,7 +235,7 @@ class Controller(Record):
             jnp.where(lost, Result.NO_AUTHORITY, Result.TOO_FEW_ACTUATORS),
         )
         # causes that make all others meaningless overwrite them, the gravest last
-        code = jnp.where(passive_residual <= UNCERTAIN, code, Result.INCONSISTENT)
+        code = jnp.where(passive_residual <= ACCEPTED_VIOLATION, code, Result.INCONSISTENT)
         code = jnp.where(jnp.all(jnp.isfinite(c.acceleration)), code, Result.NON_FINITE)
         return jnp.where(c.eq.mass.is_positive(), code, Result.SINGULAR_MASS)
 

@@ -23,6 +23,7 @@ from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.inputs.arguments import count, instance
 from zwang.inputs.call import misfits_named
+from zwang.servo.adaptation import adapted_model, learning
 from zwang.servo.control import controller
 from zwang.servo.extended_servo import ExtendedServo, extended_model
 from zwang.servo.extension_search import (
@@ -206,6 +207,10 @@ def with_found_degrees(
     passive = model.passive.with_params(params)
     made = _given_degrees(passive, servo, {"gains": servo.gains, "degrees": degrees})
     state = model.state(q, v, t)
+    if learning(servo):
+        assert isinstance(made.servo, Servo)
+        adapted, q0, v0 = adapted_model(passive, made.servo, state)
+        return DynamicExtension(adapted, q0, v0, {}, degrees, {})
     return DynamicExtension(made, np.asarray(state.q), np.asarray(state.v), {}, degrees, {})
 
 

@@ -9,9 +9,10 @@ without it is the system alone, u and power of a run are those of the actuators.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.dynamics.control_law import AbstractControlLaw, Control
@@ -153,13 +154,20 @@ class ExtendedSolution(Record):
         return self.inner.actuator_force + self.held
 
 
-def extended_model(model: Model, servo: Servo, chains: Chains, **options) -> Model:
+def extended_model(
+    model: Model,
+    servo: Servo,
+    chains: Chains,
+    further: Sequence[AbstractConstraint] = (),
+    **options,
+) -> Model:
     """The closed loop of a model whose servo acts through integrators.
 
     Args:
         model: the model without control.
         servo: its servo, whose inputs the integrators are put before.
         chains: the integrators.
+        further: servo constraints on the extended state.
         options: further arguments of the extended servo, such as `degrees`.
     """
     constraints = [Leading(c, model.system) for c in model.constraints.members]
@@ -167,13 +175,15 @@ def extended_model(model: Model, servo: Servo, chains: Chains, **options) -> Mod
         behind_integrators(model.system, chains),
         constraints,
         model.params,
-        servo=_extended(servo, chains, options),
+        servo=_extended(servo, chains, further, options),
         singular_mass=model.singular_mass,
         name=model.name,
     )
 
 
-def _extended(servo: Servo, chains: Chains, options: Mapping) -> ExtendedServo:
+def _extended(
+    servo: Servo, chains: Chains, further: Sequence[AbstractConstraint], options: Mapping
+) -> ExtendedServo:
     """The servo whose inputs with integrators act on the last one of their chain."""
     home, nu = chains.system, len(chains.lengths)
     T, lengths = chains.matrix, chains.lengths
@@ -196,14 +206,15 @@ def _extended(servo: Servo, chains: Chains, options: Mapping) -> ExtendedServo:
             "dynamic extension: limits= bound the actuators' own controls, which are states behind "
             "integrators then; leave limits= out, and bound the path instead."
         )
-    if chains.combination is not None and not isinstance(servo.null_space, LeastNorm):
+    mixed = bool(np.any(T != np.eye(*T.shape)))
+    if mixed and not isinstance(servo.null_space, LeastNorm):
         raise ModelError(
             f"dynamic extension: null_space={servo.null_space} is a choice among the actuators' "
             "own controls, but integrators stand before combinations of them; leave null_space= "
             "out."
         )
     inner = Servo(
-        [Leading(c, home) for c in servo.constraints],
+        [*(Leading(c, home) for c in servo.constraints), *further],
         actuation,
         actuators=[f"{n}{chr(39) * k}" for n, k in zip(chains.names, lengths, strict=True)],
         actuator_units=[
@@ -213,5 +224,5 @@ def _extended(servo: Servo, chains: Chains, options: Mapping) -> ExtendedServo:
         pseudoinverse=servo.pseudoinverse,
         **options,
     )
-    names, units = tuple(servo.names(nu)), tuple(servo.units(nu))
+    names, units = tuple(servo.names(len(T))), tuple(servo.units(len(T)))
     return ExtendedServo(inner, chains, servo.actuation_matrix, names, units)

@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from zwang.algebra.judgement import UNCERTAIN
 from zwang.algebra.metric import dense_metric, dense_rows
 from zwang.dynamics.control_law import Control
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -24,7 +23,7 @@ from zwang.objects.record import Record
 from zwang.servo.control import control_of, controller, raise_on_failure
 from zwang.servo.null_space import AbstractNullSpace
 from zwang.servo.servo import Servo
-from zwang.thresholds import ALL_BUT_ZERO
+from zwang.thresholds import ACCEPTED_VIOLATION, ALL_BUT_ZERO
 
 
 class Wanted(Record):
@@ -140,7 +139,7 @@ def _refuse_inconsistent(model: Model, dynamics, state, a) -> None:
     wrong = {
         n: float(jnp.max(miss[s], initial=0.0))
         for n, s in model.constraints.row_slices.items()
-        if jnp.any(miss[s] > UNCERTAIN * size[s])
+        if jnp.any(miss[s] > ACCEPTED_VIOLATION * size[s])
     }
     if wrong:
         named = ", ".join(f"{name!r} by {size:.3g}" for name, size in wrong.items())

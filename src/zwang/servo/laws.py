@@ -6,31 +6,39 @@
 | gravity compensation | Q = −F(q, 0, t), forces under which the system rests where it is |
 | impedance | Q = −F(q, 0, t) − Aᵀ(K φ + D φ̇): springs and dampers along the task |
 | computed torque | φ̈ + (gain) (φ, φ̇) = 0: error dynamics, whatever masses move |
+| path following | ẋ = speed τ − stiffness φ_x⁺ φ: along φ(x) = 0 by its tangent τ, and to it |
 
 A task of joints, φ = q − q_d(t), makes of an impedance a PD law with gravity compensation, and of
 the second one computed torque as textbooks have it; a task in space makes an impedance or the
 operational-space law there. Loops react to the actuators (`zwang.servo.feedback`).
 
+A path is followed wherever on it the system is, not at a time: the field to which the velocity ẋ
+of some coordinates is led has φ̇ = −stiffness φ, exactly, and vanishes nowhere.
+
 Source: Siciliano, Sciavicco, Villani and Oriolo (2009), Robotics, sections 8.5, 8.6 and 9.2; Khatib
-    (1987), IEEE J. Robotics and Automation 3, 43-53.
+    (1987), IEEE J. Robotics and Automation 3, 43-53; Kapitanyuk, Proskurnikov and Cao (2018), IEEE
+    Trans. Control Systems Technology 26, 1372-1385 (guiding vector fields).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
+from zwang.algebra.pseudoinverse import SVD, Pseudoinverse
 from zwang.dynamics.model import Model
-from zwang.equations.constraint import Constraints, Holonomic
+from zwang.equations.constraint import Constraints, Holonomic, Nonholonomic
 from zwang.equations.system import System
 from zwang.errors import ModelError
-from zwang.inputs.arguments import instance, known, mapping, real_array
+from zwang.inputs.arguments import instance, known, labels, mapping, number, real_array
 from zwang.inputs.call import misfits_named
+from zwang.inputs.text import counted
 from zwang.objects.record import Record, field
 from zwang.servo.actuation import AbstractActuated
 from zwang.servo.feedback import Feedback
@@ -48,24 +56,29 @@ def law(
     stiffness: ArrayLike | None = None,
     damping: ArrayLike | None = None,
     gains=None,
+    along: Sequence[str] | None = None,
+    speed: float | None = None,
     **options,
 ) -> AbstractActuated:
     """A control law of robotics by its name, for `zw.Model(..., servo=...)` or
     `robot.driven(servo=...)`.
 
     Args:
-        name: "gravity compensation", "impedance" or "computed torque".
+        name: "gravity compensation", "impedance", "computed torque" or "path following".
         model: the model; its own numbers and constraints are what the law counts on.
         actuation: as in `zw.Servo`.
         task: what is to be zero, as a servo constraint; or
         target: coordinate → where it is to be, a number or a function of time.
         stiffness, damping: K and D of an impedance along the task [N/m, N·m/rad; N·s/m, N·m·s/rad]:
-            a number, one for each row, or a matrix.
-        gains: of computed torque, as in `zw.Servo`.
+            a number, one for each row, or a matrix; of path following how fast φ decays [1/s].
+        gains: of computed torque and path following, as in `zw.Servo`.
+        along: of path following, the coordinates x that the task depends on, two or three, one more
+            than it has rows.
+        speed: of path following, along the path [unit of x per s].
         options: `actuators`, `actuator_units`, `limits` and `null_space` of the law.
 
     Returns:
-        A `zw.Servo` for computed torque, else a `zw.servo.Feedback`.
+        A `zw.Servo` for computed torque and path following, else a `zw.servo.Feedback`.
 
     Raises:
         ModelError: for an unknown name, or for numbers that the law lacks or has no use for.
@@ -81,6 +94,7 @@ def law(
     elif target is not None:
         task = _joints(model, target)
     given = {"task": task, "stiffness": stiffness, "damping": damping, "gains": gains}
+    given |= {"along": along, "speed": speed}
     for key, value in given.items():
         if (value is None) is (key in needs):
             said = "needs" if value is None else "has no use for"
@@ -105,10 +119,33 @@ def _computed_torque(model: Model, actuation, task, gains, **options) -> Servo:
     return Servo([task], actuation, gains=gains, **options)
 
 
+def _path(model: Model, actuation, task, stiffness, gains, along, speed, **options) -> Servo:
+    names = labels(along, "law: along")
+    entries = tuple(
+        model.system.coordinates.index(
+            known(n, model.system.coordinates, f"law: along: {model.name} has no")
+        )
+        for n in names
+    )
+    rows = Constraints((task,), model.system, model.parameters()).row_slices[task.name].stop
+    if len(entries) != rows + 1 or len(entries) not in (2, 3):
+        raise ModelError(
+            f"law 'path following': task {task.name!r} has {counted(rows, 'row')} and along= names "
+            f"{counted(len(entries), 'coordinate')}, expected 1 and 2 in a plane, 2 and 3 in space."
+        )
+    decay = number(stiffness, "law: stiffness", above=0.0, unit="1/s")
+    rate = number(speed, "law: speed")
+    field_ = PathField(task, model.system, entries, jnp.asarray(decay), jnp.asarray(rate))
+    units = [model.system.units[i] + "/s" * bool(model.system.units[i]) for i in entries]
+    led = Nonholonomic(field_, name=f"along {task.name}", unit=units)
+    return Servo([led], actuation, gains=gains, **options)
+
+
 LAWS: dict[str, tuple[Callable[..., AbstractActuated], tuple[str, ...]]] = {
     "gravity compensation": (_weight, ()),
     "impedance": (_impedance, ("task", "stiffness", "damping")),
     "computed torque": (_computed_torque, ("task", "gains")),
+    "path following": (_path, ("task", "stiffness", "gains", "along", "speed")),
 }
 """Laws by name, and what each of them takes beside a model and its actuators."""
 
@@ -141,6 +178,32 @@ class Impedance(Record):
         A, phi, psi = rows.linearized(q, v, t, p)
         pull = _times(self.stiffness, phi) + _times(self.damping, psi)
         return self.rest(q, v, t, p) - A.T @ pull
+
+
+class PathField(Record):
+    """ψ = ẋ − (speed τ − decay φ_x⁺ φ) of the coordinates x of a path φ(x, t) = 0.
+
+    Attributes:
+        task: φ.
+        system: of the model.
+        entries: places of x in q.
+        decay, speed: see `law`.
+    """
+
+    task: Holonomic
+    system: System
+    entries: tuple[int, ...] = field(static=True)
+    decay: Float[Array, ""]
+    speed: Float[Array, ""]
+
+    def __call__(self, q, v, t, p):
+        places = np.array(self.entries)
+        of = lambda x: self.task.position_residual(self.system, q.at[places].set(x), t, p)
+        x, rate = q[places], self.system.rate(q, v, t, p)[places]
+        G, phi = jax.jacfwd(of)(x), of(x)
+        tangent = jnp.stack([-G[0, 1], G[0, 0]]) if len(G) == 1 else jnp.cross(G[0], G[1])
+        back = Pseudoinverse(SVD(), G).solve(phi)
+        return rate - self.speed * tangent / jnp.linalg.norm(tangent) + self.decay * back
 
 
 class Coordinates(Record):

@@ -23,9 +23,9 @@ from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError
-from zwang.inputs.arguments import count, instance, number, real_array
+from zwang.inputs.arguments import count, instance, number, optional, real_array
 from zwang.inputs.arrays import judged_parameters
-from zwang.objects.record import AbstractVar, Record, field
+from zwang.objects.record import AbstractVar, Record, field, replace
 
 ON_THE_WAY = 32
 """Controls that may be on the way from the controller to the actuators; a delay may be up to this
@@ -58,6 +58,9 @@ class Loop(AbstractLoop):
             (nv,), normal and independent from sample to sample; q along the velocity directions, so
             that a quaternion stays one.
         seed: of the noise; the same seed gives the same run.
+        observer: what the controller knows of the state where it does not measure all of it
+            (`zw.Plant.kalman_filter`): it sees the observer's outputs with the observer's noise,
+            and computes with the estimate, unknown inputs included.
 
     `delay`, noise and limits of the control's rate need a sample time.
 
@@ -73,6 +76,7 @@ class Loop(AbstractLoop):
     noise_q: Float[np.ndarray, "..."]
     noise_v: Float[np.ndarray, "..."]
     seed: int
+    observer: AbstractObserver | None
 
     def __init__(
         self,
@@ -84,6 +88,7 @@ class Loop(AbstractLoop):
         noise_q=0.0,
         noise_v=0.0,
         seed=0,
+        observer=None,
     ):
         if model is not None:
             instance(model, Model, "Loop: model", "the zw.Model that the controller believes")
@@ -103,6 +108,18 @@ class Loop(AbstractLoop):
                     f"Loop: {name} is {getattr(self, name)}, expected standard deviations, 0 or "
                     "more."
                 )
+        expected = "plant.kalman_filter(...)"
+        self.observer = optional(observer, AbstractObserver, "Loop: observer", expected)
+        if observer is not None and (np.any(self.noise_q > 0) or np.any(self.noise_v > 0)):
+            raise ModelError(
+                "Loop: noise_q and noise_v are those of a controller that measures q and v; the "
+                "noise of an observer is its own."
+            )
+        if observer is not None and sample_time != observer.length:
+            raise ModelError(
+                f"Loop: sample_time is {sample_time}, expected that of the observer's plant, "
+                f"{observer.length} s."
+            )
         if sample_time is None and (
             delay > 0 or np.any(self.noise_q > 0) or np.any(self.noise_v > 0)
         ):
@@ -148,6 +165,8 @@ class Loop(AbstractLoop):
             noise_q=noise[0],
             noise_v=noise[1],
             seed=_array(self.seed),
+            observer=self.observer,
+            p=plant.p,
         )
         return dataclasses.replace(plant, law=sampler.with_input(_array(np.zeros(nu)))), sampler
 
@@ -167,6 +186,34 @@ class Loop(AbstractLoop):
                 f"velocities, expected those of {model.name}: {ours.nq} and {ours.nv}."
             )
         return self.model.passive.dynamics(self.params, plant.pseudoinverse)
+
+
+class AbstractObserver(Record):
+    """What a controller knows of the state from measurements: `zw.Plant.kalman_filter`."""
+
+    start: AbstractVar[PyTree]
+    root: AbstractVar[Array]
+
+    @property
+    @abc.abstractmethod
+    def length(self) -> float:
+        """Time between two measurements [s]."""
+
+    @abc.abstractmethod
+    def seen(self, s: State, p: PyTree) -> Float[Array, " m"]:
+        """The measurement at a state, without noise."""
+
+    @abc.abstractmethod
+    def corrected(self, estimate: PyTree, z) -> PyTree:
+        """The estimate with a measurement at its time; it has a `state`."""
+
+    @abc.abstractmethod
+    def step(self, estimate: PyTree, u, z) -> PyTree:
+        """The estimate one sample later, when z is measured and u was held."""
+
+    @abc.abstractmethod
+    def believed(self, dynamics: Dynamics, estimate: PyTree) -> Dynamics:
+        """The passive system with the inputs that the estimate knows of."""
 
 
 class AbstractForeign(AbstractControlLaw):
@@ -239,6 +286,7 @@ class ControllerState(Record):
         command: the last control computed, NaN before the first.
         arrivals, queue: controls on the way and when they act, inf where there is none.
         held_input: the control that acts.
+        estimate: what an observer knows.
     """
 
     k: Int[Array, ""]
@@ -246,6 +294,7 @@ class ControllerState(Record):
     arrivals: Float[Array, " slots"]
     queue: Float[Array, "slots nu"]
     held_input: Float[Array, " nu"]
+    estimate: PyTree = None
 
 
 class Sampler(AbstractSampler):
@@ -260,6 +309,8 @@ class Sampler(AbstractSampler):
     noise_q: Float[Array, " nv"]
     noise_v: Float[Array, " nv"]
     seed: Int[Array, ""]
+    observer: AbstractObserver | None
+    p: PyTree
 
     def start(self, s):
         slots = ON_THE_WAY + 1
@@ -269,7 +320,9 @@ class Sampler(AbstractSampler):
             np.zeros((slots, self.nu)),
             np.zeros(self.nu),
         )
-        return ControllerState(*map(_array, (0, *empty)))
+        known = None if self.observer is None else self.observer.start
+        k, command, arrivals, queue, held = map(_array, (0, *empty))
+        return ControllerState(k, command, arrivals, queue, held, known)
 
     def held_input(self, controller_state):
         return controller_state.held_input
@@ -299,24 +352,44 @@ class Sampler(AbstractSampler):
         # of several commands that have arrived the latest holds, also where a delay exceeds the
         # sample time
         held_input = jnp.where(jnp.any(due), m.queue[latest], m.held_input)
-        return ControllerState(
-            m.k, m.command, jnp.where(due, jnp.inf, m.arrivals), m.queue, held_input
-        )
+        return replace(m, arrivals=jnp.where(due, jnp.inf, m.arrivals), held_input=held_input)
 
     def _sampled(self, s: State, m: ControllerState) -> ControllerState:
         """The controller state after a measurement and the computation of a control."""
         believed = self.believed
         # the key is folded with the index of the sample, so that the noise does not depend on the
         # steps of the integrator
-        noise = jax.random.normal(jax.random.fold_in(jax.random.key(self.seed), m.k), (2, len(s.v)))
-        # noise is moved along velocities, so that a quaternion stays of unit length
-        q = believed.system.move(s.q, self.noise_q * noise[0], s.t, believed.p)
-        measured = State(q, s.v + self.noise_v * noise[1], s.t)
+        key = jax.random.fold_in(jax.random.key(self.seed), m.k)
+        if self.observer is None:
+            noise, estimate = jax.random.normal(key, (2, len(s.v))), None
+            system = believed.system
+            # what the controller has as states of its own it need not measure
+            noise_q, noise_v = (
+                system.mechanical(x * y)
+                for x, y in zip((self.noise_q, self.noise_v), noise, strict=True)
+            )
+            # noise is moved along velocities, so that a quaternion stays of unit length
+            q = system.move(s.q, noise_q, s.t, believed.p)
+            measured = State(q, s.v + noise_v, s.t)
+        else:
+            estimate = self._estimated(self.observer, s, m, key)
+            measured = State(estimate.state.q, estimate.state.v, s.t)
+            believed = self.observer.believed(believed, estimate)
         seen = believed.equation_at(measured)
         command = self.law.choose(believed, seen, m.command, self.sample_time).u
         slot = m.k % (ON_THE_WAY + 1)
         arrivals, queue = m.arrivals.at[slot].set(s.t + self.delay), m.queue.at[slot].set(command)
-        return ControllerState(m.k + 1, command, arrivals, queue, m.held_input)
+        return ControllerState(m.k + 1, command, arrivals, queue, m.held_input, estimate)
+
+    def _estimated(self, observer: AbstractObserver, s: State, m: ControllerState, key):
+        """The estimate with what is measured at a state."""
+        z = observer.seen(s, self.p)
+        z = z + observer.root @ jax.random.normal(key, z.shape)
+        return jax.lax.cond(
+            m.k == 0,
+            lambda: observer.corrected(m.estimate, z),
+            lambda: observer.step(m.estimate, m.held_input, z),
+        )
 
 
 def _array(x) -> Array:

@@ -17,13 +17,12 @@ from zwang.algebra.metric import metric_of
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import moved
 from zwang.dynamics.initial_conditions import Start, begin
-from zwang.dynamics.leaving import ALONG_BRANCH
 from zwang.dynamics.model import Model
 from zwang.dynamics.tangent_cone import TangentCone, may_branch, tangent_cone
 from zwang.equations.state import State
 from zwang.inputs.arrays import on_device
 from zwang.remedy import Remedy, advice
-from zwang.thresholds import AGREEMENT
+from zwang.thresholds import AGREEMENT, SHORT_WAY
 
 OWN_TANGENT = 0.1
 """Largest angle between a velocity and a branch [rad] that it is taken to choose."""
@@ -40,7 +39,7 @@ def onto_branch(model: Model, dynamics: Dynamics, start: Start, span: float) -> 
     F, v = np.asarray(start.there.F), np.asarray(state.v)
     metric = metric_of(start.there.M, start.there.A, dynamics.singular_mass)
     pushed, speed = metric.speed(metric.solve(F)), metric.speed(v)
-    distance = ALONG_BRANCH / float(start.scales.inverse_length)
+    distance = SHORT_WAY / float(start.scales.inverse_length)
     # with more speed than forces give it over that distance, momentum decides
     if not pushed or 0.5 * speed**2 > pushed * distance:
         return start, ""

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from zwang.dynamics.model import Model
-from zwang.dynamics.vector_field import Events
+from zwang.dynamics.run_events import Events
 from zwang.errors import ModelError, Result
 from zwang.inputs.tracing import outcome, returned
 from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState

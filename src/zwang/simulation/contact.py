@@ -182,8 +182,9 @@ class Contacts:
         was = np.where(on_the_move, own, before)
         record = self._record(t, was, own, problem.metric, v, impact)
         # without the round-off of velocities that are held at zero
-        rows = np.array([*problem.held, *self.rows[(own > HELD_OFF)[self.places]]], int)
-        after = after - problem.some(rows).correct(problem.psi[rows])
+        if len(on := self.rows[(own > HELD_OFF)[self.places]]):
+            rows = np.array([*problem.held, *on], int)
+            after = after - problem.some(rows).correct(problem.psi[rows])
         return Holding(np.concatenate([q, after]), held, record)
 
     def with_params(self, params: PyTree) -> Contacts:

@@ -19,7 +19,7 @@ from zwang.errors import Result
 from zwang.simulation.frictions import HostFriction
 from zwang.simulation.monitor import MotionEndError
 from zwang.simulation.sharing import shares
-from zwang.thresholds import AGREEMENT, SOLUTION_ERROR
+from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, SOLUTION_ERROR
 
 LOAD_TURNS = 100
 """Most turns in which loads that depend on the forces are found."""
@@ -99,6 +99,8 @@ def held_modes(
     """
     # what is not touched does not rub
     touched = [k for k, x in enumerate(frictions) if x.gap < 0 or staying[x.gap]]
+    if not touched and not np.any(staying):
+        return np.full(len(gaps) + len(frictions), HELD_OFF)
     slides = {}
     for k in touched:
         s = problem.psi[frictions[k].rows]
@@ -187,6 +189,17 @@ def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
     for k in begins:
         if (f := np.linalg.norm(force_of[frictions[k].rows])) > 0:
             begins[k] = -force_of[frictions[k].rows] / f
+    hardly = {
+        k
+        for k in begins
+        if size[k] * SOLUTION_ERROR <= ALL_BUT_ZERO * np.max(zero[frictions[k].rows])
+    }
+    if len(hardly) > 1:
+        weaker = [
+            x.scaled(1 - ALL_BUT_ZERO) if k in hardly else x
+            for k, x in zip(resting, rubbing, strict=True)
+        ]
+        begins |= _released(at, hardly, weaker, (force, left, pulls))
     ways = _ways(at, begins, rate, zero)
     closed = np.full(len(gaps), HELD_OFF)
     opens = (rate[normal] > zero[normal]) | (at.falling[staying] & (push <= 0))
@@ -213,6 +226,30 @@ def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
         helped = {k for k in yielding & shared.shared if share(less(k)) is not None}
         yielding = yielding - helped
     return Decided(np.concatenate([closed, ways]), at.loads(forces, loads), yielding | slips)
+
+
+def _released(
+    at: Instant, hardly: Collection[int], weaker: Sequence[Rubbing], given: tuple
+) -> dict[int, np.ndarray]:
+    """Directions in which frictions begin to slide that are at their limit without an excess, by
+    the motion that a little less friction lets begin.
+
+    Their forces say it up to the root of their round-off only, and rows across lines that differ by
+    so much are nearly parallel.
+
+    Args:
+        weaker: all frictions that do not slide yet, those that begin to with less to give.
+        given: applied force, l of all rows and the force that slides already, as of `coulomb`.
+    """
+    (force, left, pulls), problem = given, at.problem
+    if (found := coulomb(problem, at.normal, weaker, left, pulls)) is None:
+        return {}
+    push, rub = found
+    acting = problem.A[at.normal].T @ push + pulls @ push
+    acting += problem.A[rubbing_rows(weaker)].T @ rub
+    rate = problem.A @ problem.acceleration(force + acting) - problem.b
+    moved = {k: rate[at.frictions[k].rows] for k in hardly}
+    return {k: s / np.linalg.norm(s) for k, s in moved.items() if np.any(s)}
 
 
 def _ways(

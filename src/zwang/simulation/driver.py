@@ -53,7 +53,11 @@ def _chunk(run: RunState, until: float) -> Chunk:
     # the last one may be that of a monitor, not a sample
     ahead = np.minimum(ahead[: np.searchsorted(ahead, until) + 1], until)
     window[: len(ahead)] = ahead
-    motion: tuple[Any, ...] = run.flow, run.integrator, run.events
+    flow = run.flow
+    # a motion that has taken this many steps since the last change is worth a program of its own
+    if len(run.parts[-1].t) == CHUNK:
+        flow = flow.while_open(run.here.controller_state)
+    motion: tuple[Any, ...] = flow, run.integrator, run.events
     given = *motion, run.here, window, run.tolerances, run.limit
     (run.here, history), run.engine = with_engine(advance, *given)
     steps = Steps.of(history, run.done).without_samples_from(until)

@@ -30,17 +30,18 @@ from zwang.simulation.pace import Pace, why_short
 from zwang.simulation.vanishing import ENDLESS, shrunk
 from zwang.simulation.watch import verdict_at
 from zwang.stepping.step_control import SMALLEST
-from zwang.thresholds import ALL_BUT_ZERO, CONVERGED
+from zwang.thresholds import (
+    ACCEPTED_VIOLATION,
+    ALL_BUT_ZERO,
+    CONVERGED,
+    MARGIN,
+    SHORT_WAY,
+    SMALL_PART,
+)
 
-AHEAD = 1e-4
-"""How far ahead of a state where no step can be kept the constraints are looked at, relative to the
-time (at least one second)."""
-JUMPED = 1e-5
-"""Violation, as an angle, of the place to which a velocity leads `AHEAD` from which on a constraint
-jumps: along a smooth motion it is of the order of that distance squared."""
-NEARLY_DEAD = 1e-2
-"""Smallest singular value of the rows, beside the largest, at a dead point that steps approach: it
-falls like the square root of the time that is left to it."""
+JUMPED = MARGIN * ACCEPTED_VIOLATION
+"""Violation, as an angle, of the place to which a velocity leads in a `SHORT_WAY` from which on a
+constraint jumps: along a smooth motion it is of the order of that distance squared."""
 NAMED = (Result.INCONSISTENT, Result.NOT_CONVERGED, Result.VANISHING)
 """Ends of a motion for which constraints are to be named."""
 CANNOT_STEP = (Result.NON_FINITE, Result.STEP_TOO_SMALL, Result.NOT_CONVERGED)
@@ -49,8 +50,6 @@ MASSLESS = (Result.SINGULAR_MASS, *CANNOT_STEP, Result.TOO_MANY_STEPS)
 """Ends of a motion whose cause may be a mass that is gone."""
 FURTHER = (0.03, 0.1, 0.3)
 """Where a cause is looked for that a fixed step may have stepped over, relative to the time."""
-NEARLY_SHRUNK = 1e-2
-"""The same part where a motion has already ended for want of steps."""
 NEARLY_LOCKED = 0.02
 """Determinant of the equations of friction, 1 without it, below which a motion that can take no
 step has come to Painlevé's paradox: forces grow without bound as it goes to 0."""
@@ -113,7 +112,7 @@ def too_long(run: RunState) -> str:
     """
     numbers = run.tolerances
     shortest = SMALLEST * (abs(run.t) + float(numbers.duration))
-    if float(numbers.growth[1]) == 1 or shortest <= AHEAD * max(abs(run.t), 1.0):
+    if float(numbers.growth[1]) == 1 or shortest <= SHORT_WAY * max(abs(run.t), 1.0):
         return ""
     return (
         f"time in float64 resolves no step below {shortest:.1g} s in a run of "
@@ -134,7 +133,7 @@ def blocked(
         return Result.INCONSISTENT, contradiction(model, verdict.misses)
     dynamics, c = flow.dynamics, model.constraints
     q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
-    ahead = max(abs(step), AHEAD * max(abs(t), 1.0))
+    ahead = max(abs(step), SHORT_WAY * max(abs(t), 1.0))
     there = moved(dynamics, q, ahead * v, t)
     found = place(dynamics, host_state(there, v, t + ahead))
     at = evaluate(dynamics, found.state)
@@ -171,12 +170,12 @@ def at_a_dead_point(flow: ConstrainedVectorField, t: float, y: np.ndarray) -> bo
         return False
     # of rows that repeat others none is lost
     sigma, rank = rows.split.singular_values, rows.split.rank
-    if not rank or not sigma[rank - 1] < NEARLY_DEAD * sigma[0]:
+    if not rank or not sigma[rank - 1] < MARGIN * SMALL_PART * sigma[0]:
         return False
     dynamics = flow.dynamics
     q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
     # however long the run has been: a curved path leaves its tangent with the square of the way
-    led = evaluate(dynamics, host_state(moved(dynamics, q, AHEAD * v, t), v, t + AHEAD)).phi
+    led = evaluate(dynamics, host_state(moved(dynamics, q, SHORT_WAY * v, t), v, t + SHORT_WAY)).phi
     return not float(dynamics.violation(led)) <= JUMPED
 
 
@@ -199,7 +198,7 @@ def where_singular(
         return None
     q, v = y[: dynamics.system.nq], y[dynamics.system.nq :]
     # the step that failed was taken back, so that the singular state lies just ahead
-    for ahead in (0.0, 0.01 * AHEAD, AHEAD, 100 * AHEAD, *further):
+    for ahead in (0.0, 0.01 * SHORT_WAY, SHORT_WAY, 100 * SHORT_WAY, *further):
         later = ahead * max(abs(t), 1.0)
         there = moved(dynamics, q, later * v, t)
         at = evaluate(dynamics, host_state(there, v, t + later))
@@ -267,7 +266,7 @@ def why_ended(model: Model, code: int, start: State, end: State, params=None) ->
             return when + "; ".join(
                 f"constraint {row_name(model, row)}: {why}" for row, why in gone.items()
             )
-        if gone := shrunk(dynamics, start, state, NEARLY_SHRUNK):
+        if gone := shrunk(dynamics, start, state, MARGIN * SMALL_PART):
             return f"{when}{Result.VANISHING.sentence}: {gone}"
         scaled = dataclasses.replace(dynamics, scales=measure(dynamics, state))
         flow = ConstrainedVectorField(scaled, Projection(), on_device(1e-14))

@@ -29,10 +29,8 @@ from zwang.simulation.listener import Listener
 from zwang.simulation.parameter_names import written
 from zwang.simulation.switching import refuse_switches
 from zwang.simulation.trajectory import Trajectory
-from zwang.thresholds import ALL_BUT_ZERO, LAST_DIGIT
+from zwang.thresholds import ALL_BUT_ZERO, DEFAULT_RTOL, LAST_DIGIT
 
-LEFT_OVER = 0.5
-"""Part of the scatter of a curve's data that a fit may leave before it is doubted."""
 SURE = 5.0
 """Standard deviations by which the residual may exceed the given noise before it is doubted."""
 
@@ -111,7 +109,7 @@ def fit(
     bounds: Mapping[str, tuple] | None = None,
     noise: float | Mapping[str, float] | None = None,
     fit_start: bool = False,
-    rtol: float = 1e-8,
+    rtol: float = DEFAULT_RTOL,
     max_steps: int = 4096,
     progress: Callable[[int, float], None] | None = None,
 ) -> Fit:
@@ -249,11 +247,11 @@ def _doubts(problem: Problem, best, sigma) -> Iterator[str]:
             yield f"the residual is {ratio:.3g} times the noise that was given: {remedy}"
     else:
         scatter, left = np.nanstd(problem.data, axis=0), np.sqrt(np.nanmean(off**2, axis=0))
-        beyond = left > np.maximum(LEFT_OVER * scatter, problem.integration_error(y))
+        beyond = left > np.maximum(0.5 * scatter, problem.integration_error(y))
         if names := [n for n, bad in zip(problem.columns, beyond, strict=True) if bad]:
             yield (
                 f"the curves of {', '.join(map(repr, names[:5]))} do not follow their data, of "
-                f"which they leave more than {LEFT_OVER:.0%} of the scatter: {remedy}"
+                f"which they leave more than 50% of the scatter: {remedy}"
             )
     # numbers on a bound are not looked for any more
     if not np.any(bound) and (unseen := problem.unseen(best.x)):

@@ -25,12 +25,7 @@ from zwang.inputs.arguments import real_array, refuse
 from zwang.simulation.parameter_names import known_names, read_of, written
 from zwang.simulation.sample_times import checked_times
 from zwang.simulation.trajectory import Trajectory, trajectory
-from zwang.thresholds import ALL_BUT_ZERO, RESOLVED
-
-NOISE_SHARE = 1e-3
-"""An effect below this share of the noise of the data as a whole [1] leaves an uncertainty of a
-thousand times the value.
-"""
+from zwang.thresholds import ALL_BUT_ZERO, DEFAULT_RTOL, RESOLVED, SMALL_PART
 
 
 @dataclasses.dataclass(frozen=True)
@@ -141,7 +136,7 @@ class Problem:
     columns: dict[str, int]
     data: np.ndarray
     evaluate: Callable
-    rtol: float = 1e-8
+    rtol: float = DEFAULT_RTOL
     noise: np.ndarray | None = None
     evaluations: int = 0
     last: tuple | None = None
@@ -301,7 +296,7 @@ class Problem:
         known, labels = np.isfinite(self.data), self.unknowns.labels
         floor = self.integration_error(y)
         if self.noise is not None:
-            floor = np.maximum(floor, NOISE_SHARE * self.noise / np.sqrt(known.sum(axis=0)))
+            floor = np.maximum(floor, SMALL_PART * self.noise / np.sqrt(known.sum(axis=0)))
         # changes of an unknown by its own size, so that units do not matter
         effect = J * np.where(x != 0, np.abs(x), 1.0)
         floor = np.where(floor > 0, floor, np.max(floor) or RESOLVED)  # a curve that stays at 0

@@ -17,17 +17,17 @@ from zwang.algebra.mass_matrix import dense_mass
 from zwang.algebra.metric import dense_rows, metric_of, rows_of
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
-from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import host_state
 from zwang.errors import Result
 from zwang.inputs.arrays import on_device
 from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState
-from zwang.simulation.pace import HALVED, JUMPS
+from zwang.simulation.pace import HALVED
 from zwang.simulation.switching import impact
-from zwang.stepping.step_control import FARTHEST, Tolerances
+from zwang.stepping.step_control import FARTHEST
+from zwang.thresholds import MARGIN, SHORT_WAY
 
-LEAST_JUMP = 1e-8
+LEAST_JUMP = SHORT_WAY**2
 """Kinetic energy of the change of velocity, relative to that of the motion before and after, from
 which on it is reported: a ten-thousandth of the velocity. Next to a singular configuration a
 projection moves less."""
@@ -64,12 +64,53 @@ class VelocityJumps(AbstractMonitor):
     def __init__(self, energy_unit: str):
         self.energy_unit = energy_unit
         self.count, self.loss, self.first = 0, 0.0, list[Jump]()
+        self._seen: tuple = None, b"", None
+
+    def _dynamics(self, flow: ConstrainedVectorField, applied: np.ndarray) -> Dynamics:
+        """The motion while something is held; that of the last look is the same object, whose
+        programs are at hand.
+        """
+        if self._seen[0] is not flow or self._seen[1] != applied.tobytes():
+            self._seen = flow, applied.tobytes(), flow.with_input(on_device(applied)).dynamics
+        return self._seen[2]
 
     def judge(self, run: RunState, chunk: Chunk, result: Result) -> Result:
-        for found in jumps_of(run.model, run.flow, chunk, run.tolerances):
+        for found in self._jumps(run, chunk):
             self.first = [*self.first, found][:JUMPS_NAMED]
             self.count, self.loss = self.count + 1, self.loss + found.energy_loss
         return result
+
+    def _jumps(self, run: RunState, chunk: Chunk) -> list[Jump]:
+        """The jumps within a chunk of steps."""
+        model, tolerances = run.model, run.tolerances
+        part, before, moved = chunk.steps, chunk.before, chunk.moved
+        if not len(part.t):
+            return []
+        nq = model.system.nq
+        change, v = moved[: len(part.t), nq:], part.y[:, nq:]
+        allowed = np.asarray(tolerances.atol)[..., nq:] + float(tolerances.rtol) * np.abs(v)
+        found, most = [], np.max(np.abs(change) / allowed, axis=1, initial=0.0)
+        times = np.append(before.t[-1], part.t)
+        y = np.vstack([before.y[-1:], part.y])
+        for i in np.sort(np.argsort(-most)[:MOST_LOOKS]):
+            if not most[i] > FARTHEST:
+                continue
+            dynamics = self._dynamics(run.flow, part.applied[i])
+            at = evaluate(dynamics, host_state(part.y[i, :nq], v[i], part.t[i]))
+            M, arriving = dense_mass(np.asarray(at.M)), v[i] - change[i]
+            size = lambda w, M=M: float(w @ M @ w)
+            if not size(change[i]) > LEAST_JUMP * (size(arriving) + size(v[i])):
+                continue
+            end = part.y[i] - moved[i]
+            if not _leaps(dynamics, times[i : i + 2], np.stack([y[i], end])):
+                continue
+            A = dense_rows(at.A)
+            met = impact(dynamics, at, arriving, v[i])
+            slices = model.constraints.row_slices
+            part_of = {n: np.linalg.norm(A[s].T @ met.multipliers[s]) for n, s in slices.items()}
+            name = max(part_of, key=lambda name: part_of[name])
+            found.append(Jump(float(part.t[i]), name, float(part_of[name]), met.energy_loss))
+        return found
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -105,40 +146,6 @@ class VelocityJumps(AbstractMonitor):
         self.first = [Jump(**x) for x in memory["first"]]
 
 
-def jumps_of(
-    model: Model, flow: ConstrainedVectorField, chunk: Chunk, tolerances: Tolerances
-) -> list[Jump]:
-    """The jumps within a chunk of steps."""
-    part, before, moved = chunk.steps, chunk.before, chunk.moved
-    if not len(part.t):
-        return []
-    nq = model.system.nq
-    change, v = moved[: len(part.t), nq:], part.y[:, nq:]
-    allowed = np.asarray(tolerances.atol)[..., nq:] + float(tolerances.rtol) * np.abs(v)
-    found, most = [], np.max(np.abs(change) / allowed, axis=1, initial=0.0)
-    times = np.append(before.t[-1], part.t)
-    y = np.vstack([before.y[-1:], part.y])
-    for i in np.sort(np.argsort(-most)[:MOST_LOOKS]):
-        if not most[i] > FARTHEST:
-            continue
-        dynamics = flow.with_input(on_device(part.applied[i])).dynamics
-        at = evaluate(dynamics, host_state(part.y[i, :nq], v[i], part.t[i]))
-        M, arriving = dense_mass(np.asarray(at.M)), v[i] - change[i]
-        size = lambda w, M=M: float(w @ M @ w)
-        if not size(change[i]) > LEAST_JUMP * (size(arriving) + size(v[i])):
-            continue
-        end = part.y[i] - moved[i]
-        if not _leaps(dynamics, times[i : i + 2], np.stack([y[i], end])):
-            continue
-        A = dense_rows(at.A)
-        met = impact(dynamics, at, arriving, v[i])
-        slices = model.constraints.row_slices
-        part_of = {n: np.linalg.norm(A[s].T @ met.multipliers[s]) for n, s in slices.items()}
-        name = max(part_of, key=lambda name: part_of[name])
-        found.append(Jump(float(part.t[i]), name, float(part_of[name]), met.energy_loss))
-    return found
-
-
 def _leaps(dynamics: Dynamics, t: np.ndarray, y: np.ndarray) -> bool:
     """Whether ψ leaps along the line between two states, and does not change smoothly."""
     nq, unit = dynamics.system.nq, None
@@ -162,6 +169,6 @@ def _leaps(dynamics: Dynamics, t: np.ndarray, y: np.ndarray) -> bool:
         later = int(size(halves[1]) > size(halves[0]))
         at = np.array([middle, at[1]] if later else [at[0], middle])
         ends = halves[later]
-        if not size(ends) > JUMPS * whole:  # a leap would still be within them
+        if not MARGIN * size(ends) > whole:  # a leap would still be within them
             return False
     return True

@@ -27,17 +27,19 @@ from zwang.simulation.listener import Listener
 from zwang.simulation.monitor import MotionEndError
 from zwang.simulation.run_setup import RunRequest, set_up
 from zwang.simulation.switching import refuse_switches
-from zwang.thresholds import ACCEPTED_VIOLATION
+from zwang.thresholds import ACCEPTED_VIOLATION, DEFAULT_RTOL
 
 
 class ClosedRows(Record):
-    """Some rows of a gap, `(q, t, p)` → shape (rows,)."""
+    """Some rows of a gap, `(q, t, p)` or `(q, v, t, p)` → shape (rows,)."""
 
     gap: Inequality
     rows: tuple[int, ...] = field(static=True)
 
-    def __call__(self, q, t, p):
-        return self.gap.position_residual(None, q, t, p)[np.array(self.rows)]
+    def __call__(self, *given):
+        one_way = self.gap.velocity
+        residual = self.gap.velocity_residual if one_way else self.gap.position_residual
+        return residual(None, *given)[np.array(self.rows)]
 
 
 class Mode(NamedTuple):
@@ -99,7 +101,7 @@ def mode_of(
         state=model.state(q, v, t, on_host=True),
         instants=np.array([t + 1.0]),
         span=1.0,
-        rtol=1e-8,
+        rtol=DEFAULT_RTOL,
         params=params,
         start_tolerance=start_tolerance,
         max_steps=1,
@@ -156,7 +158,8 @@ def with_equations(
             same = c.unit[:1] if len(set(c.unit)) == 1 else ()
             phi = ClosedRows(c, tuple((rows - first).tolist()))
             parts = [names[i] for i in rows]
-            members.append(Holonomic(phi, name=c.name, parts=parts, unit=same))
+            kind = Nonholonomic if c.velocity else Holonomic
+            members.append(kind(phi, name=c.name, parts=parts, unit=same))
         elif isinstance(c, DryFriction) and on[first] and not np.any(sliding[rows]):
             members.append(Nonholonomic(c.sliding_velocity, name=c.name, unit=c.row_units))
         elif not c.level.lets_go or np.any(sliding[rows]):

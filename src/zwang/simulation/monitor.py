@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from zwang.dynamics.model import Model
-from zwang.dynamics.vector_field import ConstrainedVectorField, Events
+from zwang.dynamics.run_events import Events
+from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.errors import Result
 from zwang.inputs.call import misfits_named
 from zwang.simulation.results import Steps, Switched

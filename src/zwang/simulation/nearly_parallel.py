@@ -17,7 +17,7 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
 from zwang.errors import Result
 from zwang.inputs.arrays import is_concrete, without_derivative
-from zwang.simulation.watch import SUSPICIOUS
+from zwang.thresholds import RESOLVED
 
 
 def stays_nearly_parallel(
@@ -42,7 +42,7 @@ def stays_nearly_parallel(
         present = sigma > PLACED * sigma[0]
         return jnp.any(present & (sigma**2 < method.damping * sigma[0] ** 2))
 
-    suspicious = ~(without_derivative(residual) <= SUSPICIOUS)
+    suspicious = ~(without_derivative(residual) <= RESOLVED)
     return jax.lax.cond(
         for_any_member(suspicious),
         lambda: suspicious & at(start) & at(end),

@@ -13,6 +13,7 @@ from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
 from zwang.equations.state import host_state
 from zwang.errors import Result
 from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState
+from zwang.thresholds import MARGIN
 
 MEASURED = 1024
 """Attempted steps over which a pace is measured."""
@@ -26,12 +27,7 @@ AROUND = 2.0 ** np.arange(-3, 7)
 HALVED = 30
 """How often an interval around a jump is halved; what changes smoothly has become 1e-9 of what it
 was."""
-JUMPS = 0.1
-"""What changes within a step jumps if this part of its change is left across the last interval: a
-driven system without freedoms takes steps as long as it likes, and its velocity changes as much."""
 
-TURNED = 0.5
-"""A unit row that changes by this much across the last interval jumps."""
 NOT_SMOOTH = (
     ": end the run before it by stop=, or state the constraint by a function that is smooth there"
 )
@@ -179,7 +175,7 @@ def _no_number_along(
             return said
         rows.append(_unit_rows(dynamics, found))
     turned = np.linalg.norm(np.diff(np.array(rows), axis=0), axis=2)
-    if not np.max(turned, initial=0.0) > TURNED:
+    if not np.max(turned, initial=0.0) > 0.5:
         return ""
     k, row = np.unravel_index(np.argmax(turned), turned.shape)
     (low, high), (before, after) = places[k : k + 2], rows[k : k + 2]
@@ -194,7 +190,7 @@ def _no_number_along(
         else:
             low, before = middle, between
     change = (after - before)[row]
-    if not np.linalg.norm(change) > TURNED:
+    if not np.linalg.norm(change) > 0.5:
         return ""
     name, _ = c.owner(int(row))
     along = dynamics.system.velocities[int(np.argmax(np.abs(change)))]
@@ -255,7 +251,7 @@ def jumping_force(dynamics: Dynamics, t: np.ndarray, y: np.ndarray) -> str:
             high, after = middle, between
         else:
             low, before = middle, between
-    if not np.abs(after[i] - before[i]) > JUMPS * size[i]:
+    if not MARGIN * np.abs(after[i] - before[i]) > size[i]:
         return ""
     return (
         f"the force along {system.velocities[i]!r} jumps there from {before[i]:.3g} to "

@@ -28,6 +28,7 @@ from zwang.simulation.switching import Switch, declared_switches
 from zwang.simulation.turning import Turning
 from zwang.stepping import AbstractIntegrator, Dopri8
 from zwang.stepping.step import Progress
+from zwang.thresholds import DEFAULT_RTOL
 
 NO_LIMIT = 2**62
 """Attempted steps in all pieces together."""
@@ -101,7 +102,7 @@ class PiecewiseRun:
         t0: float = 0.0,
         params: PyTree = None,
         applied=None,
-        rtol: float = 1e-8,
+        rtol: float = DEFAULT_RTOL,
         atol=None,
         loop: AbstractLoop | None = None,
         switches: Sequence[Switch] | None = None,

@@ -19,15 +19,7 @@ from zwang.compile.hints import for_any_member, over_rows
 from zwang.dynamics import functions
 from zwang.dynamics.drift import Projection
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
-from zwang.dynamics.leaving import ALONG_BRANCH
-from zwang.dynamics.number_range import (
-    ACTING,
-    out_of_range,
-    probes,
-    round_off_of_kin,
-    row_sizes,
-    too_large,
-)
+from zwang.dynamics.number_range import out_of_range, probes, round_off_of_kin, row_sizes, too_large
 from zwang.dynamics.scales import (
     NEIGHBOURS,
     UNTYPICAL,
@@ -43,7 +35,7 @@ from zwang.dynamics.scales import (
 from zwang.equations.state import State
 from zwang.inputs.arrays import without_derivative
 from zwang.simulation.differentiable import corrected, position_violation
-from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO
+from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, MARGIN, SHORT_WAY
 
 TANGENT = 6
 """Directions of motion, drawn at random, on whose pairs the form of a row that vanishes is
@@ -120,7 +112,7 @@ def measured(dynamics: Dynamics, s: State, span: Float[Array, ""]) -> Measured:
     """
     force = functions.force(dynamics.system, s.q, s.v, s.t, dynamics.p)
     look = functools.partial(_looked, dynamics, s, span, force)
-    _, places = jax.lax.scan(look, jnp.zeros_like(s.v), jnp.asarray(NEIGHBOURS))
+    _, places = jax.lax.scan(look, jnp.zeros_like(s.v), jnp.asarray(NEIGHBOURS, float))
     here = jax.tree_util.tree_map(lambda x: x[0], places)
     diagonal = here.mass.diag()
     beyond = out_of_range(jnp, row_sizes(jnp, here.A, diagonal), diagonal)
@@ -198,9 +190,7 @@ def judged(dynamics: Dynamics, s: State) -> tuple[Bool[Array, ""], Bool[Array, "
     square = lambda x: jnp.abs(x @ mass.apply(x))
     free = mass.solve(functions.force(dynamics.system, s.q, s.v, s.t, dynamics.p))
     pushed = jnp.sqrt(square(free))
-    slow = (pushed > 0) & (
-        0.5 * square(s.v) <= pushed * ALONG_BRANCH / dynamics.scales.inverse_length
-    )
+    slow = (pushed > 0) & (0.5 * square(s.v) <= pushed * SHORT_WAY / dynamics.scales.inverse_length)
 
     def looked_at() -> tuple[Bool[Array, ""], Bool[Array, ""]]:
         drawn = jnp.asarray(np.random.default_rng(1829).standard_normal((TANGENT, len(s.v))))
@@ -254,6 +244,6 @@ def _acts(dynamics: Dynamics, s: State, A) -> Bool[Array, " m"]:
     # ψ of a position row is linear in v even where its gradient is round-off
     change = change.at[:, c.position_rows].set(moved(flat) - dynamics.position_residual(s))
     expected = over_rows(lambda d: A @ d)(flat)
-    given = abs(change - expected) < ACTING * abs(expected)
+    given = MARGIN * abs(change - expected) < abs(expected)
     there = ~round_off_of_kin(jnp, c, A)
     return there & jnp.any(jnp.all(given.reshape(sizes, -1, c.m), axis=1), axis=0)

@@ -18,7 +18,8 @@ from zwang.dynamics.evaluation import PROJECTION
 from zwang.dynamics.formulation.base import AbstractFormulation
 from zwang.dynamics.initial_conditions import Start, checked_start, with_mass
 from zwang.dynamics.model import Model
-from zwang.dynamics.vector_field import ConstrainedVectorField, Events
+from zwang.dynamics.run_events import Events
+from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.inputs.arguments import items
@@ -203,8 +204,8 @@ def set_up(asked: RunRequest) -> RunSetup:
     loose = [] if contacts is None else contacts.names
     if contacts is not None:
         contacts.refuse_penetration(flow, state, asked.span)
-    span = None if contacts is None else _number(asked.span)
-    events = Events(tuple(s.function for s in asked.stop), turns, len(loose), span)
+    lengths = () if contacts is None else (_number(asked.span), tolerances.rtol)
+    events = Events(tuple(s.function for s in asked.stop), turns, len(loose), *lengths)
     names = [s.name for s in asked.stop], [s.constraint for s in asked.switches], loose
     conditions = conditions_of(events, *names)
     # far below any time of the motion: the controller lengthens it tenfold a step

@@ -35,7 +35,7 @@ from zwang.simulation.stepper import check_methods
 from zwang.simulation.stop import Stop
 from zwang.simulation.switching import Switch, declared_switches
 from zwang.stepping import AbstractIntegrator, Dopri8
-from zwang.thresholds import ACCEPTED_VIOLATION
+from zwang.thresholds import ACCEPTED_VIOLATION, DEFAULT_RTOL
 
 MAX_STEPS = 1_000_000
 """Attempted steps of a motion by default."""
@@ -53,7 +53,7 @@ def simulate(
     duration: float | None = None,
     times: Sequence[float] | None = None,
     samples: int = 201,
-    rtol: float = 1e-8,
+    rtol: float = DEFAULT_RTOL,
     atol=None,
     params: PyTree = None,
     loop: AbstractLoop | None = None,

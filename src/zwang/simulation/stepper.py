@@ -13,15 +13,17 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from zwang.dynamics.drift import AbstractDrift
-from zwang.dynamics.vector_field import ConstrainedVectorField, Events
+from zwang.dynamics.run_events import Events
+from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.errors import Result
 from zwang.inputs.arguments import strategy
 from zwang.stepping import AbstractIntegrator
 from zwang.stepping.step import Progress, attempt
 from zwang.stepping.step_control import Tolerances
+from zwang.thresholds import SINGULAR_ROWS
 
-CONTRADICTED = 1e-5
+CONTRADICTED = SINGULAR_ROWS
 """Residual of `A v̇ = b` at the start of a step, relative to the accelerations in it, that ends a
 motion: the damping of the sweeps leaves up to 3e-6 of an acceleration along a singular value of
 5e-6, and nothing above. `zw.simulate` looks closer, on the host."""

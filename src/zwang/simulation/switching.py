@@ -25,7 +25,8 @@ from zwang.dynamics.evaluation import ModelEvaluation
 from zwang.dynamics.initial_conditions import Start, begin
 from zwang.dynamics.model import IDLE, Model
 from zwang.dynamics.motion import contradiction
-from zwang.dynamics.vector_field import ConstrainedVectorField, SwitchCondition
+from zwang.dynamics.run_events import SwitchCondition
+from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.errors import ModelError, Result
 from zwang.inputs.arguments import choice, flag, function, label, shown
 from zwang.inputs.suggestions import did_you_mean

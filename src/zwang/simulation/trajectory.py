@@ -26,7 +26,8 @@ from zwang.compile import model_program
 from zwang.compile.hints import over_rows
 from zwang.dynamics.drift import AbstractDrift, Projection
 from zwang.dynamics.model import Model
-from zwang.dynamics.vector_field import ConstrainedVectorField, Events
+from zwang.dynamics.run_events import Events
+from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
 from zwang.inputs.arguments import choice, count, instance, items, known, number
@@ -58,7 +59,7 @@ from zwang.simulation.watch import by_rank
 from zwang.stepping import AbstractIntegrator, Dopri8
 from zwang.stepping.step import Progress
 from zwang.stepping.step_control import Tolerances
-from zwang.thresholds import ACCEPTED_VIOLATION, ROUND_OFF
+from zwang.thresholds import ACCEPTED_VIOLATION, DEFAULT_RTOL, ROUND_OFF
 
 Gradient = Literal["forward", "reverse"]
 ON_HOST = {
@@ -177,7 +178,7 @@ def trajectory(
     times,
     *,
     params: PyTree = None,
-    rtol: float = 1e-8,
+    rtol: float = DEFAULT_RTOL,
     atol=None,
     step: float | None = None,
     longest_step: float = np.inf,

@@ -9,7 +9,8 @@ import numpy as np
 from jaxtyping import PyTree
 
 from zwang.compile import model_program
-from zwang.dynamics.vector_field import ConstrainedVectorField, Events
+from zwang.dynamics.run_events import Events
+from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.errors import Result
 from zwang.remedy import SHORTER, advice
 from zwang.simulation.contact import geometric_limit

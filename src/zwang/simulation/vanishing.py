@@ -15,10 +15,8 @@ from zwang.equations.state import State, host_state
 from zwang.errors import Result
 from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState
 from zwang.simulation.results import Steps
+from zwang.thresholds import SMALL_PART
 
-SHRUNK = 1e-3
-"""A row that is this part of its length at the start vanishes, if a motion comes to a stand there:
-one that passes through such a point takes ordinary steps."""
 ENDLESS = (Result.STEP_TOO_SMALL, Result.TOO_MANY_STEPS)
 """How a motion ends before a row that vanishes."""
 
@@ -33,7 +31,7 @@ class VanishingRows(AbstractMonitor):
             row holds no velocity, and a projection next to it may turn one round.
     """
 
-    standing, leap = SHRUNK, 0.5
+    standing, leap = SMALL_PART, 0.5
 
     def inspect(self, run: RunState, chunk: Chunk) -> bool:
         start, before, steps = run.start, chunk.before, chunk.steps
@@ -72,10 +70,10 @@ def _leaping(start: Steps, before: Steps, chunk: Steps, nq: int, part: float) ->
     leap = np.abs(np.diff(y[:, nq:], axis=0)).max(axis=1) > part * usual
     heights = np.append(before.log_det, chunk.log_det)
     high = np.max(heights, initial=-np.inf, where=np.isfinite(heights))
-    return np.flatnonzero(leap & (chunk.log_det < high + 2 * np.log(SHRUNK)))
+    return np.flatnonzero(leap & (chunk.log_det < high + 2 * np.log(SMALL_PART)))
 
 
-def shrunk(dynamics: Dynamics, start: State, end: State, least: float = SHRUNK) -> str:
+def shrunk(dynamics: Dynamics, start: State, end: State, least: float = SMALL_PART) -> str:
     """Which rows have all but vanished since the start, in words; empty if none have."""
     lengths = []
     for s in (start, end):

@@ -23,11 +23,8 @@ from zwang.errors import Result
 from zwang.inputs.arrays import on_device
 from zwang.simulation.monitor import AbstractMonitor, Chunk, RunState
 from zwang.simulation.results.observe import refuse_missed
-from zwang.thresholds import AGREEMENT, ROUND_OFF
+from zwang.thresholds import AGREEMENT, RESOLVED, ROUND_OFF
 
-SUSPICIOUS = 1e-10
-"""Residual at the start of a step, relative to the accelerations in it, above which the host
-examines the state: three sweeps leave 1e-12 along a singular value of 1e-3."""
 LOOKS = 24
 """Maximum number of states of a chunk that are examined, the first and the worst among them."""
 
@@ -106,7 +103,7 @@ def _smallest_sigma(run: RunState, chunk: Chunk, part: float) -> float | None:
         MotionEndError: if constraints contradict each other within it.
     """
     steps, before = chunk.steps, chunk.before
-    suspicious = np.flatnonzero(~(steps.residual <= SUSPICIOUS))
+    suspicious = np.flatnonzero(~(steps.residual <= RESOLVED))
     smallest = np.inf
     for i in _worth_a_look(suspicious, steps.residual):
         # a residual is that of the state which the step began at: the end of the one before

@@ -10,7 +10,6 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from zwang.objects.record import Record
-from zwang.stepping.tableau import Tableau
 
 
 class Flow(Protocol):
@@ -23,15 +22,9 @@ class Flow(Protocol):
         raise NotImplementedError
 
     def rate_and_residual(
-        self, t: Float[Array, ""], y: Float[Array, " n"]
+        self, t: Float[Array, ""], y: Float[Array, " n"], asked: Bool[Array, ""] | bool = True
     ) -> tuple[Float[Array, " n"], Float[Array, ""]]:
-        """`ẏ`, and what is left of `A v̇ = b` relative to the accelerations in it."""
-        raise NotImplementedError
-
-    def stages(
-        self, method: Tableau, t: Float[Array, ""], y: Float[Array, " n"], h: Float[Array, ""]
-    ) -> tuple[Float[Array, "n s"], Float[Array, ""]]:
-        """ẏ at the stages of an explicit method, and what is left of `A v̇ = b` at the first."""
+        """`ẏ`, and what is left of `A v̇ = b` relative to the accelerations in it, or 0."""
         raise NotImplementedError
 
     def split(self, y: Float[Array, " n"]) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:

@@ -11,10 +11,8 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from zwang.inputs.arrays import without_derivative
-from zwang.thresholds import AGREEMENT, LAST_DIGIT
+from zwang.thresholds import AGREEMENT, LAST_DIGIT, SMALL_PART
 
-INSIDE = 1e-3
-"""Part of a step over which the slope of a stop's function is taken at both ends."""
 LOOKS, GOLDEN = 24, (math.sqrt(5) - 1) / 2
 """Most looks between the ends of a step, and what each leaves of the interval: 1e-5 of the step."""
 
@@ -112,7 +110,8 @@ def _between(rising: np.ndarray, state, before, after):
     found by golden sections. What has no such slopes (a narrow peak on a plain) is missed.
     """
     sign = jnp.sign(before)
-    into = (sign * state(INSIDE) < jnp.abs(before)) & (sign * state(1 - INSIDE) < sign * after)
+    first, last = state(SMALL_PART), state(1 - SMALL_PART)
+    into = (sign * first < jnp.abs(before)) & (sign * last < sign * after)
     into = into & (sign * after > 0) & ~rising & jnp.isfinite(before)
     found, where = [], jnp.asarray(1.0)
     for i in range(len(rising)):

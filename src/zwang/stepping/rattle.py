@@ -19,11 +19,6 @@ ITERATIONS = 50
 """Maximum number of corrections of q in one step; each reduces the residual by about the angle that
 the motion turns through in the step.
 """
-TURNED = 0.5
-"""Part of the velocity, in addition to that of two free steps, that constraints may deflect in one
-step. A larger deflection follows no single branch: where rows lose rank, the normals at the start
-of a step say nothing about its end.
-"""
 BLOCK, PROBES = 64, 9
 """Instants looked at in one call for what the method cannot do; and how many before a run, spread
 over its duration, at several velocities.
@@ -84,7 +79,9 @@ class Rattle(AbstractIntegrator):
             moved, ok = _onto(flow, normals, t + length, q + length * v)
             aside = (moved - q) / length - v
             size = lambda w: flow.speed(t, q, w)
-            ok = ok & (size(aside) <= TURNED * size(v) + 2 * jnp.abs(length) * size(a))
+            # a larger deflection follows no single branch: where rows lose rank, the normals at the
+            # start of a step say nothing about its end
+            ok = ok & (size(aside) <= 0.5 * size(v) + 2 * jnp.abs(length) * size(a))
             return t + length, moved, v + aside, 0.5 * length, solved & ok
 
         start = (t, *flow.split(y), jnp.zeros(()), jnp.asarray(True))

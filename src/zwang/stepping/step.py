@@ -27,10 +27,7 @@ from zwang.stepping.step_control import (
     error_ratio,
     step_growth,
 )
-
-LEAST_RATIO = 1e-10
-"""Error ratio that the step controller remembers at least: a step without error has no power of
-it."""
+from zwang.thresholds import RESOLVED
 
 
 class Progress(NamedTuple):
@@ -146,7 +143,7 @@ def attempt(
         y=keep(landing.y, p.y),
         h=h_next,
         # a step shortened to end on a sample has a small error, beside which the next would shrink
-        ratio=keep(jnp.where(hit, p.ratio, jnp.maximum(judged.ratio, LEAST_RATIO)), p.ratio),
+        ratio=keep(jnp.where(hit, p.ratio, jnp.maximum(judged.ratio, RESOLVED)), p.ratio),
         ceiling=ceiling,
         events=keep(found.values, p.events),
         largest=keep(found.largest, p.largest),

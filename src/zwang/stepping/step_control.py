@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from zwang.stepping.manifold import Landing
-from zwang.thresholds import AGREEMENT, SOLUTION_ERROR
+from zwang.thresholds import AGREEMENT, RESOLVED, SMALL_PART, SOLUTION_ERROR
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0
 """Step controller: fraction of the step that would just be acceptable, and the limits of one
@@ -18,7 +18,7 @@ FARTHEST = 1e3
 """Most that a projection may move q, in errors that a step may have. It takes back the drift of
 one step, which is as small as its error; a constraint that jumps within the step (a drive with a
 step in it, or with a pole) asks for more, and no shorter step asks for less."""
-SMALLEST = 1e-13
+SMALLEST = SMALL_PART * RESOLVED
 """A step below this times |t| + duration cannot be resolved by time in float64."""
 
 
@@ -69,7 +69,8 @@ def step_growth(order: int, ratio, before, kept, close, limits=(SHRINK, GROW)) -
     """
     low, high = limits
     # the error before acts as well, which keeps the step from swinging at the bounds of stability
-    growth = jnp.clip(SAFETY * ratio ** (-0.7 / order) * before ** (0.4 / order), low, high)
+    power = jnp.exp((0.4 * jnp.log(before) - 0.7 * jnp.log(ratio)) / order)
+    growth = jnp.clip(SAFETY * power, low, high)
     return jnp.where(
         kept, jnp.where(close, growth, jnp.minimum(growth, 1.0)), jnp.minimum(0.25, high)
     )

@@ -42,3 +42,12 @@ class Tableau:
         for i, row in enumerate(self.a):
             full[i, : len(row)] = row
         return full
+
+
+CLASSICAL = Tableau(
+    c=(0.0, 0.5, 0.5, 1.0),
+    a=((), (0.5,), (0.0, 0.5), (0.0, 0.0, 1.0)),
+    b=(1 / 6, 1 / 3, 1 / 3, 1 / 6),
+    b_error=(0.0, 0.0, 0.0, 0.0),
+)
+"""The method of order four of Kutta (1901), for steps of equal length without an error estimate."""

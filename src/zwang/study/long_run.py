@@ -43,6 +43,7 @@ from zwang.simulation.results.strategies import described, made
 from zwang.simulation.simulate import simulate
 from zwang.study.content import content_digest
 from zwang.study.keeper import RunKeeper
+from zwang.thresholds import DEFAULT_RTOL
 
 EVERY = 10.0
 """Default number of seconds between two commits: what a kill may cost."""
@@ -305,7 +306,11 @@ class _Asked:
     def settings(self) -> dict[str, Any]:
         """Attributes of the run that are known before it."""
         plain = {n: x for n, x in self.recorded.items() if isinstance(x, (int, float, str))}
-        return {"rtol": 1e-8, **plain, "loop": repr(self.unwritten.get("loop") or "").strip("'")}
+        return {
+            "rtol": DEFAULT_RTOL,
+            **plain,
+            "loop": repr(self.unwritten.get("loop") or "").strip("'"),
+        }
 
     def manifest(self, record: dict[str, Any]) -> dict[str, Any]:
         """What the folder says of the run."""

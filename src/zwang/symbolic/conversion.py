@@ -14,6 +14,7 @@ from zwang.codegen.equations import Equations
 from zwang.codegen.expression import Node, Scalar, in_order
 from zwang.codegen.names import identifier
 from zwang.errors import ModelError
+from zwang.symbolic.elimination import plain
 
 WORDS_OF_LANGUAGES = """
     auto begin break case catch char class const continue def default del do double elif
@@ -231,7 +232,7 @@ class Converter:
     def matrix(self, values: np.ndarray) -> sp.Matrix:
         """A matrix of them; a vector becomes a column."""
         rows = values if values.ndim == 2 else values.reshape(len(values), 1)
-        return sp.Matrix(*rows.shape, [self(x) for x in rows.flat])
+        return sp.Matrix(*rows.shape, [plain(self(x)) for x in rows.flat])
 
     def _convert(self, node: Node) -> sp.Expr:
         if node.op not in WORDS:

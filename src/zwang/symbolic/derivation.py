@@ -1,7 +1,7 @@
 """The explicit equation of motion of a model, in closed form."""
 
 # pyright: reportArgumentType=false, reportIndexIssue=false, reportAttributeAccessIssue=false
-# pyright: reportCallIssue=false
+# pyright: reportCallIssue=false, reportReturnType=false
 # SymPy's own annotations know neither that a matrix is iterable nor what `cse` returns.
 
 from __future__ import annotations
@@ -378,8 +378,10 @@ def _one_expression(result: Derivation, value: sp.Matrix) -> sp.Matrix | None:
 
 def tidy(expression: sp.Expr) -> sp.Expr:
     """The shortest of a few equal forms of an expression."""
-    if expression.has(sp.Piecewise):
-        return expression
+    if cases := expression.atoms(sp.Piecewise):  # which cancel like symbols
+        symbols = {x: sp.Dummy(real=True) for x in cases}
+        back = {symbol: x for x, symbol in symbols.items()}
+        return tidy(expression.xreplace(symbols)).xreplace(back)
     forms = [expression, sp.factor_terms(expression)]
     few = len(expression.free_symbols) <= FEW
     if sp.count_ops(expression) <= (8 if few else 2) * CLOSED:  # cancelling grows with symbols

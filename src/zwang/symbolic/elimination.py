@@ -11,11 +11,51 @@ that say where the formula ends: `dᵢ = 0` is a loss of rank. Reference: recurs
 (4.14)-(4.16) with one row to a level.
 """
 
+# pyright: reportArgumentType=false, reportIndexIssue=false, reportAttributeAccessIssue=false
+# pyright: reportReturnType=false, reportGeneralTypeIssues=false
+# SymPy's own annotations do not know what parts an expression has.
+
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import sympy as sp
+
+MOST_SEARCHED = 400
+"""Operations of an expression in which squares of sines and cosines, and cases, are looked for."""
+
+
+def plain(expression: sp.Expr) -> sp.Expr:
+    """The expression with `a sin² x + a cos² x` in its sums as a, and without cases that the case
+    around them decides.
+    """
+    if not expression.has(sp.sin, sp.Piecewise) or sp.count_ops(expression) > MOST_SEARCHED:
+        return expression
+    decided = expression.replace(lambda x: isinstance(x, sp.Piecewise), _decided)
+    return decided.replace(lambda x: x.is_Add, _merged)
+
+
+def _decided(cases: sp.Expr) -> sp.Expr:
+    """Cases within a case of the same condition as their first one."""
+    found = []
+    for value, condition in cases.args:
+        same = lambda x, c=condition: isinstance(x, sp.Piecewise) and x.args[0].cond == c
+        found.append((value.replace(same, lambda x: x.args[0].expr), condition))
+    return sp.Piecewise(*found)
+
+
+def _merged(total: sp.Expr) -> sp.Expr:
+    terms: dict[tuple, dict] = {}
+    for term in total.args:
+        for factor in sp.Mul.make_args(term):
+            base, exponent = factor.as_base_exp()
+            if exponent == 2 and base.func in (sp.sin, sp.cos):
+                terms.setdefault((term / factor, base.args[0]), {})[base.func] = term
+    for (coefficient, _), pair in terms.items():
+        if len(pair) == 2:  # what is merged may be a part of another pair
+            return plain(total - sp.Add(*pair.values()) + coefficient)
+    return total
+
 
 SIMPLE = 3
 """Operations of an expression that needs no name of its own."""
@@ -35,6 +75,7 @@ class Definitions:
 
     def name(self, letter: str, expression: sp.Expr, *index: int) -> sp.Expr:
         """The expression itself if it is simple, else a symbol that is defined as it."""
+        expression = plain(expression)
         # a name for something short would make the formula longer
         if expression.is_Atom or sp.count_ops(expression) <= SIMPLE:
             return expression

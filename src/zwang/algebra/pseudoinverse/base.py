@@ -34,9 +34,9 @@ from zwang.compile.hints import CustomDerivative
 from zwang.errors import ModelError
 from zwang.inputs.arrays import is_concrete
 from zwang.objects.record import Record, replace
-from zwang.thresholds import LARGEST_SIZE, LEAST_SIZE
+from zwang.thresholds import LARGEST_SIZE, LEAST_SIZE, RESOLVED
 
-VOLUME_DAMPING = 1e-10
+VOLUME_DAMPING = RESOLVED
 """μ of `AbstractFactor.log_det` for rows of unit length: that of `Proximal`, whose factor has it at
 hand.
 """

@@ -10,7 +10,12 @@ from jaxtyping import Array, Float
 
 from zwang.algebra.cholesky import SMALL, Inverse, gram, pairs, product
 from zwang.algebra.lapack import cholesky, singular_values
-from zwang.algebra.pseudoinverse.base import AbstractFactor, AbstractPseudoinverse, refuse_squares
+from zwang.algebra.pseudoinverse.base import (
+    VOLUME_DAMPING,
+    AbstractFactor,
+    AbstractPseudoinverse,
+    refuse_squares,
+)
 from zwang.algebra.pseudoinverse.certificate import (
     SOLVED_ROUND_OFF,
     certified_gradients,
@@ -24,12 +29,6 @@ LEAST_ROW = 1e-280
 """The longest row squared counts as at least this, so that C = 0 leaves μ a normal number, and 1/μ
 finite: then C⁺ = 0.
 """
-
-
-CLEARLY_FULL = 1e-10
-"""`C Cᵀ` less this part of its largest diagonal entry has a Cholesky factor where every singular
-value exceeds 1e-5 of the longest row; the factor's own round-off is 1e-13. Of 300 rows it takes a
-tenth of the time of the singular values."""
 
 
 class ProximalFactor(AbstractFactor):
@@ -94,7 +93,7 @@ class ProximalFactor(AbstractFactor):
         m = len(self.gram)
         if m <= SMALL:
             return counted()
-        clearly = jnp.maximum(CLEARLY_FULL, 4 * self.rank_threshold**2) * longest
+        clearly = jnp.maximum(VOLUME_DAMPING, 4 * self.rank_threshold**2) * longest
         full = jnp.all(jnp.isfinite(cholesky(self.gram - clearly * jnp.eye(m))))
         return jax.lax.cond(full, lambda: jnp.asarray(m), counted)
 

@@ -6,14 +6,11 @@ from jaxtyping import Array, Float
 
 from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse
 from zwang.algebra.pseudoinverse.proximal import Proximal
+from zwang.thresholds import SMALL_PART
 
 FEW_SPARSE_ROWS = 1000
 """Above this number m of rows the damping falls like 1/m²: the smallest singular value of a chain
 falls like 1/m without any row depending on others, and damping must stay below its square.
-"""
-LEAST_PART = 1e-3
-"""Damping is not made smaller than this part of that of few rows: 1e-13, a thousand times
-round-off.
 """
 
 
@@ -37,7 +34,7 @@ class Sparse(AbstractPseudoinverse):
             return self
         plain = Proximal()
         return Sparse(
-            Proximal(plain.damping * min(1.0, max((FEW_SPARSE_ROWS / max(m, 1)) ** 2, LEAST_PART)))
+            Proximal(plain.damping * min(1.0, max((FEW_SPARSE_ROWS / max(m, 1)) ** 2, SMALL_PART)))
         )
 
     @property

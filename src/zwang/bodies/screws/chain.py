@@ -181,7 +181,7 @@ class OpenChain:
 
     def mass_matrix(self, q: Float[Array, " n"], p) -> Float[Array, "n n"]:
         """M [kg·m², kg·m, kg], eq. (27)."""
-        return equations.mass_matrix(self._row, equations.moving(self._row, q, p))
+        return equations.mass_matrix(self._row, q, p)
 
     def mass_slopes(self, q: Float[Array, " n"], p) -> Float[Array, "n n n"]:
         """`∂M_ij/∂q_k`, the formula after eq. (30) with its bracket put right."""
@@ -207,8 +207,7 @@ class OpenChain:
         """`C v + G` [N·m, N] by Newton's and Euler's equations (`zwang.bodies.tree.equations`),
         without the n³ Christoffel symbols.
         """
-        at = equations.moving(self._row, q, p)
-        return equations.inverse_dynamics(self._row, at, v, None, p["gravity"])
+        return equations.inverse_dynamics(self._row, q, v, None, p)
 
     def _screws(self, P, p):
         """S_j, shape (n, 6)."""

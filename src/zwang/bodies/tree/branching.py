@@ -24,11 +24,14 @@ class Branching:
             (n,).
         balls: whether each joint is a ball joint, shape (n,).
         bodies: the last joint before each body, or `GROUND`, shape (nb,).
+        slides: whether each joint moves along its axis, or has none, shape (n,); None where that
+            is not known.
     """
 
     parent: tuple[int, ...]
     balls: tuple[bool, ...]
     bodies: tuple[int, ...]
+    slides: tuple[bool, ...] | None = None
 
     @property
     def nq(self) -> int:
@@ -52,6 +55,20 @@ class Branching:
         return np.repeat(np.arange(len(self.parent)), np.where(self.balls, 3, 1).astype(int))
 
     @property
+    def kinds(self) -> tuple[list[int], list[int]]:
+        """Joints with one coordinate, and ball joints."""
+        scalar, ball = (
+            [i for i, x in enumerate(self.balls) if x is kind] for kind in (False, True)
+        )
+        return scalar, ball
+
+    @property
+    def scalar_velocities(self) -> np.ndarray:
+        """Velocities of the joints with one coordinate."""
+        places = self.places(1, 3)
+        return np.array([places[i][0] for i in self.kinds[0]], int)
+
+    @property
     def moved(self) -> np.ndarray:
         """Whether joint i stands on joint j or is it, shape (n, n)."""
         way = np.eye(len(self.parent), dtype=bool)
@@ -60,6 +77,18 @@ class Branching:
                 # parents come first, so that their ways are complete
                 way[i] |= way[parent]
         return way
+
+    def apart(self, i: int, j: int) -> tuple[list[int], list[int]]:
+        """Joints after the last that moves both of two joints, up to each of them; either may be
+        the `GROUND`.
+        """
+        ways: tuple[list[int], list[int]] = [], []
+        for way, end in zip(ways, (i, j), strict=True):
+            while end != GROUND:
+                way.insert(0, end)
+                end = self.parent[end]
+        both = sum(x == y for x, y in zip(*ways, strict=False))
+        return ways[0][both:], ways[1][both:]
 
     @property
     def carried(self) -> np.ndarray:
@@ -110,14 +139,21 @@ class Branching:
         return np.searchsorted(self.carrying, np.maximum(self.bodies, self.carrying[0]))
 
     @property
-    def on_joints(self) -> tuple[np.ndarray, np.ndarray]:
-        """Whether body b is on each of them, 0.0 or 1.0, shape (count, nb); and whether it is one
-        beside the first.
-        """
-        on = (self.carrying[:, None] == np.array(self.bodies)).astype(float)
-        others = on.copy()
-        others[np.arange(len(on)), self.first_bodies] = 0.0
-        return on, others
+    def on_joints(self) -> np.ndarray:
+        """Whether body b is on joint i, 0.0 or 1.0, shape (n, nb)."""
+        return (np.arange(len(self.parent))[:, None] == np.array(self.bodies)).astype(float)
+
+    @property
+    def first_moved(self) -> np.ndarray:
+        """The first body that each joint moves, shape (n,)."""
+        padded = np.vstack([self.moved, np.zeros((1, len(self.parent)), bool)])
+        return padded[list(self.bodies)].argmax(axis=0)
+
+    @property
+    def sliding(self) -> np.ndarray:
+        """Whether each joint may slide, 0.0 or 1.0, shape (n,)."""
+        every = np.ones(len(self.parent)) if self.slides is None else np.array(self.slides, float)
+        return np.where(self.balls, 0.0, every)
 
     @property
     def carriers(self) -> np.ndarray:

@@ -99,7 +99,7 @@ def joint_forces(tree: Branching, q, v, acceleration, p):
     """`M v̇ + h` without armature, differentiated in closed form by q, v and v̇, and by JAX by the
     parameters.
     """
-    return inverse_dynamics(tree, moving(tree, q, p), v, acceleration, p["gravity"])
+    return inverse_dynamics(tree, q, v, acceleration, p)
 
 
 @joint_forces.def_jvp
@@ -115,14 +115,12 @@ def _(primals, tangents):
     if da is not None:
         nothing = {**p, "gravity": jnp.zeros(3)}
         change = change + joint_forces(tree, q, jnp.zeros_like(found), da, nothing)
-    moved = {name: dx for name, dx in dp.items() if dx is not None}
-    if moved:
+    if jax.tree_util.tree_leaves(dp):
 
         def of_parameters(x):
-            p_ = {**p, **x}
-            return inverse_dynamics(tree, moving(tree, q, p_), v, acceleration, p_["gravity"])
+            return inverse_dynamics(tree, q, v, acceleration, x)
 
-        change = change + jax.jvp(of_parameters, ({n: p[n] for n in moved},), (moved,))[1]
+        change = change + jax.jvp(of_parameters, (p,), (filled(dp, p),))[1]
     return found, change
 
 
@@ -135,3 +133,9 @@ def along_velocities(tree: Branching, q: Float[Array, " nq"], dq: Float[Array, "
         x, dx = q[at], dq[at]
         made.append(4 * (rate_map(x).T @ dx) / (x @ x) if is_ball else dx)
     return jnp.concatenate(made)
+
+
+def filled(changes, given):
+    """Tangents with zeros for those that are None."""
+    zero = lambda dx, x: jnp.zeros_like(x) if dx is None else dx
+    return jax.tree_util.tree_map(zero, changes, given, is_leaf=lambda x: x is None)

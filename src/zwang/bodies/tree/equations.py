@@ -2,19 +2,15 @@
 
     P_i = P_parent(i) e^(ξ̂ᵢ qᵢ)                    the motion of joint i since q = 0
     S_j = Ad_P ξ_j                                 twist of velocity j in space
-    V_i = V_parent(i) + Σ_j S_j v_j                twist of joint i, over its velocities j
-    A_i = A_parent(i) + Σ_j [V_i, S_j] v_j         its acceleration at v̇ = 0, that of the ground −g
     I_i = (m, m d, J)                              inertia of the bodies on joint i: J about the
                                                    point, d from there to the center of mass
-    Iᶜ_i = Σ I_k,    f_i = Σ (I_k A_k + V_k ×* I_k V_k)      of all joints k that joint i moves
-    M_ij = S_i · Iᶜ_j S_j                          where joint i moves joint j (composite bodies)
-    h_j = S_j · f_j                                bias, M v̇ + h = F (Newton-Euler)
 
-Twists and forces are vectors in space, (v, ω) and (force, moment), about one point, the place of
-the first body at this instant: far from it moments of inertia would lose their digits. There
-inertias add, and no recursion transforms anything. `p["twist"]` holds ξ = (velocity at the origin,
-angular velocity) of every velocity at q = 0, in base axes; a ball joint has three, about its axes
-through its center.
+M and `M v̇ + h` are recursions in the axes of each joint (`Joints`), which need neither P nor S. For
+derivatives twists and forces are vectors in space, (v, ω) and (force, moment), about one point, the
+place of the first body at this instant: far from it moments of inertia would lose their digits.
+There inertias add, and no recursion transforms anything. `p["twist"]` holds ξ = (velocity at the
+origin, angular velocity) of every velocity at q = 0, in base axes; a ball joint has three, about
+its axes through its center.
 
 Reference: Featherstone (2008), Rigid Body Dynamics Algorithms, chapters 2, 5 and 6; Park, Bobrow
     and Ploen (1995), Int. J. Robotics Research 14, 609-618 (products of exponentials).
@@ -30,8 +26,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.bodies.rotation import rotation_matrix
-from zwang.bodies.screws.twist import bracket, exponential, motion
-from zwang.bodies.tree.branching import Branching
+from zwang.bodies.screws.twist import bracket, exponential, hat, motion
+from zwang.bodies.tree.branching import GROUND, Branching
 from zwang.compile.hints import written_out
 from zwang.inputs.arithmetic import xp
 from zwang.inputs.arrays import without_derivative
@@ -75,13 +71,14 @@ def upward(tree: Branching, X: Array) -> Array:
 
 def motions(tree: Branching, q: Float[Array, " nq"], p) -> Float[Array, "n 4 4"]:
     """P of each joint, and of the ground, which comes last."""
-
-    def joined(P, E):
-        R, x = P[:, :3, :3], P[:, :3, 3]
-        return motion(times(R, E[:, :3, :3]), applied(R, E[:, :3, 3]) + x)
-
-    P = downward(tree, elementary(tree, q, p), joined)
+    P = downward(tree, elementary(tree, q, p), composed)
     return xp.concatenate([P, xp.eye(4)[None]])
+
+
+def composed(P: Float[Array, "n 4 4"], E: Float[Array, "n 4 4"]) -> Float[Array, "n 4 4"]:
+    """`P E` of rigid motions."""
+    R, x = P[:, :3, :3], P[:, :3, 3]
+    return motion(times(R, E[:, :3, :3]), applied(R, E[:, :3, 3]) + x)
 
 
 def elementary(tree: Branching, q: Float[Array, " nq"], p) -> Float[Array, "n 4 4"]:
@@ -89,20 +86,17 @@ def elementary(tree: Branching, q: Float[Array, " nq"], p) -> Float[Array, "n 4 
     angular parts of its twists.
     """
     twists, entries = tree.places(1, 3), tree.places(1, 4)
-    scalar, ball = ([i for i, b in enumerate(tree.balls) if b is kind] for kind in (False, True))
-    made = []
+    (scalar, ball), made = tree.kinds, []
     if scalar:
         x = q[np.concatenate([entries[i] for i in scalar])]
-        made.append(exponential(p["twist"][np.concatenate([twists[i] for i in scalar])], x))
+        made.append(exponential(p["twist"][tree.scalar_velocities], x))
     if ball:
         x, rate = (
             q[np.stack([entries[i] for i in ball])],
             p["twist"][np.stack([twists[i] for i in ball])],
         )
-        center = 0.5 * xp.sum(xp.cross(rate[..., 3:], rate[..., :3]), axis=1)
-        R = rotation_matrix(
-            xp.concatenate([x[:, :1], xp.einsum("bkx,bk->bx", rate[..., 3:], x[:, 1:])], axis=1)
-        )
+        center = centers(rate)
+        R = _ball_rotation(x, rate[..., 3:])
         made.append(motion(R, center - applied(R, center)))
     return xp.concatenate(made)[np.argsort([*scalar, *ball])]
 
@@ -123,14 +117,10 @@ class Moving(NamedTuple):
         S: twist of each velocity, shape (nv, 6).
         inertia: (m, m d, J) of the bodies on each joint [kg, kg·m, kg·m²], J by `ROWS` and
             `COLUMNS`, shape (n, 10).
-        own: of each joint with bodies m, shape (k, 1); the place d of its first body's center; the
-            moment m d of all bodies about it; J about it in the axes of q = 0, by `ROWS` and
-            `COLUMNS`; and R.
     """
 
     S: Float[Array, "nv 6"]
     inertia: Float[Array, "n 10"]
-    own: tuple[Float[Array, "..."], ...]
 
 
 def recursion(function: Callable) -> Callable:
@@ -155,7 +145,9 @@ MOST_WRITTEN_OUT = 64
 def moving(tree: Branching, q: Float[Array, " nq"], p) -> Moving:
     """The tree at q, of the parameters of its bodies."""
     P, first = motions(tree, q, p), tree.first_bodies
-    on, others = tree.on_joints
+    on = tree.on_joints[tree.carrying]
+    others = on.copy()
+    others[np.arange(len(on)), first] = 0.0
     # all bodies on a joint as one, about the center of its first one
     m, c = p["mass"], p["center"]
     near = c - c[first][tree.places_of_bodies]
@@ -164,15 +156,14 @@ def moving(tree: Branching, q: Float[Array, " nq"], p) -> Moving:
     mass = on @ m
     R, place = P[tree.carrying][:, :3, :3], P[tree.carrying][:, :3, 3]
     place = place + applied(R, c[first])
-    # M and h are those about any point
+    # M is that about any point
     about = without_derivative(place[0])
     d, moment = place - about, applied(R, moment)
     total = moment + mass[:, None] * d
     half = times(R, around[:, FULL])
     J = xp.sum(half[:, ROWS] * R[:, COLUMNS], axis=-1) + steiner(total, d) + steiner(d, moment)
     inertia = xp.concatenate([mass[:, None], total, J], axis=1)
-    own = mass[:, None], d, moment, around, R
-    return Moving(screws(tree, P, p, about), xp.tensordot(tree.carriers, inertia, 1), own)
+    return Moving(screws(tree, P, p, about), xp.tensordot(tree.carriers, inertia, 1))
 
 
 def steiner(x: Float[Array, "n 3"], y: Float[Array, "n 3"]) -> Float[Array, "n 6"]:
@@ -186,15 +177,6 @@ def momentum(inertia: Float[Array, "n 10"], V: Float[Array, "n 6"]) -> Float[Arr
     v, w = V[:, :3], V[:, 3:]
     turning = applied(J, w) + xp.cross(first, v)
     return xp.concatenate([m * v + xp.cross(w, first), turning], axis=1)
-
-
-@recursion
-def mass_matrix(tree: Branching, at: Moving) -> Float[Array, "nv nv"]:
-    """M [kg, kg·m, kg·m²]."""
-    composite = upward(tree, at.inertia)[tree.joint_of]
-    H = momentum(composite, at.S) @ at.S.T  # row: the farther joint
-    farther = xp.asarray(tree.before)
-    return farther * H + (farther.T * (1 - farther)) * H.T
 
 
 def rates(
@@ -222,31 +204,222 @@ def wrench_rate(V: Float[Array, "n 6"], f: Float[Array, "n 6"]) -> Float[Array, 
     return xp.concatenate([spun, twisted], axis=1)
 
 
+class Joints(NamedTuple):
+    """A tree where it is, each joint in axes that move with it and are the base's at q = 0, so that
+    only its own rotation lies between it and the joint before.
+
+    Attributes:
+        E: that rotation, shape (n, 3, 3).
+        d: from the point L of the joint before to its own, in the axes of that, shape (n, 3).
+        axis, way: axis u of each velocity, and motion s along it, shapes (nv, 3).
+        mass, first, second: m, ∫ r dm and ∫ r rᵀ dm of the bodies on each joint, about L, shapes
+            (n,), (n, 3), (n, 3, 3).
+    """
+
+    E: Float[Array, "n 3 3"]
+    d: Float[Array, "n 3"]
+    axis: Float[Array, "nv 3"]
+    way: Float[Array, "nv 3"]
+    mass: Float[Array, " n"]
+    first: Float[Array, "n 3"]
+    second: Float[Array, "n 3 3"]
+
+
+def joints(tree: Branching, q: Float[Array, " nq"], p) -> Joints:
+    """The joints of a tree at q."""
+    known = p["joints"] if "joints" in p else joint_numbers(tree, p)
+    along, way = q[np.array([x[0] for x in tree.places(1, 4)])], known["way"]
+    d = known["apart"] + xp.tensordot(tree.owners, way, 1) * along[:, None]
+    bodies = (known[x] for x in ("mass", "first", "second"))
+    return Joints(rotations(tree, q, p, known["square"]), d, p["twist"][:, 3:], way, *bodies)
+
+
+def joint_numbers(tree: Branching, p) -> dict[str, Array]:
+    """What all evaluations take of a tree's parameters: `square` ω̂² of scalar joints, `point` of
+    each joint at q = 0 and `apart` from that of the joint before, `way`, `mass`, `first` and
+    `second` (`Joints`).
+
+    As `p["joints"]` they are computed once and not by each evaluation: a third of its operations.
+    """
+    L = points(tree, p)
+    turning = hat(p["twist"][tree.scalar_velocities, 3:])
+    mass, first, second = moments(tree, L, p)
+    return {
+        "square": times(turning, turning),
+        "point": L,
+        "apart": L - xp.concatenate([L, xp.zeros((1, 3))])[np.array(tree.parent)],
+        "way": ways(tree, p),
+        "mass": mass,
+        "first": first,
+        "second": second,
+    }
+
+
+def rotations(
+    tree: Branching, q: Float[Array, " nq"], p, square: Float[Array, "k 3 3"]
+) -> Float[Array, "n 3 3"]:
+    """Rotation of each joint alone."""
+    scalar, ball = tree.kinds
+    places, made = tree.places(1, 4), []
+    if scalar:
+        angle = q[np.concatenate([places[i] for i in scalar])][:, None, None]
+        turning = hat(p["twist"][tree.scalar_velocities, 3:])
+        made.append(np.eye(3) + xp.sin(angle) * turning + (1 - xp.cos(angle)) * square)
+    if ball:
+        axes = p["twist"][np.stack([tree.places(1, 3)[i] for i in ball]), 3:]
+        made.append(_ball_rotation(q[np.stack([places[i] for i in ball])], axes))
+    return xp.concatenate(made)[np.argsort([*scalar, *ball])]
+
+
+def _ball_rotation(x: Float[Array, "n 4"], axes: Float[Array, "n 3 3"]) -> Float[Array, "n 3 3"]:
+    """The rotation of a quaternion about axes, which are rows."""
+    turned = xp.einsum("bkx,bk->bx", axes, x[:, 1:])
+    return rotation_matrix(xp.concatenate([x[:, :1], turned], axis=1))
+
+
+@recursion
+def mass_matrix(tree: Branching, q: Float[Array, " nq"], p) -> Float[Array, "nv nv"]:
+    """M [kg, kg·m, kg·m²] by composite bodies: the wrench that a joint's acceleration takes, along
+    the joints before it.
+
+        h ← h + E h_c + m_c d_c,    Θ ← Θ + E Θ_c Eᵀ + E h_c d_cᵀ + d_c (E h_c)ᵀ + m_c d_c d_cᵀ
+        F = u × h + m s,    N = (tr Θ − Θ) u + h × s,    M_ij = u_i · N_j + s_i · F_j
+    """
+    at, levels, of = joints(tree, q, p), tree.levels, tree.joint_of
+    whole = [(at.mass[x], at.first[x], at.second[x]) for x in levels]
+    for k in range(len(levels) - 1, 0, -1):
+        level, (m, h, second) = levels[k], whole[k]
+        E, d = at.E[level], at.d[level]
+        h, second = applied(E, h), times(times(E, second), xp.swapaxes(E, 1, 2))
+        arm = h + 0.5 * m[:, None] * d
+        both = arm[:, :, None] * d[:, None, :]
+        carried = m, h + m[:, None] * d, second + both + xp.swapaxes(both, 1, 2)
+        onto = (np.arange(len(levels[k - 1]))[:, None] == tree.parents[k - 1]).astype(float)
+        pairs = zip(whole[k - 1], carried, strict=True)
+        whole[k - 1] = tuple(x + xp.tensordot(onto, y, 1) for x, y in pairs)
+
+    order = np.argsort(np.concatenate(levels))[of]
+    m, h, second = (xp.concatenate(x)[order] for x in zip(*whole, strict=True))
+    u, s = at.axis, at.way
+    turned = xp.trace(second, axis1=1, axis2=2)[:, None] * u - applied(second, u)
+    force, moment = xp.cross(u, h) + m[:, None] * s, turned + xp.cross(h, s)
+
+    # entries as they are found, along the way from each velocity down to the ground
+    found, places = [xp.zeros(1)], np.zeros((tree.nv, tree.nv), int)
+    moving, here, before = np.arange(tree.nv), of, np.array(tree.parent)
+    while len(moving):
+        i, j = np.nonzero((here[:, None] == of) & (moving[:, None] >= np.arange(tree.nv)))
+        count = sum(len(x) for x in found)
+        places[moving[i], j] = places[j, moving[i]] = count + np.arange(len(i))
+        found.append(xp.sum(u[j] * moment[i], axis=1) + xp.sum(s[j] * force[i], axis=1))
+        on = np.flatnonzero(before[here] != GROUND)
+        force, moment = (applied(at.E[here[on]], x[on]) for x in (force, moment))
+        moment = moment + xp.cross(at.d[here[on]], force)
+        moving, here = moving[on], before[here[on]]
+    return xp.concatenate(found)[places]
+
+
 @recursion
 def inverse_dynamics(
     tree: Branching,
-    at: Moving,
+    q: Float[Array, " nq"],
     v: Float[Array, " nv"],
     acceleration: Float[Array, " nv"] | None,
-    gravity: Float[Array, "3"],
+    p,
 ) -> Float[Array, " nv"]:
-    """`M v̇ + h` [N·m, N] by Newton-Euler; the bias h, weights included, without an
-    acceleration.
+    """`M v̇ + h` [N·m, N] by Newton-Euler; the bias h, weights included, without an acceleration.
+
+    About the point of each joint, with p the one before, c those after it, and Γ = α̂ + ω̂²
+    (`Joints`):
+
+        ω = Eᵀω_p + u q̇,    α = Eᵀα_p + ω × u q̇ + u q̈
+        a = Eᵀ(a_p + Γ_p d) + 2 ω × s q̇ + s q̈
+        F = m a + Γ h + Σ E F_c,    N = h × a + [Γ Θ] + Σ (E N_c + d_c × E F_c)
+        τ = u · N + s · F,          [X] = (X₃₂ − X₂₃, X₁₃ − X₃₁, X₂₁ − X₁₂)
     """
-    V, A = rates(tree, at, v, acceleration, gravity)
-    wrench = xp.tensordot(tree.carriers, _wrench(at, V[tree.carrying], A[tree.carrying]), 1)
-    return xp.sum(at.S * upward(tree, wrench)[tree.joint_of], axis=1)
+    E, d, axis, way, *bodies = joints(tree, q, p)
+    mass, first, second = bodies
+    back = xp.swapaxes(E, 1, 2)
+    own = lambda x, rate: xp.tensordot(tree.owners, x * rate[:, None], 1)
+    spin, slide, none = own(axis, v), own(way, v), xp.zeros((1, 3))
+    faster, further = (
+        (none, none) if acceleration is None else (own(x, acceleration) for x in (axis, way))
+    )
+    given = none, none, -p["gravity"][None]
+    levels, gathered = tree.levels, []
+    for k, level in enumerate(levels):
+        if k:
+            w, turning, a = (x[tree.parents[k - 1]] for x in given)
+            a = a + applied(turned[tree.parents[k - 1]], d[level])
+        else:
+            w, turning, a = (xp.broadcast_to(x, (len(level), 3)) for x in given)
+        w, turning, a = (applied(back[level], x) for x in (w, turning, a))
+        turning, a = turning + xp.cross(w, spin[level]), a + 2 * xp.cross(w, slide[level])
+        if acceleration is not None:
+            turning, a = turning + faster[level], a + further[level]
+        w, h = w + spin[level], first[level]
+        given, turned = (w, turning, a), hat(turning) + times(hat(w), hat(w))
+        force = mass[level][:, None] * a + applied(turned, h)
+        gathered.append((force, xp.cross(h, a) + twice_skew(times(turned, second[level]))))
+
+    for k in range(len(levels) - 1, 0, -1):
+        level, (force, moment) = levels[k], gathered[k]
+        force, moment = (applied(E[level], x) for x in (force, moment))
+        moment = moment + xp.cross(d[level], force)
+        onto = (np.arange(len(levels[k - 1]))[:, None] == tree.parents[k - 1]).astype(float)
+        both = zip(gathered[k - 1], (force, moment), strict=True)
+        gathered[k - 1] = tuple(x + xp.tensordot(onto, y, 1) for x, y in both)
+
+    order = np.argsort(np.concatenate(levels))[tree.joint_of]
+    force, moment = (xp.concatenate(x)[order] for x in zip(*gathered, strict=True))
+    return xp.sum(axis * moment, axis=1) + xp.sum(way * force, axis=1)
 
 
-def _wrench(at: Moving, V: Float[Array, "k 6"], A: Float[Array, "k 6"]) -> Float[Array, "k 6"]:
-    """The wrench that moves the bodies on each joint, by the motion of their first one's center.
-    In the bodies' own axes J has zeros, and needs no turning.
+def twice_skew(X: Float[Array, "n 3 3"]) -> Float[Array, "n 3"]:
+    """The vector of `X − Xᵀ`."""
+    after, last = [1, 2, 0], [2, 0, 1]
+    return X[:, last, after] - X[:, after, last]
+
+
+def ways(tree: Branching, p) -> Float[Array, "nv 3"]:
+    """Motion along its axis by each velocity, zero of joints that only turn."""
+    way, axis = xp.split(p["twist"], 2, axis=1)
+    along = way + xp.cross(axis, xp.cross(axis, way))
+    return tree.sliding[tree.joint_of][:, None] * along
+
+
+def points(tree: Branching, p) -> Float[Array, "n 3"]:
+    """A point of each joint at q = 0 [m]: that of its axis nearest to the center of the first body
+    that it moves; of a ball joint its center, of a slide that of the body.
     """
-    m, d, h, J, R = at.own
-    (v, w), (a, turning) = xp.split(V, 2, axis=1), xp.split(A, 2, axis=1)
-    a = a + xp.cross(turning, d) + xp.cross(w, v + xp.cross(w, d))
-    back = xp.swapaxes(R, 1, 2)
-    w_own, J = applied(back, w), J[:, FULL]
-    spun = applied(J, applied(back, turning)) + xp.cross(w_own, applied(J, w_own))
-    force = m * a + xp.cross(turning, h) + xp.cross(w, xp.cross(w, h))
-    return xp.concatenate([force, applied(R, spun) + xp.cross(h, a) + xp.cross(d, force)], axis=1)
+    center, places = p["center"][tree.first_moved], tree.places(1, 3)
+    way, axis = xp.split(p["twist"][np.array([x[0] for x in places])], 2, axis=1)
+    foot = xp.cross(axis, way) + axis * xp.sum(axis * center, axis=1)[:, None]
+    beside = 1 - xp.sum(axis**2, axis=1)[:, None]
+    found = foot + tree.sliding[:, None] * beside * center
+    if any(tree.balls):
+        balls = np.flatnonzero(tree.balls)
+        middle = centers(p["twist"][np.stack([places[i] for i in balls])])
+        where = (np.arange(len(places))[:, None] == balls).astype(float)
+        found = (1 - where.sum(axis=1))[:, None] * found + xp.tensordot(where, middle, 1)
+    return found
+
+
+def centers(twist: Float[Array, "n 3 6"]) -> Float[Array, "n 3"]:
+    """Centers of ball joints at q = 0 [m]."""
+    return 0.5 * xp.sum(xp.cross(twist[..., 3:], twist[..., :3]), axis=1)
+
+
+def moments(
+    tree: Branching, L: Float[Array, "n 3"], p
+) -> tuple[Float[Array, " n"], Float[Array, "n 3"], Float[Array, "n 3 3"]]:
+    """Mass, first and second moments of mass about L, ∫ r dm and ∫ r rᵀ dm, of the bodies on each
+    joint at q = 0.
+    """
+    on, m, J = tree.on_joints, p["mass"], p["inertia"]
+    r = p["center"] - xp.concatenate([L, xp.zeros((1, 3))])[np.array(tree.bodies)]
+    # m tr J / 2 less J, of the entries on and above the diagonal alone
+    J = J[:, ROWS, COLUMNS][:, FULL]
+    own = 0.5 * xp.trace(J, axis1=1, axis2=2)[:, None, None] * np.eye(3) - J
+    second = own + m[:, None, None] * r[:, :, None] * r[:, None, :]
+    return on @ m, on @ (m[:, None] * r), xp.tensordot(on, second, 1)

@@ -20,8 +20,13 @@ from zwang.equations.system import AbstractMassMatrix
 from zwang.inputs.arithmetic import xp
 from zwang.inputs.arrays import is_concrete
 
-OF_BODIES = ("twist", "mass", "center", "inertia", "gravity")
-"""Parameters of joints and bodies."""
+OF_BODIES = ("twist", "mass", "center", "inertia", "gravity", "joints")
+"""Parameters of joints and bodies, and what follows from them where it is known."""
+
+
+def of_bodies(p) -> dict:
+    """Those of them that there are."""
+    return {name: p[name] for name in OF_BODIES if name in p}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -35,11 +40,11 @@ class TreeMass(AbstractMassMatrix):
     tree: Branching
 
     def __call__(self, q, t, p):
-        made = equations.mass_matrix(self.tree, equations.moving(self.tree, q, p))
+        made = equations.mass_matrix(self.tree, q, p)
         return made + jnp.diag(p["armature"])
 
     def times(self, q, t, p, w):
-        own = {**{name: p[name] for name in OF_BODIES}, "gravity": jnp.zeros(3)}
+        own = {**of_bodies(p), "gravity": jnp.zeros(3)}
         return joint_forces(self.tree, q, jnp.zeros_like(w), w, own) + p["armature"] * w
 
 
@@ -56,6 +61,10 @@ class TreeEquations:
     tree: Branching
     applied: Callable | None
     further: Callable | None
+
+    def with_joint_numbers(self, p) -> dict:
+        """The parameters, and what all evaluations take of them (`equations.joint_numbers`)."""
+        return {**p, "joints": equations.joint_numbers(self.tree, p)}
 
     # --- where the bodies are, and how they move
 
@@ -85,13 +94,12 @@ class TreeEquations:
         return found + p["armature"] * acceleration
 
     def _inverse_dynamics(self, q, v, acceleration, p):
-        own = {name: p[name] for name in OF_BODIES}
+        own = of_bodies(p)
         if not is_concrete((q, v, acceleration, own)):
             # derivatives are for programs; on the host numbers of NumPy stay numbers of NumPy
             still = jnp.zeros(self.tree.nv) if acceleration is None else acceleration
             return joint_forces(self.tree, q, v, still, own)
-        at = equations.moving(self.tree, q, own)
-        return equations.inverse_dynamics(self.tree, at, v, acceleration, p["gravity"])
+        return equations.inverse_dynamics(self.tree, q, v, acceleration, own)
 
     def derivatives(self, q, v, acceleration, p):
         """Derivatives of `inverse_dynamics` by q, along velocities, and by v."""

@@ -19,6 +19,7 @@ from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.inputs.arrays import is_concrete
 from zwang.objects.display import present
+from zwang.thresholds import ROUND_OFF
 
 BALL_COORDINATES, BALL_VELOCITIES = ("qw", "qx", "qy", "qz"), ("wx", "wy", "wz")
 
@@ -37,6 +38,13 @@ def ball(center=(0.0, 0.0, 0.0), axes=None) -> Any:
     axes = np.eye(3) if axes is None else np.asarray(axes, float) if known else axes
     made = [revolute(axis, center) for axis in axes.T]
     return np.stack(made) if known else jnp.stack(made)
+
+
+def _advances(twist: np.ndarray) -> bool:
+    """Whether a joint moves along its axis, or has none."""
+    way, axis = twist[:3], twist[3:]
+    along = way + np.cross(axis, np.cross(axis, way))
+    return bool(np.linalg.norm(along) > ROUND_OFF * np.linalg.norm(way))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,7 +163,7 @@ class BodyTree:
         return present("text_of_tree", self)
 
     def _joined(self) -> tuple[Branching, tuple[str, ...], list]:
-        parent, balls, bodies, names, twists = [], [], [], [], []
+        parent, balls, bodies, names, twists, slides = [], [], [], [], [], []
         for b in self.branches:
             last = GROUND if b.parent is None else bodies[self._index[b.parent]]
             for name, twist in b.joints.items():
@@ -167,6 +175,7 @@ class BodyTree:
                     )
                 parent.append(last)
                 balls.append(twist.ndim == 2)
+                slides.append(twist.ndim == 1 and _advances(twist))
                 names.append(name)
                 twists += list(np.atleast_2d(twist))
                 # several joints of one body stand on each other
@@ -180,7 +189,8 @@ class BodyTree:
             )
         if not names:
             raise ModelError("the bodies have no joints; give at least one of them a joint.")
-        return Branching(tuple(parent), tuple(balls), tuple(bodies)), tuple(names), twists
+        made = Branching(tuple(parent), tuple(balls), tuple(bodies), tuple(slides))
+        return made, tuple(names), twists
 
     def _armature(self, given: dict[str, float]) -> np.ndarray:
         values = np.zeros(self.branching.nv)

@@ -15,12 +15,7 @@ from zwang.dynamics.drift.base import (
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
 from zwang.objects.record import field
-from zwang.thresholds import ROUND_OFF
-
-NEAR = 10.0
-"""A violation within this factor of its target is round-off if the correction before, from ε, had
-to leave some ε² only.
-"""
+from zwang.thresholds import MARGIN, ROUND_OFF
 
 
 class Projection(AbstractDrift):
@@ -100,7 +95,7 @@ class Projection(AbstractDrift):
             slip = slip / jnp.where(slip > 0, beside, 1.0)
 
             stagnant = ((i >= 1) & (size > 0.5 * before)) | (
-                (before**2 <= target) & (size <= NEAR * target)
+                (before**2 <= target) & (size <= MARGIN * target)
             )
             done = (stagnant | ~(size > target)) & tangent & (i + 1 >= least)
             done = done | (i + 1 >= self.iterations) | ~jnp.isfinite(size)

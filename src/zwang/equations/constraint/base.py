@@ -45,7 +45,7 @@ class AbstractConstraint(Record):
     @abc.abstractmethod
     def level(self) -> AbstractLevel:
         """What it is given by: `zwang.equations.constraint.level` has `POSITION`, `VELOCITY`,
-        `ACCELERATION`, and `GAP` and `FRICTION`, which let go.
+        `ACCELERATION`, and `GAP`, `ONE_WAY` and `FRICTION`, which let go.
         """
 
     def __repr__(self) -> str:

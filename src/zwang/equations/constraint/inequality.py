@@ -1,4 +1,4 @@
-"""Constraints that hold on one side, g(q, t) ≥ 0: stops, contacts, ropes, play."""
+"""Constraints that hold on one side, g(q, t) ≥ 0: stops, contacts, ropes, play, ratchets."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Literal
 import jax.numpy as jnp
 
 from zwang.equations.constraint.base import AbstractPosition, checked_units
-from zwang.equations.constraint.level import GAP, AbstractLevel
-from zwang.inputs.arguments import choice, function, label, labels, number
+from zwang.equations.constraint.level import GAP, ONE_WAY, AbstractLevel
+from zwang.inputs.arguments import choice, flag, function, label, labels, number
 from zwang.inputs.call import misfits_named
 from zwang.inputs.tracing import returned
 from zwang.objects.record import field
@@ -26,9 +26,14 @@ class Inequality(AbstractPosition):
     closed and stays closed. Where a gap closes with a speed, the velocity jumps
     (`zwang.simulation.contact`).
 
+    With `velocity=True` a velocity never becomes negative, as that of a ratchet or of a one-way
+    clutch, of which the gap is always closed:
+
+        0 ≤ ψ(q, v, t, p),   λ ≥ 0,   λ ψ = 0
+
     Args:
         gap: `(q, t, p)` → gap, a scalar or shape (rows,), each of which opens and closes by itself;
-            positive where it is open.
+            positive where it is open; with `velocity` `(q, v, t, p)` → ψ.
         name: name in results; "inequality" by default.
         restitution: e from 0 (no rebound) to 1 (no loss); the name of a parameter that holds it; or
             a function of the parameters.
@@ -36,7 +41,9 @@ class Inequality(AbstractPosition):
             impulses, of which the gap returns e times that of its compression. They differ where
             friction acts.
         parts: names of like gaps that the function returns one after another, as many each.
-        unit: unit of g, such as "m", whose multiplier is then the force that pushes in newtons.
+        unit: unit of g, such as "m", whose multiplier is then the force that pushes in newtons; of
+            ψ, such as "m/s", with the same multiplier.
+        velocity: whether the function gives a velocity.
 
     Reference: Kalaba and Udwadia (1994), Appl. Math. Comput. 60, 1-13 (Gauss's principle with
         inequalities); Moreau (1988), in Nonsmooth Mechanics and Applications, Springer, 1-82
@@ -44,6 +51,7 @@ class Inequality(AbstractPosition):
 
     Example:
         >>> floor = zw.Inequality(lambda q, t, p: q[1], name="floor", restitution=0.5, unit="m")
+        >>> ratchet = zw.Inequality(lambda q, v, t, p: v[0], name="ratchet", velocity=True)
     """
 
     gap: Callable
@@ -52,6 +60,7 @@ class Inequality(AbstractPosition):
     impact: str = field(static=True)
     labels: tuple[str, ...]
     unit: tuple[str, ...] = field(static=True)
+    velocity: bool = field(static=True)
 
     @misfits_named
     def __init__(
@@ -63,9 +72,12 @@ class Inequality(AbstractPosition):
         impact: Literal["newton", "poisson"] = "newton",
         parts: Sequence[str] = (),
         unit: str | Sequence[str] = (),
+        velocity: bool = False,
     ):
         self.name = label(name, "Inequality: name")
-        self.gap = function(gap, f"constraint {name!r}: gap", "(q, t, p) → gap")
+        self.velocity = flag(velocity, f"constraint {name!r}: velocity")
+        form = "(q, v, t, p) → velocity" if velocity else "(q, t, p) → gap"
+        self.gap = function(gap, f"constraint {name!r}: gap", form)
         said = f"constraint {name!r}: restitution"
         self.restitution = (
             restitution
@@ -83,8 +95,19 @@ class Inequality(AbstractPosition):
 
     @property
     def level(self) -> AbstractLevel:
-        return GAP
+        return ONE_WAY if self.velocity else GAP
 
     def position_residual(self, system, q, t, p):
         gap = returned(self.gap(q, t, p), f"constraint {self.name!r}: gap(q, t, p)")
         return jnp.atleast_1d(gap)
+
+    def velocity_residual(self, system, q, v, t, p):
+        if not self.velocity:
+            return super().velocity_residual(system, q, v, t, p)
+        psi = returned(self.gap(q, v, t, p), f"constraint {self.name!r}: gap(q, v, t, p)")
+        return jnp.atleast_1d(psi)
+
+    def residuals(self, system, q, v, t, p):
+        if not self.velocity:
+            return super().residuals(system, q, v, t, p)
+        return jnp.zeros(0), self.velocity_residual(system, q, v, t, p)

@@ -164,7 +164,7 @@ class Acceleration(AbstractLevel):
 
 
 POSITION, VELOCITY, ACCELERATION = Position(), Velocity(), Acceleration()
-GAP, FRICTION = Position(Cone.PUSHES), Velocity(Cone.RUBS)
+GAP, ONE_WAY, FRICTION = Position(Cone.PUSHES), Velocity(Cone.PUSHES), Velocity(Cone.RUBS)
 
 
 def rows_of(constraint: AbstractConstraint, system: System, p) -> int:

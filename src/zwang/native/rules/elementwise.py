@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import DTypeLike
 
-from zwang.native import functions, trigonometry
+from zwang.native import exponentials, functions, trigonometry
 from zwang.native.arrays import (
     MOST_LOADED,
     Elements,
@@ -391,7 +391,7 @@ def is_finite(call: Call) -> Emitted:
     return elementwise(call, of)
 
 
-OF_FLOATS = functions.OF_FLOATS | trigonometry.OF_ANGLES
+OF_FLOATS = functions.OF_FLOATS | trigonometry.OF_ANGLES | exponentials.EXPONENTIALS
 
 
 @rule(*OF_FLOATS)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import DTypeLike
 
+from zwang.native.accumulation import accumulated
 from zwang.native.arrays import (
     MOST_LOADED,
     MOST_UNROLLED,
@@ -30,7 +31,7 @@ from zwang.native.arrays import (
 from zwang.native.builder import Builder, Value
 from zwang.native.errors import NotNativeError
 from zwang.native.instructions import LEAST_ALIKE, Operand
-from zwang.native.rolled import SIZES, accumulated, alike, looped, step_of
+from zwang.native.rolled import SIZES, alike, looped, step_of
 from zwang.native.rules.elementwise import extreme
 from zwang.native.rules.varying import varies
 from zwang.native.types import FLOATS, is_signed, register_type, wrapped

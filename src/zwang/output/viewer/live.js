@@ -38,8 +38,9 @@ function simulation(data, el, view) {
   const put = (name, x) =>
     at[name].set(x.map(at[name] instanceof BigInt64Array ? BigInt : Number));
   function reset(keep) {
-    for (const [name, x] of Object.entries(given.start)) if (name !== "p" || !keep) put(name, x);
-    module.place();
+    const kept = name => keep && (name === "p" || name.startsWith("own "));
+    for (const [name, x] of Object.entries(given.start)) if (!kept(name)) put(name, x);
+    if (keep) module.place();
     show();
   }
   // other numbers: the step is chosen anew, and the state put onto the constraints
@@ -94,6 +95,7 @@ function simulation(data, el, view) {
       return [...at.y];
     },
     state: () => [...at.y],
+    steps: () => Number(at.accepted[0]),
     reset: () => reset(),
     // where the points are in the window
     pixels: () => {
@@ -106,6 +108,7 @@ function simulation(data, el, view) {
     letGo: () => view.begin(made),
   };
   const code = unpack(bytesOf(given.binary.packed), given.binary.size);
+  if (!WebAssembly.validate(code)) code.set(given.fused[1], given.fused[0]);
   WebAssembly.instantiate(code, { math }).then(({ instance }) => {
     module = instance.exports;
     at = Object.fromEntries(
@@ -129,6 +132,7 @@ function simulation(data, el, view) {
       const say = () => (shown.textContent = Number(at.p[i].toPrecision(3)));
       slider.addEventListener("input", () => {
         at.p[i] = Number(slider.value);
+        module.derive();
         say();
         anew();
       });

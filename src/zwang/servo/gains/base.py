@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Complex, Float
 
 from zwang.algebra.spectrum import eigenvalues
+from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.inputs.arguments import real_array
 from zwang.inputs.arrays import is_concrete
@@ -45,6 +46,10 @@ class AbstractGain(Record):
             for c, y in zip(self.coefficients(len(chain)), chain, strict=True)
         ]
         return -sum(terms, jnp.zeros_like(chain[0]))
+
+    def at(self, s: State) -> AbstractGain:
+        """The gain at a state; another one where the controller learns it along the motion."""
+        return self
 
     def error_poles(self, order: int) -> Complex[np.ndarray, " poles"]:
         """Poles s of the error dynamics [1/s]: the roots of `det(s^r + c_{r−1} s^{r−1} + … + c_0)`.

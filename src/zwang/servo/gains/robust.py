@@ -91,7 +91,7 @@ class Robust(AbstractGain):
     def pull(self, chain):
         z = self.filtered(chain)
         strength = self.bound / (1 - self.mismatch)
-        return Rate(self.k).pull(chain) - strength * z / jnp.maximum(_length(z), self.layer)
+        return Rate(self.k).pull(chain) - strength * z / jnp.maximum(length(z), self.layer)
 
     def filtered(self, chain: list[Float[Array, " rows"]]) -> Float[Array, " rows"]:
         """`z = (d/dt + k)^(r−1) y`."""
@@ -106,7 +106,7 @@ class Robust(AbstractGain):
         return self.bound * self.layer / (self.k * self.layer + self.bound) / self.k ** (order - 1)
 
 
-def _length(z: Float[Array, " rows"]) -> Float[Array, ""]:
+def length(z: Float[Array, " rows"]) -> Float[Array, ""]:
     """‖z‖, with a derivative that is 0 at zero."""
     square = z @ z
     return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)

@@ -9,12 +9,10 @@ import numpy as np
 
 from zwang.dynamics.tangent_cone import MOST_JUDGED, tangent_cone
 from zwang.simulation.results.crossing import Crossing
+from zwang.thresholds import SHORT_WAY
 
 if TYPE_CHECKING:
     from zwang.simulation.results.record import Run
-
-AROUND_CROSSING = 1e-4
-"""How long before and after a crossing velocities are compared with tangents, in parts of a run."""
 
 
 def with_branches(run: Run, crossings: list[Crossing]) -> list[Crossing]:
@@ -22,7 +20,7 @@ def with_branches(run: Run, crossings: list[Crossing]) -> list[Crossing]:
     if not crossings or _unjudged(run):
         return crossings
     first, last = float(run.steps.t[0]), float(run.steps.t[-1])
-    span = AROUND_CROSSING * (last - first)
+    span = SHORT_WAY * (last - first)
     times = np.array([x.time for x in crossings])
     q, _ = run.at(times)
     before, after = (run.near(np.clip(times + s * span, first, last))[1] for s in (-1, 1))

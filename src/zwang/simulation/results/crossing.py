@@ -14,8 +14,8 @@ from typing import Protocol
 
 import numpy as np
 
-from zwang.algebra.singular import CROSSING_THRESHOLD, AbstractRows
-from zwang.thresholds import AGREEMENT
+from zwang.algebra.singular import AbstractRows
+from zwang.thresholds import AGREEMENT, SINGULAR_ROWS
 
 PROMINENCE = 1.0
 """A dip of the log-determinant shallower than this is no candidate; losing one rank dips by 2
@@ -150,7 +150,7 @@ def find_crossings(
     for i in map(int, np.flatnonzero(((rank < generic) | gaps) & passed)):
         # rows that were redundant before have a share in the null space all along, and are not
         # named
-        below = 2 * smallest[i] if gaps[i] else CROSSING_THRESHOLD
+        below = 2 * smallest[i] if gaps[i] else SINGULAR_ROWS
         share = rows_at.null_share(i, below) - rows_before.null_share(i)
         lost = np.flatnonzero(share > 0.05)
         found.append(

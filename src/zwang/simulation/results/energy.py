@@ -8,18 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from zwang.simulation.results.variables import Variables
-from zwang.thresholds import AGREEMENT
+from zwang.thresholds import AGREEMENT, SMALL_PART
 
 if TYPE_CHECKING:
     from zwang.simulation.results.record import Run
 
 
 POWERS = ("applied_power", "constraint_power", "nonideal_power", "control_power")
-
-LOST = 1e-3
-"""Change of an energy that should stay, relative to the largest kinetic energy, that is worth a
-warning: far above what a step controller leaves at its default tolerance.
-"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +43,7 @@ class Energy:
     @property
     def warning(self) -> str:
         """A sentence if energy was lost or gained that should have stayed, else empty."""
-        if not self.conserved or self.drift <= LOST * self.scale:
+        if not self.conserved or self.drift <= SMALL_PART * self.scale:
             return ""
         return (
             f"the energy should stay as it is but changes by {self.drift:.3g} {self.unit} "

@@ -358,7 +358,8 @@ class Run:
         """Play the run in the browser, or write the page that plays it.
 
         Args:
-            path: the HTML page; without it the page is temporary and opens in the browser.
+            path: the HTML page; without it the page is temporary and opens in the browser, or
+                below the cell of a notebook.
             parts: as in `report`: `scene=zw.Scene(...)` for a model that has none.
 
         Raises:

@@ -19,11 +19,8 @@ from zwang.dynamics.model import Model
 from zwang.equations.state import State, host_state
 from zwang.errors import Result
 from zwang.simulation.results.variables import Variables
-from zwang.thresholds import ACCEPTED_VIOLATION
+from zwang.thresholds import ACCEPTED_VIOLATION, MARGIN
 
-GROWN = 10.0
-"""An error that is larger by this factor in each third of a motion than in the one before grows
-exponentially."""
 UNMET = (Result.NO_AUTHORITY, Result.TOO_FEW_ACTUATORS, Result.AT_LIMIT)
 
 
@@ -166,7 +163,7 @@ def error_grows(at: ServoSamples, reach: float, *, sampled: bool) -> Iterator[st
         error = rate if np.isnan(place).all() else place
         first, middle, last = (np.max(x, initial=0.0) for x in np.array_split(error, 3))
         # a path that is followed late or against noise has its error from the beginning
-        if last > GROWN * middle and middle > GROWN * first and last > ACCEPTED_VIOLATION * reach:
+        if last > MARGIN * middle and middle > MARGIN * first and last > ACCEPTED_VIOLATION * reach:
             cure = "a shorter sample_time, or smaller gains" if sampled else "other gains"
             yield (
                 f"the error of servo constraint {name!r} grows from {first:.2g} in the first third "

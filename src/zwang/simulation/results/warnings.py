@@ -20,21 +20,15 @@ from zwang.simulation.results.energy import energy_of
 from zwang.simulation.results.observe import rate_of_stage
 from zwang.simulation.results.servo_warnings import ServoSamples
 from zwang.simulation.results.variables import Variables
-from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO
+from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, MARGIN
 
 if TYPE_CHECKING:
     from zwang.simulation.results.record import Run
 
 
-NOTABLE = 10.0
-"""Times the accuracy asked for that accelerations may miss: their estimate is an upper bound, and a
-warning at the very accuracy that was asked for is noise."""
-SCATTERED, MARGIN = 4, 10.0
-"""States beside a sample whose accelerations are compared, and how many times what they scatter is
-said: the largest of four random ones is below the worst case."""
-AT_TIMES = 0.5
-"""Where no more than this part of the samples is inaccurate, the motion passes near a singular
-configuration, in which accelerations are quotients of small numbers; its rows are ordinary."""
+SCATTERED = 4
+"""States beside a sample whose accelerations are compared; they scatter by less than the worst
+case, for which `MARGIN` stands."""
 
 
 def warnings_of(run: Run, data: Variables) -> tuple[str, ...]:
@@ -173,16 +167,16 @@ def _inaccurate(run: Run, data: Variables) -> Iterator[str]:
     """
     asked = float(run.attrs.get("rtol", np.inf))
     accuracy = np.where(_accelerated(run), run.observation.motion.accuracy, 0.0)
-    beyond = accuracy > NOTABLE * asked
+    beyond = accuracy > MARGIN * asked
     if not beyond.any():
         return
     worst = int(np.nanargmax(accuracy))
     state = host_state(run.q[worst], run.v[worst], run.t[worst])
     condition = condition_of_mass(evaluate(run.flow.dynamics, state).M)
-    if not SUMMED * condition > NOTABLE * asked:
+    if not SUMMED * condition > MARGIN * asked:
         # what states that differ by round-off make of it, where the estimate takes the worst case
         accuracy[beyond] = np.minimum(accuracy[beyond], _scatter(run, np.flatnonzero(beyond)))
-        beyond = accuracy > NOTABLE * asked
+        beyond = accuracy > MARGIN * asked
         if not beyond.any():
             return
         worst = int(np.nanargmax(accuracy))
@@ -191,13 +185,14 @@ def _inaccurate(run: Run, data: Variables) -> Iterator[str]:
         "remove rows that nearly repeat others, place joints near what they hold, or expect no "
         "more than this"
     )
-    if SUMMED * condition > NOTABLE * asked:
+    if SUMMED * condition > MARGIN * asked:
         cause = f"the mass matrix is ill-conditioned ({condition:.1e})"
         cure = (
             "choose coordinates of which none moves nearly the same masses as others, or expect no "
             "more than this"
         )
-    elif beyond.mean() <= AT_TIMES:
+    elif beyond.mean() <= 0.5:
+        # near a singular configuration accelerations are quotients of small numbers
         cause = "the constraints are ill-conditioned at these samples"
         cure = "shorter steps there (rtol) do not help, other coordinates may"
     else:

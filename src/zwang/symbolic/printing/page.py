@@ -21,18 +21,26 @@ RESULTS = {
 }
 STYLE = """
 body { font-family: system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }
-.wide { overflow: auto hidden; margin: .6rem 0; padding: 2px 0; }
 table { border-collapse: collapse; } td, th { padding: .2rem .8rem; text-align: left; }
 math { font-size: 1.15rem; }
 """
 
 
+ROUND = "border:solid;border-width:0 .09em;border-radius:.6em;padding:0 .35em"
+BRACE = "border-left:solid .09em;border-radius:.6em;padding-left:.35em"
+"""Parentheses of a matrix, and what holds cases together: drawn, as few systems have a font whose
+brackets stretch.
+"""
+WIDE = "overflow:auto hidden;margin:.6em 0;padding:2px 0"
+"""A formula may be wider than the page, or a cell of a notebook, which has no styles of ours."""
+
+
 class _Printer(MathMLPresentationPrinter):
-    """Rates as dots over their coordinates."""
+    """Rates as dots over their coordinates, parentheses and cases of any height."""
 
     def __init__(self, rates: dict[sp.Symbol, sp.Symbol]):
         # a dot between factors, as names may have several letters and entries of a row none between
-        super().__init__({"mul_symbol": "dot"})
+        super().__init__({"mul_symbol": "dot", "mat_delim": ""})
         self._rates = rates
 
     def _print_Symbol(self, symbol, style="plain"):
@@ -43,6 +51,43 @@ class _Printer(MathMLPresentationPrinter):
         dot.appendChild(self.dom.createTextNode("˙"))
         over.appendChild(dot)
         return over
+
+    def _made(self, tag: str, *parts, **attributes: str):
+        made = self.dom.createElement(tag)
+        for name, value in attributes.items():
+            made.setAttribute(name, value)
+        for x in parts:
+            made.appendChild(self.dom.createTextNode(x) if isinstance(x, str) else x)
+        return made
+
+    def _print_MatrixBase(self, matrix):
+        table = super()._print_MatrixBase(matrix)
+        table.setAttribute("style", ROUND)
+        return table
+
+    def _print_Piecewise(self, cases):
+        rows = []
+        for value, condition in cases.args:
+            last = condition == sp.true
+            word = self._made(
+                "mtext", "\N{EM SPACE}otherwise" if last else "\N{EM SPACE}if\N{NO-BREAK SPACE}"
+            )
+            told = [word] if last else [word, self._print(condition)]
+            cells = self._made("mtd", self._print(value)), self._made("mtd", *told)
+            for cell in cells:
+                cell.setAttribute("style", "text-align:left")
+            rows.append(self._made("mtr", *cells))
+        return self._made("mtable", *rows, style=BRACE)
+
+    def _print_Pow(self, power):
+        """`sin² x` as it is written by hand."""
+        base, exponent = power.base, power.exp
+        if not (isinstance(base, (sp.sin, sp.cos, sp.tan)) and exponent.is_Integer):
+            return super()._print_Pow(power)
+        if exponent < 0:
+            return self._made("mfrac", self._print(1), self._print(base**-exponent))
+        name = self._made("msup", self._made("mi", base.func.__name__), self._print(exponent))
+        return self._made("mrow", name, self._paren_comma_separated(*base.args))
 
 
 def document(found: Derivation, name: str) -> dict[str, str]:
@@ -56,7 +101,7 @@ def document(found: Derivation, name: str) -> dict[str, str]:
 
 
 def content(found: Derivation, level: int = 2) -> str:
-    """The derivation as a part of a page, without names of styles but `wide`.
+    """The derivation as a part of a page, which needs no style sheet.
 
     Args:
         found: the derivation.
@@ -102,7 +147,7 @@ def _plain(text: str) -> str:
     """MathML with characters in place of named entities, which only HTML knows, with fractions of
     full size in matrices and cases, and minus signs in place of hyphens.
     """
-    text = text.replace("<mtable>", '<mtable displaystyle="true">').replace(
+    text = text.replace("<mtable", '<mtable displaystyle="true"').replace(
         "<mo>-</mo>", "<mo>−</mo>"
     )
     named = re.compile(r"&(?!lt;|gt;|amp;|quot;)[A-Za-z]\w*;")
@@ -110,4 +155,4 @@ def _plain(text: str) -> str:
 
 
 def _math(left: str, right: str) -> str:
-    return f'<div class="wide"><math display="block">{left}<mo>=</mo>{right}</math></div>'
+    return f'<div style="{WIDE}"><math display="block">{left}<mo>=</mo>{right}</math></div>'

@@ -1,16 +1,26 @@
-"""Gains of a regulator as functions of parameters that JAX differentiates.
+"""Eigenvalues and gains of a regulator as functions of parameters that JAX differentiates; the
+equilibrium or the steady motion moves along.
 
-The linear equations at an equilibrium or a steady motion are written with a basis of the tangent
-space that moves smoothly with the parameters, in a steady motion of its part across the symmetries;
-gains on the full coordinates do not depend on which basis. With the gains K of the result held, the
-cost S of
+With deviations x = (ξ, δv, δλ) in axes that move along and the eigenvalue σ, the equations before
+the constraints are solved (`Linearization.descriptor`) say
+
+    L(σ) x = 0,    L = σ E − A:    σ ξ = δ N⁺ (q̇ − Ξ),    δφ = 0,    δψ = 0,
+                                   σ M δv = −δ(M w − F − Aᵀλ) − M δ(rate of v along Ξ) + Aᵀδλ
+
+and σ and x are a root of them (`sensitivity.py`), x up to its length, where the eigenvalue is
+simple: the row of J⁺ that belongs to σ is yᴴ / (yᴴ E x), y a left vector of L.
+
+For gains the linear equations are written with a basis of the tangent space that moves smoothly
+with the parameters, in a steady motion of its part across the symmetries; gains on the full
+coordinates do not depend on which basis. With the gains K of the result held, the cost S of
 
     (A − B K)ᵀ S + S (A − B K) + Cᵀ Q C + Kᵀ R K = 0,    K(p) = R⁻¹ Bᵀ S
 
 is one step of Newton's iteration on the Riccati equation, which has the exact value and first
 derivatives at the parameters of the result.
 
-Reference: Kleinman (1968), On an iterative technique for Riccati equation computations, IEEE Trans.
+References: Lancaster (1964), On eigenvalues of matrices dependent on a parameter, Numer. Math. 6,
+377-387; Kleinman (1968), On an iterative technique for Riccati equation computations, IEEE Trans.
 Autom. Control 13, 114-115.
 """
 
@@ -21,6 +31,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jax.typing import ArrayLike
 from jaxtyping import PyTree
 
@@ -35,20 +46,23 @@ from zwang.analysis.constrained_state import dynamics_of
 from zwang.analysis.inputs import Selected, chosen_outputs
 from zwang.analysis.local_equations import (
     Generator,
+    by_parameters,
     constraint_rate,
     dynamic_residual,
     lifted,
     mass,
 )
-from zwang.analysis.moving_mechanism import with_parameters
 from zwang.analysis.moving_state import MovingState, moving_state, varied
+from zwang.analysis.sensitivity import held
 from zwang.dynamics.functions import as_velocity, velocity_map
 from zwang.errors import ModelError
 from zwang.inputs.arrays import AnyArray
+from zwang.objects.record import replace
 
 if TYPE_CHECKING:
     from zwang.analysis.linearize import Linearization
     from zwang.analysis.lqr import Regulator
+    from zwang.analysis.modes import Mode
 
 
 class Gains(NamedTuple, Generic[AnyArray]):
@@ -106,13 +120,8 @@ def _linear(moved: MovingState, at: Linearization) -> tuple[Any, Any, Any, Any]:
 
     slopes = jax.jacfwd(varied(moved))(still)
     phi, psi, dynamic, rate, kinematic, generator = slopes
-    pushed = jnp.zeros((nv, 0))
-    if acting.directions is not None:
-        along = lambda dp: jax.jvp(lambda p: _forces(moved, p), (p,), (dp,))[1]
-        pushed = turned(*(x.T for x in jax.vmap(along)(acting.directions)))
-    if acting.actuation is not None:
-        B = acting.actuation(s.q, s.t, p) if callable(acting.actuation) else acting.actuation
-        pushed = jnp.hstack([pushed, free(jnp.asarray(B))])
+    pushed = turned(*by_parameters(lambda p: _forces(moved, p), p, acting.directions))
+    pushed = jnp.hstack([pushed, free(jnp.asarray(acting.matrix(s.q, s.t, p)))])
     L = jnp.vstack([kinematic, turned(dynamic, rate) - generator])
     # the basis of the result, put into the tangent space where it is now
     velocities, positions = problem(psi[:, nv:]), problem(phi[:, :nv])
@@ -132,7 +141,7 @@ def _linear(moved: MovingState, at: Linearization) -> tuple[Any, Any, Any, Any]:
 
 def _forces(moved: MovingState, p) -> tuple[Any, Any]:
     """Residual of the equations of motion at parameters p, with q, v, w and λ held fixed."""
-    there = with_parameters(moved.dynamics, p)
+    there = replace(moved.dynamics, p=p)
     return (
         dynamic_residual(there, moved.state, moved.w, moved.multipliers),
         constraint_rate(there, moved.state, moved.w),
@@ -145,7 +154,7 @@ def _across(moved: MovingState, at: Linearization, back, metric) -> tuple[Any, A
     s, system, p = moved.state, moved.dynamics.system, moved.dynamics.p
 
     def direction(field: Generator):
-        xi = as_velocity(system, s.q, s.t, p, field.c + field.B @ s.q)
+        xi = field.velocity(system, s.q, s.t, p)
         return back @ jnp.concatenate([xi, lifted(system, field, s.q, s.v, s.t, p)])
 
     directions = jax.vmap(direction)(at.found.fields).T
@@ -154,3 +163,85 @@ def _across(moved: MovingState, at: Linearization, back, metric) -> tuple[Any, A
     R = jnp.asarray(at.across)
     R = R - n @ LU(n.T @ metric @ n).solve(n.T @ metric @ R)
     return R, LU(R.T @ metric @ R).solve(R.T @ metric)
+
+
+def eigenvalues_at(
+    linear: Linearization, modes: tuple[Mode, ...], params: PyTree, v: ArrayLike | None
+):
+    """Eigenvalues near those of modes at other parameters, shape (n,), complex.
+
+    Args:
+        linear: at an equilibrium or a steady motion.
+        modes: whose eigenvalues; one that is zero stays.
+        params: as in `zw.analysis.linearize`.
+        v: velocities of the steady motion, shape (nv,), or None for those of its own rates.
+
+    Raises:
+        ModelError: for a moving state, a constraint on accelerations, or a multiple eigenvalue.
+    """
+    model = linear.model
+    if any(not c.level.has_psi for c in linear.here.dynamics.constraints.members):
+        raise ModelError(
+            f"{model.name}: a constraint is given at the level of accelerations, whose eigenvalues "
+            "have no derivatives here; state it by φ or ψ."
+        )
+    at = moving_state(linear, dynamics_of(model, params), v)
+    found: list[Any] = []
+    for mode in modes:
+        value = mode.eigenvalue
+        if value == 0:
+            found.append(jnp.zeros((), complex))
+            continue
+        s, p = linear.here.state, linear.here.dynamics.p
+        with jax.ensure_compile_time_eval():  # it may be asked for inside a program
+            xi = np.asarray(as_velocity(linear.model.system, s.q, s.t, p, mode.shape))
+        row, x = _eigenpair(linear, value, np.concatenate([xi, mode.shape_v]))
+        found.append(value - row @ _applied(at, value, x))
+    return jnp.stack(found) if found else jnp.zeros(0, complex)
+
+
+def _eigenpair(linear: Linearization, value: complex, moved: np.ndarray) -> tuple[Any, Any]:
+    """What σ loses per unit of L(σ) x, a row of J⁺, and x of a mode that moves (ξ, δv) so."""
+    n, here = len(moved), linear.here
+    E, A, _ = linear.descriptor
+    L = value * E - A
+    nv = n // 2
+    pushed = here.pushing.multipliers(L[nv:n, :n] @ moved)
+    x = np.concatenate([moved, pushed])
+    unit = _one_over(np.linalg.norm(L, axis=1))
+    J = np.column_stack([E @ x, L])  # by σ and x
+    length = _one_over(np.linalg.norm(unit[:, None] * J, axis=0))
+    found = held(x, J * length, unit, DEPENDENT_ROWS)
+    redundant = here.dynamics.constraints.m - here.all_rows.rank
+    if not found.determines(0) or len(found.free) > redundant + 1:
+        raise ModelError(
+            f"{linear.model.name}: eigenvalue {value:.6g} is a multiple one, which has no "
+            "derivative."
+        )
+    return length[0] * found.inverse[0], x
+
+
+def _one_over(length: np.ndarray) -> np.ndarray:
+    return 1 / np.where(length > 0, length, 1.0)
+
+
+def _applied(at: MovingState, value: complex, x: np.ndarray) -> Array:
+    """L(σ) x at the state where it is now, shape (2 nv + m,), complex."""
+    dynamics, s = at.dynamics, at.state
+    rows, nv = dynamics.constraints, dynamics.system.nv
+    still = jnp.zeros(2 * nv)
+    left = lambda y: dynamic_residual(dynamics, s, at.w, y)
+    pushed = lambda y: -jax.jvp(left, (jnp.asarray(at.multipliers),), (jnp.asarray(y),))[1]
+    M, function = mass(dynamics.system, s.q, s.t, dynamics.p), varied(at)
+
+    def turned(x):
+        phi, psi, dynamic, _, kinematic, generator = jax.jvp(function, (still,), (x[: 2 * nv],))[1]
+        lower = jnp.zeros(rows.m).at[rows.position_rows].set(phi)
+        own = np.isin(rows.velocity_rows, rows.nonholonomic_rows)
+        lower = lower.at[rows.nonholonomic_rows].set(psi[own])
+        upper = -dynamic - M @ generator + pushed(x[2 * nv :])
+        return jnp.concatenate([kinematic, upper, lower])
+
+    A = turned(jnp.real(x)) + 1j * turned(jnp.imag(x))
+    E = jnp.concatenate([x[:nv], M @ x[nv : 2 * nv], jnp.zeros(rows.m)])
+    return value * E - A

@@ -27,6 +27,7 @@ from zwang.errors import ModelError
 from zwang.servo.controller import Controller
 from zwang.servo.zero_dynamics import GROWTH_MARGIN, beside, linearized_on_z, off_servo, speed_of
 from zwang.stepping.dopri8 import TABLEAU
+from zwang.stepping.explicit import explicit_step
 from zwang.thresholds import RESOLVED, SOLUTION_ERROR
 
 MOST_ITERATIONS = 40
@@ -66,6 +67,11 @@ class Nodes:
     q: np.ndarray
     v: np.ndarray
     error: float = np.inf
+
+    def at(self, t: np.ndarray) -> Nodes:
+        """A guess at closer nodes."""
+        q, v = (np.stack([np.interp(t, self.t, x) for x in y.T], axis=1) for y in (self.q, self.v))
+        return Nodes(t, q, v)
 
 
 def rest_on(bound: Controller, q, v, t: float, name: str) -> RestOnZ:
@@ -256,16 +262,10 @@ def _interval(bound: Controller, q, v, t, T, q_end, v_end, h):
 
 def _stepped(bound: Controller, s: State, h):
     """One step of the closed loop, and its error."""
-    a, c = jnp.asarray(TABLEAU.matrix), jnp.asarray(TABLEAU.c, float)
-    b, b_error = map(jnp.asarray, TABLEAU.weights)
     nq = len(s.q)
-    y = jnp.concatenate([s.q, s.v])
 
-    def stage(k, i):
-        x = y + h * (a[i] @ k)
-        rate = jnp.concatenate(speed_of(bound, State(x[:nq], x[nq:], s.t + c[i] * h)))
-        return k.at[i].set(rate), None
+    def rate(t, y, _):
+        return jnp.concatenate(speed_of(bound, State(y[:nq], y[nq:], t))), jnp.zeros(())
 
-    k = jax.lax.scan(stage, jnp.zeros((len(c), len(y))), jnp.arange(len(c)))[0]
-    y = y + h * (b @ k)
-    return y[:nq], y[nq:], h * (b_error @ k)
+    end, error, _ = explicit_step(rate, TABLEAU, s.t, jnp.concatenate([s.q, s.v]), h)
+    return end[:nq], end[nq:], error

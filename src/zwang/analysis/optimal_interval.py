@@ -1,0 +1,177 @@
+"""One interval of an optimal control problem: multiple shooting over steps that end on the
+constraints.
+
+    x_{k+1} = Φ(x_k, c_k, T)
+
+x = (q, v) are all coordinates and velocities, c the control's coefficients over the interval, T the
+duration. Φ is one step of order 8, projected onto φ = 0 and ψ = 0 wherever it begins, so that every
+solution is on the constraints at the nodes, and between them, where the motion is Φ over a part of
+the interval. Each equation holds its x_{k+1} by itself: they are independent however many rows of
+constraints depend on each other, and where rows lose rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from zwang.analysis.control_pieces import ControlPieces, weights
+from zwang.dynamics.vector_field import ConstrainedVectorField
+from zwang.objects.record import Record, field, replace
+from zwang.servo.feedback import Feedback
+from zwang.stepping.dopri8 import TABLEAU
+from zwang.stepping.explicit import end_of, stage_rates
+
+
+class Problem(Record):
+    """What an optimal control problem is made of, as a program sees it.
+
+    Attributes:
+        flow: the motion, with a projection that has derivatives.
+        law: the actuators.
+        cost: (q, v, u, t, p) → the integrand.
+        end_cost: (q, v, t, p) → what is added at the end.
+        limited: (q, v, u, t, p) → numbers that are limited at both ends of an interval.
+        begins: t₀ [s].
+        multipliers: rows whose multipliers are limited at both ends.
+        degree: of the control over an interval.
+    """
+
+    flow: ConstrainedVectorField
+    law: Feedback
+    cost: Callable
+    end_cost: Callable
+    limited: tuple[Callable, ...]
+    begins: Float[Array, ""]
+    multipliers: tuple[int, ...] = field(static=True)
+    degree: int = field(static=True)
+
+    def under(self, pieces: ControlPieces) -> ConstrainedVectorField:
+        """The motion under a control."""
+        law = replace(self.law, function=pieces)
+        return replace(self.flow, dynamics=replace(self.flow.dynamics, law=law))
+
+    def limited_at(self, flow: ConstrainedVectorField, pieces: ControlPieces, t, x) -> Array:
+        """What is limited at a state under a control."""
+        s, p = flow.state(t, x), flow.dynamics.p
+        u = pieces(s.q, s.v, t, p)
+        found = [jnp.ravel(jnp.asarray(f(s.q, s.v, u, t, p), float)) for f in self.limited]
+        if self.multipliers:
+            found.append(flow.dynamics.equation_at(s).multipliers[np.array(self.multipliers)])
+        return jnp.concatenate([*found, jnp.zeros(0)])
+
+
+class Variables(NamedTuple):
+    """The state at the begin of an interval, the control's coefficients, shape (degree + 1, nu),
+    and the duration [s].
+    """
+
+    x: Array
+    c: Array
+    T: Array
+
+
+class Flight(NamedTuple):
+    """One step over an interval, or over a part of it.
+
+    Attributes:
+        flow, pieces: the motion under the interval's control.
+        t, h: begin and length of the step [s].
+        x: where it begins.
+        rates: ẋ at the stages.
+        end: where it ends, on the constraints.
+    """
+
+    flow: ConstrainedVectorField
+    pieces: ControlPieces
+    t: Array
+    h: Array
+    x: Array
+    rates: Array
+    end: Array
+
+
+def flown(of: Problem, tau, z: Variables, part=1.0) -> Flight:
+    """One step from the begin of an interval.
+
+    Args:
+        of: the problem.
+        tau: where the interval begins and ends, as parts of the duration.
+        z: its variables.
+        part: how far the step goes, 1 to the end of the interval.
+    """
+    t, whole = of.begins + tau[0] * z.T, (tau[1] - tau[0]) * z.T
+    pieces, h = ControlPieces(jnp.stack([t, t + whole]), z.c[None]), part * whole
+    flow = of.under(pieces)
+    rates, _ = stage_rates(flow.rate_and_residual, TABLEAU, t, z.x, h)
+    end = flow.project_step(t + h, end_of(TABLEAU, z.x, h, rates), jnp.zeros_like(z.x)).y
+    return Flight(flow, pieces, t, h, z.x, rates, end)
+
+
+def cost_of(of: Problem, tau, at: Flight) -> Array:
+    """The cost of an interval: its integral is one more state of the same step, whose rate does not
+    depend on it.
+    """
+    p = at.flow.dynamics.p
+
+    def integrand(a, s):
+        state = at.flow.state(at.t + s * at.h, at.x + at.h * (at.rates @ a))
+        u = weights(of.degree, s) @ at.pieces.c[0]
+        return jnp.asarray(of.cost(state.q, state.v, u, state.t, p), float)
+
+    along = jax.vmap(integrand)(jnp.asarray(TABLEAU.matrix), jnp.asarray(TABLEAU.c, float))
+    end = at.flow.state(at.t + at.h, at.end)
+    final = jnp.asarray(of.end_cost(end.q, end.v, end.t, p), float)
+    return at.h * (jnp.asarray(TABLEAU.weights[0]) @ along) + jnp.where(tau[1] == 1, final, 0)
+
+
+class Outcome(NamedTuple):
+    """What an interval comes to.
+
+    Attributes:
+        end: Φ, shape (nx,).
+        limited: what is limited at its two ends.
+        cost: its part of the cost.
+    """
+
+    end: Array
+    limited: Array
+    cost: Array
+
+
+def outcome_of(of: Problem, tau, z: Variables) -> tuple[Outcome, Array]:
+    """What an interval comes to, and the error of its step beside the state."""
+    at = flown(of, tau, z)
+    ends = (at.t, at.x), (at.t + at.h, at.end)
+    limited = [of.limited_at(at.flow, at.pieces, *y) for y in ends]
+    error = at.h * jnp.max(jnp.abs(at.rates @ jnp.asarray(TABLEAU.weights[1])))
+    found = Outcome(at.end, jnp.concatenate(limited), cost_of(of, tau, at)[None])
+    return found, error / (1 + jnp.max(jnp.abs(at.end)))
+
+
+class Between(NamedTuple):
+    """The motion at instants between nodes: t, x, u, multipliers of all rows, and the sizes of φ
+    and ψ together, as they are.
+    """
+
+    t: np.ndarray
+    x: np.ndarray
+    u: np.ndarray
+    multipliers: np.ndarray
+    off: np.ndarray
+
+
+def between(of: Problem, tau, z: Variables, part) -> tuple[Array, ...]:
+    """The motion at a part of an interval, as in `Between`."""
+    at = flown(of, tau, z, part)
+    t = at.t + at.h
+    s = at.flow.state(t, at.end)
+    phi, psi = at.flow.dynamics.residuals(s)
+    off = jnp.sqrt(jnp.sum(phi**2) + jnp.sum(psi**2))
+    u = at.pieces(s.q, s.v, t, at.flow.dynamics.p)
+    return t, at.end, u, at.flow.dynamics.equation_at(s).multipliers, off

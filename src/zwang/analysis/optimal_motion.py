@@ -1,0 +1,274 @@
+"""What `zw.analysis.optimal_control` found."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import TYPE_CHECKING
+
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.analysis.control_pieces import ControlPieces, powers, shifted, weights
+from zwang.analysis.linearize import linearize
+from zwang.analysis.lqr import lqr
+from zwang.analysis.nonlinear_program import ENDED, UNFINISHED, Optimum
+from zwang.analysis.optimal_interval import Between
+from zwang.analysis.result import AbstractResult
+from zwang.analysis.time_varying import TrackingRegulator
+from zwang.analysis.transcription import Transcription
+from zwang.dynamics.model import Model
+from zwang.objects.record import replace
+from zwang.plots import Curve, Panel, Picture
+from zwang.servo.feedback import Feedback
+from zwang.servo.tracking import SPLINE_DEGREE, Tracking, piecewise
+from zwang.simulation.results.dataset import Units
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+PER_INTERVAL = SPLINE_DEGREE
+"""Instants at which the motion over an interval is looked at, its end included; with its begin they
+carry the polynomials of a `Tracking` law."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class OptimalMotion(AbstractResult):
+    """The cheapest motion between two states; `print` says it, `.plot()` draws it.
+
+    Attributes:
+        passive: the model without control.
+        feedforward: u(t) as a control law.
+        t, q, v: the motion at the ends of the intervals, shapes (nodes,), (nodes, nq), (nodes, nv).
+        cost, duration: what was minimized, and how long the motion takes [s].
+        samples: the motion between nodes: `.t`, `.x`, `.u`, `.multipliers` and `.off`, the size of
+            φ and ψ together.
+        error: largest error of a step over an interval, beside the state.
+        bounds: lowest and highest q and v together, u, and what else was limited.
+        status: how the solver ended.
+        history: cost and largest violation by iteration, shape (iterations, 2).
+    """
+
+    passive: Model
+    feedforward: Feedback
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    cost: float
+    duration: float
+    samples: Between
+    error: float
+    bounds: dict[str, tuple[np.ndarray, np.ndarray]]
+    status: str
+    history: np.ndarray
+
+    @property
+    def pieces(self) -> ControlPieces:
+        """u(t): Bernstein coefficients over each interval."""
+        return self.feedforward.function  # pyright: ignore[reportReturnType]
+
+    @property
+    def u(self) -> np.ndarray:
+        """Controls at the nodes, from the left at the last one, shape (nodes, nu)."""
+        c = np.asarray(self.pieces.c)
+        return np.vstack([c[:, 0], c[-1:, -1]])
+
+    @property
+    def actuators(self) -> tuple[str, ...]:
+        """Names of the controls."""
+        return self.feedforward.names(self.pieces.c.shape[2])
+
+    @property
+    def kinematic_error(self) -> float:
+        """Largest size of φ and ψ together, at nodes and between them."""
+        return float(np.max(self.samples.off, initial=0.0))
+
+    @property
+    def model(self) -> Model:
+        """The model under the feedforward, to be simulated from `q[0]`, `v[0]` at `t[0]`."""
+        return self.passive.with_parts(servo=self.feedforward)
+
+    def regulator(self, Q=None, R=None) -> TrackingRegulator:
+        """Gains along the motion, by `zw.analysis.lqr`.
+
+        Args:
+            Q, R: weights of all coordinates and velocities, and of the actuators.
+        """
+        along = linearize(self.passive, self.q, self.v, t=self.t, inputs=self.feedforward)
+        return lqr(along, Q, R)
+
+    def feedback(self, Q=None, R=None) -> Feedback:
+        """The feedforward with its regulator as a control law, within the actuators' limits.
+
+        Args:
+            Q, R: as of `regulator`.
+        """
+        found, (t, x, u, *_) = self.regulator(Q, R), self.samples
+        whole = found.feedback(self.feedforward.actuation, u, motion=(t, *self._split(x)))
+        law: Tracking = whole.function  # pyright: ignore[reportAssignmentType]
+        nq_nv = piecewise(t, x, SPLINE_DEGREE, self.t[1:-1].tolist())
+        control = np.zeros((*nq_nv.shape[:2], u.shape[1]))
+        for k, (c, h) in enumerate(zip(np.asarray(self.pieces.c), np.diff(self.t), strict=True)):
+            own = powers(c, h)
+            for i in range(PER_INTERVAL):
+                own_here = shifted(own, t[k * PER_INTERVAL + i] - self.t[k])
+                control[k * PER_INTERVAL + i, -len(own) :] = own_here[::-1]
+        reference = jnp.asarray(np.concatenate([control, nq_nv], axis=2))
+        made = replace(law, reference=reference)
+        return replace(self.feedforward, function=made)
+
+    def _split(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        nq = self.passive.system.nq
+        return x[:, :nq], x[:, nq:]
+
+    def as_guess(self, degree: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Ends of the intervals as parts of the duration, states there, and the control's
+        coefficients, of another degree by its values.
+        """
+        c = np.asarray(self.pieces.c)
+        if c.shape[1] != degree + 1:
+            ends = np.linspace(0.0, 1.0, degree + 1) if degree else np.array([0.5])
+            c = np.stack([np.asarray(weights(c.shape[1] - 1, s)) for s in ends]) @ c
+        return (self.t - self.t[0]) / self.duration, np.hstack([self.q, self.v]), c
+
+    @property
+    def dataset(self) -> xr.Dataset:
+        """Motion, control and multipliers over time, at nodes and between them, with names."""
+        import xarray as xr
+
+        system, units, at = self.passive.system, Units.of(self.passive), self.samples
+        q, v = self._split(at.x)
+        rows = _row_names(self.passive)
+        return xr.Dataset(
+            {
+                "q": (("time", "coordinate"), q),
+                "v": (("time", "velocity"), v),
+                "control": (("time", "actuator"), at.u),
+                "multiplier": (("time", "row"), at.multipliers),
+                "kinematic_error": (("time",), at.off),
+                "node": (("node_time", "coordinate"), self.q),
+            },
+            {
+                "time": at.t,
+                "node_time": self.t,
+                "coordinate": list(system.coordinates),
+                "velocity": list(system.velocities),
+                "actuator": list(self.actuators),
+                "row": rows,
+                "coordinate_unit": ("coordinate", units.coordinates),
+                "velocity_unit": ("velocity", units.velocities),
+                "multiplier_unit": ("row", units.multipliers),
+            },
+            {"model": self.passive.name, "cost": self.cost, "duration": self.duration},
+        )
+
+    def plot(self) -> Picture:
+        """Controls, coordinates, velocities and multipliers over time, with what bounds them, and
+        the cost by iteration.
+        """
+        system, units, at = self.passive.system, Units.of(self.passive), self.samples
+        nu, nq = at.u.shape[1], system.nq
+        x_low, x_high = self.bounds["x"]
+        of_u = list(self.feedforward.units(nu))
+        panel = functools.partial(_panel, at.t)
+        panels = [
+            panel(at.u, self.actuators, of_u, "control", self.bounds["c"]),
+            panel(
+                at.x[:, :nq],
+                system.coordinates,
+                units.coordinates,
+                "coordinates",
+                (x_low[:nq], x_high[:nq]),
+            ),
+            panel(
+                at.x[:, nq:],
+                system.velocities,
+                units.velocities,
+                "velocities",
+                (x_low[nq:], x_high[nq:]),
+            ),
+        ]
+        if at.multipliers.shape[1]:
+            names = _row_names(self.passive)
+            panels.append(panel(at.multipliers, names, units.multipliers, "multipliers", None))
+        return Picture(panels, xlabel="t [s]", title=f"{self.passive.name}: optimal motion")
+
+    @property
+    def sentence(self) -> str:
+        """How the solver ended."""
+        said = ENDED.get(self.status, UNFINISHED.get(self.status, self.status))
+        left = float(self.history[-1, 1]) if len(self.history) else np.nan
+        much = "" if self.status in ENDED else f", constraints missed by up to {left:.1e}"
+        return f"{said} after {len(self.history)} iterations{much}"
+
+    def __str__(self) -> str:
+        return (
+            f"{self.passive.name}: optimal motion of {self.duration:.6g} s in {len(self.t) - 1} "
+            f"intervals, cost {self.cost:.8g}; {self.sentence}; φ and ψ at most "
+            f"{self.kinematic_error:.1e} at nodes and between them; error of a step "
+            f"{self.error:.1e}{self._at_bounds()}"
+        )
+
+    def _at_bounds(self) -> str:
+        """Which controls are at their bounds, and for how much of the time."""
+        low, high = self.bounds["c"]
+        found = []
+        for i, name in enumerate(self.actuators):
+            u = self.samples.u[:, i]
+            room = 1e-6 * (high[i] - low[i]) if np.isfinite(high[i] - low[i]) else 0.0
+            at = np.mean((u <= low[i] + room) | (u >= high[i] - room))
+            if at > 0:
+                found.append(f"{name} at its bounds for {100 * at:.0f} % of the time")
+        return "".join(f"; {x}" for x in found)
+
+
+def optimal_motion(
+    model: Model, grid: Transcription, found: Optimum, history: np.ndarray
+) -> OptimalMotion:
+    """The result of a solution on a grid, with the motion between nodes."""
+    x, c, t = found.w[grid.x_at], found.w[grid.c_at], grid.times(found.w)
+    nq, N = model.system.nq, len(grid.tau) - 1
+    law = replace(grid.problem.law, function=ControlPieces(jnp.asarray(t), jnp.asarray(c)))
+    parts = [grid.between(found.w, (i + 1) / PER_INTERVAL) for i in range(PER_INTERVAL)]
+    first = grid.between(found.w, 0.0, slice(1))
+    size = N * PER_INTERVAL
+    inner = lambda rest: np.stack(rest, 1).reshape(size, *rest[0].shape[1:])
+    joined = lambda own, rest: np.concatenate([own, inner(rest)])
+    samples = Between(*(joined(f, rest) for f, *rest in zip(first, *parts, strict=True)))
+    values, _, error = grid.evaluated(found.w)
+    return OptimalMotion(
+        model,
+        law,
+        t,
+        x[:, :nq],
+        x[:, nq:],
+        float(np.sum(values[:, -1])),
+        float(found.w[0]),
+        samples,
+        float(np.max(error)),
+        grid.limits,
+        found.status,
+        history,
+    )
+
+
+def _row_names(model: Model) -> list[str]:
+    """Names of the rows of the constraints."""
+    made = []
+    for name, rows in model.constraints.row_slices.items():
+        size = rows.stop - rows.start
+        made += [name] if size == 1 else [f"{name}[{i}]" for i in range(size)]
+    return made
+
+
+def _panel(t, values, names, units, label, bounds) -> Panel:
+    """Curves with what bounds them dashed."""
+    several = len(names) > 1
+    curves = [Curve(t, y, n if several else "") for y, n in zip(values.T, names, strict=True)]
+    ends = [] if bounds is None else sorted({float(x) for side in bounds for x in np.ravel(side)})
+    for x in ends:
+        if np.isfinite(x):
+            curves.append(Curve([t[0], t[-1]], [x, x], color="#59636e", width=0.8, dash=(4, 3)))
+    kinds = {u for u in units if u}
+    unit = f" [{kinds.pop()}]" if len(kinds) == 1 else ""
+    return Panel(curves, f"{label}{unit}")

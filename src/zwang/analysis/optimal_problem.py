@@ -1,0 +1,249 @@
+"""What an optimal control problem is given by: its ends, bounds, cost and first guess."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.algebra.decomposition import Decomposition
+from zwang.analysis.constrained_state import aligned, on_constraints, solve
+from zwang.analysis.inputs import Inputs, chosen_outputs
+from zwang.analysis.nonlinear_program import UNFINISHED, Optimum
+from zwang.analysis.optimal_interval import Problem
+from zwang.analysis.transcription import Goal, Transcription
+from zwang.compile.blocks import mapped
+from zwang.dynamics import functions
+from zwang.dynamics.control_law import AbstractControlLaw
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.model import Model
+from zwang.equations.state import State
+from zwang.errors import ModelError
+from zwang.inputs.arguments import function, known, real_array, shown
+from zwang.inputs.tracing import outcome
+from zwang.servo.actuation import AbstractActuated
+from zwang.servo.feedback import Feedback
+from zwang.simulation.differentiable import corrected
+from zwang.thresholds import ACCEPTED_VIOLATION
+
+COSTS: dict[str, Callable] = {
+    "effort": lambda q, v, u, t, p: u @ u,
+    "time": lambda q, v, u, t, p: jnp.ones(()),
+}
+"""Costs by name: ∫ uᵀu dt, and the duration."""
+PLACEMENTS = 20
+"""Corrections that bring a guessed node near the constraints; it need not be on them."""
+
+
+class Bounds(NamedTuple):
+    """What is limited.
+
+    Attributes:
+        limits: lowest and highest "x", "c" (one per actuator) and "limited".
+        functions: (q, v, u, t, p) → numbers that are limited.
+        rows: whose multipliers are limited.
+        names: of all "limited" numbers.
+    """
+
+    limits: dict[str, tuple[np.ndarray, np.ndarray]]
+    functions: tuple[Callable, ...]
+    rows: tuple[int, ...]
+    names: tuple[str, ...]
+
+
+def span_of(duration: object) -> tuple[float, float]:
+    """Least and most duration."""
+    given = np.atleast_1d(real_array(duration, "optimal_control: duration"))
+    if given.shape not in ((1,), (2,)) or not 0 < given[0] <= given[-1] < np.inf:
+        raise ModelError(
+            f"optimal_control: duration is {shown(duration)}, expected a positive number [s], or "
+            "(least, most) where it is chosen, too."
+        )
+    return float(given[0]), float(given[-1])
+
+
+def law_of(acting: Inputs, given: object) -> tuple[Feedback, int]:
+    """The actuators as a law whose control is yet to be found, and their number."""
+    if acting.actuation is None or acting.directions is not None:
+        raise ModelError(
+            "optimal_control needs inputs= that are forces: a control law with actuators, names of "
+            "velocities, or a matrix B of shape (nv, nu)."
+        )
+    nu = len(acting.names)
+    units = given.units(nu) if isinstance(given, AbstractControlLaw) else None
+    zero = lambda q, v, t, p: jnp.zeros(nu)
+    names = {"actuators": acting.names, "actuator_units": units}
+    limits = given.limits if isinstance(given, AbstractActuated) else None
+    return Feedback(zero, acting.actuation, limits=limits, **names), nu
+
+
+def state_pair(given: object, model: Model, what: str, free: bool = False) -> tuple:
+    """q and v of an end."""
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        raise ModelError(f"optimal_control: {what} is {shown(given)}, expected (q, v).")
+    sizes = model.system.nq, model.system.nv
+    found = tuple(
+        np.asarray(real_array(x, f"optimal_control: {what} {name}"))
+        for x, name in zip(given, "qv", strict=True)
+    )
+    for x, size, name in zip(found, sizes, "qv", strict=True):
+        if x.shape != (size,) or (not free and np.any(np.isnan(x))):
+            raise ModelError(
+                f"optimal_control: {name} of the {what} has shape {x.shape}, expected ({size},)"
+                f"{'' if free else ' without NaN'}."
+            )
+    return found
+
+
+def end_of_motion(model: Model, dynamics: Dynamics, end: tuple, start: State, t: float) -> Goal:
+    """What is asked of the last state, as independent rows along the constraints there."""
+    wanted = np.concatenate(end)
+    asked = ~np.isnan(wanted)
+    q, v = (
+        np.where(np.isnan(x), y, x)
+        for x, y in zip(end, (np.asarray(start.q), 0 * np.asarray(start.v)), strict=True)
+    )
+    s = on_constraints(dynamics, q, v, t)
+    if s is None:
+        raise ModelError(
+            f"optimal_control: no state on the constraints of {model.name} was found near the end; "
+            "see zw.check(model, q, v)."
+        )
+    moved = np.abs(np.concatenate([np.asarray(s.q) - q, np.asarray(s.v) - v]))
+    if np.all(asked) and np.max(moved) > ACCEPTED_VIOLATION * (1 + np.max(np.abs(wanted))):
+        raise ModelError(
+            f"optimal_control: the end is off the constraints of {model.name} by "
+            f"{np.max(moved):.2g}; see zw.consistent_state(model, q, v), or leave entries free by "
+            "NaN."
+        )
+    nq, nv = model.system.nq, model.system.nv
+    N = np.asarray(functions.velocity_map(model.system, s.q, s.t, dynamics.p))
+    T = solve(dynamics, s).tangent.basis
+    along = np.vstack([N @ T[:nv], T[nv:]])[asked]
+    rows = aligned(Decomposition(along).range).T
+    held = np.zeros((len(rows), nq + nv))
+    held[:, asked] = rows
+    x = np.where(asked, wanted, np.concatenate([np.asarray(s.q), np.asarray(s.v)]))
+    return Goal(held, held @ x, x)
+
+
+def bounds_of(model: Model, acting: Inputs, law: Feedback, bounds: Mapping) -> Bounds:
+    """Bounds as given by a user, and the limits of the actuators."""
+    slices = model.constraints.row_slices
+    states = chosen_outputs(model, None)[1] or ()
+    lowest = {"x": np.full(len(states), -np.inf), "c": np.full(len(acting.names), -np.inf)}
+    highest = {k: -x for k, x in lowest.items()}
+    if law.limits is not None:
+        box = law.limits.box(len(acting.names), None, 0.0)
+        lowest["c"], highest["c"] = (np.array(x) for x in box)
+    of_functions, of_rows, rows, called = [], [], [], []
+    for name, given in bounds.items():
+        ends = np.asarray(real_array(given, f"optimal_control: bounds[{shown(name)}]"))
+        if ends.shape != (2,) or not ends[0] <= ends[1]:
+            raise ModelError(
+                f"optimal_control: bounds[{shown(name)}] is {shown(given)}, expected (least, most)."
+            )
+        if callable(name):
+            size = _size(name, model, len(acting.names))
+            of_functions.append((name, [f"{name.__name__}[{i}]" for i in range(size)], ends))
+            continue
+        options = (*states, *acting.names, *slices)
+        known(name, options, "optimal_control: bounds name what is not of the model,")
+        if name in slices:
+            own = range(slices[name].start, slices[name].stop)
+            rows += own
+            called += [f"force of {name}"] * len(own)
+            of_rows += [ends] * len(own)
+        else:
+            which, names = ("c", acting.names) if name in acting.names else ("x", states)
+            at = list(names).index(name)
+            lowest[which][at], highest[which][at] = ends
+    names = [x for _, own, _ in of_functions for x in own]
+    ends = [e for _, own, e in of_functions for _ in own] + of_rows
+    limited = np.array(ends).reshape(-1, 2)
+    limits = {k: (lowest[k], highest[k]) for k in lowest} | {
+        "limited": (limited[:, 0], limited[:, 1])
+    }
+    functions_ = tuple(f for f, _, _ in of_functions)
+    return Bounds(limits, functions_, tuple(rows), (*names, *called))
+
+
+def _size(f: Callable, model: Model, nu: int) -> int:
+    q, v, u = (jnp.zeros(n) for n in (model.system.nq, model.system.nv, nu))
+    found = outcome(
+        f, "bounds: function(q, v, u, t, p)", q, v, u, jnp.zeros(()), model.parameters()
+    )
+    return int(np.prod(found.shape))
+
+
+def checked_cost(cost: object, model: Model, nu: int) -> Callable:
+    """The integrand."""
+    if isinstance(cost, str):
+        return COSTS[known(cost, COSTS, "optimal_control: cost is")]
+    f = function(cost, "optimal_control: cost", "(q, v, u, t, p) → a number")
+    if (size := _size(f, model, nu)) != 1:
+        raise ModelError(f"optimal_control: cost returns {size} numbers, expected one.")
+    return f
+
+
+def waypoints(of: Problem, tau: np.ndarray, guess: object, ends: tuple, T: float) -> np.ndarray:
+    """States at nodes to begin with, along waypoints and moved onto the constraints, shape
+    (nodes, nx).
+
+    Args:
+        of: the problem.
+        tau: ends of the intervals as parts of the duration.
+        guess: coordinates to pass on the way; None for a straight line.
+        ends: the first and the last state.
+        T: the duration.
+    """
+    nq = of.flow.dynamics.system.nq
+    points = np.stack([x[:nq] for x in ends])
+    if guess is not None:
+        points = np.asarray(real_array(guess, "optimal_control: guess"))
+    if points.ndim != 2 or points.shape[1] != nq or len(points) < 2:
+        raise ModelError(
+            f"optimal_control: guess has shape {points.shape}, expected (any, {nq}): "
+            "coordinates to pass on the way, from the start to the end."
+        )
+    at = np.linspace(0.0, 1.0, len(points))
+    q = np.stack([np.interp(tau, at, x) for x in points.T], axis=1)
+    t = float(of.begins) + tau * T
+    x = np.array(mapped(_near, (of.flow.dynamics,), q, np.gradient(q, t, axis=0), t))
+    x[0], x[-1] = ends
+    if not np.all(np.isfinite(x)):
+        raise ModelError(
+            "optimal_control: the straight line from start to end cannot be moved onto the "
+            "constraints; give guess=, coordinates to pass on the way."
+        )
+    return x
+
+
+def _near(dynamics: Dynamics, q, rate, t):
+    """The state on the constraints next to coordinates that change at a rate."""
+    v = functions.as_velocity(dynamics.system, q, t, dynamics.p, rate)
+    s = jax.lax.fori_loop(0, PLACEMENTS, lambda _, s: corrected(dynamics, s), State(q, v, t))
+    return jnp.concatenate([s.q, s.v])
+
+
+def refuse_infeasible(grid: Transcription, found: Optimum, names: tuple, end: list[str]) -> None:
+    """Raise where no motion was found, with what is missed most.
+
+    Args:
+        grid, found: where the solver ended.
+        names: of what is limited (`Bounds.names`).
+        end: names of q and v.
+    """
+    if found.found or found.status in UNFINISHED:
+        return
+    program = grid.program()
+    off = program.missed(found.w)
+    what = grid.described(int(np.argmax(off)), names, end)
+    raise ModelError(
+        f"optimal_control: no motion from start to end within the bounds was found ({found.status} "
+        f"after {len(found.history)} iterations); what is missed most is {what}, by "
+        f"{np.max(off):.2g}. Allow a longer duration or wider bounds, or give another guess=."
+    )

@@ -1,0 +1,224 @@
+"""An optimal control problem on a grid as a nonlinear program."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.analysis.control_pieces import halves
+from zwang.analysis.nonlinear_program import NonlinearProgram, Pattern
+from zwang.analysis.optimal_interval import (
+    Between,
+    Problem,
+    Variables,
+    between,
+    outcome_of,
+)
+from zwang.compile.blocks import mapped
+from zwang.thresholds import LAST_DIGIT
+
+CHANGE = LAST_DIGIT ** (1 / 3)
+"""Change of a variable, beside its size, by which Jacobians are differenced for the Hessian: its
+error is then the square of this, 1e-10; that of the Jacobian is round-off."""
+
+
+def slopes(of: Problem, tau, z):
+    """What an interval comes to, in one array, its derivatives by z, and the error of its step."""
+
+    def values(z):
+        found, error = outcome_of(of, tau, _split(of, z))
+        found = jnp.concatenate(found)
+        return found, (found, error)
+
+    J, (found, error) = jax.jacfwd(values, has_aux=True)(z)
+    return found, J, error
+
+
+def _split(of: Problem, z) -> Variables:
+    """The variables of an interval, of one array."""
+    nx = of.flow.dynamics.system.nq + of.flow.dynamics.system.nv
+    return Variables(z[:nx], z[nx:-1].reshape(of.degree + 1, -1), z[-1])
+
+
+def _between(of: Problem, tau, z, part) -> tuple:
+    return between(of, tau, _split(of, z), part)
+
+
+class Goal(NamedTuple):
+    """What is asked of the last state: `held @ x = at`, rows that are independent along the
+    constraints; `x` is such a state.
+    """
+
+    held: np.ndarray
+    at: np.ndarray
+    x: np.ndarray
+
+
+@dataclasses.dataclass(eq=False)
+class Transcription:
+    """The nonlinear program of a problem on a grid.
+
+    Attributes:
+        problem: the problem.
+        tau: ends of the intervals as parts of the duration, shape (intervals + 1,).
+        start: x_0.
+        goal: what is asked of x_N.
+        limits: lowest and highest "T", "x", "c" and "limited".
+        joined: whether the control is continuous.
+    """
+
+    problem: Problem
+    tau: np.ndarray
+    start: np.ndarray
+    goal: Goal
+    limits: dict[str, tuple[np.ndarray, np.ndarray]]
+    joined: bool
+
+    def __post_init__(self):
+        N, nx = len(self.tau) - 1, len(self.start)
+        d, nu = self.problem.degree, len(self.limits["c"][0])
+        own = d if self.joined else d + 1  # coefficients of an interval that are not the next one's
+        block = nx + own * nu
+        first = 1 + block * np.arange(N + 1)
+        self.x_at = first[:, None] + np.arange(nx)
+        c_at = (first[:N, None] + nx + np.arange(own * nu)).reshape(N, own, nu)
+        self.size = int(first[N] + nx)
+        if self.joined:
+            # the last coefficient of a continuous control is the first one of the next interval
+            last = self.size + np.arange(nu)
+            after = np.concatenate([c_at[1:, 0], last[None]])
+            c_at, self.size = np.concatenate([c_at, after[:, None]], axis=1), self.size + nu
+        self.c_at = c_at
+        self.z_at = np.hstack([self.x_at[:N], c_at.reshape(N, -1), np.zeros((N, 1), int)])
+        self.spans = np.stack([self.tau[:-1], self.tau[1:]], axis=1)
+        self._known = np.zeros(0), ()
+
+    def packed(self, x: np.ndarray, c: np.ndarray, T: float) -> np.ndarray:
+        """w of states (N + 1, nx), coefficients (N, degree + 1, nu) and the duration."""
+        w = np.zeros(self.size)
+        w[0], w[self.x_at], w[self.c_at] = T, x, c
+        return w
+
+    def times(self, w: np.ndarray) -> np.ndarray:
+        """Times of the nodes [s]."""
+        return float(self.problem.begins) + self.tau * w[0]
+
+    def between(self, w: np.ndarray, part: float, chosen: slice | np.ndarray = slice(None)):
+        """The motion at a part of some intervals."""
+        spans, z = self.spans[chosen], w[self.z_at[chosen]]
+        found = mapped(_between, (self.problem,), spans, z, np.full(len(z), part))
+        return Between(*map(np.asarray, found))
+
+    def evaluated(self, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """`slopes` of all intervals, computed once for each w."""
+        if not np.array_equal(self._known[0], w):
+            self._known = w.copy(), self._slopes(self.spans, w[self.z_at])
+        return self._known[1]  # pyright: ignore[reportReturnType]
+
+    def _slopes(self, spans: np.ndarray, z: np.ndarray) -> tuple:
+        return tuple(map(np.asarray, mapped(slopes, (self.problem,), spans, z)))
+
+    def divided(self, w: np.ndarray, parts: np.ndarray) -> tuple[Transcription, np.ndarray]:
+        """The same motion with intervals divided into 1 or 2: the grid, and w on it."""
+        chosen = np.flatnonzero(parts == 2)
+        tau = np.insert(self.tau, chosen + 1, np.mean(self.spans, axis=1)[chosen])
+        x = np.insert(w[self.x_at], chosen + 1, self.between(w, 0.5, chosen).x, axis=0)
+        whole = w[self.c_at]
+        c = [y for k, own in enumerate(whole) for y in (halves(own) if parts[k] == 2 else [own])]
+        made = dataclasses.replace(self, tau=tau)
+        return made, made.packed(x, np.array(c), float(w[0]))
+
+    def program(self) -> NonlinearProgram:
+        """The program, with exact first derivatives; second ones by differences of these.
+
+        Its constraints are Φ − x of each interval and what is limited there, interval by interval,
+        then the end.
+        """
+        N, nx, nz = len(self.tau) - 1, len(self.start), self.z_at.shape[1]
+        limited = [np.tile(x, 2) for x in self.limits["limited"]]
+        low, high = (np.tile(np.concatenate([np.zeros(nx), x]), N) for x in limited)
+        each, ends = nx + len(limited[0]), len(self.goal.at)
+        rows = np.arange(N * each).reshape(N, each)
+        last = N * each + np.arange(ends)
+        pattern = [
+            (np.repeat(rows, nz), np.tile(self.z_at, (1, each)).ravel()),
+            (rows[:, :nx].ravel(), self.x_at[1:].ravel()),
+            (np.repeat(last, nx), np.tile(self.x_at[N], ends)),
+        ]
+        a, b = (self.z_at[:, i].ravel() for i in self._pairs)
+        box = []
+        for side in (0, 1):
+            at = {k: x[side] for k, x in self.limits.items()}
+            x = np.tile(at["x"], (N + 1, 1))
+            x[0] = self.start
+            box.append(self.packed(x, np.broadcast_to(at["c"], self.c_at.shape), float(at["T"])))
+        return NonlinearProgram(
+            lambda w: float(np.sum(self.evaluated(w)[0][:, -1])),
+            self._gradient,
+            self._constraints,
+            self._jacobian,
+            self._hessian,
+            Pattern.of(
+                (N * each + ends, self.size), *map(np.concatenate, zip(*pattern, strict=True))
+            ),
+            Pattern.of((self.size, self.size), np.minimum(a, b), np.maximum(a, b)),
+            np.concatenate([low, self.goal.at]),
+            np.concatenate([high, self.goal.at]),
+            *box,
+        )
+
+    def _constraints(self, w: np.ndarray) -> np.ndarray:
+        x, found = w[self.x_at], self.evaluated(w)[0][:, :-1].copy()
+        found[:, : x.shape[1]] -= x[1:]
+        return np.concatenate([found.ravel(), self.goal.held @ x[-1]])
+
+    def _jacobian(self, w: np.ndarray) -> np.ndarray:
+        own = self.evaluated(w)[1][:, :-1]
+        return np.concatenate([own.ravel(), -np.ones(self.x_at[1:].size), self.goal.held.ravel()])
+
+    def described(self, row: int, names: tuple[str, ...], states: list[str]) -> str:
+        """What a constraint of the program asks for, in words.
+
+        Args:
+            row: which one.
+            names: of what is limited at both ends of an interval.
+            states: names of q and v.
+        """
+        nx = len(self.start)
+        k, i = divmod(row, nx + 2 * len(names))
+        if k == len(self.tau) - 1:
+            return f"the end of {states[int(np.argmax(np.abs(self.goal.held[i])))]!r}"
+        about = f"from {self.tau[k]:.3g} to {self.tau[k + 1]:.3g} of the duration"
+        if i < nx:
+            return f"the equation of motion of {states[i]!r} {about}"
+        return f"the bound of {names[(i - nx) % len(names)]!r} {about}"
+
+    @functools.cached_property
+    def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Pairs of variables of an interval."""
+        return np.triu_indices(self.z_at.shape[1])
+
+    def _gradient(self, w: np.ndarray) -> np.ndarray:
+        return np.bincount(self.z_at.ravel(), self.evaluated(w)[1][:, -1].ravel(), self.size)
+
+    def _hessian(self, w: np.ndarray, of_cost: float, multipliers: np.ndarray) -> np.ndarray:
+        N = len(self.tau) - 1
+        y = multipliers[: len(multipliers) - len(self.goal.at)].reshape(N, -1)
+        y = np.hstack([y, np.full((N, 1), of_cost)])
+        z = w[self.z_at]
+        nz = z.shape[1]
+        size = np.maximum(1.0, np.max(np.abs(z), axis=0))
+        # so that what is added is what is divided by
+        step = (size + CHANGE * size) - size
+        moved = np.stack([z[:, None] + s * np.diag(step) for s in (1, -1)], axis=1)
+        spans = np.repeat(self.spans, 2 * nz, axis=0)
+        J = self._slopes(spans, moved.reshape(-1, nz))[1].reshape(N, 2, nz, -1, nz)
+        g = np.einsum("ksjab,ka->ksjb", J, y)
+        H = (g[:, 0] - g[:, 1]) / (2 * step[:, None])
+        i, j = self._pairs
+        return 0.5 * (H[:, i, j] + H[:, j, i]).ravel()

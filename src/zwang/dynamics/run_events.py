@@ -1,0 +1,205 @@
+"""What a run looks out for: stop conditions, switches, and what changes how gaps and dry frictions
+are held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from zwang.compile.hints import shared_code
+from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.vector_field import (
+    HELD_OFF,
+    STRAIGHT,
+    ConstrainedVectorField,
+    direction_of,
+    forces_at,
+    is_spent,
+    slip_and_rate,
+    straight_angle,
+)
+from zwang.equations.constraint.level import Cone
+from zwang.equations.constraint.nonideal import length
+from zwang.equations.state import State
+from zwang.objects.record import Record, field, replace
+from zwang.thresholds import CONVERGED, ROUND_OFF
+
+
+class Events(Record):
+    """What a run looks out for, as one vector-valued function: stop conditions, the conditions of
+    switches, then gaps and dry frictions that may change how they are held.
+
+    Attributes:
+        stops: `(q, v, t, p)` → a number; an event wherever it crosses zero.
+        conditions: conditions of switches; an event where one rises through zero.
+        loose: how many gaps and dry frictions there are.
+        span: length of the run [s], of one with gaps or dry frictions.
+        rtol: relative error of a step of such a run.
+        arrived: a sliding velocity in space that would be zero within this part of the run is zero:
+            ten times the shortest step of a run.
+        off_line: part of the error of a step by which sliding may be off a straight line before it
+            turns: to turn from a slower start is stiff, as its direction follows the force within a
+            time m |s| / μN.
+    """
+
+    arrived, off_line = 1e-12, 0.1
+
+    stops: tuple[Callable, ...]
+    conditions: tuple[SwitchCondition, ...]
+    loose: int = field(static=True, default=0)
+    span: Float[Array, ""] | None = None
+    rtol: Float[Array, ""] | None = None
+
+    @property
+    def rising(self) -> np.ndarray:
+        """Which events count only where their function rises."""
+        n = len(self.stops) + len(self.conditions) + self.loose
+        return np.arange(n) >= len(self.stops)
+
+    @property
+    def instant(self) -> Float[Array, ""] | float:
+        """Time within which a sliding velocity in space counts as zero [s]."""
+        return 0.0 if self.span is None else self.arrived * self.span
+
+    def __call__(self, flow: ConstrainedVectorField, controller_state, t, y) -> Float[Array, " e"]:
+        if not len(self.rising):
+            return jnp.zeros(0)
+        return _event_values(self, flow, controller_state, t, y)
+
+    def values(self, flow: ConstrainedVectorField, controller_state, t, y) -> Float[Array, " e"]:
+        s, dynamics = flow.state(jnp.asarray(t), jnp.asarray(y)), flow.dynamics
+        needing = any(condition.off for condition in self.conditions)
+        if needing or not flow.open:
+            held = replace(flow, open=False).with_input(flow.held_input(controller_state))
+            dynamics = held.dynamics
+        values = [f(s.q, s.v, s.t, dynamics.p) for f in self.stops]
+        # multipliers cost a factorization, which only conditions that switch off need
+        if self.loose or needing:
+            none = jnp.zeros(dynamics.constraints.m), jnp.zeros(())
+            # and gaps while one of them, or a friction, is not open
+            needed = jnp.any(controller_state[len(controller_state) - self.loose :] != HELD_OFF)
+            found = lambda: forces_at(dynamics, s)
+            spared = flow.open and not needing
+            multipliers, free = (
+                none if spared else jax.lax.cond(needed | needing, found, lambda: none)
+            )
+        for condition in self.conditions:
+            own = (multipliers[slice(*condition.rows)],) if condition.off else ()
+            # a switch that already stands so has nothing to wait for; zero neither rises nor falls
+            waiting = controller_state[condition.switch] == condition.off
+            values.append(
+                jnp.where(waiting, condition.function(s.q, s.v, s.t, dynamics.p, *own), 0.0)
+            )
+        if self.loose:
+            forces = multipliers, free
+            values += _loosening(self, flow, dynamics, s, forces, controller_state)
+        return jnp.stack([jnp.asarray(x, jnp.float64).reshape(()) for x in values])
+
+
+@shared_code
+def _event_values(events: Events, flow: ConstrainedVectorField, controller_state, t, y):
+    return events.values(flow, controller_state, t, y)
+
+
+def _loosening(events: Events, flow, dynamics: Dynamics, s: State, forces, modes) -> list:
+    """What rises through zero where a gap or a dry friction changes how it is held:
+
+    −g    of a gap that is open          |λ| − μ₀ N   of a friction that sticks
+    −λ    of one that is closed          ∓s           of one that slides
+
+    In space, what slides straight on does so as in the plane, or begins to turn where that is
+    farther off than a step may be (`_off_line`). |s| of one that turns comes to zero without a
+    change of sign: `δ |ṡ| − |s|` rises, δ an `instant`, while |s| falls.
+    """
+    assert dynamics.scales is not None
+    c, switched = dynamics.constraints, flow.switched
+    multipliers, free = forces
+    size = jnp.where(dynamics.scales.row_length > 0, dynamics.scales.row_length, 1.0)
+    force_band = CONVERGED * free / size
+    values = []
+    if len(gaps := c.one_sided_rows):
+        own = [x for x in c.members if x.level.cone is Cone.PUSHES]
+        given = dynamics.system, dynamics.p
+        phi = [
+            x.position_residual(given[0], s.q, s.t, given[1])
+            if x.level.has_phi
+            else x.velocity_residual(given[0], s.q, s.v, s.t, given[1])
+            for x in own
+        ]
+        # of one unit of a coordinate in the mass metric
+        mass = dynamics.mass_as_given(s).diag()
+        gradient = size * jnp.sqrt(jnp.mean(jnp.abs(mass)))
+        # a gap that is open closes where it is below the round-off of the largest coordinate
+        band = ROUND_OFF * gradient * jnp.max(jnp.abs(s.q))
+        one_way = np.isin(np.arange(c.m), c.nonholonomic_rows)
+        if np.any(one_way[gaps]):
+            band = jnp.where(one_way, ROUND_OFF * size * dynamics.mass_as_given(s).size(s.v), band)
+        closed = modes[switched[gaps]] > HELD_OFF
+        open_value = -jnp.concatenate(phi) - band[gaps]
+        values += list(jnp.where(closed, -multipliers[gaps] - force_band[gaps], open_value))
+    if flow.open:
+        return [*values, *(jnp.zeros(()) for _ in c.frictions)]
+    turning = any(x.in_space for x in c.frictions)
+    if turning:
+        mass = dynamics.mass_as_given(s)
+        step_error = events.off_line * (mass.size(s.v) + jnp.sqrt(jnp.mean(jnp.abs(mass.diag()))))
+        step_error = step_error * (0.0 if events.rtol is None else events.rtol)
+    # once for all of them, by the code of a step: it solves for the reactions of what slides
+    y, held = jnp.concatenate([s.q, s.v]), replace(flow, dynamics=dynamics, switched=None)
+    acceleration = held.rate(s.t, y)[len(s.q) :] if turning else None
+    for x in c.frictions:
+        mode = modes[switched[x.rows.start]]
+        limit = x.law.limit(dynamics.p, x.load(dynamics.p, multipliers))
+        over = length(multipliers[x.rows]) - limit - jnp.max(force_band[x.rows])
+        if x.in_space:
+            rates = dynamics.system.rate(s.q, s.v, s.t, dynamics.p), acceleration
+            slip, change = slip_and_rate(x.law, s, rates, dynamics.p)
+            left = jnp.where(slip @ change < 0, events.instant * length(change), 0.0)
+            arrives = jnp.where(direction_of(mode) != 0, left - length(slip), -1.0)
+            angle = straight_angle(mode)
+            along = jnp.stack([jnp.cos(angle), jnp.sin(angle)])
+            # friction may be the only force there is; a motion along a line is exact to round-off
+            band = 10 * (jnp.max(force_band[x.rows]) + CONVERGED * jnp.abs(limit))
+            across, row = length(multipliers[x.rows]), jnp.max(size[x.rows])
+            off = jnp.where(across > band, _off_line(slip, change, across, limit, row), 0.0)
+            straight = jnp.maximum(off - row * step_error, -along @ slip)
+            arrives = jnp.where(mode <= STRAIGHT, straight, arrives)
+        else:
+            slip = x.law.sliding_velocity(s.q, s.v, s.t, dynamics.p)[0]
+            arrives = -direction_of(mode) * slip
+        # it gives on until something else lets go
+        arrives = jnp.where(is_spent(mode), -1.0, arrives)
+        values.append(jnp.where(mode > HELD_OFF, over, arrives))
+    return values
+
+
+def _off_line(slip, change, across, limit, row) -> Array:
+    """How far off a sliding velocity is that is held on a line, while a force across it of less
+    than μN would turn it by the angle of both: by that part of it across, and along by what the
+    friction along has been too large since it began.
+    """
+    angle = across / jnp.where(limit > 0, jnp.abs(limit), 1.0)
+    pace = length(change)
+    excess = jnp.where(pace > 0, row**2 * across / jnp.where(pace > 0, pace, 1.0), 0.0)
+    return length(slip) * (angle + angle * excess)
+
+
+class SwitchCondition(Record):
+    """One condition of a switch.
+
+    Attributes:
+        function: `(q, v, t, p)`, and to switch off `(q, v, t, p, multipliers)` with those of the
+            switched rows → a number.
+        switch: which switch of the run; rows: where its rows begin and end.
+        off: 1 if it switches off, 0 if on.
+    """
+
+    function: Callable
+    switch: int = field(static=True)
+    rows: tuple[int, int] = field(static=True)
+    off: int = field(static=True)

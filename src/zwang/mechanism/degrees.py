@@ -1,0 +1,37 @@
+"""Angles of a mechanism that are probably meant in degrees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from zwang.mechanism.field_types import FromFormula
+from zwang.mechanism.registry import JOINT_KINDS
+from zwang.mechanism.schema import Point
+
+if TYPE_CHECKING:
+    from zwang.mechanism.mechanism import Mechanism
+
+
+TURN = 2 * math.pi
+"""Angles of a drawing are smaller; a larger one is probably meant in degrees."""
+
+
+def in_degrees(mechanism: Mechanism) -> Iterator[str]:
+    """A sentence for each angle of more than a turn at which a body, a point or a joint begins."""
+    angles = {f"bodies.{name}.angle": body.angle for name, body in mechanism.bodies.items()}
+    owners = {f"bodies.{name}.points": body.points for name, body in mechanism.bodies.items()}
+    for owner, points in {**owners, "ground": mechanism.ground}.items():
+        angles |= {f"{owner}.{k}.angle": p.angle for k, p in points.items() if isinstance(p, Point)}
+    for name, begin in mechanism.start.items():
+        joint = mechanism.joints.get(name)
+        own = None if joint is None else JOINT_KINDS[joint.kind].coordinate
+        if own is not None and own.name == "angle" and begin.value is not None:
+            angles[f"start.{name}.value"] = begin.value
+    for where, x in angles.items():
+        if not isinstance(x, FromFormula) and abs(x) > TURN:
+            yield (
+                f"{where} is {x:g} rad, {abs(x) / TURN:.3g} turns, as angles are radians; "
+                f"{x:g}° is '{x:g}*deg' in a file, and math.radians({x:g}) in Python"
+            )

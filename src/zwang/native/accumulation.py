@@ -1,0 +1,71 @@
+"""Sums and other results of many elements, one after the other, in loops over registers that hold
+several of them.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from zwang.native.blocks import is_wide
+from zwang.native.builder import Builder
+from zwang.native.instructions import Value
+from zwang.native.rolled import SIDE_BY_SIDE, as_read, source
+
+
+def accumulated(
+    b: Builder,
+    type_: str,
+    combine: Callable[..., Any],
+    join: Callable[[Any, Any], Any],
+    neutral: Any,
+    operands: Sequence[Sequence[Value]],
+) -> Any:
+    """A function of what has been found so far and of each of many elements: `SIDE_BY_SIDE` results
+    of every eighth element, what they are together, and with the elements that are left.
+
+    Args:
+        combine: `(found, *operands) → found`.
+        join: of two results.
+        neutral: what is found before the first element.
+        operands: for each of them the numbers, which are as many.
+    """
+    count, wide = len(operands[0]) // SIDE_BY_SIDE * SIDE_BY_SIDE, b.spans
+    if not b.rolls:
+        parts = [neutral] * SIDE_BY_SIDE
+        for k, row in enumerate(zip(*operands, strict=True)):
+            if k < count:
+                read = (as_read(b, type_, x) for x in row)
+                parts[k % SIDE_BY_SIDE] = combine(parts[k % SIDE_BY_SIDE], *read)
+        return _joined(combine, join, parts, operands, count)
+    step = SIDE_BY_SIDE if wide else 1
+    sources = [source(b, type_, x[:count], step) for x in operands]
+    differ = any(is_wide(x) for column in operands for x in column)
+    before, turn, after = b.block, b.new_block(), b.new_block()
+    b.jump(turn)
+    b.begin(turn)
+    with b.scope(), b.spanned(step):
+        i = b.phi("i64")
+        found = [b.phi(type_, wide or differ) for _ in range(1 if wide else SIDE_BY_SIDE)]
+        at = lambda k: b.integer("add", "i64", i, k, operator.add)
+        parts = [combine(x, *(of.read(at(k)) for of in sources)) for k, x in enumerate(found)]
+        following = b.shared("i64", "add", i, SIDE_BY_SIDE)
+        going = b.shared("i1", "icmp slt", following, count, of="i64")
+        for x, y in zip(found, parts, strict=True):
+            b.incoming(x, (neutral, before), (y, b.block))
+        b.incoming(i, (0, before), (following, b.block))
+        b.branch(going, turn, after)
+    b.begin(after)
+    if wide:
+        parts = [b.lane(parts[0], k) for k in range(SIDE_BY_SIDE)]
+    return _joined(combine, join, parts, operands, count)
+
+
+def _joined(combine: Callable, join: Callable, parts: list, operands: Sequence, count: int) -> Any:
+    """What parts are together, with the elements from `count` on."""
+    result = functools.reduce(join, parts)
+    for row in zip(*(x[count:] for x in operands), strict=True):
+        result = combine(result, *row)
+    return result

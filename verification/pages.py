@@ -1,0 +1,117 @@
+"""Pages that simulate beside Python: ten seconds of every member of the gallery in node."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+import zwang as zw
+from verification.line import NOT_MODELED, Line, judged
+from zwang.codegen.browser import BrowserProgram, browser_program
+from zwang.output import viewer
+from zwang.output.viewer import write_view
+
+COMMAND = "python -m verification pages"
+ALLOWED, RTOL, FRAMES = 1e-12, 1e-8, 60
+SECONDS = {"squeezer": 0.03}
+"""Of members whose motion is not one of ten seconds; its drive turns ever faster."""
+RUN = """
+require("v8").setFlagsFromString("--experimental-wasm-relaxed-simd");  // before node 21
+const fs = require("fs");
+const { program, set, times } = JSON.parse(fs.readFileSync("given"));
+const names = Object.getOwnPropertyNames(Math);
+const math = Object.fromEntries(names.map((name) => [name, Math[name]]));
+const binary = unpack(bytesOf(program.binary.packed), program.binary.size);
+const [first, twice] = program.fused;
+if (process.argv[2] === "unfused") binary.set(twice, first);
+const compiled = new WebAssembly.Module(binary);
+const made = new WebAssembly.Instance(compiled, { math });
+const { memory, derive, advance, place, see } = made.exports;
+const kinds = { Float64Array, BigInt64Array }, at = {};
+for (const [name, [byte, kind, count]] of Object.entries(program.places))
+  at[name] = new kinds[kind](memory.buffer, byte, count);
+const put = (name, x) => at[name].set(x.map(at[name] instanceof BigInt64Array ? BigInt : Number));
+for (const [name, x] of Object.entries({ ...program.start, ...set })) put(name, x);
+if (set.p) derive();
+if (set.p || set.y) place();
+see();
+const found = { seen: [...at.seen], placed: [...at.y], violation: at.violation[0], y: [] };
+for (const t of times) {
+  at.until[0] = t;
+  for (let k = 0; k < 4 && at.t[0] < t; k++) advance();
+  found.y.push([...at.y]);
+}
+found.functions = WebAssembly.Module.imports(compiled).map((x) => x.name);
+fs.writeFileSync("found", JSON.stringify({ ...found, result: Number(at.result[0]) }));
+"""
+
+
+def in_node(
+    program: BrowserProgram, folder: Path, times: Sequence[float] = (), word: str = "", **given
+) -> dict:
+    """What node finds with some arrays set before.
+
+    Args:
+        word: "unfused" for a browser without fused products.
+    """
+    content = {"program": program.as_data(), "times": list(times)}
+    content["set"] = {name: np.ravel(x).tolist() for name, x in given.items()}
+    (folder / "given").write_text(json.dumps(content))
+    unpack = (Path(viewer.__file__).parent / "unpack.js").read_text()
+    (folder / "run.cjs").write_text(unpack + RUN)
+    subprocess.run(["node", "run.cjs", word], cwd=folder, check=True, timeout=120)
+    return json.loads((folder / "found").read_text())
+
+
+def states(run: zw.Run) -> np.ndarray:
+    """q and v at the samples after the start."""
+    return np.concatenate([run.q, run.v], axis=1)[1:]
+
+
+def lines(suite: str) -> list[Line]:
+    """Every member, those whose steps a browser does not take included."""
+    if shutil.which("node") is None:
+        raise SystemExit(f"`{COMMAND}` executes pages in node; please install it.")
+    return [_line(name) for name in sorted(zw.gallery.NAMES)]
+
+
+def _line(name: str) -> Line:
+    example, seconds = zw.gallery.load(name), SECONDS.get(name, 10.0)
+    what = f"q and v at {FRAMES} frames a second for {seconds:g} s"
+    line = lambda ours, off, verdict, why: Line(
+        "zw.simulate", name, what, "", ours, off, ALLOWED, verdict, why, COMMAND
+    )
+    times = np.linspace(0.0, seconds, 1 + round(FRAMES * seconds))
+    try:
+        program = browser_program(
+            example.model, example.q0, example.v0, duration=seconds, rtol=RTOL
+        )
+    except zw.ModelError as error:
+        return line("", np.nan, NOT_MODELED, str(error))
+    run = zw.simulate(example.model, example.q0, example.v0, times=times, rtol=RTOL)
+    with tempfile.TemporaryDirectory() as folder:
+        found = in_node(program, Path(folder), times[1:])
+        size = ""
+        if example.scene is not None:
+            page = Path(folder) / "page.html"
+            write_view(run, example.scene, page, simulates=True)
+            size = f"page of {beside_three(page) / 1000:.0f} kB"
+    exact, own = states(run), np.array(found["y"])
+    off = float(np.max(np.abs(own - exact)) / max(np.max(np.abs(exact)), 1.0))
+    foreign = sorted(set(found["functions"]) - {"sin", "cos"})  # ours but for angles of 1600 rad
+    why = "equal to the bit" if off == 0 else ""
+    why = f"JavaScript's own {', '.join(foreign)}" if off and foreign else why
+    return line(size, off, judged(off, ALLOWED), why)
+
+
+def beside_three(page: Path) -> int:
+    """Bytes of a page without three.js."""
+    text = page.read_text(encoding="utf-8")
+    begin = text.index("var THREE")
+    return len(text) - (text.index("</script>", begin) - begin)
