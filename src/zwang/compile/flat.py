@@ -205,6 +205,11 @@ class CompiledProgram:
         """Bytes that a call needs for results and in between; 0 if unknown."""
         return self.compiled.memory if isinstance(self.compiled, NativeFunction) else 0
 
+    def optimize(self) -> None:
+        """Make native code as fast as it becomes after some time of calls."""
+        if isinstance(self.compiled, NativeFunction):
+            self.compiled.optimize()
+
     def __call__(self, arrays: list) -> PyTree:
         return self._result(self.compiled(*arrays))
 

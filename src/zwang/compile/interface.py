@@ -182,8 +182,7 @@ class BoundProgram:
 
     def optimize(self) -> None:
         """Make native code as fast as it becomes after some time of calls."""
-        if self._program.is_native:
-            cast(Any, self._program.compiled).optimize()
+        self._program.optimize()
 
     def members(self, *arrays: np.ndarray) -> PyTree:
         """Results for many members, with a leading axis of them; each array has one, too."""

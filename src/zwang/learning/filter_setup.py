@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 
 from zwang.algebra.decomposition import Decomposition, compressed
 from zwang.analysis.inputs import Inputs, chosen_inputs, chosen_outputs
@@ -72,7 +73,7 @@ def _started(made: KalmanFilter, sizes: np.ndarray) -> Estimate:
     return replace(begun, spread=compressed(spread, free))
 
 
-def _unknown(given: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+def _unknown(given: Mapping[str, ArrayLike]) -> tuple[np.ndarray, np.ndarray]:
     """Standard deviations of unknown inputs at the start, and of their change in a second."""
     found = []
     for name, value in given.items():

@@ -21,7 +21,7 @@ Reference: Orsino (2017), Proc. R. Soc. A 473, eq. (4.14)-(4.18) (the kernel); J
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
@@ -192,8 +192,8 @@ class KalmanFilter(AbstractObserver):
         if not len(self.drift):
             return dynamics
         u, acting = self.inputs(None, estimate.unknown), self.plant._inputs
-        forces = cast(Callable, acting.actuation), u[len(acting.parameters) :]
-        force = Disturbed(dynamics.system.force, *forces)
+        assert callable(acting.actuation)
+        force = Disturbed(dynamics.system.force, acting.actuation, u[len(acting.parameters) :])
         return replace(
             dynamics,
             system=replace(dynamics.system, force=force),
@@ -218,7 +218,8 @@ class KalmanFilter(AbstractObserver):
 
     def _placed(self, s: State, u) -> State:
         plant = self.plant
-        return project(plant.model, s.q, s.v, cast(float, s.t), params=plant._merged(u, None))
+        known: dict[str, PyTree] = {"t": s.t, "params": plant._merged(u, None)}
+        return project(plant.model, s.q, s.v, **known)
 
     def _moved(self, function, width: int):
         """A state and unknown inputs as a function of y: where it is, and the spread about it of a

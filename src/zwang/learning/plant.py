@@ -182,7 +182,7 @@ class Plant:
         noise,
         *,
         force_noise=0.0,
-        unknown: Mapping[str, Any] | None = None,
+        unknown: Mapping[str, ArrayLike] | None = None,
         spread_q=0.05,
         spread_v=0.05,
         unscented: bool = False,

@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 
@@ -84,7 +84,7 @@ class ResolvedGap:
         )
 
 
-def values_and_rates(coordinates: Mapping[str, Callable], q, along, p) -> dict[str, Any]:
+def values_and_rates(coordinates: Mapping[str, Callable], q, along, p) -> dict:
     """Coordinates and their rates by the names that formulas have for them, along q̇."""
     known = {}
     for name, x in coordinates.items():

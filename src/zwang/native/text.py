@@ -284,7 +284,7 @@ class Writer:
         return f"br i1 {which}, label %{yes.label}, label %{no.label}"
 
 
-FAR = 40
+FAR_BEHIND = 40
 """Instructions behind which a number is read from memory once more where it is used."""
 
 
@@ -310,7 +310,7 @@ class Again:
             self._read[x] = k
         elif x.type in FLOATS and x.operation != "phi":
             for y in x.operands:
-                if y in origins and k - self._read.get(y, -FAR) >= FAR:
+                if y in origins and k - self._read.get(y, -FAR_BEHIND) >= FAR_BEHIND:
                     lines += self._reading(k, y)
         return lines
 

@@ -15,7 +15,7 @@ ON_THE_LINE, THINNINGS = 0.02, 12
 """Distance from the line through its neighbors at which a point is left out [point], and how often
 half of the points are looked at: of what is smooth, a tenth is left.
 """
-FAR = 1e4
+OFF = 1e4
 """Points farther than this from the picture are drawn there [point]: programs that show SVG count
 in single precision.
 """
@@ -26,7 +26,7 @@ def path(x: np.ndarray, y: np.ndarray) -> str:
     there = np.isfinite(x) & np.isfinite(y)
     after_gap = ~np.r_[False, there[:-1]]
     commands = np.where(after_gap, "M%.2f %.2f", "L%.2f %.2f")[there]
-    return "".join(commands) % tuple(np.column_stack([x, y])[there].clip(-FAR, FAR).ravel())
+    return "".join(commands) % tuple(np.column_stack([x, y])[there].clip(-OFF, OFF).ravel())
 
 
 def lone(x: np.ndarray, y: np.ndarray) -> np.ndarray:

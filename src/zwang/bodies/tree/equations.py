@@ -5,9 +5,9 @@
     I_i = (m, m d, J)                              inertia of the bodies on joint i: J about the
                                                    point, d from there to the center of mass
 
-M and `M v̇ + h` are recursions in the axes of each joint (`Joints`), which need neither P nor S. For
-derivatives twists and forces are vectors in space, (v, ω) and (force, moment), about one point, the
-place of the first body at this instant: far from it moments of inertia would lose their digits.
+M and `M v̇ + h` are recursions in the axes of each joint (`Joints`), which need neither P nor S.
+For derivatives twists and forces are vectors in space, (v, ω) and (force, moment), about one point,
+the place of the first body at this instant: far from it moments of inertia would lose their digits.
 There inertias add, and no recursion transforms anything. `p["twist"]` holds ξ = (velocity at the
 origin, angular velocity) of every velocity at q = 0, in base axes; a ball joint has three, about
 its axes through its center.
