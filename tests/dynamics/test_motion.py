@@ -297,3 +297,18 @@ def test_a_state_that_is_not_finite_is_refused(bad, place):
         zw.motion(pendulum(), q, np.zeros(2))
     with pytest.raises(zw.ModelError, match=r"q has shape \(3,\), expected \(2,\)"):
         zw.motion(pendulum(), np.zeros(3), np.zeros(2))
+
+
+def test_second_derivatives_are_those_of_the_closed_form_in_every_order():
+    """`v̇ = a − q (v² + q·a)/q²` of a pendulum, forward over reverse as in `jax.hessian`, too."""
+    model, gravity = pendulum(), np.array([0.0, -9.81])
+
+    def closed(z):
+        q, v = z[:2], z[2:]
+        return jnp.sum((gravity - q * (v @ v + q @ gravity) / (q @ q)) ** 2)
+
+    found = lambda z: jnp.sum(zw.motion(model, z[:2], z[2:]).acceleration ** 2)
+    z = jnp.array([0.6, -0.8, 0.8, 0.6])
+    expected = jax.hessian(closed)(z)
+    for outer, inner in ((jax.jacfwd, jax.jacrev), (jax.jacrev, jax.jacfwd)):
+        assert np.allclose(outer(inner(found))(z), expected, rtol=0, atol=1e-10)
