@@ -238,6 +238,18 @@ ENTRIES = {
             "doi": "10.2514/1.G000317",
         },
     ),
+    "chen2010": (
+        "article",
+        {
+            "author": "Chen, Ye-Hwa and Zhang, Xiaorui",
+            "title": "Adaptive robust approximate constraint-following control for mechanical "
+            "systems",
+            "journal": "J. Franklin Institute",
+            "volume": "347",
+            "pages": "69--86",
+            "year": "2010",
+        },
+    ),
     "butterworth1930": (
         "article",
         {
@@ -280,6 +292,7 @@ CITED: dict[str, tuple[str, ...]] = {
     "BaumgarteRates": ("baumgarte1972",),
     "BaumgarteGains": ("baumgarte1972",),
     "Robust": ("udwadia2014",),
+    "Adaptive": ("chen2010",),
     "SlidingSurface": ("udwadia2014keeping",),
     "Butterworth": ("butterworth1930",),
     "FirstOrder": (),
