@@ -28,9 +28,9 @@ def within(
         φ = T(y) − T(target),    T(y) = log((y − low)/(high − y))
 
     T maps what lies between the limits onto all numbers, so that a bounded φ is a y within them: of
-    |φ| ≤ c it follows that y is within T⁻¹(T(target) ± c) (`WithinLimits.reached`), however large
-    c is. A gain with a stated bound of its error gives one of y this way; what disturbs ÿ disturbs
-    φ̈ by T′(y) times that. Outside the limits φ is NaN, which ends a run.
+    `|φ| ≤ c` it follows that y is within `T⁻¹(T(target) ± c)` (`WithinLimits.reached`), however
+    large c is. A gain with a stated bound of its error gives one of y this way; what disturbs ÿ
+    disturbs φ̈ by T′(y) times that. Outside the limits φ is NaN, which ends a run.
 
     Args:
         y: `(q, t, p)` → a number or rows.
@@ -69,7 +69,7 @@ class WithinLimits(Record):
         return jnp.log((y - low) / (high - y)) - jnp.log((target - low) / (high - target))
 
     def reached(self, c, t=0.0):
-        """The least and the largest y with |φ| ≤ c."""
+        """The least and the largest y with `|φ| ≤ c`."""
         low, high, target = self._at(t)
         ratio = (target - low) / (high - target)
         ends = (ratio * jnp.exp(x * c) for x in (-1.0, 1.0))
