@@ -175,7 +175,7 @@ class ConstrainedVectorField(Record):
 
     def rate_and_residual(self, t, y, asked: Bool[Array, ""] | bool = True):
         """`ẏ`, and what is left of `A v̇ = b` (`Dynamics.residual`) if it is `asked` for, or 0."""
-        return _rate(self.drift, self.dynamics, t, y, jnp.asarray(asked))
+        return _rate(self.drift, self.dynamics, t, y, jnp.asarray(asked, bool))
 
     def project_step(self, t, y, error) -> Landing:
         landing = _landing(self.drift, self.dynamics, t, y, error, self.target)
