@@ -23,6 +23,7 @@ from zwang.plots import Curve, Panel, Picture
 from zwang.servo.feedback import Feedback
 from zwang.servo.tracking import SPLINE_DEGREE, Tracking, piecewise
 from zwang.simulation.results.dataset import Units
+from zwang.thresholds import ALL_BUT_ZERO
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -215,7 +216,7 @@ class OptimalMotion(AbstractResult):
         found = []
         for i, name in enumerate(self.actuators):
             u = self.samples.u[:, i]
-            room = 1e-6 * (high[i] - low[i]) if np.isfinite(high[i] - low[i]) else 0.0
+            room = ALL_BUT_ZERO * (high[i] - low[i]) if np.isfinite(high[i] - low[i]) else 0.0
             at = np.mean((u <= low[i] + room) | (u >= high[i] - room))
             if at > 0:
                 found.append(f"{name} at its bounds for {100 * at:.0f} % of the time")

@@ -121,7 +121,7 @@ def _loosening(events: Events, flow, dynamics: Dynamics, s: State, forces, modes
     multipliers, free = forces
     size = jnp.where(dynamics.scales.row_length > 0, dynamics.scales.row_length, 1.0)
     force_band = CONVERGED * free / size
-    values = []
+    values, mass = [], dynamics.mass_as_given(s)
     if len(gaps := c.one_sided_rows):
         own = [x for x in c.members if x.level.cone is Cone.PUSHES]
         given = dynamics.system, dynamics.p
@@ -132,13 +132,12 @@ def _loosening(events: Events, flow, dynamics: Dynamics, s: State, forces, modes
             for x in own
         ]
         # of one unit of a coordinate in the mass metric
-        mass = dynamics.mass_as_given(s).diag()
-        gradient = size * jnp.sqrt(jnp.mean(jnp.abs(mass)))
+        gradient = size * jnp.sqrt(jnp.mean(jnp.abs(mass.diag())))
         # a gap that is open closes where it is below the round-off of the largest coordinate
         band = ROUND_OFF * gradient * jnp.max(jnp.abs(s.q))
         one_way = np.isin(np.arange(c.m), c.nonholonomic_rows)
         if np.any(one_way[gaps]):
-            band = jnp.where(one_way, ROUND_OFF * size * dynamics.mass_as_given(s).size(s.v), band)
+            band = jnp.where(one_way, ROUND_OFF * size * mass.size(s.v), band)
         closed = modes[switched[gaps]] > HELD_OFF
         open_value = -jnp.concatenate(phi) - band[gaps]
         values += list(jnp.where(closed, -multipliers[gaps] - force_band[gaps], open_value))
@@ -146,7 +145,6 @@ def _loosening(events: Events, flow, dynamics: Dynamics, s: State, forces, modes
         return [*values, *(jnp.zeros(()) for _ in c.frictions)]
     turning = any(x.in_space for x in c.frictions)
     if turning:
-        mass = dynamics.mass_as_given(s)
         step_error = events.off_line * (mass.size(s.v) + jnp.sqrt(jnp.mean(jnp.abs(mass.diag()))))
         step_error = step_error * (0.0 if events.rtol is None else events.rtol)
     # once for all of them, by the code of a step: it solves for the reactions of what slides

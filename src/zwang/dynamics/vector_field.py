@@ -62,6 +62,7 @@ class ConstrainedVectorField(Record):
             (`HELD_ON` and the others), shape (switches,); each gap and each dry friction is one.
         open: whether every gap is open and no dry friction is loaded: a program of its own, in
             which a step has no rows for them.
+        left_out: how many rows of the model are left out, as they are open.
         towards_rest: longest step where friction in space turns, in times |s|/|ṡ|: within about
             that time s turns, and the friction with it; one that comes to zero does so in some
             thirty steps.
@@ -174,7 +175,7 @@ class ConstrainedVectorField(Record):
         return self.rate_and_residual(t, y, jnp.isnan(t))[0]
 
     def rate_and_residual(self, t, y, asked: Bool[Array, ""] | bool = True):
-        """`ẏ`, and what is left of `A v̇ = b` (`Dynamics.residual`) if it is `asked` for, or 0."""
+        """`ẏ`, and what is left of `A v̇ = b` (`Dynamics.residual`), 0 unless `asked` for."""
         return _rate(self.drift, self.dynamics, t, y, jnp.asarray(asked, bool))
 
     def project_step(self, t, y, error) -> Landing:

@@ -209,9 +209,13 @@ class KalmanFilter(AbstractObserver):
 
     def at(self, estimate: Estimate, y, on: bool):
         """State and unknown inputs at `x ⊞ L y`, put onto the constraints where that is asked."""
-        system, s = self.plant.model.system, estimate.state
-        dq, dv, dd = jnp.split(estimate.spread @ y, (system.nv, 2 * system.nv))
-        d = estimate.unknown + dd
+        return self._beside(estimate.state, estimate.unknown, estimate.spread @ y, on)
+
+    def _beside(self, s: State, unknown, change, on: bool):
+        """The same at `x ⊞ change`."""
+        system = self.plant.model.system
+        dq, dv, dd = jnp.split(change, (system.nv, 2 * system.nv))
+        d = unknown + dd
         u = self.inputs(None, d)
         moved = State(system.move(s.q, dq, s.t, self.plant.parameters(u)), s.v + dv, s.t)
         return (self._placed(moved, u) if on else moved), d
@@ -231,8 +235,7 @@ class KalmanFilter(AbstractObserver):
         s, d = function(jnp.zeros(width))
         off = lambda points, at: jax.vmap(lambda x: self._displacement(x, at))(points)
         mean = 0.5 * jnp.mean(off(plus, (s, d)) + off(minus, (s, d)), axis=0)
-        start = Estimate(s, d, mean[:, None], mean, mean[0])
-        center = self.at(start, jnp.ones(1), True)
+        center = self._beside(s, d, mean, True)
         return center, jnp.concatenate(_parts(off(plus, center), off(minus, center)), axis=1)
 
     def _linear_motion(self, function, width: int):

@@ -245,11 +245,12 @@ def _doubts(problem: Problem, best, sigma) -> Iterator[str]:
             yield f"the residual is {ratio:.3g} times the noise that was given: {remedy}"
     else:
         scatter, left = np.nanstd(problem.data, axis=0), np.sqrt(np.nanmean(off**2, axis=0))
-        beyond = left > np.maximum(0.5 * scatter, problem.integration_error(y))
+        part = 0.5
+        beyond = left > np.maximum(part * scatter, problem.integration_error(y))
         if names := [n for n, bad in zip(problem.columns, beyond, strict=True) if bad]:
             yield (
                 f"the curves of {', '.join(map(repr, names[:5]))} do not follow their data, of "
-                f"which they leave more than 50% of the scatter: {remedy}"
+                f"which they leave more than {part:.0%} of the scatter: {remedy}"
             )
     # numbers on a bound are not looked for any more
     if not np.any(bound) and (unseen := problem.unseen(best.x)):

@@ -168,14 +168,15 @@ def _no_number_along(
     def at(ahead: float):
         return evaluate(dynamics, host_state(moved(dynamics, q, ahead * v, now), v, now + ahead))
 
-    places, rows = (0.0, *(step * AHEAD)), []
+    # a unit row that changes by this much across the last of these intervals jumps there
+    jump, places, rows = 0.5, (0.0, *(step * AHEAD)), []
     for ahead in places:
         found = at(ahead)
         if said := _no_number(dynamics, found):
             return said
         rows.append(_unit_rows(dynamics, found))
     turned = np.linalg.norm(np.diff(np.array(rows), axis=0), axis=2)
-    if not np.max(turned, initial=0.0) > 0.5:
+    if not np.max(turned, initial=0.0) > jump:
         return ""
     k, row = np.unravel_index(np.argmax(turned), turned.shape)
     (low, high), (before, after) = places[k : k + 2], rows[k : k + 2]
@@ -190,7 +191,7 @@ def _no_number_along(
         else:
             low, before = middle, between
     change = (after - before)[row]
-    if not np.linalg.norm(change) > 0.5:
+    if not np.linalg.norm(change) > jump:
         return ""
     name, _ = c.owner(int(row))
     along = dynamics.system.velocities[int(np.argmax(np.abs(change)))]

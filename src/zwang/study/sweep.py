@@ -168,7 +168,6 @@ def sweep(
         known(name, named, "units names what the study has not:")
     plan = dataclasses.replace(plan, said_units=units)
     # before anything is computed
-    # before anything is computed
     asked = conditions(success, named)
     if plan.trajectories and out is None:
         raise ModelError("trajectories=True needs out=, the folder that they are written to.")

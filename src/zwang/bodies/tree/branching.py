@@ -118,6 +118,19 @@ class Branching:
         pairs = zip(self.levels[:-1], self.levels[1:], strict=True)
         return [np.searchsorted(before, parent[level]) for before, level in pairs]
 
+    @cached_property
+    def onto_parents(self) -> list[np.ndarray]:
+        """Of each level but the last, whether its joint i is the parent of joint j of the next,
+        0.0 or 1.0.
+        """
+        pairs = zip(self.levels[:-1], self.parents, strict=True)
+        return [(np.arange(len(x))[:, None] == after).astype(float) for x, after in pairs]
+
+    @cached_property
+    def by_levels(self) -> np.ndarray:
+        """The place of each joint where levels follow one another, shape (n,)."""
+        return np.argsort(np.concatenate(self.levels))
+
     @property
     def owners(self) -> np.ndarray:
         """Whether velocity j is one of joint i, 0.0 or 1.0, shape (n, nv)."""

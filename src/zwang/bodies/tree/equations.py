@@ -57,16 +57,15 @@ def downward(tree: Branching, X: Array, joined: Callable = lambda a, b: a + b) -
     found = [X[tree.levels[0]]]
     for level, parents in zip(tree.levels[1:], tree.parents, strict=True):
         found.append(joined(found[-1][parents], X[level]))
-    return xp.concatenate(found)[np.argsort(np.concatenate(tree.levels))]
+    return xp.concatenate(found)[tree.by_levels]
 
 
 def upward(tree: Branching, X: Array) -> Array:
     """Sums of X over each joint and all that it moves."""
     found = [X[tree.levels[-1]]]
-    for level, parents in zip(tree.levels[-2::-1], tree.parents[::-1], strict=True):
-        children = (np.arange(len(level))[:, None] == parents).astype(float)
-        found.append(X[level] + xp.tensordot(children, found[-1], 1))
-    return xp.concatenate(found[::-1])[np.argsort(np.concatenate(tree.levels))]
+    for level, onto in zip(tree.levels[-2::-1], tree.onto_parents[::-1], strict=True):
+        found.append(X[level] + xp.tensordot(onto, found[-1], 1))
+    return xp.concatenate(found[::-1])[tree.by_levels]
 
 
 def motions(tree: Branching, q: Float[Array, " nq"], p) -> Float[Array, "n 4 4"]:
@@ -294,11 +293,11 @@ def mass_matrix(tree: Branching, q: Float[Array, " nq"], p) -> Float[Array, "nv 
         arm = h + 0.5 * m[:, None] * d
         both = arm[:, :, None] * d[:, None, :]
         carried = m, h + m[:, None] * d, second + both + xp.swapaxes(both, 1, 2)
-        onto = (np.arange(len(levels[k - 1]))[:, None] == tree.parents[k - 1]).astype(float)
+        onto = tree.onto_parents[k - 1]
         pairs = zip(whole[k - 1], carried, strict=True)
         whole[k - 1] = tuple(x + xp.tensordot(onto, y, 1) for x, y in pairs)
 
-    order = np.argsort(np.concatenate(levels))[of]
+    order = tree.by_levels[of]
     m, h, second = (xp.concatenate(x)[order] for x in zip(*whole, strict=True))
     u, s = at.axis, at.way
     turned = xp.trace(second, axis1=1, axis2=2)[:, None] * u - applied(second, u)
@@ -366,11 +365,11 @@ def inverse_dynamics(
         level, (force, moment) = levels[k], gathered[k]
         force, moment = (applied(E[level], x) for x in (force, moment))
         moment = moment + xp.cross(d[level], force)
-        onto = (np.arange(len(levels[k - 1]))[:, None] == tree.parents[k - 1]).astype(float)
+        onto = tree.onto_parents[k - 1]
         both = zip(gathered[k - 1], (force, moment), strict=True)
         gathered[k - 1] = tuple(x + xp.tensordot(onto, y, 1) for x, y in both)
 
-    order = np.argsort(np.concatenate(levels))[tree.joint_of]
+    order = tree.by_levels[tree.joint_of]
     force, moment = (xp.concatenate(x)[order] for x in zip(*gathered, strict=True))
     return xp.sum(axis * moment, axis=1) + xp.sum(way * force, axis=1)
 
