@@ -24,7 +24,7 @@
 | `equilibrium.py`, `balance_problem.py`, `balance_search.py` | `equilibrium`: forces balance |
 | `resting.py` | the same where gaps carry, and friction holds |
 | `continuation.py` | `continuation`: equilibria followed in a parameter |
-| `branch.py` | one branch of them, with folds, branch points and Hopf points on the way |
+| `branch.py` | one branch of them, with its folds, branch points and Hopf points |
 | `final_state.py` | `final_state`: derivatives through impacts, stick and slip |
 | `linearize.py` | `linearize`: minimal linear equations about a state |
 | `stability.py`, `aside.py` | the verdict on a state; forces some way off it, and at later times |

@@ -104,7 +104,7 @@ class BaseParameters(AbstractResult):
         `least`: of masses and moments of inertia about a center of mass, those of real bodies.
 
         The distance is that of the covariance. Along directions that no motor notices, the
-        parameters are the nearest to those of the model, each beside its own size.
+        parameters are the nearest to those of the model, each divided by its own size.
 
         Args:
             identified: what `identify` has found.

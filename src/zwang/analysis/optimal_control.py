@@ -94,8 +94,8 @@ def optimal_control(
         intervals: number to begin with.
         degree: of the control as a polynomial over an interval.
         jumps: whether the control may jump between intervals, as bang-bang controls do.
-        guess: coordinates to pass on the way, shape (any, nq), evenly spaced in time, from the
-            start to the end; or an `OptimalMotion`.
+        guess: coordinates between start and end, both included, shape (any, nq), evenly spaced
+            in time; or an `OptimalMotion`.
         t0: when the motion begins [s].
         rtol: error of the step over an interval beside the state, above which it is divided.
         tolerance: of the conditions of optimality, scaled.

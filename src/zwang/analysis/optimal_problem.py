@@ -196,7 +196,7 @@ def waypoints(of: Problem, tau: np.ndarray, guess: object, ends: tuple, T: float
     Args:
         of: the problem.
         tau: ends of the intervals as parts of the duration.
-        guess: coordinates to pass on the way; None for a straight line.
+        guess: coordinates from the start to the end; None for a straight line.
         ends: the first and the last state.
         T: the duration.
     """

@@ -23,8 +23,8 @@ from zwang.compile.blocks import mapped
 from zwang.thresholds import LAST_DIGIT
 
 CHANGE = LAST_DIGIT ** (1 / 3)
-"""Change of a variable, beside its size, by which Jacobians are differenced for the Hessian: its
-error is then the square of this, 1e-10; that of the Jacobian is round-off."""
+"""Relative change of a variable by which Jacobians are differenced for the Hessian: its error
+is then the square of this, 1e-10; that of the Jacobian is round-off."""
 
 
 def slopes(of: Problem, tau, z):

@@ -24,7 +24,9 @@ class Flow(Protocol):
     def rate_and_residual(
         self, t: Float[Array, ""], y: Float[Array, " n"], asked: Bool[Array, ""] | bool = True
     ) -> tuple[Float[Array, " n"], Float[Array, ""]]:
-        """`ẏ`, and what is left of `A v̇ = b` relative to the accelerations in it, or 0."""
+        """`ẏ`, and what is left of `A v̇ = b` relative to the accelerations in it, 0
+        unless it is asked for.
+        """
         raise NotImplementedError
 
     def split(self, y: Float[Array, " n"]) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:

@@ -72,8 +72,8 @@ class _Printer(MathMLPresentationPrinter):
             word = self._made(
                 "mtext", "\N{EM SPACE}otherwise" if last else "\N{EM SPACE}if\N{NO-BREAK SPACE}"
             )
-            told = [word] if last else [word, self._print(condition)]
-            cells = self._made("mtd", self._print(value)), self._made("mtd", *told)
+            parts = [word] if last else [word, self._print(condition)]
+            cells = self._made("mtd", self._print(value)), self._made("mtd", *parts)
             for cell in cells:
                 cell.setAttribute("style", "text-align:left")
             rows.append(self._made("mtr", *cells))
