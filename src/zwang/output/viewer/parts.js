@@ -90,7 +90,7 @@ function drawing() {
   return { lit, wide, partsOf, strokesOf, polyline, seenBy };
 }
 
-// Shapes that bodies carry: groups for what is drawn one by one, and a function that moves the rest.
+// Shapes that bodies carry: groups for what is drawn one by one, and what moves the rest.
 function shapesOf(bodies, parent, { lit, partsOf, strokesOf }, { space, edge, colorOf }) {
   // kind, place and scale of the parts of a shape
   const PARTS = {
