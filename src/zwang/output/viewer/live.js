@@ -32,7 +32,6 @@ function simulation(data, el, view) {
     axes.set(at.seen.subarray(3 * numbers.points, shift));
     poses.set(at.seen.subarray(shift));
     for (const x of [places, axes, poses]) x.copyWithin(x.length / 2, 0, x.length / 2);
-    el.left.textContent = `violation ${at.violation[0].toExponential(1)}, ${at.accepted[0]} steps`;
     view.changed();
   }
   const put = (name, x) =>
@@ -84,9 +83,14 @@ function simulation(data, el, view) {
       if (!(seconds > 0) || at.result[0] !== 0n) return false;
       at.until[0] = at.t[0] + Math.min(seconds, FRAME * Math.max(Number(el.speed.value), 1));
       for (let k = 0; k < 4 && at.t[0] < at.until[0]; k++) module.advance();
-      if (at.result[0] !== 0n) el.left.textContent = "the simulation ends here: start again";
-      else show();
+      show();
       return true;
+    },
+    say() {
+      el.left.textContent =
+        at.result[0] === 0n
+          ? `violation ${at.violation[0].toExponential(1)}, ${at.accepted[0]} steps`
+          : "the simulation ends here: start again";
     },
     advanceTo(t) {
       at.until[0] = t;
@@ -163,11 +167,10 @@ function simulation(data, el, view) {
       box,
     ];
   };
-  const live = () => el.time.textContent.includes("simulated");
   el.stage.addEventListener(
     "pointerdown",
     event => {
-      if (!at || !live()) return;
+      if (!view.live()) return;
       const [x, y, box] = where(event);
       const far = data.points.map((_, i) => {
         const seen = view.seen(i);
