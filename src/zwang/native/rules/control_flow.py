@@ -77,7 +77,7 @@ def indexed(jaxpr: Jaxpr, constant: Sequence[bool] = ()) -> set[int]:
         are_known = [isinstance(x, Literal) or x in known for x in eqn.invars]
         name = eqn.primitive.name
         programs = _inner_programs(eqn)
-        if name in INDEXED and sources[0] is not None and not all(are_known[1:]):
+        if name in INDEXED and sources[0] is not None and not all(_indices(name, are_known)):
             found.add(sources[0])
         for program, first in programs:
             # what a loop carries does not stay what it was
@@ -95,6 +95,13 @@ def indexed(jaxpr: Jaxpr, constant: Sequence[bool] = ()) -> set[int]:
         if name in ("dynamic_update_slice", "scatter") and sources[0] is not None:
             origin[eqn.outvars[0]] = sources[0]
     return found
+
+
+def _indices(name: str, operands: list) -> list:
+    """The indices among the operands of an operation that has some."""
+    if name.startswith("scatter"):
+        return operands[1:2]
+    return operands[2 if name == "dynamic_update_slice" else 1 :]
 
 
 _indexing: ByIdentity[bool] = ByIdentity()
