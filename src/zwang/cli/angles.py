@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Annotated
 
 import typer
 
@@ -40,15 +39,3 @@ def number(text: str | float) -> float:
     except ModelError as error:
         expected = "expected a number, such as 6.28, 2*pi or 360deg."
         raise typer.BadParameter(f"{str(error).rstrip('.')}; {expected}") from None
-
-
-First = Annotated[
-    float,
-    typer.Option(
-        "--from", parser=number, metavar="X", help="First value of the input \\[its unit]."
-    ),
-]
-Last = Annotated[
-    float,
-    typer.Option("--to", parser=number, metavar="X", help="Last value of the input \\[its unit]."),
-]
