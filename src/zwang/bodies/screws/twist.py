@@ -11,7 +11,8 @@ The exponential holds for ‖ω‖ = 1, where v + ω̂²v = ω ωᵀv is the adv
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from types import ModuleType
+from typing import TypeVar
 
 import numpy as np
 from jaxtyping import Array, Float
@@ -85,7 +86,7 @@ def exponential(twist: Float[Array, "... 6"], q: Float[Array, "..."]) -> Float[A
 
 def inverse(g: Matrix) -> Matrix:
     """g⁻¹ = [[Rᵀ, −Rᵀp], [0, 1]], shapes (…, 4, 4); of NumPy if g is."""
-    own: Any = g.__array_namespace__()
+    own: ModuleType = g.__array_namespace__()
     back = own.swapaxes(g[..., :3, :3], -1, -2)
     top = own.concatenate([back, -(back @ g[..., :3, 3:])], axis=-1)
     return own.concatenate([top, g[..., 3:, :]], axis=-2)
