@@ -34,8 +34,6 @@ COSTS: dict[str, Callable] = {
     "time": lambda q, v, u, t, p: jnp.ones(()),
 }
 """Costs by name: ∫ uᵀu dt, and the duration."""
-PLACEMENTS = 20
-"""Corrections that bring a guessed node near the constraints; it need not be on them."""
 
 
 class Bounds(NamedTuple):
@@ -225,7 +223,8 @@ def waypoints(of: Problem, tau: np.ndarray, guess: object, ends: tuple, T: float
 def _near(dynamics: Dynamics, q, rate, t):
     """The state on the constraints next to coordinates that change at a rate."""
     v = functions.as_velocity(dynamics.system, q, t, dynamics.p, rate)
-    s = jax.lax.fori_loop(0, PLACEMENTS, lambda _, s: corrected(dynamics, s), State(q, v, t))
+    # corrections that bring a guessed node near the constraints; it need not be on them
+    s = jax.lax.fori_loop(0, 20, lambda _, s: corrected(dynamics, s), State(q, v, t))
     return jnp.concatenate([s.q, s.v])
 
 
