@@ -66,7 +66,9 @@ def subject_of(model: str, set_: list[str] | None) -> tuple[Any, dict[str, Any]]
     file = FOLDER / f"{model}.toml" if path is None else path
     if file.suffix == ".toml" and file.is_file():
         known = read(file).parameters
-        chosen: Any = {k: like(x, 0.0, f"--set {k}") for k, x in given.items() if k in known}
+        chosen: dict[str, Any] = {
+            k: like(x, 0.0, f"--set {k}") for k, x in given.items() if k in known
+        }
         if len(chosen) == len(given):
             return read(file, **chosen), {}
     target = load_target(model, given)

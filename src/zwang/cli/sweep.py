@@ -11,24 +11,19 @@ import typer
 
 from zwang.cli.advice import fitted
 from zwang.cli.failure import RUN_FAILED, UserError
+from zwang.cli.model_options import ModelName, Settings
 from zwang.cli.progress import Bar, SweepProgress
-from zwang.cli.run_options import MaxSteps
+from zwang.cli.run_options import Duration, MaxSteps, Quiet, Rtol, StartTolerance
 from zwang.cli.sweep_options import (
     Case,
     Cluster,
-    Duration,
-    Model,
     Out,
     Output,
     Over,
     Part,
-    Quiet,
-    Rtol,
     Sample,
     Samples,
     Seed,
-    SetValues,
-    StartTolerance,
     Success,
     Trajectories,
     Workers,
@@ -44,13 +39,13 @@ INTERRUPTED = 130
 
 def command(
     ctx: typer.Context,
-    model: Model,
+    model: ModelName,
     over: Over = None,
     sample: Sample = "grid",
     seed: Seed = 0,
     output: Output = None,
     success: Success = None,
-    set_: SetValues = None,
+    set_: Settings = None,
     duration: Duration = None,
     rtol: Rtol = None,
     samples: Samples = 201,
