@@ -17,12 +17,6 @@ import numpy as np
 
 from zwang.thresholds import AGREEMENT, RESOLVED, SOLUTION_ERROR
 
-PIVOTS_PER_ROW = 50
-"""Most pivots, for each row, after which a problem counts as unsolved; ordinary ones take one or
-two for each."""
-COVERS = 8
-"""Ways to make the first point feasible that are tried before a ray counts as one."""
-
 
 def complementary(Q: np.ndarray, c: np.ndarray) -> np.ndarray | None:
     """z with `0 ≤ Q z + c ⊥ z ≥ 0`, shape (n,); None where the pivots end on a ray.
@@ -34,7 +28,8 @@ def complementary(Q: np.ndarray, c: np.ndarray) -> np.ndarray | None:
     n = len(c)
     if not n or np.all(c >= 0):
         return np.zeros(n)
-    for k in range(COVERS):
+    # ways to make the first point feasible that are tried before a ray counts as one
+    for k in range(8):
         # rows that depend on each other may end one way of pivots early, and not the next
         cover = 1 + 0.5 * np.sin(k * (1.0 + np.arange(n)))
         if (basis := _pivoted(Q, c, cover)) is not None:
@@ -61,7 +56,8 @@ def _pivoted(Q: np.ndarray, c: np.ndarray, cover: np.ndarray) -> list[int] | Non
     columns = np.hstack([np.eye(n), -Q, -cover[:, None]])
     basis = list(range(n))
     row, entering = int(np.argmin(c / cover)), auxiliary
-    for _ in range(PIVOTS_PER_ROW * n):
+    # pivots for each row after which a problem counts as unsolved; ordinary ones take one or two
+    for _ in range(50 * n):
         leaving, basis[row] = basis[row], entering
         if leaving == auxiliary:
             return basis

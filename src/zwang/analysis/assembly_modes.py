@@ -55,12 +55,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
 METHODS = ("auto", "homotopy", "starts")
-PLACES_TRIED = 3
-"""Configurations at which rows and inputs are counted before modes are looked for."""
 BOXES_AT_ONCE = 512
 """Starts that run at once."""
-NEWTON_ITERATIONS = 60
-"""Damped steps of Newton's iteration."""
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -313,7 +309,8 @@ def _refuse_loose(closed: Model, dynamics: Dynamics, q, t: float) -> None:
     nv = closed.system.nv
     if not closed.constraints.m:
         raise ModelError(f"{closed.name}: has no loop or other constraint that modes could meet.")
-    places = np.vstack([q, _starts(closed, q, PLACES_TRIED, None, np.random.default_rng(0))])
+    # configurations at which rows and inputs are counted before modes are looked for
+    places = np.vstack([q, _starts(closed, q, 3, None, np.random.default_rng(0))])
     rank = max(_smallest(dynamics, x, t)[0] for x in places)
     if rank < nv:
         raise ModelError(
@@ -389,8 +386,8 @@ def _one(dynamics: Dynamics, q, t):
         return A / length[:, None], r / length
 
     before = jnp.max(jnp.abs(rows(q)[1]))
-    # steps of at most one radian or unit of length lead a start to a mode that is near
-    q = newton(dynamics, rows, q, t, NEWTON_ITERATIONS, longest=1.0, solve=damped)
+    # damped steps of at most one radian or unit of length lead a start to a mode that is near
+    q = newton(dynamics, rows, q, t, 60, longest=1.0, solve=damped)
     residual = jnp.max(jnp.abs(rows(q)[1]))
     return q, jnp.where(jnp.isfinite(residual), residual, jnp.inf), before
 

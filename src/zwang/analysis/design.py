@@ -25,11 +25,6 @@ from zwang.thresholds import ALL_BUT_ZERO
 if TYPE_CHECKING:
     import xarray as xr
 
-CLEAR_OF_ENDS = 0.02
-"""Least singular value of the rows at unit length that a design keeps away from branches' ends."""
-PENALTY = 10.0
-"""Cost of a trial that leaves its branch, in units of the first design's cost."""
-
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Design(AbstractResult):
@@ -147,7 +142,7 @@ def design(
     params: PyTree = None,
     rate: float = 1.0,
     samples: int = 61,
-    clear: float = CLEAR_OF_ENDS,
+    clear: float = 0.02,
     steps: int = 100,
     **options,
 ) -> Design:
@@ -282,7 +277,8 @@ def _optimized(problem: DesignProblem, first, clear: float, steps: int):
 
     def cost(z) -> float:
         found = at(z)
-        return PENALTY if found is None else float(np.sum(found.costs)) / size
+        # cost of a trial that leaves its branch, in units of the first design's cost
+        return 10.0 if found is None else float(np.sum(found.costs)) / size
 
     def slope(z):
         found = at(z)

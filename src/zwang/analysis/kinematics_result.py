@@ -35,11 +35,6 @@ from zwang.plots import Mark, Panel, Picture
 if TYPE_CHECKING:
     import xarray as xr
 
-MOST_LISTED = 12
-"""Most curves in a panel."""
-MOST_ADVANTAGE = 20.0
-"""Mechanical advantage beyond which a picture has a gap; at dead points it is infinite."""
-
 
 @dataclasses.dataclass(frozen=True)
 class Watched:
@@ -258,11 +253,12 @@ class Kinematics(AbstractResult):
                 label = with_unit("its rate", per_second(x.unit))
                 panels.append(Panel([Line(self.input, x.rate)], label))
                 advantage = self.mechanical_advantage[x.name]
-                clipped = np.where(np.abs(advantage) <= MOST_ADVANTAGE, advantage, np.nan)
+                # at dead points it is infinite, and beyond 20 the picture has a gap
+                clipped = np.where(np.abs(advantage) <= 20.0, advantage, np.nan)
                 panels.append(Panel([Line(self.input, clipped)], "advantage [1]"))
         else:
             for unit in dict.fromkeys(system.units):
-                own = [i for i, u in enumerate(system.units) if u == unit][:MOST_LISTED]
+                own = [i for i, u in enumerate(system.units) if u == unit][:12]  # of a panel
                 lines = [Line(self.input, self.q[:, i], system.coordinates[i]) for i in own]
                 panels.append(Panel(lines, with_unit("q", unit)))
         if self.transmission is not None:

@@ -14,7 +14,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -227,6 +227,9 @@ def _scaled(axes, shown: list[np.ndarray], scene: Scene) -> None:
     axes.set_aspect("equal")
     if len(low) == 3:
         azimuth, elevation = scene.view
-        # matplotlib types all axes as plane; smaller, so that labels stay on the page
-        cast(Any, axes).view_init(elevation, azimuth)
-        cast(Any, axes).set_box_aspect(high - low, zoom=0.85)
+        from mpl_toolkits.mplot3d import Axes3D
+
+        assert isinstance(axes, Axes3D)
+        axes.view_init(elevation, azimuth)
+        # smaller, so that labels stay on the page; matplotlib types it as a whole number
+        axes.set_box_aspect(high - low, zoom=0.85)  # pyright: ignore[reportArgumentType]

@@ -109,11 +109,11 @@ def lowest(values: np.ndarray, span: float) -> float | None:
     return float(10.0 ** max(low, median - span))
 
 
-def most_varying(values: np.ndarray) -> list[int]:
+def most_varying(values: np.ndarray, most: int = MOST_NAMED_CURVES) -> list[int]:
     """Indices of the columns to show, in their order."""
-    if values.shape[1] <= MOST_NAMED_CURVES:
+    if values.shape[1] <= most:
         return list(range(values.shape[1]))
-    return sorted(np.argsort(-np.ptp(values, axis=0), kind="stable")[:MOST_NAMED_CURVES])
+    return sorted(np.argsort(-np.ptp(values, axis=0), kind="stable")[:most])
 
 
 def units_of(data: Variables, name: str) -> list[str]:
