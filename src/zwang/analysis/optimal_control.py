@@ -84,9 +84,10 @@ def optimal_control(
         cost: (q, v, u, t, p) → what is integrated over time, "effort" (uᵀu) or "time".
         end_cost: (q, v, t, p) → what is added for the last state.
         bounds: {name: (least, most)} of coordinates, velocities, actuators, and constraints, whose
-            multipliers are meant; a velocity that has a coordinate's name is written "x rate". In
-            place of a name a function (q, v, u, t, p) → numbers. Those of controls hold at every
-            instant, the others at the nodes.
+            multipliers are meant; a velocity that has a coordinate's name is written "x rate", and
+            a name of two things "x state", "x control" or "x force". In place of a name a function
+            (q, v, u, t, p) → numbers. Those of controls hold at every instant, the others at the
+            nodes.
         intervals: number to begin with.
         degree: of the control as a polynomial over an interval.
         jumps: whether the control may jump between intervals, as bang-bang controls do.

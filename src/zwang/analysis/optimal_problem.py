@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import jax
@@ -34,6 +35,8 @@ COSTS: dict[str, Callable] = {
     "time": lambda q, v, u, t, p: jnp.ones(()),
 }
 """Costs by name: ∫ uᵀu dt, and the duration."""
+KINDS = {"state": "x", "control": "c", "force": "limited"}
+"""Words for what a bound may be of, and where `Bounds` has it."""
 
 
 class Bounds(NamedTuple):
@@ -130,13 +133,13 @@ def end_of_motion(model: Model, dynamics: Dynamics, end: tuple, start: State, t:
 
 def bounds_of(model: Model, acting: Inputs, law: Feedback, bounds: Mapping) -> Bounds:
     """Bounds as given by a user, and the limits of the actuators."""
-    slices = model.constraints.row_slices
     states = chosen_outputs(model, None)[1] or ()
     lowest = {"x": np.full(len(states), -np.inf), "c": np.full(len(acting.names), -np.inf)}
     highest = {k: -x for k, x in lowest.items()}
     if law.limits is not None:
         box = law.limits.box(len(acting.names), None, 0.0)
         lowest["c"], highest["c"] = (np.array(x) for x in box)
+    places = _named(states, acting.names, model.constraints.row_slices)
     of_functions, of_rows, rows, called = [], [], [], []
     for name, given in bounds.items():
         ends = np.asarray(real_array(given, f"optimal_control: bounds[{shown(name)}]"))
@@ -148,17 +151,21 @@ def bounds_of(model: Model, acting: Inputs, law: Feedback, bounds: Mapping) -> B
             size = _size(name, model, len(acting.names))
             of_functions.append((name, [f"{name.__name__}[{i}]" for i in range(size)], ends))
             continue
-        options = (*states, *acting.names, *slices)
-        known(name, options, "optimal_control: bounds name what is not of the model,")
-        if name in slices:
-            own = range(slices[name].start, slices[name].stop)
+        several = [x for x in (f"{name} {kind}" for kind in KINDS) if x in places]
+        if several and name not in places:
+            raise ModelError(
+                f"optimal_control: bounds name {name!r}, which stands for more than one thing; "
+                f"write {' or '.join(map(repr, several))}."
+            )
+        known(name, places, "optimal_control: bounds name what is not of the model,")
+        which, place = places[name]
+        if isinstance(place, slice):
+            own = range(place.start, place.stop)
             rows += own
             called += [f"force of {name}"] * len(own)
             of_rows += [ends] * len(own)
         else:
-            which, names = ("c", acting.names) if name in acting.names else ("x", states)
-            at = list(names).index(name)
-            lowest[which][at], highest[which][at] = ends
+            lowest[which][place], highest[which][place] = ends
     names = [x for _, own, _ in of_functions for x in own]
     ends = [e for _, own, e in of_functions for _ in own] + of_rows
     limited = np.array(ends).reshape(-1, 2)
@@ -167,6 +174,20 @@ def bounds_of(model: Model, acting: Inputs, law: Feedback, bounds: Mapping) -> B
     }
     functions_ = tuple(f for f, _, _ in of_functions)
     return Bounds(limits, functions_, tuple(rows), (*names, *called))
+
+
+def _named(
+    states: Sequence[str], controls: Sequence[str], constraints: Mapping[str, slice]
+) -> dict[str, tuple[str, int | slice]]:
+    """What each name bounds, and its place there; a name of more than one thing says which."""
+    in_order = lambda names: {name: i for i, name in enumerate(names)}
+    groups = in_order(states), in_order(controls), constraints
+    counted = Counter(name for places in groups for name in places)
+    return {
+        name if counted[name] == 1 else f"{name} {kind}": (which, place)
+        for (kind, which), places in zip(KINDS.items(), groups, strict=True)
+        for name, place in places.items()
+    }
 
 
 def _size(f: Callable, model: Model, nu: int) -> int:
@@ -228,19 +249,21 @@ def _near(dynamics: Dynamics, q, rate, t):
     return jnp.concatenate([s.q, s.v])
 
 
-def refuse_infeasible(grid: Transcription, found: Optimum, names: tuple, end: list[str]) -> None:
+def refuse_infeasible(
+    grid: Transcription, found: Optimum, names: tuple[str, ...], states: list[str]
+) -> None:
     """Raise where no motion was found, with what is missed most.
 
     Args:
         grid, found: where the solver ended.
         names: of what is limited (`Bounds.names`).
-        end: names of q and v.
+        states: names of q and v.
     """
     if found.found or found.status in UNFINISHED:
         return
     program = grid.program()
     off = program.missed(found.w)
-    what = grid.described(int(np.argmax(off)), names, end)
+    what = grid.described(int(np.argmax(off)), names, states)
     raise ModelError(
         f"optimal_control: no motion from start to end within the bounds was found ({found.status} "
         f"after {len(found.history)} iterations); what is missed most is {what}, by "
