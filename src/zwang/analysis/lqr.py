@@ -192,8 +192,9 @@ def lqr(
             another shape, or if the inputs do not reach a state that does not decay, with its name.
 
     Example:
-        >>> regulator = zw.analysis.lqr(zw.analysis.linearize(model, q, inputs=["force"]), Q=1.0,
-        R=0.1) >>> run = zw.simulate(regulator.model, q0, v0, duration=10.0)
+        >>> linear = zw.analysis.linearize(model, q, inputs=["force"])
+        >>> regulator = zw.analysis.lqr(linear, Q=1.0, R=0.1)
+        >>> run = zw.simulate(regulator.model, q0, v0, duration=10.0)
 
     Reference: Anderson and Moore (1990), Optimal Control: Linear Quadratic Methods, chapter 3.
     """
