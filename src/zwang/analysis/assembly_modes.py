@@ -49,6 +49,7 @@ from zwang.inputs.arguments import choice, count, host_only, mapping, number, re
 from zwang.objects.reporting import report
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
+from zwang.plots.script import opens_in_scripts
 from zwang.thresholds import ALIKE, ALL_BUT_ZERO, RESOLVED
 
 if TYPE_CHECKING:
@@ -158,6 +159,7 @@ class AssemblyModes(AbstractResult):
         units = {"coordinate_unit": ("coordinate", list(self.model.system.units))}
         return dataset_of(self.model, data, units, **attrs)
 
+    @opens_in_scripts
     def plot(self, x: str, y: str) -> Picture:
         """The modes as points in two coordinates."""
         names, units = self.model.system.coordinates, self.model.system.units

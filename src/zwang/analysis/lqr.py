@@ -28,6 +28,7 @@ from zwang.inputs.arguments import instance, real_array
 from zwang.inputs.call import misfits_named
 from zwang.inputs.text import counted
 from zwang.objects.record import replace
+from zwang.plots.script import opens_in_scripts
 from zwang.servo.feedback import Feedback
 from zwang.servo.limits import Limits
 from zwang.servo.tracking import LinearFeedback
@@ -133,6 +134,7 @@ class Regulator(AbstractResult):
         at = self.linearization
         return dataset_of(at.model, data, {"input": list(at.inputs)})
 
+    @opens_in_scripts
     def plot(self) -> Picture:
         """Eigenvalues of the model as it is and with the regulator."""
         at = self.linearization

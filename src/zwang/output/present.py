@@ -8,7 +8,6 @@ import html
 import inspect
 import sys
 import tempfile
-import webbrowser
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,6 +49,7 @@ from zwang.output.start_picture import scene_picture
 from zwang.output.viewer import write_view
 from zwang.output.viewer.sketch import sketch_text
 from zwang.plots import Curve, Panel, Picture
+from zwang.plots.script import open_in_browser
 from zwang.plots.svg import svg
 from zwang.scene import Scene
 from zwang.simulation.results import Run
@@ -107,7 +107,7 @@ def view(
     write_view(run, scene, shown_at, description=shown.description, simulates=simulates)
     if path is None:
         if (show := _cell()) is None:
-            webbrowser.open(shown_at.as_uri())
+            open_in_browser(shown_at)
         else:  # the kernel may run on another machine
             show({"text/html": _frame(shown_at.read_text(encoding="utf-8"))}, raw=True)
     return shown_at

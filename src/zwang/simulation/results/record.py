@@ -16,6 +16,7 @@ from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.errors import ModelError, Result
 from zwang.inputs.arguments import function, label, real_array, text
 from zwang.objects.display import present
+from zwang.plots.script import opens_in_scripts
 from zwang.simulation.results.branch_taken import with_branches
 from zwang.simulation.results.crossing import Crossing, find_crossings
 from zwang.simulation.results.dataset import variables_of
@@ -394,14 +395,16 @@ class Run:
         """What a notebook shows: the summary, the motion to play, and figures."""
         return present("notebook", self)
 
+    @opens_in_scripts
     def plot(self, variables: str | Sequence[str] | None = None, path: str | Path | None = None):
         """A matplotlib figure of some of the dataset's variables over time, with names and units.
 
         Args:
             variables: a name or several; by default q, v, violation and energy, and of a closed
                 loop also the control and the tracking error.
-            path: a file to write it to (`.svg`, `.png`, `.pdf`, …), which is returned then; a
-                script that gives none opens the figure by `.show()` or saves it by `.savefig`.
+            path: a file to write it to (`.svg`, `.png`, `.pdf`, …), which is returned then. A
+                figure that a script neither shows nor saves opens when the script ends, which says
+                where it is; `.show()` opens it at once, `.savefig(path)` saves it.
         """
         from zwang.simulation.results.plot import plot
 
