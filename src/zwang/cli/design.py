@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from zwang.cli.advice import fitted
-from zwang.cli.angles import First, Last
+from zwang.cli.angles import First, Last, Rate
 from zwang.cli.failure import UserError
 from zwang.cli.model_options import ModelName, Settings
 from zwang.cli.subject import mechanism_or_model, numbers, ranges, start, write
@@ -43,7 +43,7 @@ def command(
         list[str] | None,
         typer.Option(metavar="NAME=LOW:HIGH", help="Limits of an output's stroke; repeatable."),
     ] = None,
-    rate: Annotated[float, typer.Option(help="Rate of the input \\[unit/s].")] = 1.0,
+    rate: Rate = 1.0,
     samples: Annotated[int, typer.Option(help="Number of configurations.", min=3)] = 61,
     set_: Settings = None,
     out: Annotated[

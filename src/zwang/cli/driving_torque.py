@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from zwang.cli.advice import fitted
-from zwang.cli.angles import First, Last
+from zwang.cli.angles import First, Last, Rate
 from zwang.cli.model_options import ModelName, Settings
 from zwang.cli.subject import mechanism_or_model, start, write
 from zwang.cli.terminal import say
@@ -21,7 +21,7 @@ def command(
     ],
     from_: First,
     to: Last,
-    rate: Annotated[float, typer.Option(help="Rate of the input \\[unit/s].")] = 1.0,
+    rate: Rate = 1.0,
     samples: Annotated[int, typer.Option(help="Number of configurations.", min=2)] = 201,
     set_: Settings = None,
     out: Annotated[

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from zwang.cli.advice import fitted
-from zwang.cli.angles import First, Last
+from zwang.cli.angles import First, Last, Rate
 from zwang.cli.model_options import Settings
 from zwang.cli.subject import mechanism_or_model, start, write
 from zwang.cli.terminal import say
@@ -25,10 +25,14 @@ def command(
     ],
     from_: First,
     to: Last,
-    rate: Annotated[float, typer.Option(help="Rate of the input \\[unit/s].")] = 1.0,
+    rate: Rate = 1.0,
     output: Annotated[
         list[str] | None,
         typer.Option(help="A coordinate whose rate and dead points are asked for; repeatable."),
+    ] = None,
+    transmission: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="Angles of coupler and output link, for their angle."),
     ] = None,
     trace: Annotated[
         list[str] | None, typer.Option(help="A point whose path is drawn; repeatable.")
@@ -49,7 +53,8 @@ def command(
 
     Examples:
 
-    [cyan]zwang kinematics four-bar A --from 0 --to 6.2832 --output D[/]
+    [cyan]zwang kinematics four-bar A --from 0 --to 360deg --output D
+    --transmission coupler.angle,rocker.angle --out results/four-bar[/]
 
     [cyan]zwang kinematics four-bar D --from 2 --to 1 --follow --out results/four-bar[/]
     """
@@ -64,6 +69,7 @@ def command(
         samples=samples,
         output=tuple(output or ()),
         trace=tuple(trace or ()),
+        transmission=None if transmission is None else tuple(transmission.split(",")),
         at_limit="follow" if follow else "stop",
         **options,
     )

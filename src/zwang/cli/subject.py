@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from zwang.cli.angles import quantity
 from zwang.cli.failure import UserError
 from zwang.cli.target import load_target, locate, made_folder
 from zwang.cli.terminal import say
@@ -60,6 +59,8 @@ def ranges(given: Sequence[str], option: str) -> dict[str, tuple[float, float]]:
     Raises:
         UserError: for text of another form.
     """
+    from zwang.mechanism.expression import quantity
+
     found = {}
     for text in given:
         name, _, span = text.partition("=")
@@ -80,6 +81,8 @@ def numbers(given: Sequence[str], option: str) -> dict[str, float]:
     Raises:
         UserError: for text of another form.
     """
+    from zwang.mechanism.expression import quantity
+
     found = {}
     for text in given:
         name, _, value = text.rpartition("=")
