@@ -45,7 +45,9 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.dynamics.number_range import LARGEST_SIZE
 from zwang.errors import ModelError
-from zwang.inputs.arguments import choice, count, host_only, mapping, number, real_array
+from zwang.inputs.arguments import choice, count, host_only, known, mapping, number, real_array
+from zwang.mechanism.drawing import picture
+from zwang.mechanism.mechanism import Mechanism
 from zwang.objects.reporting import report
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
@@ -80,6 +82,7 @@ class AssemblyModes(AbstractResult):
         tried, surprises: of the second half of the starts, how many converged, and how many of
             these came to a mode that the first half had not found.
         t: time [s].
+        mechanism: what the model was made of, for pictures.
     """
 
     model: Model
@@ -93,6 +96,7 @@ class AssemblyModes(AbstractResult):
     tried: int = 0
     surprises: int = 0
     t: float = 0.0
+    mechanism: Mechanism | None = None
 
     def configurations(self, params: PyTree) -> Array:
         """The modes as a function of parameters, shape (modes, nq); inside `jax.grad` and `jit`.
@@ -160,10 +164,17 @@ class AssemblyModes(AbstractResult):
         return dataset_of(self.model, data, units, **attrs)
 
     @opens_in_scripts
-    def plot(self, x: str, y: str) -> Picture:
-        """The modes as points in two coordinates."""
+    def plot(self, *coordinates: str) -> Picture:
+        """The modes of a mechanism side by side, or as points in two coordinates: those that are
+        named, or that differ most.
+        """
+        if self.mechanism is not None and not coordinates:
+            return picture(self.mechanism, self.q)
         names, units = self.model.system.coordinates, self.model.system.units
-        i, j = names.index(x), names.index(y)
+        given = coordinates or [names[k] for k in telling(self.q, 2)]
+        for name in given:
+            known(name, names, "plot: there is no coordinate")
+        i, j = names.index(given[0]), names.index(given[-1])
         points = Line(self.q[:, i], self.q[:, j], width=0.0, marker="o")
         label = lambda k: with_unit(names[k], units[k])
         title = f"{self.model.name}: {len(self)} assembly modes"
@@ -252,6 +263,9 @@ def assembly_modes(
         )
         for name, x in given.items()
     ]
+    drawn = subject.mechanism
+    if drawn is not None and params:
+        drawn = drawn.with_params(params)
     closed = with_inputs(subject.model, tuple(held))
     dynamics = closed.dynamics(params, Proximal())
     _refuse_loose(closed, dynamics, subject.q, t)
@@ -266,7 +280,8 @@ def assembly_modes(
                 if subject.mechanism is not None:
                     own = same_senses(subject.mechanism, dynamics.p, subject.q, found.q)
                     found = found._replace(q=found.q[own])
-                return _from_homotopy(closed, dynamics, found, t)
+                made = _from_homotopy(closed, dynamics, found, t)
+                return dataclasses.replace(made, mechanism=drawn)
         if method == "homotopy":
             raise ModelError(
                 f"{closed.name}: its rows are not quadratic in coordinates, cosines and sines, nor "
@@ -305,7 +320,7 @@ def assembly_modes(
             "as degrees of freedom."
         )
     sigma = np.array([x for _, x in smallest])
-    return AssemblyModes(closed, found, times, starts, sigma, "starts", 0, 0, *held_out, t)
+    return AssemblyModes(closed, found, times, starts, sigma, "starts", 0, 0, *held_out, t, drawn)
 
 
 def _refuse_loose(closed: Model, dynamics: Dynamics, q, t: float) -> None:

@@ -39,14 +39,9 @@ def command(
     held = numbers(input_ or [], "--input")
     subject, options = mechanism_or_model(model, given)
     from zwang.analysis.assembly_modes import assembly_modes
-    from zwang.mechanism.drawing import picture
-    from zwang.mechanism.mechanism import Mechanism
 
     found = assembly_modes(subject, held, starts=starts, **options)
     say(fitted(str(found)))
-    if out is not None:
-        files = {"assembly-modes.nc": found.save}
-        if isinstance(subject, Mechanism):
-            files["assembly-modes.svg"] = lambda path: picture(subject, found.q).save(path)
-        write(out, files)
+    picture = lambda path: found.plot().save(path)
+    write(out, {"assembly-modes.nc": found.save, "assembly-modes.svg": picture})
     return 0

@@ -122,8 +122,12 @@ def _cell() -> Callable | None:
     return module.display.display
 
 
-def animate(run: Run, path: str | Path | None, shown: Presentation) -> Path:
-    """Write the motion of a run as a film or as a page, or play it."""
+def animate(run: Run, path: str | Path | None, shown: Presentation) -> Path | None:
+    """Write the motion of a run as a film or as a page, or play it: below the cell of a notebook as
+    lines on a canvas, which need a tenth of the page's room.
+    """
+    if path is None and (show := _cell()) is not None:
+        return show({"text/html": _frame(sketch_text(run, _scene_of(run, shown)))}, raw=True)
     if path is None:
         return view(run, None, shown)
     path, ending = Path(path), Path(path).suffix.lower()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -263,7 +264,8 @@ class Run:
 
         Args:
             name: of the variable; one of this name is replaced if it was added, too.
-            quantity: (q, v, t) at a sample → a number, or a list of numbers.
+            quantity: (q, v, t), or (q, v, t, p) with the parameters, at a sample → a number, or a
+                list of numbers.
             unit: its unit.
 
         Raises:
@@ -271,13 +273,15 @@ class Run:
                 no numbers of one shape.
         """
         name, unit = label(name, "run.add: name"), text(unit, "run.add: unit")
-        function(quantity, "run.add: quantity", "(q, v, t)")
+        with_params = inspect.isfunction(quantity) and quantity.__code__.co_argcount == 4
+        p = (self.flow.dynamics.p,) if with_params else ()
+        function(quantity, "run.add: quantity", "(q, v, t, p)" if p else "(q, v, t)")
         own = self.variables
         if name in own and not own[name].attrs.get(ADDED):
             raise ModelError(f"run.add: {name!r} is a variable of the run; take another name.")
         at_samples = zip(self.q, self.v, self.t, strict=True)
         try:
-            values = np.array([np.asarray(quantity(*at), float) for at in at_samples])
+            values = np.array([np.asarray(quantity(*at, *p), float) for at in at_samples])
         except (TypeError, ValueError, IndexError) as error:
             raise ModelError(
                 f"run.add: {name!r} failed ({error}); expected a function (q, v, t) of one sample "
