@@ -238,6 +238,8 @@ def _weights(at: Linearization | TimeVaryingLinearization, Q, R) -> tuple[np.nda
     output, effort = _weight(Q, "Q", at.outputs), _weight(R, "R", at.inputs)
     if principal(effort)[0][0] <= 0:
         raise ModelError("lqr: R has an eigenvalue that is not positive; every input must cost.")
+    if principal(output)[0][0] < -SOLUTION_ERROR * np.max(np.abs(output)):
+        raise ModelError("lqr: Q has a negative eigenvalue; no deviation may be worth something.")
     return output, effort
 
 
