@@ -22,6 +22,7 @@ from zwang.errors import ModelError
 from zwang.files import read_bytes, write_bytes
 from zwang.files.isolation import refuse_full, scratch_folder
 from zwang.files.reading import shown_path
+from zwang.objects.extras import installation
 from zwang.output.viewer.motion import configurations
 from zwang.output.wire import moved, wire
 from zwang.scene import Everything, Scene
@@ -147,8 +148,8 @@ def _ffmpeg() -> str:
         return found
     if importlib.util.find_spec("imageio_ffmpeg") is None:
         raise ModelError(
-            "no program on this computer writes MP4; install ffmpeg, or pip install 'zwang[film]', "
-            "or write a .gif."
+            "no program on this computer writes MP4: install ffmpeg, or write a .gif, or "
+            f"{installation('film')}."
         )
     import imageio_ffmpeg
 
