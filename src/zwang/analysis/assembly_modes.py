@@ -263,9 +263,7 @@ def assembly_modes(
         )
         for name, x in given.items()
     ]
-    drawn = subject.mechanism
-    if drawn is not None and params:
-        drawn = drawn.with_params(params)
+    drawn = subject.mechanism and subject.mechanism.with_params(params or {})
     closed = with_inputs(subject.model, tuple(held))
     dynamics = closed.dynamics(params, Proximal())
     _refuse_loose(closed, dynamics, subject.q, t)
@@ -280,8 +278,7 @@ def assembly_modes(
                 if subject.mechanism is not None:
                     own = same_senses(subject.mechanism, dynamics.p, subject.q, found.q)
                     found = found._replace(q=found.q[own])
-                made = _from_homotopy(closed, dynamics, found, t)
-                return dataclasses.replace(made, mechanism=drawn)
+                return _from_homotopy(closed, dynamics, found, t, drawn)
         if method == "homotopy":
             raise ModelError(
                 f"{closed.name}: its rows are not quadratic in coordinates, cosines and sines, nor "
@@ -340,7 +337,9 @@ def _refuse_loose(closed: Model, dynamics: Dynamics, q, t: float) -> None:
         )
 
 
-def _from_homotopy(closed: Model, dynamics: Dynamics, found: Found, t: float) -> AssemblyModes:
+def _from_homotopy(
+    closed: Model, dynamics: Dynamics, found: Found, t: float, drawn: Mechanism | None
+) -> AssemblyModes:
     """The real solutions, put onto the rows themselves to round-off."""
     if not len(found.q):
         raise ModelError(
@@ -364,7 +363,16 @@ def _from_homotopy(closed: Model, dynamics: Dynamics, found: Found, t: float) ->
     failed = found.failed + int(np.sum(own & ~kept))
     smallest = np.array([_smallest(dynamics, x, t)[1] for x in q])
     return AssemblyModes(
-        closed, q, times, found.paths, smallest, "homotopy", found.solutions, failed, t=t
+        closed,
+        q,
+        times,
+        found.paths,
+        smallest,
+        "homotopy",
+        found.solutions,
+        failed,
+        t=t,
+        mechanism=drawn,
     )
 
 
