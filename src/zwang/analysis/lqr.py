@@ -114,7 +114,8 @@ class Regulator(AbstractResult):
                 "by forces: give zw.analysis.linearize velocities or a matrix as inputs."
             )
         function = self if self.axes is not None else self._law
-        return Feedback(function, at.acting.actuation, actuators=at.inputs, limits=limits)
+        names = {"actuators": at.inputs, "actuator_units": at.acting.units}
+        return Feedback(function, at.acting.actuation, limits=limits, **names)
 
     @property
     def model(self) -> Model:

@@ -41,6 +41,10 @@ LEAST_SPREAD = 0.25
 """Least extent of an axis in the widest one's, in space."""
 MOST_TICKS = 6
 """Intervals between the numbers of the widest axis."""
+WHOLE = (0.0, 0.0, 1.0, 0.92)
+"""Axes of space: all of the page but the line of the time, as they leave room around themselves."""
+FLAT, TALL = 0.98, 0.8
+"""Enlargement of a scene that is wider than high, and of another, up to the edge of the page."""
 COLORS = ("#3b6ea8", "#c8553d", "#4f8a4c", "#8a5fa8", "#b8862b", "#4a9a9a", "#7a7a7a")
 
 
@@ -169,8 +173,8 @@ def _canvas(
     from matplotlib.figure import Figure
 
     space = dimensions == 3
-    figure = Figure(figsize=(6.4, 4.8), layout="constrained")
-    axes = figure.add_subplot(projection="3d") if space else figure.add_subplot()
+    figure = Figure(figsize=(6.4, 4.8), layout=None if space else "constrained")
+    axes = figure.add_axes(WHOLE, projection="3d") if space else figure.add_subplot()
     index = {name: i for i, name in enumerate(scene.points)}
     places = seen.places[..., :dimensions]
     shapes = {name: wire(x) for name, x in scene.bodies.items()}
@@ -222,7 +226,8 @@ def _scaled(axes, shown: list[np.ndarray], scene: Scene) -> None:
     low, high = low - spread - ROOM_AROUND * widest, high + spread + ROOM_AROUND * widest
     for axis, a, b in zip("xyz", low, high, strict=False):
         getattr(axes, f"set_{axis}lim")(a, b)
-        getattr(axes, f"set_{axis}label")(f"{axis} [{scene.unit}]")
+        pad = 10.0 if len(low) == 3 else None  # beyond the numbers [point]
+        getattr(axes, f"set_{axis}label")(f"{axis} [{scene.unit}]", labelpad=pad)
         # as many numbers as there is room for
         axes.locator_params(axis=axis, nbins=max(int(MOST_TICKS * (b - a) / widest), 2))
     axes.set_aspect("equal")
@@ -230,4 +235,5 @@ def _scaled(axes, shown: list[np.ndarray], scene: Scene) -> None:
         azimuth, elevation = scene.view
         # matplotlib types all axes as plane; smaller, so that labels stay on the page
         cast(Any, axes).view_init(elevation, azimuth)
-        cast(Any, axes).set_box_aspect(high - low, zoom=0.85)
+        zoom = FLAT if high[2] - low[2] < max(high[:2] - low[:2]) else TALL
+        cast(Any, axes).set_box_aspect(high - low, zoom=zoom)
