@@ -28,6 +28,7 @@ from zwang.inputs.arrays import vector
 from zwang.inputs.call import misfits_named
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
+from zwang.plots.script import opens_in_scripts
 from zwang.simulation.results import Run
 from zwang.thresholds import ALL_BUT_ZERO, DERIVED, SHORT_WAY
 
@@ -117,6 +118,7 @@ class Branches:
         v = np.sqrt(2 * energy) * self.branches[i].tangent * (-1 if backward else 1)
         return self.model.state(self.q, v, self.t)
 
+    @opens_in_scripts
     def plot(self, x: int | None = None, y: int | None = None) -> Picture:
         """Tangents as lines through the configuration, in two velocities given by index; by default
         in those in which they differ most.

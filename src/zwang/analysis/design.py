@@ -18,8 +18,10 @@ from zwang.analysis.result import AbstractResult, rounded, table, with_unit
 from zwang.analysis.subject import subject_of
 from zwang.errors import ModelError
 from zwang.inputs.arguments import count, host_only, listed, mapping, number
+from zwang.inputs.text import counted
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
+from zwang.plots.script import opens_in_scripts
 from zwang.thresholds import ALL_BUT_ZERO
 
 if TYPE_CHECKING:
@@ -83,6 +85,7 @@ class Design(AbstractResult):
         coords = {"variable": names, "target": list(self.costs)}
         return self.after.dataset.assign_coords(coords).assign(data)
 
+    @opens_in_scripts
     def plot(self) -> Picture:
         """Traced points and outputs of the first design, dashed, and of the found one."""
         pairs = list(zip(self.before.outputs, self.after.outputs, strict=True))
@@ -112,7 +115,7 @@ class Design(AbstractResult):
         rows = [("variable", "first", "found")]
         rows += [(x, rounded(self.start[x]), rounded(y)) for x, y in self.values.items()]
         lines = [
-            f"{self.after.model.name}: design of {len(self.values)} variables, cost "
+            f"{self.after.model.name}: design of {counted(len(self.values), 'variable')}, cost "
             f"{self.first_cost:.6g} to {self.cost:.6g} in {self.steps} steps",
             *table(rows),
             *table(

@@ -16,6 +16,7 @@ from zwang.algebra.spectrum import eigenvectors
 from zwang.analysis.result import AbstractResult, dataset_of, table
 from zwang.errors import ModelError
 from zwang.inputs.arguments import count
+from zwang.plots.script import opens_in_scripts
 from zwang.thresholds import AGREEMENT, DERIVED, SOLUTION_ERROR
 
 if TYPE_CHECKING:
@@ -136,6 +137,7 @@ class Modes(AbstractResult):
             kind=at.kind,
         )
 
+    @opens_in_scripts
     def plot(self) -> Picture:
         """The eigenvalues in the complex plane."""
         return self.linearization.plot()

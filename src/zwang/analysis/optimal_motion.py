@@ -21,6 +21,7 @@ from zwang.dynamics.model import Model
 from zwang.equations.constraint.units import one
 from zwang.objects.record import replace
 from zwang.plots import Curve, Panel, Picture
+from zwang.plots.script import opens_in_scripts
 from zwang.servo.feedback import Feedback
 from zwang.servo.tracking import SPLINE_DEGREE, Tracking, piecewise, powers
 from zwang.simulation.results.dataset import Units
@@ -164,6 +165,7 @@ class OptimalMotion(AbstractResult):
             {"model": self.passive.name, "cost": self.cost, "duration": self.duration},
         )
 
+    @opens_in_scripts
     def plot(self) -> Picture:
         """Controls, coordinates, velocities and multipliers over time, with what bounds them, and
         the cost by iteration.

@@ -18,7 +18,6 @@ from zwang.analysis.optimal_interval import Problem
 from zwang.analysis.transcription import Goal, Transcription
 from zwang.compile.blocks import mapped
 from zwang.dynamics import functions
-from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
@@ -74,9 +73,8 @@ def law_of(acting: Inputs, given: object) -> tuple[Feedback, int]:
             "velocities, or a matrix B of shape (nv, nu)."
         )
     nu = len(acting.names)
-    units = given.units(nu) if isinstance(given, AbstractControlLaw) else None
     zero = lambda q, v, t, p: jnp.zeros(nu)
-    names = {"actuators": acting.names, "actuator_units": units}
+    names = {"actuators": acting.names, "actuator_units": acting.units}
     limits = given.limits if isinstance(given, AbstractActuated) else None
     return Feedback(zero, acting.actuation, limits=limits, **names), nu
 

@@ -28,6 +28,7 @@ from zwang.errors import ModelError
 from zwang.inputs.arguments import count, host_only, number, real_array
 from zwang.inputs.text import counted
 from zwang.plots import Curve, Panel, Picture
+from zwang.plots.script import opens_in_scripts
 from zwang.servo.bounded_motion import (
     RestOnZ,
     bounded_motion,
@@ -122,6 +123,7 @@ class StableInversion(AbstractResult):
         coords = {"time": self.t, "actuator": list(self.servo.names(self.u.shape[1]))}
         return dataset_of(self.passive, data, coords, pre_actuation=self.pre_actuation)
 
+    @opens_in_scripts
     def plot(self) -> Picture:
         """Controls and coordinates over time; what is asked for happens between the marks."""
         nu, system = self.u.shape[1], self.passive.system

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from zwang.cli.advice import fitted
-from zwang.cli.angles import number, quantity
+from zwang.cli.angles import number
 from zwang.cli.failure import UserError
 from zwang.cli.target import Target, load_target, locate, made_folder, started
 from zwang.cli.terminal import say, warn
@@ -42,7 +42,10 @@ Last = Annotated[
     float,
     typer.Option("--to", parser=number, metavar="X", help="Last value of the input \\[its unit]."),
 ]
-Rate = Annotated[float, typer.Option(help="Rate of the input \\[unit/s].")]
+Rate = Annotated[
+    float,
+    typer.Option(parser=number, metavar="X", help="Rate of the input \\[unit/s], such as 60rpm."),
+]
 Steady = Annotated[
     bool, typer.Option("--steady", help="A steady motion at the start's velocities.")
 ]
@@ -148,6 +151,8 @@ def ranges(given: Sequence[str], option: str) -> dict[str, tuple[float, float]]:
         UserError: for text of another form.
     """
 
+    from zwang.mechanism.expression import quantity
+
     def span(text: str) -> tuple[float, float]:
         low, high = map(quantity, text.split(":"))
         return low, high
@@ -161,6 +166,8 @@ def numbers(given: Sequence[str], option: str) -> dict[str, float]:
     Raises:
         UserError: for text of another form.
     """
+    from zwang.mechanism.expression import quantity
+
     return _read(given, option, "NAME=VALUE, such as A=1.1 or A=60deg", quantity)
 
 

@@ -342,7 +342,8 @@ class Mechanism:
         """
         idle = idle_at_start(self.switches)
         if not idle:
-            return assemble(self)
+            with jax.ensure_compile_time_eval():  # it may be asked for first inside a program
+                return assemble(self)
         # what does not hold at the start is not there, nor what may let go of it
         parts = ("joints", "laws", "drives")
         held = {x: {n: y for n, y in getattr(self, x).items() if n not in idle} for x in parts}

@@ -33,12 +33,8 @@ def command(
     held = numbers(input_ or [], "--input")
     subject, options = subject_of(model, set_)
     from zwang.analysis.assembly_modes import assembly_modes
-    from zwang.mechanism.drawing import picture
-    from zwang.mechanism.mechanism import Mechanism
 
     found = assembly_modes(subject, held, starts=starts, **options)
-    name, drawn = "assembly-modes", {}
-    if isinstance(subject, Mechanism):
-        drawn = {name: lambda: picture(subject, found.q)}
-    publish(found, out, saved(name, found, **drawn))
+    name = "assembly-modes"
+    publish(found, out, saved(name, found, **{name: found.plot}))
     return 0

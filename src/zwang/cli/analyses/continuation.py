@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from zwang.cli.analysis import Steady, folder, publish, saved
+from zwang.cli.angles import number
 from zwang.cli.model_options import ModelName, Settings
 from zwang.cli.target import target_of
 
@@ -18,8 +19,14 @@ def command(
         str,
         typer.Argument(metavar="OVER", help="A parameter, or a velocity of a steady motion."),
     ],
-    from_: Annotated[float, typer.Option("--from", help="Lowest value of the parameter.")],
-    to: Annotated[float, typer.Option("--to", help="Highest value of the parameter.")],
+    from_: Annotated[
+        float,
+        typer.Option("--from", parser=number, metavar="X", help="Lowest value of the parameter."),
+    ],
+    to: Annotated[
+        float,
+        typer.Option("--to", parser=number, metavar="X", help="Highest value of the parameter."),
+    ],
     steady: Steady = False,
     hold: Annotated[
         list[str] | None, typer.Option(help="A coordinate or velocity that is kept; repeatable.")

@@ -24,6 +24,10 @@ def command(
         list[str] | None,
         typer.Option(help="A coordinate whose rate and dead points are asked for; repeatable."),
     ] = None,
+    transmission: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="Angles of coupler and output link, for their angle."),
+    ] = None,
     trace: Annotated[
         list[str] | None, typer.Option(help="A point whose path is drawn; repeatable.")
     ] = None,
@@ -41,7 +45,8 @@ def command(
 
     Examples:
 
-    [cyan]zwang kinematics four-bar A --from 0 --to 6.2832 --output D[/]
+    [cyan]zwang kinematics four-bar A --from 0 --to 360deg --output D
+    --transmission coupler.angle,rocker.angle --out results/four-bar[/]
 
     [cyan]zwang kinematics four-bar D --from 2 --to 1 --follow --out results/four-bar[/]
     """
@@ -56,6 +61,7 @@ def command(
         samples=samples,
         output=tuple(output or ()),
         trace=tuple(trace or ()),
+        transmission=None if transmission is None else tuple(transmission.split(",")),
         at_limit="follow" if follow else "stop",
         **options,
     )
