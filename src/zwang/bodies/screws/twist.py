@@ -11,17 +11,14 @@ The exponential holds for ‖ω‖ = 1, where v + ω̂²v = ω ωᵀv is the adv
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from types import ModuleType
 
 import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.errors import ModelError
 from zwang.inputs.arithmetic import on_host, traced, xp
-from zwang.inputs.arrays import is_concrete
-
-Matrix = TypeVar("Matrix", np.ndarray, Array)
-"""NumPy's or JAX's."""
+from zwang.inputs.arrays import AnyArray, is_concrete
 
 
 def revolute(axis, point=(0.0, 0.0, 0.0)) -> np.ndarray:
@@ -83,9 +80,9 @@ def exponential(twist: Float[Array, "... 6"], q: Float[Array, "..."]) -> Float[A
     return motion(R, q * (v + wwv) - s * wwv + (1 - c) * wv)
 
 
-def inverse(g: Matrix) -> Matrix:
+def inverse(g: AnyArray) -> AnyArray:
     """g⁻¹ = [[Rᵀ, −Rᵀp], [0, 1]], shapes (…, 4, 4); of NumPy if g is."""
-    own: Any = g.__array_namespace__()
+    own: ModuleType = g.__array_namespace__()
     back = own.swapaxes(g[..., :3, :3], -1, -2)
     top = own.concatenate([back, -(back @ g[..., :3, 3:])], axis=-1)
     return own.concatenate([top, g[..., 3:, :]], axis=-2)

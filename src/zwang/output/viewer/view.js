@@ -92,7 +92,7 @@
     mesh: () => 0,
   };
   const reachOf = shape => REACH[shape.kind](shape.size) + Math.hypot(...shape.position);
-  let own = 1e-6;
+  let own = 0;
   for (const f of instants) {
     const machine = box();
     movers.forEach(i => put(machine, point(f, i)));
@@ -109,7 +109,8 @@
     whole_ = Math.max(span(room), 1e-6);
   // by a point at rest: it swings, and does not travel
   const held = data.bars.some(bar => bar.ends.some(i => !movers.includes(i)));
-  const travels = movers.length > 0 && !held && own < 0.5 * whole_,
+  // a point alone has no size to be followed by
+  const travels = !held && own > 1e-6 * whole_ && own < 0.5 * whole_,
     size = travels ? own : whole_,
     thick = 0.008 * size;
 
