@@ -76,7 +76,7 @@ class Builder(Blocks):
             for x in block.instructions:
                 x.operands = ()
             block.instructions, block.end = [], None
-        self._scopes, self.origins, self.buffers = [{}], {}, {}
+        self._known, self.origins, self.buffers = {}, {}, {}
 
     # calls
 
@@ -184,8 +184,8 @@ class Builder(Blocks):
             return known
         name = f"@{self.name}c{len(self.constants)}"
         self.constants.append((name, stored, values))
-        # constants are known everywhere: they belong to the outermost scope
-        self._scopes[0][key] = buffer = Buffer(Value(0, "ptr", "named", (name,)), False)
+        # constants are known everywhere, whatever scope ends
+        self._known[key] = buffer = Buffer(Value(0, "ptr", "named", (name,)), False)
         return buffer
 
     def load(self, type_: str, buffer: Buffer, index: Operand) -> Value:
