@@ -207,13 +207,11 @@ class Builder(Blocks):
 
     def elements(self, type_: str, buffer: Buffer, count: int) -> list[Value]:
         """The first elements of a buffer that nothing writes to any more."""
-        if type_ == "i1":
+        if type_ == "i1" or not self.rolls:
             return [self.load(type_, buffer, k) for k in range(count)]
-        stored = f"[{self.lanes} x {type_}]" if buffer.interleaved else type_
-        found = []
-        for k in range(count):
-            place = self._new("ptr", f"getelementptr {stored}", (buffer.base, k), False)
-            x = self._new(type_, "load", (place,), buffer.interleaved)
+        base, wide, found = buffer.base, buffer.interleaved, []
+        for k in range(count):  # most of them nothing reads
+            x = self._new(type_, "element", (base, k), wide)
             self.origins[x] = buffer, k, 0, 0
             found.append(x)
         return found

@@ -23,10 +23,13 @@ def used(b: Builder, read: Sequence[Value] = ()) -> set[Value]:
     """
     waiting: list[Operand] = [*read]
     written: dict[Value, list[Value]] = {}
+    effects: dict[str, bool] = {}
     for block in b.blocks:
         going = [block.end[1][0]] if block.end is not None else []
         for x in block.instructions:
-            if not x.operation.startswith(EFFECTS):
+            if (has_effect := effects.get(x.operation)) is None:
+                has_effect = effects[x.operation] = x.operation.startswith(EFFECTS)
+            if not has_effect:
                 continue
             with_it = [x, *going] if block.removable else [x]
             stores = x.operation.startswith(STORES)
@@ -171,6 +174,13 @@ class Writer:
         place = f"ptr {given[0].name}{self.alignment(x, x.type)}"
         return f"{x.name} = load {self.type(x.type, x.wide)}, {place}"
 
+    def _element(self, x: Value, rest: str, given: tuple) -> str:
+        t, (base, k) = self.type(x.type, x.wide), given
+        kind = f"[{self.lanes} x {x.type}]" if x.wide else x.type
+        place = f"{x.name}_p = getelementptr {kind}, ptr {base.name}, i64 {k}\n  " if k else ""
+        where = f"{x.name}_p" if k else base.name
+        return f"{place}{x.name} = load {t}, ptr {where}{self.alignment(x, x.type)}"
+
     def alignment(self, x: Value, stored: str) -> str:
         return f", align {BITS[stored] // 8}" if x.wide and not self.aligned else ""
 
@@ -222,15 +232,16 @@ class Writer:
         return f"{x.name} = call ptr @{rest}({arguments})"
 
     def _call(self, x: Value, rest: str, given: tuple) -> str:
+        if not x.wide:
+            each = (f"{v.type if type(v) is Value else x.type} {self.operand(x.type, v)}" for v in given)
+            return f"{x.name} = call {x.type} {rest}({', '.join([*each])})"
         types = [v.type if type(v) is Value else x.type for v in given]
         pairs = list(zip(types, given, strict=True))
-        if x.wide and not rest.startswith("@llvm."):
+        if not rest.startswith("@llvm."):
             return self._lane_by_lane(x, rest, pairs)
-        name = re.sub(r"\.([fi]\d+)", rf".v{self.lanes}\1", rest) if x.wide else rest
-        arguments = ", ".join(
-            [f"{self.type(t, x.wide)} {self.operand(t, v, x.wide)}" for t, v in pairs]
-        )
-        return f"{x.name} = call {self.type(x.type, x.wide)} {name}({arguments})"
+        name = re.sub(r"\.([fi]\d+)", rf".v{self.lanes}\1", rest)
+        arguments = ", ".join([f"{self.type(t, True)} {self.operand(t, v, True)}" for t, v in pairs])
+        return f"{x.name} = call {self.type(x.type, True)} {name}({arguments})"
 
     def _lane_by_lane(self, x: Value, name: str, pairs: list) -> str:
         """A function of the library, which takes one number, called for each lane."""
@@ -333,7 +344,7 @@ def function_text(b: Builder, head: str, end: str, needed: set[Value]) -> Functi
 
 def _is_steady(b: Builder, x: Value) -> bool:
     """Whether a number has been read from a constant place of memory that nothing writes to."""
-    buffer, (place,) = b.origins[x][0], x.operands
+    buffer, place = b.origins[x][0], x.operands[0]
     base = buffer.base
     if buffer.mutable or base.wide:
         return False
