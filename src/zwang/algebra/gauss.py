@@ -275,9 +275,7 @@ def certified_acceleration(
     met, size = image(A, acceleration), term_sizes(A, acceleration)
     left = jnp.where((gauss.scale > 0) | ~jnp.isfinite(met), met, 0.0) - b
     unit = gauss.units()
-    residual = relative_residual(
-        jnp, left, terms + term_sizes(A, free) + size, unit
-    )
+    residual = relative_residual(jnp, left, terms + term_sizes(A, free) + size, unit)
     noise = SOLVED_ROUND_OFF * unit * (terms + size)
     error = jnp.linalg.norm(jnp.maximum(jnp.abs(unit * left), noise))
     sigma = gauss.least_singular_value()

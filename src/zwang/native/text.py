@@ -10,7 +10,7 @@ from zwang.native.instructions import Block, Operand, Value
 from zwang.native.module import Function
 from zwang.native.rolled import SIDE_BY_SIDE
 from zwang.native.translate import STEADY
-from zwang.native.types import BITS, FLOATS, constant_text
+from zwang.native.types import BITS, constant_text
 
 STORES = ("store ", "scatter ")
 EFFECTS = (*STORES, "do ", "leave ")
@@ -232,16 +232,12 @@ class Writer:
         return f"{x.name} = call ptr @{rest}({arguments})"
 
     def _call(self, x: Value, rest: str, given: tuple) -> str:
-        if not x.wide:
-            each = (f"{v.type if type(v) is Value else x.type} {self.operand(x.type, v)}" for v in given)
-            return f"{x.name} = call {x.type} {rest}({', '.join([*each])})"
-        types = [v.type if type(v) is Value else x.type for v in given]
-        pairs = list(zip(types, given, strict=True))
-        if not rest.startswith("@llvm."):
+        pairs = [(v.type if type(v) is Value else x.type, v) for v in given]
+        if x.wide and not rest.startswith("@llvm."):
             return self._lane_by_lane(x, rest, pairs)
-        name = re.sub(r"\.([fi]\d+)", rf".v{self.lanes}\1", rest)
-        arguments = ", ".join([f"{self.type(t, True)} {self.operand(t, v, True)}" for t, v in pairs])
-        return f"{x.name} = call {self.type(x.type, True)} {name}({arguments})"
+        name = re.sub(r"\.([fi]\d+)", rf".v{self.lanes}\1", rest) if x.wide else rest
+        arguments = [f"{self.type(t, x.wide)} {self.operand(t, v, x.wide)}" for t, v in pairs]
+        return f"{x.name} = call {self.type(x.type, x.wide)} {name}({', '.join(arguments)})"
 
     def _lane_by_lane(self, x: Value, name: str, pairs: list) -> str:
         """A function of the library, which takes one number, called for each lane."""

@@ -101,7 +101,7 @@ def _read_again(text: str) -> str:
                     names[x], last[x] = f"{x}_r{k}", k
                     lines += _reading(names[x], *steady[x], places, bases)
             if names:
-                computed = NAME.sub(lambda x: names.get(x[0], x[0]), computed)
+                computed = NAME.sub(lambda x, now=names: now.get(x[0], x[0]), computed)
                 line = f"  {result} = {computed}" if result else f"  {computed}"
         lines.append(line)
     return "\n".join(lines)

@@ -17,7 +17,7 @@ Reference: Craig's method, in Golub and Van Loan (1996), Matrix Computations, 3r
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -27,6 +27,8 @@ from zwang.algebra.rank import PLACED
 from zwang.compile.hints import shared_code
 from zwang.objects.record import Record
 
+Rows: TypeAlias = Any
+"""Rows of a matrix: an array, or a `SparseMatrix`, which a layer above defines."""
 SOLVED_ROUND_OFF = 16 * float(jnp.finfo(float).eps)
 """Round-off of a sum, relative to the sum of the sizes of its terms: 16 units in the last place, of
 a few tens of terms."""
@@ -64,25 +66,25 @@ class Certified(Record):
 
 
 @shared_code
-def image(C: Any, x: Array) -> Array:
+def image(C: Rows, x: Array) -> Array:
     """`C x`."""
     return C @ x
 
 
 @shared_code
-def adjoint(C: Any, y: Array) -> Array:
+def adjoint(C: Rows, y: Array) -> Array:
     """`Cᵀ y`."""
     return C.T @ y
 
 
 @shared_code
-def term_sizes(C: Any, x: Array) -> Array:
+def term_sizes(C: Rows, x: Array) -> Array:
     """`|C| |x|`: sizes of the terms that each entry of `C x` is the sum of."""
     return abs(C) @ jnp.abs(x)
 
 
 @shared_code
-def quality_of(C: Any, r: Array, terms: Array, x: Array) -> Float[Array, ""]:
+def quality_of(C: Rows, r: Array, terms: Array, x: Array) -> Float[Array, ""]:
     """Residual of `C x = r` over its round-off, the largest of all rows."""
     residual = jnp.abs(r - image(C, x))
     noise = SOLVED_ROUND_OFF * (terms + term_sizes(C, x))
@@ -90,7 +92,7 @@ def quality_of(C: Any, r: Array, terms: Array, x: Array) -> Float[Array, ""]:
 
 
 def certified_gradients(
-    C: Any, r: Float[Array, " m"], terms: Float[Array, " m"], precondition: Callable
+    C: Rows, r: Float[Array, " m"], terms: Float[Array, " m"], precondition: Callable
 ) -> Certified:
     """`C⁺ r` by preconditioned conjugate gradients.
 
@@ -142,7 +144,7 @@ def certified_gradients(
     return _swept(C, r, terms, precondition, best)
 
 
-def _swept(C: Any, r: Array, terms: Array, precondition: Callable, found: Certified) -> Certified:
+def _swept(C: Rows, r: Array, terms: Array, precondition: Callable, found: Certified) -> Certified:
     """The same solution with its last digits, by sweeps for as long as they halve the quality.
 
     Where the residual is a few units of round-off, its share in the null space, which the
@@ -169,7 +171,7 @@ def _swept(C: Any, r: Array, terms: Array, precondition: Callable, found: Certif
     return jax.lax.while_loop(unfinished, sweep, (jnp.zeros((), int), found, worthwhile))[1]
 
 
-def certified_direct(C: Any, r: Array, terms: Array, solve: Callable) -> Certified:
+def certified_direct(C: Rows, r: Array, terms: Array, solve: Callable) -> Certified:
     """The same by a method that decides on a rank: once, and once more on the residual."""
     once = solve(r)
     twice = once + solve(r - image(C, once))
@@ -181,7 +183,7 @@ def certified_direct(C: Any, r: Array, terms: Array, solve: Callable) -> Certifi
     return Certified(x, jnp.zeros_like(r), quality, jnp.asarray(2))
 
 
-def least_singular_value(C: Any, precondition: Callable) -> Float[Array, ""]:
+def least_singular_value(C: Rows, precondition: Callable) -> Float[Array, ""]:
     """Smallest singular value of C that is not the round-off of a redundant row.
 
     Inverse iteration on the side of x, where redundant rows have no direction: `x ← Cᵀ (C Cᵀ +

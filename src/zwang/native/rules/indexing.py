@@ -264,7 +264,9 @@ def scatter(call: Call) -> Emitted:
 
     t = register_type(call.dtypes[0])
     if isinstance(x, np.ndarray) and (found := windows.known(kept, mode == "clip")) is not None:
-        new = np.moveaxis(scalars(b, updates), [*outer, *d.update_window_dims], range(found[0].ndim))
+        new = np.moveaxis(
+            scalars(b, updates), [*outer, *d.update_window_dims], range(found[0].ndim)
+        )
         return _replaced(b, t, combine, x, *found, new)
     corners = {
         where: windows.corner(where, mode == "clip") for where in np.ndindex(*starts.shape[:-1])
