@@ -26,9 +26,11 @@
   const SPEEDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
   // longest arrow over the size of the scene; decades of the violation's colors
   const LONGEST = 0.3,
+    CONE = 0.16, // length of a side of a friction cone over the same
     CLEAN = -14,
     BAD = -6;
-  // milliseconds from the last change to rest, and between two changes of the page's texts
+  // milliseconds from the last change to rest, and between two changes of the page's texts where a
+  // processor draws
   const REST = 150,
     SAY = 100;
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
@@ -109,7 +111,8 @@
     whole_ = Math.max(span(room), 1e-6);
   // by a point at rest: it swings, and does not travel
   const held = data.bars.some(bar => bar.ends.some(i => !movers.includes(i)));
-  const travels = movers.length > 0 && !held && own < 0.5 * whole_,
+  // a particle alone has no size of its own
+  const travels = movers.length > 0 && !held && own < 0.5 * whole_ && own > 0.01 * whole_,
     size = travels ? own : whole_,
     thick = 0.008 * size;
 
@@ -204,8 +207,12 @@
   if (forces)
     for (let i = 0; i < forces.length; i += 3)
       strongest = Math.max(strongest, Math.hypot(forces[i], forces[i + 1], forces[i + 2]) || 0);
+  const contacts = data.contact && contactsOf(data.contact, kit, arrows, CONE * size);
+  strongest = Math.max(strongest, contacts ? contacts.strongest() : 0);
+  const pushed = contacts ? data.contact.points.map(x => x.point) : [],
+    shoved = [...joints.map(joint => joint.point), ...pushed]; // points with arrows
   const darts = (strongest > 0 ? ["tube", "tip"] : []).map(kind => {
-    const made = partsOf(kind, Array(joints.length).fill(ARROW), 1.4 * thick, arrows);
+    const made = partsOf(kind, Array(shoved.length).fill(ARROW), 1.4 * thick, arrows);
     // over all else
     Object.assign(made.set.material, { depthTest: false, transparent: true });
     made.set.renderOrder = 9;
@@ -504,15 +511,20 @@
           : 0;
     const n = joints.length,
       at = (array, i, j, c, width) => array[(i * n + j) * width + c];
-    joints.forEach((joint, j) => {
+    const met = contacts ? contacts.forces(before, k, w, now) : [];
+    if (contacts) contacts.draw(met, place, now);
+    shoved.forEach((point, j) => {
       if (!darts.length) return;
-      const f = V(
-        ...[0, 1, 2].map(c => (1 - w) * at(forces, before, j, c, 3) + w * at(forces, k, j, c, 3)),
-      );
+      const f = V();
+      if (j >= n) f.addVectors(...met[j - n]);
+      else if (forces)
+        f.set(
+          ...[0, 1, 2].map(c => (1 - w) * at(forces, before, j, c, 3) + w * at(forces, k, j, c, 3)),
+        );
       const length = (LONGEST * size * f.length()) / strongest || 0,
         shown = length > 0.5 * thick ? 1 : 0,
         head = Math.min(4 * thick, 0.5 * length),
-        from = place(joint.point);
+        from = place(point);
       towards(f.normalize());
       [
         [length - head, 0.45 * thick, (length - head) / 2],
@@ -549,18 +561,29 @@
     lamp.target.position.copy(orbit.target);
     lamp.target.updateMatrixWorld();
     renderer.render(scene, camera);
-    if (el.names.checked)
-      for (const { x, at, up } of titles) {
-        const seen = at().project(camera);
-        const left = ((seen.x + 1) / 2) * width + 7;
-        const top = ((1 - seen.y) / 2) * height + up;
-        x.style.transform = `translate(${left}px, ${top}px)`;
-      }
+    if (!el.names.checked) return;
+    const taken = [];
+    for (const title of titles) {
+      const seen = title.at().project(camera),
+        left = ((seen.x + 1) / 2) * width + 7;
+      title.wide ||= title.x.offsetWidth;
+      title.high ||= title.x.offsetHeight;
+      // below the ones before, where it would cover them
+      let top = ((1 - seen.y) / 2) * height + title.up;
+      const { wide, high } = title,
+        covered = () =>
+          taken.find(b => left < b[0] + b[2] && b[0] < left + wide && Math.abs(top - b[1]) < high);
+      for (let other = covered(); other; other = covered()) top = other[1] + high;
+      taken.push([left, top, wide]);
+      title.x.style.transform = `translate(${left}px, ${top}px)`;
+    }
   }
 
   // what changes the page's layout, and is read at leisure
   function say() {
-    el.scrub.value = end > start ? (now - start) / (end - start) : 0;
+    const gone = end > start ? (now - start) / (end - start) : 0;
+    el.scrub.value = gone;
+    el.cursor.style.marginLeft = `calc(8px + ${gone} * (100% - 16px))`;
     el.time.textContent = live
       ? `t = ${live.time().toFixed(3)} s, simulated`
       : `t = ${now.toFixed(3)} s of ${digits(end)} s`;
@@ -589,7 +612,7 @@
       stale = false;
       show();
       draw();
-      if (resting || clock - said > SAY) {
+      if (resting || !software || clock - said > SAY) {
         said = clock;
         say();
       }
@@ -664,8 +687,8 @@
   );
   el.play.addEventListener("click", () => play(!playing));
   el.scrub.addEventListener("input", () => {
-    play(false);
     go(start + Number(el.scrub.value) * (end - start));
+    play(false);
   });
   el.reset.addEventListener("click", whole);
   ["names", "joints", "traces", "forces", "violation"].forEach(id =>
@@ -688,6 +711,13 @@
     el[id].checked &&= there > 0;
   }
   orbit.addEventListener("change", look);
+  if (data.contact) {
+    bandsOf(data.contact, el, start, end, time => {
+      play(false);
+      go(time);
+    });
+    el.cursor.hidden = false;
+  }
   if (data.live)
     simulation(data, el, {
       // the mechanism's points on the screen, and the arrays of one instant
