@@ -5,7 +5,7 @@
 function bandsOf({ bands, unit }, el, start, end, go) {
   const SVG = "http://www.w3.org/2000/svg",
     WIDE = 1000, // of a row, in its own unit; 10 are its height
-    ROOM = 130, // of all rows [pixel]
+    ROOM = Math.min(130, innerHeight / 5), // of all rows [pixel]
     high = Math.min(Math.max(ROOM / bands.length, 3), 15),
     across = t => ((t - start) / (end - start)) * WIDE,
     sizes = bands.flatMap(band => band.impulses.filter((_, i) => i % 2)),
@@ -37,9 +37,9 @@ function bandsOf({ bands, unit }, el, start, end, go) {
     });
     svg.style.gridRow = name.style.gridRow = row + 2;
     svg.style.height = `${high}px`;
-    name.style.fontSize = `${Math.min(high - 3, 12)}px`;
+    name.style.fontSize = `${Math.min(high - 2, 12)}px`;
     name.className = "band";
-    name.textContent = name.title = high < 9 ? "" : band.name;
+    name.textContent = name.title = high < 10 ? "" : band.name;
     el.player.append(svg, name);
   });
   el.cursor.style.gridRow = `2 / span ${bands.length}`;

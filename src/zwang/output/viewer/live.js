@@ -146,6 +146,8 @@ function simulation(data, el, view) {
       label.append(title, slider, shown);
       el.sliders.append(label);
     });
+    el.parameters.hidden = !el.sliders.childElementCount;
+    el.parameters.open = innerHeight > 560;
     el.letgo.disabled = false;
     el.stage.dataset.simulates = "ready";
     window.zwang = made;
