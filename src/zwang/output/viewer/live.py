@@ -6,7 +6,7 @@ from typing import Any
 
 from zwang.codegen.browser import browser_program
 from zwang.codegen.names import shapes
-from zwang.output.viewer.motion import everything, upright
+from zwang.output.viewer.motion import everything, in_page, upright
 from zwang.scene import Scene
 from zwang.simulation.results import Run
 
@@ -26,6 +26,7 @@ def live(run: Run, scene: Scene) -> dict[str, Any]:
         duration=end - begin,
         t0=begin,
         seen=lambda q: everything(scene, q, turn),
+        forces=None if scene.forces_of is None else lambda *x: in_page(turn, scene.forces_of(*x)),
     )
     # tables of numbers are geometry: frames, offsets, inertia tensors
     sliders = [len(shape) < 2 for shape in shapes(run.model)]

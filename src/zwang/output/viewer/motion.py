@@ -92,11 +92,14 @@ def motion(run: Run, scene: Scene) -> dict[str, Any]:
     }
     # forces at the samples only, as their computation at every frame would take longer than the run
     if scene.forces is not None and scene.joints:
-        forces = np.asarray(scene.forces(run))
-        lifted = np.zeros((*forces.shape[:2], 3))
-        lifted[..., : forces.shape[2]] = forces
-        made["forces"] = curves(_turned(turn, lifted), smooth=True)
+        made["forces"] = curves(in_page(turn, np.asarray(scene.forces(run))), smooth=True)
     return made
+
+
+def in_page(turn: Turn, vectors: np.ndarray) -> np.ndarray:
+    """Vectors of the plane or of space, shape (..., d), as the page has them, shape (..., 3)."""
+    xp, d = array_namespace(vectors), vectors.shape[-1]
+    return _turned(turn, xp.concatenate([vectors, xp.zeros_like(vectors[..., : 3 - d])], axis=-1))
 
 
 def everything(scene: Scene, q: np.ndarray, turn: Turn) -> np.ndarray:

@@ -262,7 +262,6 @@
   scene.add(grid);
   const digits = x => Number(x.toPrecision(3)).toString().replace("-", "−");
   el.scale.textContent = `grid ${digits(spacing)} ${data.unit}`;
-  el.arrows.textContent = strongest > 0 ? `longest arrow ${digits(strongest)} N` : "";
   if (strongest > 0) el.arrows.style.color = ARROW;
 
   // --- the eye ---
@@ -498,8 +497,30 @@
     instant();
   }
 
+  // the arrow of a force
+  function push(j, f) {
+    strongest = Math.max(strongest, f.length() || 0); // of a simulation there may be larger ones
+    const length = (LONGEST * size * f.length()) / strongest,
+      shown = length > 0.5 * thick ? 1 : 0,
+      head = Math.min(4 * thick, 0.5 * length),
+      from = place(shoved[j]);
+    towards(f.normalize());
+    [
+      [length - head, 0.45 * thick, (length - head) / 2],
+      [head, 0.35 * head, length - head / 2],
+    ].forEach(([long, r, middle], i) => {
+      tmp.copy(from).addScaledVector(f, middle);
+      darts[i].put(j, tmp, turn, shown * r, shown * r, shown * long);
+    });
+  }
+
   function instant() {
-    if (live) return; // forces and violations are those of the run
+    if (live) {
+      const found = live.forces();
+      if (darts.length)
+        joints.forEach((_, j) => push(j, V(...found.slice(3 * j, 3 * j + 3))));
+      return; // violations are those of the run
+    }
     // forces and violations, known at the samples of the run
     let k = 1;
     while (k < samples.length - 1 && samples[k] < now) k++;
@@ -513,7 +534,7 @@
       at = (array, i, j, c, width) => array[(i * n + j) * width + c];
     const met = contacts ? contacts.forces(before, k, w, now) : [];
     if (contacts) contacts.draw(met, place, now);
-    shoved.forEach((point, j) => {
+    shoved.forEach((_, j) => {
       if (!darts.length) return;
       const f = V();
       if (j >= n) f.addVectors(...met[j - n]);
@@ -521,18 +542,7 @@
         f.set(
           ...[0, 1, 2].map(c => (1 - w) * at(forces, before, j, c, 3) + w * at(forces, k, j, c, 3)),
         );
-      const length = (LONGEST * size * f.length()) / strongest || 0,
-        shown = length > 0.5 * thick ? 1 : 0,
-        head = Math.min(4 * thick, 0.5 * length),
-        from = place(point);
-      towards(f.normalize());
-      [
-        [length - head, 0.45 * thick, (length - head) / 2],
-        [head, 0.35 * head, length - head / 2],
-      ].forEach(([long, r, middle], i) => {
-        tmp.copy(from).addScaledVector(f, middle);
-        darts[i].put(j, tmp, turn, shown * r, shown * r, shown * long);
-      });
+      push(j, f);
     });
     if (!el.violation.checked && !colored) return;
     colored = el.violation.checked;
@@ -553,7 +563,7 @@
   function draw() {
     marks.visible = el.joints.checked;
     paths.visible = el.traces.checked && !live;
-    arrows.visible = el.forces.checked && !live;
+    arrows.visible = el.forces.checked;
     el.labels.hidden = !el.names.checked;
     el.colors.hidden = !el.violation.checked;
     el.arrows.hidden = !el.forces.checked;
@@ -587,6 +597,7 @@
     el.time.textContent = live
       ? `t = ${live.time().toFixed(3)} s, simulated`
       : `t = ${now.toFixed(3)} s of ${digits(end)} s`;
+    el.arrows.textContent = strongest > 0 ? `longest arrow ${digits(strongest)} N` : "";
     if (live) live.say();
   }
 
