@@ -125,11 +125,12 @@ def _forces_of(m: Mechanism, names: tuple[str, ...]):
             # where the ground is the second body, the share on the first one is its opposite
             carried = carrier[ends.b] < ground
             body, sign = (carrier[ends.b], 1.0) if carried else (carrier[ends.a], -1.0)
-            share = sum(shares[x] for x in (name, name + RATES) if x in shares)
+            own = [shares[x] for x in (name, name + RATES) if x in shares]
+            share = sum(own, 0 * next(iter(shares.values())))
             found.append(sign * share.reshape(ground, -1)[body, : m.d])
         return jnp.stack(found)
 
-    return forces if names else None
+    return forces if names and m.model.constraints.m else None
 
 
 def _seen(m: Mechanism, firsts: list[int], slide: list[bool], belts: list[str]):
