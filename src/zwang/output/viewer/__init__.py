@@ -7,6 +7,7 @@ nothing.
 | `sketch.py` | these numbers as lines on a canvas, for notebooks |
 | `page.py` | these numbers with `view.html`, `view.css` and its programs in one file |
 | `view.js` | plays them; `unpack.js` reads them, `parts.js` draws parts of one shape by one call |
+| `contact.js` | what may let go: bands below the slider, forces in their cones |
 | `live.js` | simulates, from what `live.py` gives |
 | `mode.py` | the same for a mode of a linearization |
 | `free_motion.py` | the same for a direction that constraints leave free |

@@ -28,6 +28,7 @@ function simulation(data, el, view) {
   }
   function show() {
     module.see();
+    if (module.push) module.push();
     places.set(at.seen.subarray(0, 3 * numbers.points));
     axes.set(at.seen.subarray(3 * numbers.points, shift));
     poses.set(at.seen.subarray(shift));
@@ -99,6 +100,8 @@ function simulation(data, el, view) {
       return [...at.y];
     },
     state: () => [...at.y],
+    // of the joints, three numbers each
+    forces: () => at.forces ?? [],
     steps: () => Number(at.accepted[0]),
     reset: () => reset(),
     // where the points are in the window
@@ -146,6 +149,8 @@ function simulation(data, el, view) {
       label.append(title, slider, shown);
       el.sliders.append(label);
     });
+    el.parameters.hidden = !el.sliders.childElementCount;
+    el.parameters.open = innerHeight > 560;
     el.letgo.disabled = false;
     el.stage.dataset.simulates = "ready";
     window.zwang = made;

@@ -22,6 +22,8 @@ function drawing() {
       new THREE.SphereGeometry(1, n, n / 4, 0, 2 * Math.PI, 0, Math.PI / 2).rotateX(Math.PI / 2),
     tube: n => new THREE.CylinderGeometry(1, 1, 1, n, 1, true).rotateX(Math.PI / 2),
     rod: n => new THREE.CylinderGeometry(1, 1, 1, n).rotateX(Math.PI / 2),
+    funnel: n =>
+      new THREE.ConeGeometry(1, 1, n, 1, true).rotateX(-Math.PI / 2).translate(0, 0, 0.5),
     tip: n => new THREE.ConeGeometry(1, 1, n).rotateX(Math.PI / 2),
   };
   const CORNERS = [12, 16, 24, 32, 48, 64],

@@ -26,9 +26,11 @@
   const SPEEDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
   // longest arrow over the size of the scene; decades of the violation's colors
   const LONGEST = 0.3,
+    CONE = 0.16, // length of a side of a friction cone over the same
     CLEAN = -14,
     BAD = -6;
-  // milliseconds from the last change to rest, and between two changes of the page's texts
+  // milliseconds from the last change to rest, and between two changes of the page's texts where a
+  // processor draws
   const REST = 150,
     SAY = 100;
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
@@ -109,8 +111,8 @@
     whole_ = Math.max(span(room), 1e-6);
   // by a point at rest: it swings, and does not travel
   const held = data.bars.some(bar => bar.ends.some(i => !movers.includes(i)));
-  // a point alone has no size to be followed by
-  const travels = !held && own > 1e-6 * whole_ && own < 0.5 * whole_,
+  // a particle alone has no size of its own
+  const travels = movers.length > 0 && !held && own < 0.5 * whole_ && own > 0.01 * whole_,
     size = travels ? own : whole_,
     thick = 0.008 * size;
 
@@ -205,8 +207,12 @@
   if (forces)
     for (let i = 0; i < forces.length; i += 3)
       strongest = Math.max(strongest, Math.hypot(forces[i], forces[i + 1], forces[i + 2]) || 0);
+  const contacts = data.contact && contactsOf(data.contact, kit, arrows, CONE * size);
+  strongest = Math.max(strongest, contacts ? contacts.strongest() : 0);
+  const pushed = contacts ? data.contact.points.map(x => x.point) : [],
+    shoved = [...joints.map(joint => joint.point), ...pushed]; // points with arrows
   const darts = (strongest > 0 ? ["tube", "tip"] : []).map(kind => {
-    const made = partsOf(kind, Array(joints.length).fill(ARROW), 1.4 * thick, arrows);
+    const made = partsOf(kind, Array(shoved.length).fill(ARROW), 1.4 * thick, arrows);
     // over all else
     Object.assign(made.set.material, { depthTest: false, transparent: true });
     made.set.renderOrder = 9;
@@ -256,7 +262,6 @@
   scene.add(grid);
   const digits = x => Number(x.toPrecision(3)).toString().replace("-", "−");
   el.scale.textContent = `grid ${digits(spacing)} ${data.unit}`;
-  el.arrows.textContent = strongest > 0 ? `longest arrow ${digits(strongest)} N` : "";
   if (strongest > 0) el.arrows.style.color = ARROW;
 
   // --- the eye ---
@@ -492,8 +497,30 @@
     instant();
   }
 
+  // the arrow of a force
+  function push(j, f) {
+    strongest = Math.max(strongest, f.length() || 0); // of a simulation there may be larger ones
+    const length = (LONGEST * size * f.length()) / strongest,
+      shown = length > 0.5 * thick ? 1 : 0,
+      head = Math.min(4 * thick, 0.5 * length),
+      from = place(shoved[j]);
+    towards(f.normalize());
+    [
+      [length - head, 0.45 * thick, (length - head) / 2],
+      [head, 0.35 * head, length - head / 2],
+    ].forEach(([long, r, middle], i) => {
+      tmp.copy(from).addScaledVector(f, middle);
+      darts[i].put(j, tmp, turn, shown * r, shown * r, shown * long);
+    });
+  }
+
   function instant() {
-    if (live) return; // forces and violations are those of the run
+    if (live) {
+      const found = live.forces();
+      if (darts.length)
+        joints.forEach((_, j) => push(j, V(...found.slice(3 * j, 3 * j + 3))));
+      return; // violations are those of the run
+    }
     // forces and violations, known at the samples of the run
     let k = 1;
     while (k < samples.length - 1 && samples[k] < now) k++;
@@ -505,23 +532,17 @@
           : 0;
     const n = joints.length,
       at = (array, i, j, c, width) => array[(i * n + j) * width + c];
-    joints.forEach((joint, j) => {
+    const met = contacts ? contacts.forces(before, k, w, now) : [];
+    if (contacts) contacts.draw(met, place, now);
+    shoved.forEach((_, j) => {
       if (!darts.length) return;
-      const f = V(
-        ...[0, 1, 2].map(c => (1 - w) * at(forces, before, j, c, 3) + w * at(forces, k, j, c, 3)),
-      );
-      const length = (LONGEST * size * f.length()) / strongest || 0,
-        shown = length > 0.5 * thick ? 1 : 0,
-        head = Math.min(4 * thick, 0.5 * length),
-        from = place(joint.point);
-      towards(f.normalize());
-      [
-        [length - head, 0.45 * thick, (length - head) / 2],
-        [head, 0.35 * head, length - head / 2],
-      ].forEach(([long, r, middle], i) => {
-        tmp.copy(from).addScaledVector(f, middle);
-        darts[i].put(j, tmp, turn, shown * r, shown * r, shown * long);
-      });
+      const f = V();
+      if (j >= n) f.addVectors(...met[j - n]);
+      else if (forces)
+        f.set(
+          ...[0, 1, 2].map(c => (1 - w) * at(forces, before, j, c, 3) + w * at(forces, k, j, c, 3)),
+        );
+      push(j, f);
     });
     if (!el.violation.checked && !colored) return;
     colored = el.violation.checked;
@@ -542,7 +563,7 @@
   function draw() {
     marks.visible = el.joints.checked;
     paths.visible = el.traces.checked && !live;
-    arrows.visible = el.forces.checked && !live;
+    arrows.visible = el.forces.checked;
     el.labels.hidden = !el.names.checked;
     el.colors.hidden = !el.violation.checked;
     el.arrows.hidden = !el.forces.checked;
@@ -550,21 +571,33 @@
     lamp.target.position.copy(orbit.target);
     lamp.target.updateMatrixWorld();
     renderer.render(scene, camera);
-    if (el.names.checked)
-      for (const { x, at, up } of titles) {
-        const seen = at().project(camera);
-        const left = ((seen.x + 1) / 2) * width + 7;
-        const top = ((1 - seen.y) / 2) * height + up;
-        x.style.transform = `translate(${left}px, ${top}px)`;
-      }
+    if (!el.names.checked) return;
+    const taken = [];
+    for (const title of titles) {
+      const seen = title.at().project(camera),
+        left = ((seen.x + 1) / 2) * width + 7;
+      title.wide ||= title.x.offsetWidth;
+      title.high ||= title.x.offsetHeight;
+      // below the ones before, where it would cover them
+      let top = ((1 - seen.y) / 2) * height + title.up;
+      const { wide, high } = title,
+        covered = () =>
+          taken.find(b => left < b[0] + b[2] && b[0] < left + wide && Math.abs(top - b[1]) < high);
+      for (let other = covered(); other; other = covered()) top = other[1] + high;
+      taken.push([left, top, wide]);
+      title.x.style.transform = `translate(${left}px, ${top}px)`;
+    }
   }
 
   // what changes the page's layout, and is read at leisure
   function say() {
-    el.scrub.value = end > start ? (now - start) / (end - start) : 0;
+    const gone = end > start ? (now - start) / (end - start) : 0;
+    el.scrub.value = gone;
+    el.cursor.style.marginLeft = `calc(8px + ${gone} * (100% - 16px))`;
     el.time.textContent = live
       ? `t = ${live.time().toFixed(3)} s, simulated`
       : `t = ${now.toFixed(3)} s of ${digits(end)} s`;
+    el.arrows.textContent = strongest > 0 ? `longest arrow ${digits(strongest)} N` : "";
     if (live) live.say();
   }
 
@@ -590,7 +623,7 @@
       stale = false;
       show();
       draw();
-      if (resting || clock - said > SAY) {
+      if (resting || !software || clock - said > SAY) {
         said = clock;
         say();
       }
@@ -665,8 +698,8 @@
   );
   el.play.addEventListener("click", () => play(!playing));
   el.scrub.addEventListener("input", () => {
-    play(false);
     go(start + Number(el.scrub.value) * (end - start));
+    play(false);
   });
   el.reset.addEventListener("click", whole);
   ["names", "joints", "traces", "forces", "violation"].forEach(id =>
@@ -689,6 +722,13 @@
     el[id].checked &&= there > 0;
   }
   orbit.addEventListener("change", look);
+  if (data.contact) {
+    bandsOf(data.contact, el, start, end, time => {
+      play(false);
+      go(time);
+    });
+    el.cursor.hidden = false;
+  }
   if (data.live)
     simulation(data, el, {
       // the mechanism's points on the screen, and the arrays of one instant
