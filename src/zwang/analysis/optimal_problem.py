@@ -74,9 +74,15 @@ def law_of(acting: Inputs, given: object) -> tuple[Feedback, int]:
         )
     nu = len(acting.names)
     zero = lambda q, v, t, p: jnp.zeros(nu)
-    names = {"actuators": acting.names, "actuator_units": acting.units}
     limits = given.limits if isinstance(given, AbstractActuated) else None
-    return Feedback(zero, acting.actuation, limits=limits, **names), nu
+    law = Feedback(
+        zero,
+        acting.actuation,
+        actuators=acting.names,
+        actuator_units=acting.units,
+        limits=limits,
+    )
+    return law, nu
 
 
 def state_pair(given: object, model: Model, what: str, free: bool = False) -> tuple:
