@@ -74,12 +74,13 @@ def law_of(acting: Inputs, given: object) -> tuple[Feedback, int]:
         )
     nu = len(acting.names)
     zero = lambda q, v, t, p: jnp.zeros(nu)
+    limits = given.limits if isinstance(given, AbstractActuated) else None
     law = Feedback(
         zero,
         acting.actuation,
         actuators=acting.names,
         actuator_units=acting.units,
-        limits=given.limits if isinstance(given, AbstractActuated) else None,
+        limits=limits,
     )
     return law, nu
 
