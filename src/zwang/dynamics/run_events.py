@@ -112,6 +112,8 @@ def _loosening(events: Events, flow, dynamics: Dynamics, s: State, forces, modes
     −g    of a gap that is open          |λ| − μ₀ N   of a friction that sticks
     −λ    of one that is closed          ∓s           of one that slides
 
+    A gap does not close beyond its ends, and lets go where it comes to one.
+
     In space, what slides straight on does so as in the plane, or begins to turn where that is
     farther off than a step may be (`_off_line`). |s| of one that turns comes to zero without a
     change of sign: `δ |ṡ| − |s|` rises, δ an `instant`, while |s| falls.
@@ -140,7 +142,11 @@ def _loosening(events: Events, flow, dynamics: Dynamics, s: State, forces, modes
             band = jnp.where(one_way, ROUND_OFF * size * mass.size(s.v), band)
         closed = modes[switched[gaps]] > HELD_OFF
         open_value = -jnp.concatenate(phi) - band[gaps]
-        values += list(jnp.where(closed, -multipliers[gaps] - force_band[gaps], open_value))
+        closed_value = -multipliers[gaps] - force_band[gaps]
+        if (beyond := c.beyond(s.q, s.t, dynamics.p)) is not None:
+            open_value = jnp.minimum(open_value, -beyond)
+            closed_value = jnp.maximum(closed_value, beyond)
+        values += list(jnp.where(closed, closed_value, open_value))
     if flow.open:
         return [*values, *(jnp.zeros(()) for _ in c.frictions)]
     turning = any(x.in_space for x in c.frictions)
