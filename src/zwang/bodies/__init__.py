@@ -15,6 +15,7 @@ twists. All classes have `.system` and `.params` for `zw.Model`, and accessors (
 """
 
 from zwang.bodies.body import Body as Body
+from zwang.bodies.curve import Curve as Curve
 from zwang.bodies.planar import PlanarBodies as PlanarBodies
 from zwang.bodies.rigid import RigidBodies as RigidBodies
 from zwang.bodies.screws import Link as Link

@@ -24,6 +24,7 @@ from zwang.equations.state import State
 from zwang.equations.system import System
 from zwang.inputs.arithmetic import on_host, xp
 from zwang.mechanism.actuation import servo
+from zwang.mechanism.contacts import ResolvedContact, resolved_contact
 from zwang.mechanism.degrees import in_degrees
 from zwang.mechanism.derived_numbers import DerivedNumbers, formulas
 from zwang.mechanism.field_types import PartError
@@ -115,7 +116,7 @@ class CompiledMechanism:
                     'coordinates = "maximal".',
                 )
         _ = self.joints, self.forces, self.laws, self.gaps, self.servo, self.switches
-        _ = self.frictions
+        _ = self.frictions, self.contacts
 
     @cached_property
     def geometry(self) -> Geometry:
@@ -245,9 +246,22 @@ class CompiledMechanism:
         return resolved_gaps(self.declared, self.joints)
 
     @cached_property
+    def contacts(self) -> list[ResolvedContact]:
+        """Shapes that touch each other, checked."""
+        made = self.declared
+        return [
+            resolved_contact(name, x, self.joints, self.rate) for name, x in made.contacts.items()
+        ]
+
+    @cached_property
     def slips(self) -> list[ResolvedSlip]:
         """Dry frictions between coordinates of joints, checked."""
-        made, loads = self.declared, [*self.declared.laws, *(gap.name for gap in self.gaps)]
+        made = self.declared
+        loads = [
+            *self.declared.laws,
+            *(gap.name for gap in self.gaps),
+            *(part for x in self.contacts for part in x.parts),
+        ]
         return [resolved_slip(n, x, self.joints, loads) for n, x in made.frictions.items()]
 
     @cached_property
@@ -258,6 +272,7 @@ class CompiledMechanism:
             n for n, x in joints if x.friction is not None and x.friction.static is not None
         ]
         found = [joint_slip(name, self.joints, self.rate) for name in sticking]
+        found += [y for x in self.contacts for y in x.frictions]
         return [*found, *(x.constraint(self.joints, self.rate) for x in self.slips)]
 
     @cached_property
@@ -339,7 +354,8 @@ class CompiledMechanism:
         found = self.joints.constraints(self.rate, self.carrying, self.loops.keep)
         laws = [law.constraint(self.joints) for law in self.laws]
         gaps = [gap.constraint(self.joints, self.rate) for gap in self.gaps]
-        return (*found, *laws, *drives, *gaps, *self.frictions)
+        contacts = [x.gap for x in self.contacts]
+        return (*found, *laws, *drives, *gaps, *contacts, *self.frictions)
 
     @property
     def carrying(self) -> set[str]:
