@@ -299,8 +299,8 @@ PAIRS: dict[tuple[str, str], Callable[[Size, Size, Placed], Touch]] = {
     ("box", "box"): _box_box,
     ("cylinder", "sphere"): _cylinder_sphere,
 }
-"""Rows of each pair of shapes, `(size, size, pose of the second in the first) → Touch`; a point is a
-sphere without radius where it has no pair of its own."""
+"""Rows of each pair of shapes, `(size, size, pose of the second in the first) → Touch`; a point
+is a sphere without radius where it has no pair of its own."""
 
 
 def known_pair(first: str, second: str) -> bool:
@@ -308,9 +308,7 @@ def known_pair(first: str, second: str) -> bool:
     return _named(first, second) is not None or _named(second, first) is not None
 
 
-def touch(
-    kinds: tuple[str, str], sizes: tuple[Size, Size], place: Array, rotation: Array
-) -> Touch:
+def touch(kinds: tuple[str, str], sizes: tuple[Size, Size], place: Array, rotation: Array) -> Touch:
     """The rows of two shapes.
 
     Args:

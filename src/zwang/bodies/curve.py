@@ -116,9 +116,17 @@ def _nearest(place: Callable, endless: bool, x, p, first, last) -> Array:
     """s of the nearest point between first and last."""
     steps = np.arange(SAMPLES + 1) / SAMPLES
     samples = first + (last - first) * steps
-    away = jax.vmap(lambda s: place(s, p))(samples) - x
     spacing = (last - first) / SAMPLES
-    start = samples[jnp.argmin(jnp.sum(away * away, axis=1))]
+
+    def square(s):
+        """Half the square of the distance, at the sample or where Newton's step from it leads to,
+        if that is nearer to it than to the next one.
+        """
+        away, (off, slope) = place(s, p) - x, _slope(place, s, x, p)
+        near = jnp.abs(off) < slope * spacing
+        return (away @ away - jnp.where(near, off**2 / jnp.where(near, slope, 1.0), 0.0)) / 2
+
+    start = samples[jnp.argmin(jax.vmap(square)(samples))]
     low, high = start - spacing, start + spacing
     if not endless:
         low, high = jnp.maximum(low, first), jnp.minimum(high, last)

@@ -146,11 +146,13 @@ def _pair(given: Contact, joints: JointConstraints, where: Where) -> _Pair:
     kinds = tuple(x.kind for x in given.shapes)
     for x, here in zip(given.shapes, each, strict=True):
         if x.kind not in SURFACES:
-            raise PartError((*here, "kind"), f"there is no {x.kind!r}{did_you_mean(x.kind, SURFACES)}")
+            raise PartError(
+                (*here, "kind"), f"there is no {x.kind!r}{did_you_mean(x.kind, SURFACES)}"
+            )
     d = joints.geometry.d
     curved = kinds[0] == "curve" and kinds[1] in ("point", "sphere")
     flat = d == 3 or not {"capsule", "cylinder"} & {*kinds}
-    if not (curved and d == 2 or (flat and known_pair(*kinds))):
+    if not ((curved and d == 2) or (flat and known_pair(*kinds))):
         world = "the plane" if d == 2 else "space"
         second = " as the second shape; name the curve first" if kinds[1] == "curve" else ""
         raise PartError(
