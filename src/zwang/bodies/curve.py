@@ -22,7 +22,7 @@ from zwang.compile.hints import CustomDerivative
 from zwang.inputs.arguments import choice, count, flag, function, number, refuse
 from zwang.inputs.call import misfits_named
 
-SAMPLES = 64
+ALONG_A_CURVE = 64
 """Points of a curve of which the nearest one is where Newton's iteration begins; of one in pieces
 each has as many."""
 NEWTON_STEPS = 8
@@ -114,9 +114,9 @@ def _slope(place: Callable, s, x, p) -> tuple[Array, Array]:
 @CustomDerivative
 def _nearest(place: Callable, endless: bool, x, p, first, last) -> Array:
     """s of the nearest point between first and last."""
-    steps = np.arange(SAMPLES + 1) / SAMPLES
+    steps = np.arange(ALONG_A_CURVE + 1) / ALONG_A_CURVE
     samples = first + (last - first) * steps
-    spacing = (last - first) / SAMPLES
+    spacing = (last - first) / ALONG_A_CURVE
 
     def square(s):
         """Half the square of the distance, at the sample or where Newton's step from it leads to,
@@ -145,7 +145,7 @@ def _nearest(place: Callable, endless: bool, x, p, first, last) -> Array:
 def _moved(primals, tangents):
     place, endless, x, p, first, last = primals
     s = _nearest(*primals)
-    zero = lambda dx, x: jnp.zeros_like(x) if dx is None else dx
+    zero = lambda dx, x: jnp.zeros_like(x) if dx is None and x is not None else dx
     _, _, dx, dp, *_ = tangents
     given = jax.tree.map(zero, (dx, dp), (x, p), is_leaf=lambda x: x is None)
     moved = jax.jvp(lambda x, p: _off(place, s, x, p), (x, p), given)[1]

@@ -36,7 +36,7 @@ from zwang.mechanism.laws import ResolvedLaw, resolved_law
 from zwang.mechanism.loop_rows import LoopDecisions, decided
 from zwang.mechanism.point_masses import point_masses
 from zwang.mechanism.prescribed_motion import drive_constraint, still_drive
-from zwang.mechanism.slipping import ResolvedSlip, joint_slip, resolved_slip
+from zwang.mechanism.slipping import joint_slip, resolved_slip
 from zwang.mechanism.switches import resolved_switches
 from zwang.mechanism.tables import splines
 from zwang.mechanism.tree import SpanningTree
@@ -248,32 +248,19 @@ class CompiledMechanism:
     @cached_property
     def contacts(self) -> list[ResolvedContact]:
         """Shapes that touch each other, checked."""
-        made = self.declared
-        return [
-            resolved_contact(name, x, self.joints, self.rate) for name, x in made.contacts.items()
-        ]
-
-    @cached_property
-    def slips(self) -> list[ResolvedSlip]:
-        """Dry frictions between coordinates of joints, checked."""
-        made = self.declared
-        loads = [
-            *self.declared.laws,
-            *(gap.name for gap in self.gaps),
-            *(part for x in self.contacts for part in x.parts),
-        ]
-        return [resolved_slip(n, x, self.joints, loads) for n, x in made.frictions.items()]
+        given = self.declared.contacts.items()
+        return [resolved_contact(name, x, self.joints, self.rate) for name, x in given]
 
     @cached_property
     def frictions(self) -> list[DryFriction]:
-        """Dry friction that sticks, in joints and between coordinates."""
-        joints = self.declared.joints.items()
-        sticking = [
-            n for n, x in joints if x.friction is not None and x.friction.static is not None
-        ]
-        found = [joint_slip(name, self.joints, self.rate) for name in sticking]
-        found += [y for x in self.contacts for y in x.frictions]
-        return [*found, *(x.constraint(self.joints, self.rate) for x in self.slips)]
+        """Dry friction that sticks, in joints, of shapes that touch, and between coordinates."""
+        made, contacts = self.declared, self.contacts
+        rough = [n for n, x in made.joints.items() if x.friction and x.friction.static is not None]
+        found = [joint_slip(name, self.joints, self.rate) for name in rough]
+        found += [y for x in contacts for y in x.frictions]
+        loads = [*made.laws, *(x.name for x in self.gaps), *(n for x in contacts for n in x.parts)]
+        slips = [resolved_slip(n, x, self.joints, loads) for n, x in made.frictions.items()]
+        return [*found, *(x.constraint(self.joints, self.rate) for x in slips)]
 
     @cached_property
     def switches(self) -> tuple[Switch, ...]:
@@ -354,8 +341,8 @@ class CompiledMechanism:
         found = self.joints.constraints(self.rate, self.carrying, self.loops.keep)
         laws = [law.constraint(self.joints) for law in self.laws]
         gaps = [gap.constraint(self.joints, self.rate) for gap in self.gaps]
-        contacts = [x.gap for x in self.contacts]
-        return (*found, *laws, *drives, *gaps, *contacts, *self.frictions)
+        gaps += [x.gap for x in self.contacts]
+        return (*found, *laws, *drives, *gaps, *self.frictions)
 
     @property
     def carrying(self) -> set[str]:

@@ -39,6 +39,9 @@ OF_CURVES = ("x", "y", "ends", "through", "closed", "free", "pieces")
 """What only a curve has."""
 RUBS = " friction"
 """Ending of the name of a contact's friction."""
+MOST_ROUGH = 8
+"""Rows of one contact in space that may rub: the reactions of all are one system, whose code grows
+by the cube of them; sixteen take 18 s of a processor to compile."""
 Where = tuple[str, ...]
 
 
@@ -116,6 +119,12 @@ def resolved_contact(
         if given.kinetic is not None:
             raise PartError((*where, "kinetic"), "needs static, at which the contact sticks.")
         return ResolvedContact(parts, gap, ())
+    if joints.geometry.d == 3 and rows > MOST_ROUGH:
+        raise PartError(
+            (*where, "static"),
+            f"a {pair.kinds[0]} and a {pair.kinds[1]} have {rows} rows in space, of which at most "
+            f"{MOST_ROUGH} may rub: give the face as a plane with a size.",
+        )
     static = joints.formula(given.static, (), (*where, "static"))
     kinetic = given.static if given.kinetic is None else given.kinetic
     slides = joints.formula(kinetic, ("speed",), (*where, "kinetic"))
