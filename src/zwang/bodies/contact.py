@@ -93,7 +93,7 @@ def _turned(found: Touch, at: Placed) -> Touch:
 
 def _corners(half: Array) -> Array:
     signs = np.array(list(itertools.product((1.0, -1.0), repeat=len(half))))
-    return signs * half
+    return jnp.asarray(signs) * half
 
 
 def _on_plane(size: Size, centers: Array, radius) -> Touch:
@@ -322,12 +322,12 @@ def touch(kinds: tuple[str, str], sizes: tuple[Size, Size], place: Array, rotati
         c, s = jnp.cos(rotation), jnp.sin(rotation)
         rotation = jnp.stack([jnp.stack([c, -s]), jnp.stack([s, c])])
     at = Placed(place, rotation)
-    numbers = [jnp.zeros(1) if x == "point" else y for x, y in zip(kinds, sizes, strict=True)]
+    a, b = (jnp.zeros(1) if x == "point" else y for x, y in zip(kinds, sizes, strict=True))
     if (pair := _named(*kinds)) is not None:
-        return PAIRS[pair](*numbers, at)
+        return PAIRS[pair](a, b, at)
     pair = _named(*kinds[::-1])
     assert pair is not None
-    return _turned(PAIRS[pair](*numbers[::-1], at.inverse), at)
+    return _turned(PAIRS[pair](b, a, at.inverse), at)
 
 
 def _named(first: str, second: str) -> tuple[str, str] | None:

@@ -20,7 +20,6 @@ from jaxtyping import Array, Float, PyTree
 from zwang.bodies.contact import Touch
 from zwang.compile.hints import CustomDerivative
 from zwang.inputs.arguments import choice, count, flag, function, number, refuse
-from zwang.inputs.call import misfits_named
 
 ALONG_A_CURVE = 64
 """Points of a curve of which the nearest one is where Newton's iteration begins; of one in pieces
@@ -29,7 +28,6 @@ NEWTON_STEPS = 8
 """Steps of that iteration: between neighboring samples it doubles its digits in each of them."""
 
 
-@misfits_named
 @dataclasses.dataclass(frozen=True)
 class Curve:
     """A plane curve, solid on one side.

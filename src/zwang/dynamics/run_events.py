@@ -78,6 +78,7 @@ class Events(Record):
         gaps = flow.dynamics.constraints.one_sided_rows
         if not len(gaps):
             return None
+        assert flow.switched is not None
         s, first = flow.state(t, y), len(self.stops) + len(self.conditions)
         values = jnp.full(len(self.rising), -jnp.inf)
         closed = controller_state[flow.switched[gaps]] > HELD_OFF

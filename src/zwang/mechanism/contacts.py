@@ -66,8 +66,7 @@ class _Pair:
     Attributes:
         kinds: of the shapes.
         sizes: formulas of their numbers.
-        curve: where one of them is a curve, this.
-        turned: whether the curve is the second one.
+        curve: the first one, if it is a curve.
     """
 
     kinds: tuple[str, str]
@@ -152,7 +151,8 @@ def resolved_contact(
 
 def _pair(given: Contact, joints: JointConstraints, where: Where) -> _Pair:
     each = [(*where, "shapes", str(i)) for i in (0, 1)]
-    kinds = tuple(x.kind for x in given.shapes)
+    one, other = given.shapes
+    kinds = one.kind, other.kind
     for x, here in zip(given.shapes, each, strict=True):
         if x.kind not in SURFACES:
             raise PartError(
@@ -168,8 +168,8 @@ def _pair(given: Contact, joints: JointConstraints, where: Where) -> _Pair:
             (*where, "shapes"),
             f"there is no contact of a {kinds[0]} and a {kinds[1]} in {world}{second}.",
         )
-    sizes = tuple(_sizes(x, joints, here) for x, here in zip(given.shapes, each, strict=True))
-    curve = _curve(given.shapes[0], joints, each[0]) if curved else None
+    sizes = _sizes(one, joints, each[0]), _sizes(other, joints, each[1])
+    curve = _curve(one, joints, each[0]) if curved else None
     return _Pair(kinds, sizes, curve)
 
 

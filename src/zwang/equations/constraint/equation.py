@@ -132,9 +132,8 @@ class Constraints(Record):
         """By how much each gap is beyond its ends, round-off of the largest coordinate apart;
         negative where there is a gap, None if none has ends.
         """
-        own = [
-            x for x in zip(self.members, self.sizes, strict=True) if isinstance(x[0], Inequality)
-        ]
+        each = zip(self.members, self.sizes, strict=True)
+        own = [(c, size) for c, size in each if isinstance(c, Inequality)]
         if all(c.within is None for c, _ in own):
             return None
         ways = jnp.concatenate([c.way_to_end(q, t, p, size) for c, size in own])
