@@ -231,8 +231,8 @@ def _box_box(first, second, at):
 
 
 def _edges(a: Array, b: Array, at: Placed, least) -> Touch:
-    """Edges of two boxes that cross: of either box the eight around its face nearest to the other
-    one, each with those of the other.
+    """Edges of two boxes that cross: the four around the face that looks most at the other box,
+    each with the four of that one.
     """
     e, f = jnp.eye(3), at.axes.T
     across = jnp.cross(e[:, None], f[None])
