@@ -15,6 +15,7 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PyTree
 
 from zwang.bodies.contact import Touch
@@ -66,7 +67,7 @@ class Curve:
         choice(self.free, "Curve: free", ("left", "right"))
         count(self.pieces, "Curve: pieces", least=1)
 
-    def touch(self, center: Float[Array, " 2"], radius=0.0, p: PyTree = None) -> Touch:
+    def touch(self, center: Float[Array, " 2"], radius: ArrayLike = 0.0, p: PyTree = None) -> Touch:
         """Gap, way to the end, place and normal of a wheel or a point, a row for each piece.
 
         Args:
