@@ -13,7 +13,8 @@ from tests.cli.command_line import zwang
 from zwang.compile.program_cache.fingerprint import Fingerprint
 from zwang.gallery.index.mechanisms import FOLDER
 from zwang.mechanism import Joint, Link, Mechanism, Point, read
-from zwang.mechanism.mistakes import HOLDS, OTHER_WORDS
+from zwang.mechanism.mechanism import PARTS
+from zwang.mechanism.mistakes import OTHER_WORDS
 
 GOOD = """\
     [parameters]
@@ -180,7 +181,7 @@ def test_all_mistakes_of_a_file_are_told_and_words_of_other_programs_known(tmp_p
 
 def test_every_other_word_for_a_field_leads_to_one():
     for table, words in OTHER_WORDS.items():
-        fields = {f.name for f in dataclasses.fields(HOLDS[table])}
+        fields = {f.name for f in dataclasses.fields(PARTS[table])}
         for word, meant in words.items():
             assert word not in fields and (meant in fields or " " in meant), (table, word)
 

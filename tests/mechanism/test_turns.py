@@ -118,7 +118,7 @@ QUICK = [
 ]
 
 
-ELSEWHERE = {"bodies", "start", "tables", "bushings", "ropes"}
+ELSEWHERE = {"bodies", "start", "tables", "bushings", "ropes", "contacts"}
 """Parts that act on no angle of a joint, or are turned in tests of their own."""
 
 

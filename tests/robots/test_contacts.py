@@ -106,3 +106,29 @@ def test_a_box_of_a_file_comes_to_rest_on_its_corners(tmp_path):
     np.testing.assert_allclose(run.v[-1], 0.0, atol=1e-12)
     rest = zw.analysis.equilibrium(robot.model, run.q[-1])
     np.testing.assert_allclose(rest.multipliers, 2.0 * G / 4, rtol=1e-9)
+
+
+PUSHED = """
+<mujoco><option gravity="0 0 0"/><worldbody>
+  <body name="box"><joint name="a" type="slide" axis="1 0 0"/>
+    <geom type="box" size="0.1 0.2 0.2" mass="2"/></body>
+  <body name="ball" pos="0.5 0 0"><joint name="b" type="slide" axis="1 0 0"/>
+    <geom type="sphere" size="0.15" mass="1"/></body>
+  <body name="far" pos="0 3 0"><joint name="c" type="slide" axis="1 0 0"/>
+    <geom type="cylinder" size="0.1 0.1" mass="1"/></body>
+</worldbody></mujoco>
+"""
+
+
+def test_two_bodies_of_a_file_hit_each_other_where_it_is_asked(tmp_path):
+    """They are 0.25 m apart, and a box of 2 kg hits a ball of 1 kg with e = 0.5."""
+    pytest.importorskip("mujoco")
+    robot = read(tmp_path, PUSHED, "xml").with_contacts(pairs=[("box", "ball")], restitution=0.5)
+    run = zw.simulate(robot.model, [0.0] * 3, [1.0, 0.0, 0.0], duration=1.0, rtol=1e-10)
+    (hit,) = run.switches
+    assert hit.time == pytest.approx(0.25, abs=1e-12) and hit.hit == ("box ball",)
+    np.testing.assert_allclose(run.v[-1], [0.5, 1.0, 0.0], atol=1e-12)
+    with pytest.raises(zw.ModelError, match="did you mean 'ball'"):
+        robot.with_contacts(pairs=[("box", "bal")])
+    with pytest.raises(zw.ModelError, match="no shapes of 'box' and 'far' can touch"):
+        robot.with_contacts(pairs=[("box", "far")])

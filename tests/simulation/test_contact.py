@@ -246,3 +246,46 @@ def test_what_may_let_go_is_refused_where_nobody_follows_it():
     with pytest.raises(zw.ModelError, match="load is 'flor', .* did you mean 'floor'"):
         grip = zw.DryFriction(lambda q, v, t, p: v[0], load="flor", static=0.3)
         zw.Model(falling(2), [floor, grip])
+
+
+def test_a_block_slides_off_the_end_of_a_table():
+    """Off at x = 1 and on the floor after √(2h/g); derivatives cross the end."""
+    system = zw.System(
+        2,
+        mass_matrix=lambda q, t, p: jnp.ones(2),
+        force=lambda q, v, t, p: jnp.array([0.0, -G]),
+    )
+    table = zw.Inequality(
+        lambda q, t, p: q[1], within=lambda q, t, p: 1.0 - q[0], name="table", unit="m"
+    )
+    floor = zw.Inequality(lambda q, t, p: q[1] + 0.5, name="floor", restitution=0.5, unit="m")
+    model = zw.Model(system, [table, floor])
+    run = zw.simulate(model, [0.0, 0.0], [0.8, 0.0], duration=1.7, rtol=1e-12)
+    fall = np.sqrt(2 * 0.5 / G)
+    np.testing.assert_allclose([x.time for x in run.switches[1:]], [1.25, 1.25 + fall], atol=1e-12)
+    assert run.switches[1].off == ("table",)
+    end = zw.analysis.final_state(run)
+    by_speed = jax.jacfwd(lambda v: end([0.0, 0.0], [v, 0.0]).q)(0.8)
+    # after the rebound, with τ since: y = −½ + (√(2gh)/2) τ − g τ²/2, and dτ/dv = 1/v²
+    after = 1.7 - 1.25 - fall
+    np.testing.assert_allclose(by_speed, [1.7, (G * fall / 2 - G * after) / 0.64], rtol=1e-9)
+    # beyond its end there is no table to penetrate
+    zw.simulate(model, [1.2, -0.1], [0.0, 0.0], duration=0.1)
+    with pytest.raises(zw.ModelError, match="penetrates 'table'"):
+        zw.simulate(model, [0.5, -0.1], [0.0, 0.0], duration=0.1)
+
+
+def test_a_gap_that_comes_and_goes_within_one_step_is_seen():
+    """A point that flies freely for 33 m meets a post of 0.1 m, which a step passes over."""
+    system = zw.System(
+        2, mass_matrix=lambda q, t, p: jnp.ones(2), force=lambda q, v, t, p: jnp.zeros(2)
+    )
+    post = zw.Inequality(lambda q, t, p: jnp.sqrt(q @ q) - 0.1, name="post", restitution=1.0)
+    run = zw.simulate(zw.Model(system, [post]), [-33.0, 0.05], [1.0, 0.0], duration=40.0, samples=2)
+    assert run.switches[0].time == pytest.approx(33 - np.sqrt(0.0075), abs=1e-11)
+    np.testing.assert_allclose(run.v[-1], [-0.5, np.sqrt(0.75)], atol=1e-12)
+
+
+def test_ends_of_a_gap_are_refused_where_they_are_none():
+    with pytest.raises(zw.ModelError, match="within is given beside velocity=True"):
+        zw.Inequality(lambda q, v, t, p: v[0], velocity=True, within=lambda q, t, p: q[0])

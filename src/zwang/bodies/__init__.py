@@ -8,6 +8,8 @@ written once.
 | `OpenChain` | an angle or a distance per joint | their rates | `screws/` |
 | `BodyTree` | an angle, a distance, a unit quaternion per joint | their rates | `tree/` |
 
+`Curve` is a plane curve that points and wheels touch, `contact.py` has the gaps of pairs of shapes.
+
 `Body` is one body in the first two, `Link` one in a chain, `Branch` one in a tree; `shape.py` says
 what a body looks like, `rotation.py` holds the algebra of unit quaternions, `screws/` that of
 twists. All classes have `.system` and `.params` for `zw.Model`, and accessors (`point`, `velocity`,
@@ -15,6 +17,7 @@ twists. All classes have `.system` and `.params` for `zw.Model`, and accessors (
 """
 
 from zwang.bodies.body import Body as Body
+from zwang.bodies.curve import Curve as Curve
 from zwang.bodies.planar import PlanarBodies as PlanarBodies
 from zwang.bodies.rigid import RigidBodies as RigidBodies
 from zwang.bodies.screws import Link as Link

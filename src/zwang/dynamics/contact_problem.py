@@ -19,6 +19,7 @@ from zwang.algebra.complementarity import complementary
 from zwang.algebra.cone_complementarity import Disk, frictional
 from zwang.algebra.judgement import held_length
 from zwang.algebra.metric import Metric, Rows, dense_metric, dense_rows
+from zwang.compile import model_program
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
 from zwang.equations.state import State
@@ -30,7 +31,8 @@ class ContactProblem(NamedTuple):
     Attributes:
         A, b: of `A v̇ = b`; `length` of the rows in the metric of M⁻¹, and `shared`, by which
             forces of dependent rows are shared: that of the run, whose events see these forces.
-        phi, psi: residuals of all rows, zero of those without one.
+        phi, psi: residuals of all rows, zero of those without one; φ of a gap beyond its ends is
+            inf.
         F: applied force with that of actuators, shape (nv,).
         metric: of M.
         held: rows that hold in any case.
@@ -59,6 +61,8 @@ class ContactProblem(NamedTuple):
         at = evaluate(dynamics, state)
         A = dense_rows(at.A)
         phi, psi = dynamics.constraints.by_row(at.phi, at.psi)
+        if (beyond := _beyond(dynamics, state)) is not None:
+            phi[dynamics.constraints.one_sided_rows[np.asarray(beyond) > 0]] = np.inf
         metric = dense_metric(at.M, A if dynamics.singular_mass else None)
         length = metric.lengths(A)
         scales = dynamics.scales
@@ -89,6 +93,11 @@ class ContactProblem(NamedTuple):
         found = np.zeros(len(self.A))
         found[rows] = self.some(rows).multipliers(force)
         return found
+
+
+@model_program
+def _beyond(dynamics: Dynamics, s: State):
+    return dynamics.constraints.beyond(s.q, s.t, dynamics.p)
 
 
 class Rubbing(NamedTuple):

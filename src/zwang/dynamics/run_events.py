@@ -71,6 +71,21 @@ class Events(Record):
             return jnp.zeros(0)
         return _event_values(self, flow, controller_state, t, y)
 
+    def peaks(
+        self, flow: ConstrainedVectorField, controller_state, t, y
+    ) -> Float[Array, " e"] | None:
+        """What rises where an open gap closes; −inf of all others, None without gaps."""
+        gaps = flow.dynamics.constraints.one_sided_rows
+        if not len(gaps):
+            return None
+        assert flow.switched is not None
+        s, first = flow.state(t, y), len(self.stops) + len(self.conditions)
+        values = jnp.full(len(self.rising), -jnp.inf)
+        closed = controller_state[flow.switched[gaps]] > HELD_OFF
+        beyond = flow.dynamics.constraints.beyond(s.q, s.t, flow.dynamics.p)
+        open_values = jnp.where(closed, -jnp.inf, _closing(flow.dynamics, s, beyond))
+        return values.at[first : first + len(gaps)].set(open_values)
+
     def values(self, flow: ConstrainedVectorField, controller_state, t, y) -> Float[Array, " e"]:
         s, dynamics = flow.state(jnp.asarray(t), jnp.asarray(y)), flow.dynamics
         needing = any(condition.off for condition in self.conditions)
@@ -112,35 +127,25 @@ def _loosening(events: Events, flow, dynamics: Dynamics, s: State, forces, modes
     −g    of a gap that is open          |λ| − μ₀ N   of a friction that sticks
     −λ    of one that is closed          ∓s           of one that slides
 
+    A gap does not close beyond its ends, and lets go where it comes to one.
+
     In space, what slides straight on does so as in the plane, or begins to turn where that is
     farther off than a step may be (`_off_line`). |s| of one that turns comes to zero without a
     change of sign: `δ |ṡ| − |s|` rises, δ an `instant`, while |s| falls.
     """
-    assert dynamics.scales is not None
     c, switched = dynamics.constraints, flow.switched
     multipliers, free = forces
-    size = jnp.where(dynamics.scales.row_length > 0, dynamics.scales.row_length, 1.0)
+    size = _lengths(dynamics)
     force_band = CONVERGED * free / size
     values, mass = [], dynamics.mass_as_given(s)
     if len(gaps := c.one_sided_rows):
-        own = [x for x in c.members if x.level.cone is Cone.PUSHES]
-        given = dynamics.system, dynamics.p
-        phi = [
-            x.position_residual(given[0], s.q, s.t, given[1])
-            if x.level.has_phi
-            else x.velocity_residual(given[0], s.q, s.v, s.t, given[1])
-            for x in own
-        ]
-        # of one unit of a coordinate in the mass metric
-        gradient = size * jnp.sqrt(jnp.mean(jnp.abs(mass.diag())))
-        # a gap that is open closes where it is below the round-off of the largest coordinate
-        band = ROUND_OFF * gradient * jnp.max(jnp.abs(s.q))
-        one_way = np.isin(np.arange(c.m), c.nonholonomic_rows)
-        if np.any(one_way[gaps]):
-            band = jnp.where(one_way, ROUND_OFF * size * mass.size(s.v), band)
         closed = modes[switched[gaps]] > HELD_OFF
-        open_value = -jnp.concatenate(phi) - band[gaps]
-        values += list(jnp.where(closed, -multipliers[gaps] - force_band[gaps], open_value))
+        closed_value = -multipliers[gaps] - force_band[gaps]
+        beyond = c.beyond(s.q, s.t, dynamics.p)
+        open_value = _closing(dynamics, s, beyond)
+        if beyond is not None:
+            closed_value = jnp.maximum(closed_value, beyond)
+        values += list(jnp.where(closed, closed_value, open_value))
     if flow.open:
         return [*values, *(jnp.zeros(()) for _ in c.frictions)]
     turning = any(x.in_space for x in c.frictions)
@@ -174,6 +179,36 @@ def _loosening(events: Events, flow, dynamics: Dynamics, s: State, forces, modes
         arrives = jnp.where(is_spent(mode), -1.0, arrives)
         values.append(jnp.where(mode > HELD_OFF, over, arrives))
     return values
+
+
+def _lengths(dynamics: Dynamics) -> Array:
+    """Lengths of all rows in the mass metric, 1 of those without one."""
+    assert dynamics.scales is not None
+    length = dynamics.scales.row_length
+    return jnp.where(length > 0, length, 1.0)
+
+
+def _closing(dynamics: Dynamics, s: State, beyond) -> Array:
+    """What rises through zero where a gap closes that is open, and not beyond its ends."""
+    system, p, c = dynamics.system, dynamics.p, dynamics.constraints
+    mass, gaps = dynamics.mass_as_given(s), c.one_sided_rows
+    size = _lengths(dynamics)
+    # of one unit of a coordinate in the mass metric
+    gradient = size * jnp.sqrt(jnp.mean(jnp.abs(mass.diag())))
+    # a gap that is open closes where it is below the round-off of the largest coordinate
+    band = ROUND_OFF * gradient * jnp.max(jnp.abs(s.q))
+    one_way = np.isin(np.arange(c.m), c.nonholonomic_rows)
+    if np.any(one_way[gaps]):
+        band = jnp.where(one_way, ROUND_OFF * size * mass.size(s.v), band)
+    found = [
+        x.position_residual(system, s.q, s.t, p)
+        if x.level.has_phi
+        else x.velocity_residual(system, s.q, s.v, s.t, p)
+        for x in c.members
+        if x.level.cone is Cone.PUSHES
+    ]
+    value = -jnp.concatenate(found) - band[gaps]
+    return value if beyond is None else jnp.minimum(value, -beyond)
 
 
 def _off_line(slip, change, across, limit, row) -> Array:

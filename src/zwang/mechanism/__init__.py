@@ -20,6 +20,7 @@
 | `tables.py` | tables of numbers as functions in formulas |
 | `laws.py` | relations between coordinates of several joints |
 | `gaps.py` | stops, play, ropes, and gaps between coordinates |
+| `contacts.py` | shapes that touch each other |
 | `tree.py` | joint coordinates: a tree of bodies, and the joints that close loops |
 | `forces.py` | springs, dampers, bushings, forces |
 | `friction.py`, `slipping.py` | dry friction of joints and coordinates, without and with sticking |
@@ -41,11 +42,13 @@ from zwang.mechanism.applied_forces import applied_forces as applied_forces
 from zwang.mechanism.assembly import AssemblyError as AssemblyError
 from zwang.mechanism.closing import closed as closed
 from zwang.mechanism.contact_schema import Backlash as Backlash
+from zwang.mechanism.contact_schema import Contact as Contact
 from zwang.mechanism.contact_schema import Friction as Friction
 from zwang.mechanism.contact_schema import Gap as Gap
 from zwang.mechanism.contact_schema import JointStop as JointStop
 from zwang.mechanism.contact_schema import Rope as Rope
 from zwang.mechanism.contact_schema import Slip as Slip
+from zwang.mechanism.contact_schema import Surface as Surface
 from zwang.mechanism.field_types import PartError as PartError
 from zwang.mechanism.joint_motion import joint_motion as joint_motion
 from zwang.mechanism.mechanism import Mechanism as Mechanism

@@ -24,6 +24,7 @@ from zwang.equations.state import State
 from zwang.equations.system import System
 from zwang.inputs.arithmetic import on_host, xp
 from zwang.mechanism.actuation import servo
+from zwang.mechanism.contacts import ResolvedContact, resolved_contact
 from zwang.mechanism.degrees import in_degrees
 from zwang.mechanism.derived_numbers import DerivedNumbers, formulas
 from zwang.mechanism.field_types import PartError
@@ -35,7 +36,7 @@ from zwang.mechanism.laws import ResolvedLaw, resolved_law
 from zwang.mechanism.loop_rows import LoopDecisions, decided
 from zwang.mechanism.point_masses import point_masses
 from zwang.mechanism.prescribed_motion import drive_constraint, still_drive
-from zwang.mechanism.slipping import ResolvedSlip, joint_slip, resolved_slip
+from zwang.mechanism.slipping import joint_slip, resolved_slip
 from zwang.mechanism.switches import resolved_switches
 from zwang.mechanism.tables import splines
 from zwang.mechanism.tree import SpanningTree
@@ -115,7 +116,7 @@ class CompiledMechanism:
                     'coordinates = "maximal".',
                 )
         _ = self.joints, self.forces, self.laws, self.gaps, self.servo, self.switches
-        _ = self.frictions
+        _ = self.frictions, self.contacts
 
     @cached_property
     def geometry(self) -> Geometry:
@@ -245,20 +246,21 @@ class CompiledMechanism:
         return resolved_gaps(self.declared, self.joints)
 
     @cached_property
-    def slips(self) -> list[ResolvedSlip]:
-        """Dry frictions between coordinates of joints, checked."""
-        made, loads = self.declared, [*self.declared.laws, *(gap.name for gap in self.gaps)]
-        return [resolved_slip(n, x, self.joints, loads) for n, x in made.frictions.items()]
+    def contacts(self) -> list[ResolvedContact]:
+        """Shapes that touch each other, checked."""
+        given = self.declared.contacts.items()
+        return [resolved_contact(name, x, self.joints, self.rate) for name, x in given]
 
     @cached_property
     def frictions(self) -> list[DryFriction]:
-        """Dry friction that sticks, in joints and between coordinates."""
-        joints = self.declared.joints.items()
-        sticking = [
-            n for n, x in joints if x.friction is not None and x.friction.static is not None
-        ]
-        found = [joint_slip(name, self.joints, self.rate) for name in sticking]
-        return [*found, *(x.constraint(self.joints, self.rate) for x in self.slips)]
+        """Dry friction that sticks, in joints, of shapes that touch, and between coordinates."""
+        made, contacts = self.declared, self.contacts
+        rough = [n for n, x in made.joints.items() if x.friction and x.friction.static is not None]
+        found = [joint_slip(name, self.joints, self.rate) for name in rough]
+        found += [y for x in contacts for y in x.frictions]
+        loads = [*made.laws, *(x.name for x in self.gaps), *(n for x in contacts for n in x.parts)]
+        slips = [resolved_slip(n, x, self.joints, loads) for n, x in made.frictions.items()]
+        return [*found, *(x.constraint(self.joints, self.rate) for x in slips)]
 
     @cached_property
     def switches(self) -> tuple[Switch, ...]:
@@ -339,6 +341,7 @@ class CompiledMechanism:
         found = self.joints.constraints(self.rate, self.carrying, self.loops.keep)
         laws = [law.constraint(self.joints) for law in self.laws]
         gaps = [gap.constraint(self.joints, self.rate) for gap in self.gaps]
+        gaps += [x.gap for x in self.contacts]
         return (*found, *laws, *drives, *gaps, *self.frictions)
 
     @property

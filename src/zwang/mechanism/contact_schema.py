@@ -5,9 +5,9 @@ the same in Python and in TOML.
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar
+from typing import ClassVar, Literal
 
-from zwang.mechanism.field_types import STRICT, Formula, Number
+from zwang.mechanism.field_types import STRICT, Formula, Number, Vector
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,6 +97,60 @@ class Rope:
     over: tuple[str, ...]
     length: Formula
     restitution: Formula = 0.0
+    __pydantic_config__: ClassVar = STRICT
+
+
+@dataclasses.dataclass(frozen=True)
+class Surface:
+    """A shape that touches another one, at a point and in its axes.
+
+    Attributes:
+        kind: one of `SURFACES`.
+        size: its numbers [m], each a formula of parameters: of a sphere (in the plane a disk) the
+            radius; of a capsule or cylinder the radius and the length along z, of a capsule between
+            the centers of its caps; of a box its lengths along all axes; of a plane that ends its
+            lengths, along x in the plane, along x and y in space.
+        x, y: of a curve, formulas in `s` [m].
+        ends: of a curve, first and last s.
+        through: of a curve in place of these, points of a cubic spline [m], the first one again at
+            the end if it is closed.
+        closed: whether a curve ends where it begins.
+        free: the side of a curve that is not solid, seen along s: "left" or "right".
+        pieces: equal parts of a curve that have a contact each, where it may be touched in several
+            places at once.
+    """
+
+    kind: str
+    size: tuple[Formula, ...] = ()
+    x: Formula | None = None
+    y: Formula | None = None
+    ends: tuple[Formula, Formula] | None = None
+    through: tuple[Vector, ...] = ()
+    closed: bool = False
+    free: Literal["left", "right"] = "left"
+    pieces: int = 1
+    __pydantic_config__: ClassVar = STRICT
+
+
+@dataclasses.dataclass(frozen=True)
+class Contact:
+    """Two shapes that touch and do not pass through each other.
+
+    Attributes:
+        between: "body.point" of both shapes, "ground" for the frame. A plane is z = 0 of its point,
+            in the plane the line y = 0, solid below.
+        shapes: of the first and of the second point.
+        restitution: as of a stop.
+        static: coefficient of friction while it sticks, a number or a formula of parameters;
+            without it nothing rubs.
+        kinetic: while it slides, in `speed` as well; that of `static` by default.
+    """
+
+    between: tuple[str, str]
+    shapes: tuple[Surface, Surface]
+    restitution: Formula = 0.0
+    static: Formula | None = None
+    kinetic: Formula | None = None
     __pydantic_config__: ClassVar = STRICT
 
 

@@ -32,7 +32,7 @@ from zwang.inputs.arrays import host_array, is_concrete
 from zwang.inputs.suggestions import did_you_mean
 from zwang.mechanism.assembly import assemble, start_ends
 from zwang.mechanism.compiler import CompiledMechanism
-from zwang.mechanism.contact_schema import Gap, Rope, Slip
+from zwang.mechanism.contact_schema import Contact, Gap, Rope, Slip
 from zwang.mechanism.field_types import STRICT, Number, PartError, Vector
 from zwang.mechanism.geometry import Geometry
 from zwang.mechanism.loop_rows import PARALLEL
@@ -97,6 +97,7 @@ PARTS: dict[str, type] = {
     "laws": Law,
     "gaps": Gap,
     "ropes": Rope,
+    "contacts": Contact,
     "frictions": Slip,
     "switches": Toggle,
     "tables": Table,
@@ -126,6 +127,7 @@ class Mechanism:
         laws: relations between coordinates of several joints, by name.
         gaps: what may open and close between such coordinates, by name: walls, play.
         ropes: what pulls only, over points, by name.
+        contacts: shapes that touch each other, by name.
         frictions: dry friction between such coordinates, by name: brakes, clutches, drives that
             give way, wheels on the ground.
         switches: when joints, laws and drives hold, by their names; `zw.simulate` takes them.
@@ -162,6 +164,7 @@ class Mechanism:
     laws: dict[str, Law] = dataclasses.field(default_factory=dict)
     gaps: dict[str, Gap] = dataclasses.field(default_factory=dict)
     ropes: dict[str, Rope] = dataclasses.field(default_factory=dict)
+    contacts: dict[str, Contact] = dataclasses.field(default_factory=dict)
     frictions: dict[str, Slip] = dataclasses.field(default_factory=dict)
     switches: dict[str, Toggle] = dataclasses.field(default_factory=dict)
     tables: dict[str, Table] = dataclasses.field(default_factory=dict)
@@ -191,7 +194,7 @@ class Mechanism:
             raise PartError(("bodies",), "there are no bodies.")
         if self.gravity is not None and len(self.gravity) != self.d:
             raise PartError(("gravity",), f"has {len(self.gravity)} numbers, expected {self.d}.")
-        tables = ("drives", "frictions", "ropes", "gaps", "laws")
+        tables = ("drives", "frictions", "contacts", "ropes", "gaps", "laws")
         rows = [*self.joints, *(name for table in tables for name in getattr(self, table))]
         if repeated := {name for name in rows if rows.count(name) > 1}:
             table = next(x for x in tables if min(repeated) in getattr(self, x))
@@ -347,7 +350,7 @@ class Mechanism:
         # what does not hold at the start is not there, nor what may let go of it
         parts = ("joints", "laws", "drives")
         held = {x: {n: y for n, y in getattr(self, x).items() if n not in idle} for x in parts}
-        loose = {"switches": {}, "gaps": {}, "ropes": {}, "frictions": {}}
+        loose = {x: {} for x in ("switches", "gaps", "ropes", "contacts", "frictions")}
         found = dataclasses.replace(self, **loose, **held).start_state
         if len(found.q) != self.model.system.nq:
             raise PartError(

@@ -6,28 +6,9 @@ import dataclasses
 from collections.abc import Callable
 
 from zwang.inputs.suggestions import did_you_mean
-from zwang.mechanism import contact_schema, schema
 from zwang.mechanism.field_types import PartError
-from zwang.mechanism.mechanism import Mechanism
+from zwang.mechanism.mechanism import PARTS, Mechanism
 
-HOLDS = {
-    "bodies": schema.Link,
-    "joints": schema.Joint,
-    "drives": schema.Drive,
-    "laws": schema.Law,
-    "gaps": contact_schema.Gap,
-    "ropes": contact_schema.Rope,
-    "frictions": contact_schema.Slip,
-    "switches": schema.Toggle,
-    "tables": schema.Table,
-    "springs": schema.Spring,
-    "bushings": schema.Bushing,
-    "forces": schema.Force,
-    "start": schema.Begin,
-    "actuators": schema.Actuator,
-    "servo": schema.ServoConstraint,
-}
-"""Tables of named schema."""
 EXPECTED = {
     "dataclass": "expected a table, {{ field = value, ... }}",
     "dict": "expected a table",
@@ -46,6 +27,7 @@ OTHER_WORDS = {
     "laws": {"law": "equation", "formula": "equation", "joints": "of", "between": "of"},
     "gaps": {"e": "restitution", "equation": "gap", "stop": "gap", "joint": "of"},
     "ropes": {"points": "over", "between": "over", "l": "length", "e": "restitution"},
+    "contacts": {"e": "restitution", "friction": "static", "mu": "static", "points": "between"},
     "frictions": {
         "velocity": "slip",
         "rate": "slip",
@@ -114,7 +96,7 @@ def explained(found) -> PartError:
     tried = _forms(found["loc"])
     where: tuple[str, ...] = tuple(str(x) for i, x in enumerate(found["loc"]) if i not in tried)
     # entries of a list have no lines of their own
-    known = where if len(where) < 3 or where[0] not in HOLDS else where[:3]
+    known = where if len(where) < 3 or where[0] not in PARTS else where[:3]
     if found["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
         return PartError(where, f"there is no {where[len(where) - 1]!r} here{_field_meant(where)}")
     if found["type"] in ("missing", "missing_argument"):
@@ -137,7 +119,7 @@ def explained(found) -> PartError:
 
 def _field_meant(where: tuple[str, ...]) -> str:
     """The end of a sentence about a field that does not exist: which was meant, and which do."""
-    fields = HOLDS.get(where[0]) if len(where) == 3 else {1: Mechanism}.get(len(where))
+    fields = PARTS.get(where[0]) if len(where) == 3 else {1: Mechanism}.get(len(where))
     if fields is None:
         return "."
     names = [f.name for f in dataclasses.fields(fields)]

@@ -46,8 +46,8 @@ def _seen(mechanism: Mechanism) -> Iterator[str]:
     for part in mechanism.servo.values():
         if part.on is not None and part.coordinate is not None:
             yield _body(part.on)
-    for bushing in mechanism.bushings.values():
-        yield from map(_body, bushing.between)
+    for part in (*mechanism.bushings.values(), *mechanism.contacts.values()):
+        yield from map(_body, part.between)
 
 
 def _body(point: str) -> str:

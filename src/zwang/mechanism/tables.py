@@ -63,15 +63,21 @@ def splines(tables: Mapping[str, Table], taken: Collection[str]) -> dict[str, Sp
     Raises:
         PartError: for a table that is none, naming it.
     """
-    return {name: _spline(name, table, taken) for name, table in tables.items()}
+    for name in tables:
+        if not re.fullmatch(r"[A-Za-z_]\w*", name) or name in {*CONSTANTS, *FUNCTIONS, *taken}:
+            why = "is no name that a function can have here; take another word."
+            raise PartError(("tables", name), why)
+    return {name: spline(("tables", name), table) for name, table in tables.items()}
 
 
-def _spline(name: str, table: Table, taken: Collection[str]) -> Spline:
+def spline(where: tuple[str, ...], table: Table) -> Spline:
+    """A table as a function.
+
+    Raises:
+        PartError: for a table that is none, naming it by the way to it.
+    """
     from scipy.interpolate import CubicSpline
 
-    where = ("tables", name)
-    if not re.fullmatch(r"[A-Za-z_]\w*", name) or name in {*CONSTANTS, *FUNCTIONS, *taken}:
-        raise PartError(where, "is no name that a function can have here; take another word.")
     x, y = np.array(table.x, float), np.array(table.y, float)
     if len(x) != len(y) or len(x) < 2:
         raise PartError(

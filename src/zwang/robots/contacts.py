@@ -3,22 +3,28 @@
     x − least, most − x                          limits of a joint
     |τ| ≤ τ₀, τ = −τ₀ sign(ẋ)                    dry friction of a joint
     z of the center − radius − height            a ball of a shape on the ground
+    g of a pair of shapes                        bodies that touch each other
 
-Spheres, the caps of capsules and the corners of boxes touch the ground. They are hard: the softness
-of a format's contacts and limits is not imitated.
+Spheres, the caps of capsules and the corners of boxes touch the ground, and bodies of which it is
+asked each other (`zwang.bodies.contact`). They are hard: the softness of a format's contacts and
+limits is not imitated.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 
 from zwang.bodies.body import entry
+from zwang.bodies.contact import known_pair, touch
+from zwang.bodies.shape import Shape
 from zwang.equations.constraint import AbstractConstraint, DryFriction, Inequality
+from zwang.errors import ModelError
+from zwang.inputs.suggestions import did_you_mean
 from zwang.robots.description import CONTACTS, FRICTION, LIMITS, Description, LettingGo
 from zwang.robots.text import of_quaternion
 
@@ -75,7 +81,66 @@ def loose_constraints(
     if asked.ground is not None:
         balls, _ = balls_of(made)
         found += _on_ground(balls, tree, asked) if balls else []
+    found += [_of_pair(made, tree, pair, asked.restitution) for pair in asked.pairs]
     return found
+
+
+def touching_pairs(made: Description, pairs: Sequence) -> tuple[tuple[str, str], ...]:
+    """Pairs of names of bodies that touch each other, checked.
+
+    Raises:
+        ModelError: for a body without shapes that touch, and two that have none with rows.
+    """
+    found = []
+    for pair in pairs:
+        if isinstance(pair, str) or len(pair) != 2:
+            raise ModelError(f"with_contacts: pairs holds {pair!r}, expected names of two bodies.")
+        for name in pair:
+            if name not in made.touching:
+                raise ModelError(
+                    f"with_contacts: pairs names {name!r}, which has no shape that touches"
+                    f"{did_you_mean(name, made.touching)}"
+                )
+        if not _shapes_of(made, pair):
+            raise ModelError(
+                f"with_contacts: no shapes of {pair[0]!r} and {pair[1]!r} can touch; expected "
+                "spheres, capsules and boxes, or a cylinder beside a sphere."
+            )
+        found.append((pair[0], pair[1]))
+    return tuple(found)
+
+
+def _shapes_of(made: Description, pair: Sequence[str]) -> list[tuple[Shape, Shape]]:
+    """The shapes of two bodies that can touch."""
+    every = itertools.product(*(made.touching[x] for x in pair))
+    return [(a, b) for a, b in every if known_pair(a.kind, b.kind)]
+
+
+def _of_pair(
+    made: Description, tree: BodyTree, pair: tuple[str, str], restitution: float
+) -> Inequality:
+    """The gaps of two bodies."""
+    bodies, shapes = [int(entry(tree._index, x)) for x in pair], _shapes_of(made, pair)
+    frames = [[of_quaternion(x.position, x.orientation) for x in both] for both in shapes]
+
+    def rows(q, p):
+        poses = tree.poses(q, p)
+        found = []
+        for (a, b), own in zip(shapes, frames, strict=True):
+            first, second = (poses[k] @ frame for k, frame in zip(bodies, own, strict=True))
+            back = first[:3, :3].T
+            place = back @ (second[:3, 3] - first[:3, 3])
+            sizes = jnp.asarray(a.size, float), jnp.asarray(b.size, float)
+            found.append(touch((a.kind, b.kind), sizes, place, back @ second[:3, :3]))
+        return found
+
+    return Inequality(
+        lambda q, t, p: jnp.concatenate([x.gap for x in rows(q, p)]),
+        within=lambda q, t, p: jnp.concatenate([x.way for x in rows(q, p)]),
+        name=" ".join(pair),
+        restitution=restitution,
+        unit="m",
+    )
 
 
 class _Along:
@@ -159,7 +224,8 @@ def left_out(made: Description, asked: LettingGo) -> list[str]:
         else:
             found.append(sentence)
     if asked.ground is not None:
-        found.append("contacts of bodies with each other")
+        but = "; ".join(" and ".join(x) for x in asked.pairs)
+        found.append(f"contacts of bodies with each other{but and f', but of {but}'}")
         if other:
             names = ", ".join(dict.fromkeys(other))
             found.append(f"contacts of shapes that are no sphere, capsule or box: {names}")

@@ -21,7 +21,8 @@ class LettingGo:
         limits: whether limits of joints are; friction: whether dry friction of joints is.
         ground: height of the ground [m]; None without one.
         grip: coefficient of friction on the ground.
-        restitution: of joints at their limits and of bodies on the ground.
+        restitution: of joints at their limits, of bodies on the ground and of each other.
+        pairs: names of bodies that touch each other.
     """
 
     limits: bool = True
@@ -29,6 +30,7 @@ class LettingGo:
     ground: float | None = None
     grip: float = 0.0
     restitution: float = 0.0
+    pairs: tuple[tuple[str, str], ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -31,7 +31,7 @@ from zwang.inputs.tracing import returned
 from zwang.mechanism.loop_rows import PARALLEL, decided
 from zwang.objects.display import present
 from zwang.robots.configuration import configured
-from zwang.robots.contacts import left_out, loose_constraints
+from zwang.robots.contacts import left_out, loose_constraints, touching_pairs
 from zwang.robots.description import Description, LettingGo
 from zwang.robots.exact_loops import chain_of, exact_loops
 from zwang.robots.judgement import notes
@@ -382,6 +382,7 @@ class Robot:
         ground: float | None = None,
         grip: float = 0.0,
         restitution: float = 0.0,
+        pairs: Sequence[tuple[str, str]] = (),
     ) -> Robot:
         """The robot with what may let go of it, hard, whatever softness its file gives.
 
@@ -389,9 +390,16 @@ class Robot:
             limits: whether joints stop at their `ranges`.
             friction: whether joints have the dry friction of the file.
             ground: height of a floor [m], on which spheres, capsules and boxes that the file gives
-                for contacts may lie; none by default. Bodies do not touch each other.
+                for contacts may lie; none by default.
             grip: coefficient of friction on it.
-            restitution: e of joints at their limits and of bodies on the floor, from 0 to 1.
+            restitution: e of joints at their limits, of bodies on the floor and of each other, from
+                0 to 1.
+            pairs: names of two bodies each that touch each other, without friction, with those of
+                their spheres, capsules, boxes and cylinders that `zwang.bodies.contact` has rows
+                for; by default bodies pass through each other.
+
+        Raises:
+            ModelError: for a body that is none, or two without such shapes.
         """
         asked = LettingGo(
             flag(limits, "with_contacts: limits"),
@@ -399,6 +407,7 @@ class Robot:
             None if ground is None else number(ground, "with_contacts: ground", unit="m"),
             number(grip, "with_contacts: grip", least=0.0),
             number(restitution, "with_contacts: restitution", least=0.0, most=1.0),
+            touching_pairs(self._given, pairs),
         )
         return Robot(dataclasses.replace(self._given, letting_go=asked))
 

@@ -145,7 +145,8 @@ class Contacts:
         rate = np.abs(problem.psi[self.gaps])
         place = self._extent(flow, problem, q, v, 0.0)
         closed = problem.phi[self.gaps] <= AT_INSTANT * (place + rate * span)
-        shut = closed | was_shut
+        # at its end a gap lets go
+        shut = (closed | was_shut) & np.isfinite(problem.phi[self.gaps])
         impact = self._collide(problem, v, t, shut, slow, place)
         if impact is not None:
             after = impact.v

@@ -20,6 +20,10 @@ LOOKS, GOLDEN = 24, (math.sqrt(5) - 1) / 2
 class EventFunctions(Protocol):
     """Functions whose zeros end the loop: those that are `rising` where they leave zero or what is
     below it upward, the others wherever they reach or cross it.
+
+    `peaks` are rising ones that are also looked for where they come and go within one step, as a
+    gap between a fast body and a small one does: their values, and −inf of all others; None if
+    there are none.
     """
 
     @property
@@ -27,6 +31,9 @@ class EventFunctions(Protocol):
         raise NotImplementedError
 
     def __call__(self, flow, controller_state, t, y) -> Float[Array, " e"]:
+        raise NotImplementedError
+
+    def peaks(self, flow, controller_state, t, y) -> Float[Array, " e"] | None:
         raise NotImplementedError
 
 
@@ -63,11 +70,14 @@ def crossed_events(
     # a step may end on zero itself, from which no later one would cross it
     met = (before != 0) & (jnp.sign(values) * jnp.sign(before) <= 0)
     crossed = jnp.where(events.rising, (before <= 0) & (values > 0), met)
-    inside = jnp.asarray(1.0)
+    inside, path = jnp.asarray(1.0), _path(flow, start, end)
     if not np.all(events.rising):
-        path = _path(flow, start, end)
         within, inside = _between(events.rising, lambda s: at(*path(s)), before, values)
         crossed = crossed | within
+    if events.peaks(flow, controller_state, *start) is not None:
+        peaks = lambda s: without_derivative(events.peaks(flow, controller_state, *path(s)))
+        within, where = _peaks(peaks, before, values)
+        crossed, inside = crossed | within, jnp.minimum(inside, where)
     # A rising event that has taken effect must fall below this before it can take effect again,
     # relative to the largest value of its function so far: on its own constraint it is zero up to
     # round-off
@@ -100,6 +110,41 @@ def _path(flow, start, end):
         return t0 + s * h, jnp.concatenate([q, r * v0 + s * v1])
 
     return between
+
+
+def _peaks(values, before, after):
+    """Which functions rise above zero and fall below it again within a step, and where the first of
+    them does: of those that may, by their slopes at both ends, the largest value is looked for by
+    golden sections.
+    """
+    rises = (values(SMALL_PART) - before) / SMALL_PART
+    falls = (values(1 - SMALL_PART) - after) / SMALL_PART
+    # one that is farther from zero than it would move by these slopes in the whole step is not
+    far = jnp.maximum(before, after) + jnp.maximum(rises, falls) <= 0
+    may = (before < 0) & (after <= 0) & (rises > 0) & (falls > 0) & ~far
+    size = lambda s: jnp.max(jnp.where(may, values(s), -jnp.inf))
+
+    def unfinished(carry):
+        _, _, most, _, k = carry
+        return (most <= 0) & (k < LOOKS)
+
+    def look(carry):
+        low, high, most, place, k = carry
+        first, second = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+        left, right = size(first), size(second)
+        earlier = left > right
+        low, high = jnp.where(earlier, low, first), jnp.where(earlier, second, high)
+        best, spot = jnp.maximum(left, right), jnp.where(earlier, first, second)
+        place = jnp.where(best > most, spot, place)
+        return low, high, jnp.maximum(best, most), place, k + 1
+
+    zero, one = jnp.asarray(0.0), jnp.asarray(1.0)
+    begun = zero, one, -jnp.inf * one, one, jnp.where(jnp.any(may), 0, LOOKS)
+    _, _, most, place, _ = jax.lax.while_loop(unfinished, look, begun)
+    found = jnp.where(most > 0, values(place), -1.0)
+    within = may & (found > 0)
+    share = before / jnp.where(within, before - found, 1.0)
+    return within, jnp.min(jnp.where(within, place * share, 1.0), initial=1.0)
 
 
 def _between(rising: np.ndarray, state, before, after):

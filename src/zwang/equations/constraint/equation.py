@@ -28,6 +28,7 @@ from zwang.algebra.sparsity_pattern import dependencies, grouped
 from zwang.compile.engine import is_native
 from zwang.equations.constraint.base import AbstractConstraint
 from zwang.equations.constraint.dry_friction import DryFriction
+from zwang.equations.constraint.inequality import Inequality
 from zwang.equations.constraint.level import AbstractLevel, Cone, rows_of
 from zwang.equations.system import System
 from zwang.errors import ModelError
@@ -35,6 +36,7 @@ from zwang.inputs.suggestions import did_you_mean
 from zwang.inputs.tracing import first_line as first_line
 from zwang.objects.display import present
 from zwang.objects.record import Record, field
+from zwang.thresholds import ROUND_OFF
 
 
 class Constraints(Record):
@@ -125,6 +127,17 @@ class Constraints(Record):
     def one_sided_rows(self) -> np.ndarray:
         """Indices of the rows that are gaps."""
         return self.rows_where(lambda level: level.cone is Cone.PUSHES)
+
+    def beyond(self, q, t, p) -> Float[Array, " gaps"] | None:
+        """By how much each gap is beyond its ends, round-off of the largest coordinate apart;
+        negative where there is a gap, None if none has ends.
+        """
+        each = zip(self.members, self.sizes, strict=True)
+        own = [(c, size) for c, size in each if isinstance(c, Inequality)]
+        if all(c.within is None for c, _ in own):
+            return None
+        ways = jnp.concatenate([c.way_to_end(q, t, p, size) for c, size in own])
+        return -ways - ROUND_OFF * jnp.max(jnp.abs(q))
 
     @property
     def loose(self) -> tuple[str, ...]:

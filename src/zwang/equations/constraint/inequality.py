@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 import jax.numpy as jnp
+from jaxtyping import Array, Float
 
 from zwang.equations.constraint.base import AbstractPosition, checked_units
 from zwang.equations.constraint.level import GAP, ONE_WAY, AbstractLevel
+from zwang.errors import ModelError
 from zwang.inputs.arguments import choice, flag, function, label, labels, number
 from zwang.inputs.call import misfits_named
 from zwang.inputs.tracing import returned
@@ -44,6 +46,9 @@ class Inequality(AbstractPosition):
         unit: unit of g, such as "m", whose multiplier is then the force that pushes in newtons; of
             ψ, such as "m/s", with the same multiplier.
         velocity: whether the function gives a velocity.
+        within: `(q, t, p)` → a number for each gap, not less than zero where there is one, such as
+            the way to the end of a floor. Beyond it a gap is open whatever its value, and one that
+            is closed lets go there. By default gaps have no end.
 
     Reference: Kalaba and Udwadia (1994), Appl. Math. Comput. 60, 1-13 (Gauss's principle with
         inequalities); Moreau (1988), in Nonsmooth Mechanics and Applications, Springer, 1-82
@@ -61,6 +66,7 @@ class Inequality(AbstractPosition):
     labels: tuple[str, ...]
     unit: tuple[str, ...] = field(static=True)
     velocity: bool = field(static=True)
+    within: Callable | None
 
     @misfits_named
     def __init__(
@@ -73,6 +79,7 @@ class Inequality(AbstractPosition):
         parts: Sequence[str] = (),
         unit: str | Sequence[str] = (),
         velocity: bool = False,
+        within: Callable | None = None,
     ):
         self.name = label(name, "Inequality: name")
         self.velocity = flag(velocity, f"constraint {name!r}: velocity")
@@ -87,6 +94,14 @@ class Inequality(AbstractPosition):
         self.impact = choice(impact, f"constraint {name!r}: impact", ("newton", "poisson"))
         self.labels = labels(parts, f"constraint {name!r}: parts")
         self.unit = checked_units(unit, name)
+        if within is not None:
+            function(within, f"constraint {name!r}: within", "(q, t, p) → way to the end of a gap")
+            if velocity:
+                raise ModelError(
+                    f"constraint {name!r}: within is given beside velocity=True, whose gap is "
+                    "always closed; leave one of them out."
+                )
+        self.within = within
 
     @property
     def nonideal(self) -> None:
@@ -100,6 +115,18 @@ class Inequality(AbstractPosition):
     def position_residual(self, system, q, t, p):
         gap = returned(self.gap(q, t, p), f"constraint {self.name!r}: gap(q, t, p)")
         return jnp.atleast_1d(gap)
+
+    def way_to_end(self, q, t, p, gaps: int) -> Float[Array, " rows"]:
+        """How far each of its gaps is within its ends, inf without any."""
+        if self.within is None:
+            return jnp.full(gaps, jnp.inf)
+        found = returned(self.within(q, t, p), f"constraint {self.name!r}: within(q, t, p)")
+        if jnp.shape(found) not in ((), (gaps,)):
+            raise ModelError(
+                f"constraint {self.name!r}: within returns shape {jnp.shape(found)}, expected "
+                f"({gaps},), a number for each gap."
+            )
+        return jnp.broadcast_to(found, (gaps,))
 
     def velocity_residual(self, system, q, v, t, p):
         if not self.velocity:

@@ -1,0 +1,234 @@
+"""Contacts of a mechanism: two shapes at points of bodies as gaps, with friction where it is asked
+for.
+
+    [contacts.x]    g(pose of the second point in the first) ≥ 0, by `zwang.bodies.contact`
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from zwang.bodies.contact import Touch, known_pair, sliding, touch
+from zwang.bodies.curve import Curve
+from zwang.bodies.shape import SIZES
+from zwang.compile.hints import traced_once
+from zwang.equations.constraint import DryFriction, Inequality
+from zwang.inputs.suggestions import did_you_mean
+from zwang.mechanism.contact_schema import Contact, Surface
+from zwang.mechanism.expression import Expression
+from zwang.mechanism.field_types import PartError
+from zwang.mechanism.joint_constraints import JointConstraints
+from zwang.mechanism.relative_pose import RelativePose, relative_poses, value_and_rate
+from zwang.mechanism.resolution import ends_between
+from zwang.mechanism.schema import Table
+from zwang.mechanism.tables import spline
+
+SURFACES = {
+    "point": "",
+    "plane": "",
+    "curve": "",
+    **{x: ", ".join(SIZES[x]) for x in ("sphere", "capsule", "cylinder", "box")},
+}
+"""Kinds of shapes that touch, and their numbers."""
+OF_CURVES = ("x", "y", "ends", "through", "closed", "free", "pieces")
+"""What only a curve has."""
+RUBS = " friction"
+"""Ending of the name of a contact's friction."""
+MOST_ROUGH = 8
+"""Rows of one contact in space that may rub: the reactions of all are one system, whose code grows
+by the cube of them; sixteen take 18 s of a processor to compile."""
+Where = tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class ResolvedContact:
+    """A contact whose names are known.
+
+    Attributes:
+        parts: names of its rows.
+        gap: its gaps; `frictions`: one of each, or none.
+    """
+
+    parts: tuple[str, ...]
+    gap: Inequality
+    frictions: tuple[DryFriction, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Pair:
+    """`(pose, p)` → rows of two shapes.
+
+    Attributes:
+        kinds: of the shapes.
+        sizes: formulas of their numbers.
+        curve: the first one, if it is a curve.
+    """
+
+    kinds: tuple[str, str]
+    sizes: tuple[tuple[Expression, ...], tuple[Expression, ...]]
+    curve: Curve | None
+
+    def __call__(self, pose: RelativePose, p) -> Touch:
+        known = p["parameters"]
+        sizes = [jnp.stack([jnp.zeros(()), *(x.traced(known) for x in y)])[1:] for y in self.sizes]
+        if self.curve is None:
+            return _touch(self.kinds, tuple(sizes), *pose)
+        radius = sizes[1][0] if self.kinds[1] == "sphere" else 0.0
+        return self.curve.touch(pose.displacement, radius, p)
+
+
+@traced_once
+def _touch(kinds, sizes, place, rotation) -> Touch:
+    return touch(kinds, sizes, place, rotation)
+
+
+def resolved_contact(
+    name: str, given: Contact, joints: JointConstraints, rate: Callable
+) -> ResolvedContact:
+    """A contact as constraints; `rate` is `(q, v, t, p)` → q̇.
+
+    Raises:
+        PartError: for one that makes no sense, naming it.
+    """
+    where = ("contacts", name)
+    ends = ends_between(given.between, joints.geometry, where)
+    pair = _pair(given, joints, where)
+    a, b, frames = np.array([ends.a]), np.array([ends.b]), joints.frames
+
+    def pose(q, p) -> RelativePose:
+        return jax.tree.map(lambda x: x[0], relative_poses(frames(q, p), a, b))
+
+    restitution = joints.formula(given.restitution, (), (*where, "restitution"))
+    rows = _rows(pair, joints)
+    parts = (name,) if rows == 1 else tuple(f"{name} {i + 1}" for i in range(rows))
+    gap = Inequality(
+        lambda q, t, p: pair(pose(q, p), p).gap,
+        within=lambda q, t, p: pair(pose(q, p), p).way,
+        name=name,
+        parts=parts,
+        restitution=lambda p: restitution.traced(p["parameters"]),
+        unit="m",
+    )
+    if given.static is None:
+        if given.kinetic is not None:
+            raise PartError((*where, "kinetic"), "needs static, at which the contact sticks.")
+        return ResolvedContact(parts, gap, ())
+    if joints.geometry.d == 3 and rows > MOST_ROUGH:
+        raise PartError(
+            (*where, "static"),
+            f"a {pair.kinds[0]} and a {pair.kinds[1]} have {rows} rows in space, of which at most "
+            f"{MOST_ROUGH} may rub: give the face as a plane with a size.",
+        )
+    static = joints.formula(given.static, (), (*where, "static"))
+    kinetic = given.static if given.kinetic is None else given.kinetic
+    slides = joints.formula(kinetic, ("speed",), (*where, "kinetic"))
+
+    def slip(row: int) -> Callable:
+        def velocity(q, v, t, p):
+            at, moving = value_and_rate(lambda q: pose(q, p), q, rate(q, v, t, p))
+            return sliding(pair(at, p), row, at, moving)
+
+        return velocity
+
+    frictions = tuple(
+        DryFriction(
+            slip(row),
+            load=part,
+            static=lambda p: static.traced(p["parameters"]),
+            kinetic=lambda speed, p: slides.traced({**p["parameters"], "speed": speed}),
+            name=f"{part}{RUBS}",
+            unit="m/s",
+        )
+        for row, part in enumerate(parts)
+    )
+    return ResolvedContact(parts, gap, frictions)
+
+
+def _pair(given: Contact, joints: JointConstraints, where: Where) -> _Pair:
+    each = [(*where, "shapes", str(i)) for i in (0, 1)]
+    one, other = given.shapes
+    kinds = one.kind, other.kind
+    for x, here in zip(given.shapes, each, strict=True):
+        if x.kind not in SURFACES:
+            raise PartError(
+                (*here, "kind"), f"there is no {x.kind!r}{did_you_mean(x.kind, SURFACES)}"
+            )
+    d = joints.geometry.d
+    curved = kinds[0] == "curve" and kinds[1] in ("point", "sphere")
+    flat = d == 3 or not {"capsule", "cylinder"} & {*kinds}
+    if not ((curved and d == 2) or (flat and known_pair(*kinds))):
+        world = "the plane" if d == 2 else "space"
+        second = " as the second shape; name the curve first" if kinds[1] == "curve" else ""
+        raise PartError(
+            (*where, "shapes"),
+            f"there is no contact of a {kinds[0]} and a {kinds[1]} in {world}{second}.",
+        )
+    sizes = _sizes(one, joints, each[0]), _sizes(other, joints, each[1])
+    curve = _curve(one, joints, each[0]) if curved else None
+    return _Pair(kinds, sizes, curve)
+
+
+def _sizes(given: Surface, joints: JointConstraints, where: Where) -> tuple[Expression, ...]:
+    d, kind = joints.geometry.d, given.kind
+    if kind != "curve":
+        new = Surface(kind, given.size)
+        if other := [x for x in OF_CURVES if getattr(given, x) != getattr(new, x)]:
+            raise PartError((*where, other[0]), f"a {kind} has no {other[0]}, a curve has.")
+    numbers = [x for x in SURFACES[kind].split(", ") if x]
+    numbers = numbers[:d] if kind == "box" else numbers
+    allowed = {0, d - 1} if kind == "plane" else {len(numbers)}
+    if len(given.size) not in allowed:
+        expected = " or ".join(map(str, sorted(allowed)))
+        named = f": {', '.join(numbers)}" if numbers else ""
+        raise PartError(
+            (*where, "size"), f"has {len(given.size)} numbers, expected {expected}{named}."
+        )
+    for x in given.size:
+        if not isinstance(x, str) and not 0 < x < np.inf:
+            raise PartError((*where, "size"), f"is {x:g}, expected a positive number.")
+    return tuple(joints.formula(x, (), (*where, "size")) for x in given.size)
+
+
+def _curve(given: Surface, joints: JointConstraints, where: Where) -> Curve:
+    if not given.through:
+        for field in ("x", "y", "ends"):
+            if getattr(given, field) is None:
+                raise PartError(where, f"a curve needs {field}, or through.")
+        x, y = (joints.formula(getattr(given, n), ("s",), (*where, n)) for n in "xy")
+        first, last = (joints.formula(e, (), (*where, "ends")).value({}) for e in given.ends or ())
+        place = lambda s, p: jnp.stack(
+            [jnp.asarray(f.traced({**p["parameters"], "s": s}), float) for f in (x, y)]
+        )
+    else:
+        points = np.array([tuple(map(float, x)) for x in given.through])
+        if points.ndim != 2 or points.shape[1] != 2:
+            raise PartError((*where, "through"), "expected points of the plane, two numbers each.")
+        if given.x is not None or given.y is not None or given.ends is not None:
+            raise PartError((*where, "through"), "stands beside x, y or ends; give one of them.")
+        s = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(points, axis=0).T))])
+        made = [
+            spline((*where, "through"), Table(tuple(s), tuple(c), given.closed)) for c in points.T
+        ]
+        first, last = float(s[0]), float(s[-1])
+        place = lambda s, p: jnp.stack([x(s, jnp) for x in made])
+    if not first < last:
+        raise PartError((*where, "ends"), f"are {first:g} and {last:g}, expected first below last.")
+    return Curve(place, first, last, given.closed, given.free, given.pieces)
+
+
+def _rows(pair: _Pair, joints: JointConstraints) -> int:
+    """Number of rows, from shapes alone."""
+    if pair.curve is not None:
+        return pair.curve.pieces
+    d = joints.geometry.d
+    shape = lambda *n: jax.ShapeDtypeStruct(n, jnp.float64)
+    sizes = tuple(shape(len(x)) for x in pair.sizes)
+    made = jax.eval_shape(
+        lambda *x: touch(pair.kinds, *x), sizes, shape(d), shape(*() if d == 2 else (3, 3))
+    )
+    return len(made.gap)
