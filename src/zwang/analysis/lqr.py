@@ -114,8 +114,13 @@ class Regulator(AbstractResult):
                 "by forces: give zw.analysis.linearize velocities or a matrix as inputs."
             )
         function = self if self.axes is not None else self._law
-        names = {"actuators": at.inputs, "actuator_units": at.acting.units}
-        return Feedback(function, at.acting.actuation, limits=limits, **names)
+        return Feedback(
+            function,
+            at.acting.actuation,
+            actuators=at.inputs,
+            actuator_units=at.acting.units,
+            limits=limits,
+        )
 
     @property
     def model(self) -> Model:

@@ -379,9 +379,8 @@ class Dynamics(Record):
             return ideal - gauss.multipliers(gauss.A @ eq.mass.solve(c))
 
         def gains(rows):
-            # the operator of multipliers is symmetric
-            push = lambda e: eq.mass.solve(gauss.A.T @ gauss.multipliers(e))
-            return over_rows(push)(jnp.eye(len(ideal))[rows])
+            # A⊕ = M⁻¹Aᵀ(A M⁻¹Aᵀ)⁺
+            return over_rows(gauss.correct_any)(jnp.eye(len(ideal))[rows])
 
         return acting_reaction(ideal, gains, reaction, lambda x: self._impressed(eq, x), parts)
 

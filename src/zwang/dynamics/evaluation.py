@@ -241,12 +241,14 @@ def evaluate(dynamics: Dynamics, s: State, drift: AbstractDrift | None = None) -
     return at(float(t), np.concatenate([q, v]))
 
 
-def rhs_along(dynamics: Dynamics, s: State, velocities: np.ndarray) -> np.ndarray:
-    """b at one configuration for each of many velocities (k, nv), on the host, shape (k, m)."""
+def evaluate_along(dynamics: Dynamics, s: State, velocities: np.ndarray) -> ModelEvaluation:
+    """A model's functions at one configuration for each of many velocities (k, nv), on the host,
+    with a leading axis of them.
+    """
     number = len(velocities)
     y = np.hstack([np.tile(np.asarray(s.q, float), (number, 1)), velocities])
     t = np.full(number, float(s.t))
-    return np.asarray(_bound(dynamics, PROJECTION).bound.members(t, y).b)
+    return _bound(dynamics, PROJECTION).bound.members(t, y)
 
 
 def _bound(dynamics: Dynamics, drift: AbstractDrift) -> _Remembered:

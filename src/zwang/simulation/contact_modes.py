@@ -210,8 +210,14 @@ def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
     rows = np.array([*problem.held, *gaps[closed > HELD_OFF], *sticky], int)
     sticking = [k for k in resting if k not in begins]
     limits = {k: frictions[k].sticking(loads[k], gaps) for k in sticking}
-    share = lambda limits: shares(problem, rows, need, np.intersect1d(rows, gaps), limits)
-    yielding, shared = at_limit & {*at.over} & {*sticking}, share(limits)
+    share = lambda limits, rows: shares(problem, rows, need, np.intersect1d(rows, gaps), limits)
+    yielding, shared = at_limit & {*at.over} & {*sticking}, share(limits, rows)
+    if shared is not None and len(fallen := _fallen(at, rows, shared.forces)):
+        # where the others carry all it lets go, or its event would come again at once
+        others = np.setdiff1d(rows, fallen)
+        if (without := share(limits, others)) is not None:
+            rows, shared = others, without
+            closed[np.isin(gaps, fallen)] = HELD_OFF
     if shared is None:
         forces = problem.multipliers(rows, need)
     else:
@@ -221,9 +227,16 @@ def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
             ways[k] = frictions[k].spent(along)
         # what others can help out with a little more does not move yet
         less = lambda k: {**limits, k: limits[k].scaled(1 - AGREEMENT)}
-        helped = {k for k in yielding & shared.shared if share(less(k)) is not None}
+        helped = {k for k in yielding & shared.shared if share(less(k), rows) is not None}
         yielding = yielding - helped
     return Decided(np.concatenate([closed, ways]), at.loads(forces, loads), yielding | slips)
+
+
+def _fallen(at: Instant, rows: np.ndarray, forces: np.ndarray) -> np.ndarray:
+    """Rows of the gaps whose force has fallen to zero, and is zero beside all forces."""
+    size = at.problem.length * np.abs(forces)
+    gone = at.gaps[at.falling & (size[at.gaps] <= AGREEMENT * np.max(size, initial=0.0))]
+    return np.intersect1d(gone, rows)
 
 
 def _released(

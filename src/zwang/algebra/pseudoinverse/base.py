@@ -109,6 +109,10 @@ class AbstractFactor(Record):
         """
         return self.solve(r)
 
+    def within(self, r: Float[Array, " m"]) -> Float[Array, " m"]:
+        """r without its part outside the range of C, of a method whose `solve` wants that."""
+        return r
+
     @abc.abstractmethod
     def rank(self) -> Int[Array, ""]:
         """Numerical rank of C by the method's threshold."""
@@ -224,6 +228,11 @@ class Pseudoinverse(Record):
     def solve(self, r: Float[Array, " m"]) -> Float[Array, " n"]:
         """`C⁺ r`, shape (n,)."""
         return _apply(self.factor, self.C, r)
+
+    def solve_any(self, r: Float[Array, " m"]) -> Float[Array, " n"]:
+        """`C⁺ r` for r in the range of C or not, as a unit residual of dependent rows is not."""
+        fixed = jax.lax.stop_gradient(r)
+        return _apply(_Known(self.factor, self.factor.solve(self.factor.within(fixed))), self.C, r)
 
     def solve_transpose(self, x: Float[Array, " n"]) -> Float[Array, " m"]:
         """`(C⁺)ᵀ x`, shape (m,)."""
