@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -36,7 +36,7 @@ from zwang.objects.display import present
 Symbol = Literal["pin", "slide", "ball", "block", "contact", "none"]
 
 
-def array_namespace(q: np.ndarray | Array) -> Any:
+def array_namespace(q: np.ndarray | Array) -> ModuleType:
     """The functions for arrays like q: `numpy`, or `jax.numpy` where a program is traced."""
     return q.__array_namespace__()
 

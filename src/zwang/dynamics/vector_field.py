@@ -259,11 +259,10 @@ class ConstrainedVectorField(Record):
             assert isinstance(A, SparseMatrix) and isinstance(method, Sparse)
             constrained = dynamics.structure.newton_plan.factored(K, A, scale, method.sweeps).solve
         else:
-            mobility = dynamics.gauss(mass, A).mobility
             eye = jnp.eye(dynamics.system.nv)
-            J = jax.vmap(lambda w: mobility(X(w)), out_axes=1)(eye)
-            factor = LU(eye - J)
-            constrained = lambda f: factor.solve(mobility(f))
+            mobility = jax.vmap(dynamics.gauss(mass, A).mobility)(eye)
+            factor = LU(eye - mobility @ jax.vmap(X, out_axes=1)(eye))
+            constrained = lambda f: factor.solve(mobility @ f)
 
         def solve(r):
             r_q, r_v = self.split(r)

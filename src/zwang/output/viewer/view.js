@@ -94,7 +94,7 @@
     mesh: () => 0,
   };
   const reachOf = shape => REACH[shape.kind](shape.size) + Math.hypot(...shape.position);
-  let own = 1e-6;
+  let own = 0;
   for (const f of instants) {
     const machine = box();
     movers.forEach(i => put(machine, point(f, i)));
