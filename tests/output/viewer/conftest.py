@@ -14,6 +14,26 @@ def swung(q):
     return Seen(np.stack([at, q, 0.5 * q + 0.2 * q[:, ::-1]], axis=1))
 
 
+@pytest.fixture
+def opened_page(browser):
+    """A function that opens a file in the browser, whose page must not complain."""
+    pages = []
+
+    def opened(path):
+        page = browser.new_page(viewport={"width": 800, "height": 600})
+        page.set_default_timeout(20_000)
+        page.complaints = []
+        page.on("pageerror", lambda error: page.complaints.append(str(error)))
+        page.goto(path.as_uri())
+        pages.append(page)
+        return page
+
+    yield opened
+    for page in pages:
+        assert not page.complaints
+        page.close()
+
+
 @pytest.fixture(scope="session")
 def pendulum():
     """A pendulum swinging through two seconds, and its scene."""

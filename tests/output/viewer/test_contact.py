@@ -23,16 +23,10 @@ def rocking(tmp_path_factory):
 
 
 @pytest.fixture
-def page(browser, rocking):
-    page = browser.new_page(viewport={"width": 800, "height": 600})
-    page.set_default_timeout(20_000)
-    page.complaints = []
-    page.on("pageerror", lambda error: page.complaints.append(str(error)))
-    page.goto(rocking[1].as_uri())
+def page(opened_page, rocking):
+    page = opened_page(rocking[1])
     shows(page, r"t = 0\.000")
-    yield page
-    assert not page.complaints
-    page.close()
+    return page
 
 
 def test_bands_end_where_switches_are(page, rocking):

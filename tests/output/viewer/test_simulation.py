@@ -20,19 +20,13 @@ def written(tmp_path_factory):
 
 
 @pytest.fixture
-def page(browser, written):
-    page = browser.new_page(viewport={"width": 800, "height": 600})
-    page.set_default_timeout(20_000)
-    page.complaints = []
-    page.on("pageerror", lambda error: page.complaints.append(str(error)))
-    page.goto(written[1].as_uri())
+def page(opened_page, written):
+    page = opened_page(written[1])
     page.wait_for_function("() => window.zwang !== undefined")
     page.evaluate("zwang.letGo()")
     page.click("#play")  # pauses
     page.evaluate("zwang.reset()")
-    yield page
-    assert not page.complaints
-    page.close()
+    return page
 
 
 def test_ten_seconds_in_the_browser_are_those_of_python(page, written):
