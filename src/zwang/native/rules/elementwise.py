@@ -300,21 +300,33 @@ def extreme(b: Builder, name: str, dtype: DTypeLike) -> Callable[[Operand, Opera
 
         return of_integers
 
+    least = -math.inf if larger else math.inf
+
     def of_floats(x, y):
         if type(x) is not Value and type(y) is not Value:
             if x != x or y != y:
                 return math.nan
             return pick(x, y)
-        if type(y) is not Value:  # an unordered comparison chooses NaN
+        # an unordered comparison chooses NaN; of equal numbers, zeros, the second one is taken
+        if type(y) is not Value:
+            if y == least:
+                return x
             first = b.compare("ugt" if larger else "ult", t, x, y, None)
             return b.select(t, first, x, y) if y == y else y
-        if type(x) is not Value and x != x:
-            return x
+        if type(x) is not Value:
+            if x == least or (larger and x <= 0 and _is_size(y)):
+                return y
+            second = b.compare("uge" if larger else "ule", t, y, x, None)
+            return b.select(t, second, y, x) if x == x else x
         chosen = b.select(t, b.compare("ogt" if larger else "olt", t, x, y, None), x, y)
-        other = x if type(x) is Value else 0.0
-        return b.select(t, b.compare("uno", t, y, other, None), math.nan, chosen)
+        return b.select(t, b.compare("uno", t, y, x, None), math.nan, chosen)
 
     return of_floats
+
+
+def _is_size(x: Value) -> bool:
+    """Whether a float is a root or a magnitude, which is below no zero."""
+    return x.operation.startswith(("call @llvm.sqrt.", "call @llvm.fabs."))
 
 
 @rule("select_n")
