@@ -97,6 +97,10 @@ class Gauss(Record):
         """
         return _corrected(self, r)
 
+    def correct_any(self, r: Float[Array, " m"]) -> Float[Array, " nv"]:
+        """`A⊕ r` for r in the range of A or not, as a unit residual of dependent rows is not."""
+        return self.mass.unweigh(self.C.solve_any(self.scale * r))
+
     def columns(self, R: Float[Array, "m k"]) -> Float[Array, "k nv"]:
         """`A⊕` of each column of R."""
         return jax.vmap(self.correct, in_axes=1)(R)

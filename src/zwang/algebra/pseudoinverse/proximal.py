@@ -49,10 +49,10 @@ class ProximalFactor(AbstractFactor):
 
         return swept(self.gram, self.damped, r, self.sweeps)
 
-    def drop_null(self, x: Float[Array, " m"]) -> Float[Array, " m"]:
-        """x without its part in the null space of Cᵀ: `x − (μ (C Cᵀ + μ I)⁻¹)² x`."""
-        # 1/μ² would overflow for C = 0
-        return x - self.mu * self.damped.solve(self.mu * self.damped.solve(x))
+    def within(self, r):
+        # what is outside is the null space of Cᵀ: (μ (C Cᵀ + μ I)⁻¹)² r; 1/μ² would overflow for
+        # C = 0
+        return r - self.mu * self.damped.solve(self.mu * self.damped.solve(r))
 
     def solve(self, r):
         return self.C.T @ self.sweep(r)
@@ -67,11 +67,11 @@ class ProximalFactor(AbstractFactor):
 
     def solve_transpose(self, x):
         # the sweeps leave round-off/μ in the null space: harmless to Cᵀλ, but not of least norm
-        return self.drop_null(self.sweep(self.C @ x))
+        return self.within(self.sweep(self.C @ x))
 
     def certified(self, C, r, terms):
         found = certified_gradients(C, r, terms, self.damped.solve)
-        least = self.drop_null(found.multipliers)
+        least = self.within(found.multipliers)
         # between rows that are nearly parallel the filter, whose border is √μ, takes what is needed
         size = jnp.linalg.norm(found.solution)
         # a correction may itself be the round-off of its terms, and need no closer multipliers
@@ -102,7 +102,7 @@ class ProximalFactor(AbstractFactor):
         return self.damped.log_det()
 
     def matrix(self):
-        return jax.vmap(lambda unit: self.solve(self.drop_null(unit)), out_axes=1)(
+        return jax.vmap(lambda unit: self.solve(self.within(unit)), out_axes=1)(
             jnp.eye(len(self.gram))
         )
 
