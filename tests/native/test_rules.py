@@ -59,6 +59,32 @@ def test_a_function_of_arrays(name):
     assert_equal(f, *arrays, close=FACTORS if name.startswith("factored") else 1e-13)
 
 
+def test_extrema_beside_constants():
+    """What is larger than −∞ is the number itself, and no root is below zero."""
+
+    def extrema(x):
+        numbers = [-np.inf, np.inf, np.nan, 0.0, -0.0, 1.0]
+        pairs = [(c, y) for c in numbers for y in (x, jnp.sqrt(x), jnp.abs(x))]
+        both = [y for c, x in pairs for y in ((c, x), (x, c))]
+        return jnp.stack([f(*pair) for pair in both for f in (jnp.maximum, jnp.minimum)])
+
+    assert_equal(extrema, cases.one(), signs=False)
+    assert function(lambda x: jnp.maximum(-np.inf, x), 1.0).code.instructions == (
+        function(lambda x: x, 1.0).code.instructions
+    )
+
+
+def test_a_quotient_beside_its_own_choice():
+    """Both ways of a choice, with divisors that are replaced where they are not to be used."""
+
+    def quotients(x):
+        fine = x > 0
+        upper = jnp.where(fine, 3.0 / jnp.where(fine, x, 1.0), 0.5)
+        return upper, jnp.where(fine, x, 2.0 / jnp.where(fine, 1.0, x))
+
+    assert_equal(quotients, cases.one())
+
+
 FLOATING = {"pad", "reduced precision"}
 
 

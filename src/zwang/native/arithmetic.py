@@ -190,7 +190,18 @@ class Arithmetic:
             return yes if condition else no
         if yes is no or (type(yes) is not Value and type(no) is not Value and same(yes, no)):
             return yes
+        yes, no = self._chosen(t, condition, yes, 1), self._chosen(t, condition, no, 2)
         return self.shared(t, "select", condition, yes, no)
+
+    def _chosen(self, t: str, condition: Value, x: Operand, way: int) -> Operand:
+        """A quotient whose divisor is chosen by the same condition, with the divisor of its way
+        alone: what is divided by zero is not taken, and the division need not wait for the choice.
+        """
+        if type(x) is Value and x.operation == "fdiv":
+            number, by = x.operands
+            if type(by) is Value and by.operation == "select" and by.operands[0] is condition:
+                return self.divide(t, number, by.operands[way])
+        return x
 
 
 LONG_SUM = 8

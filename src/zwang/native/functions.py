@@ -177,3 +177,50 @@ def _converted_constant(s: str, t: str, target: DTypeLike, x: float) -> Operand:
         bounds = np.iinfo(target)
         return int(min(max(x, bounds.min), bounds.max))
     return wrapped(target, int(x))
+
+
+def extreme(b: Builder, name: str, dtype: DTypeLike) -> Callable[[Operand, Operand], Operand]:
+    """The larger or smaller of two numbers; NaN if any of two floats is NaN."""
+    t = register_type(dtype)
+    if t == "i1":
+        return lambda x, y: b.logic("or" if name == "max" else "and", x, y)
+    larger = name == "max"
+    pick = max if larger else min
+    if t not in FLOATS:
+        predicate = ("s" if is_signed(dtype) else "u") + ("gt" if larger else "lt")
+        fold = operator.gt if larger else operator.lt
+
+        def of_integers(x, y):
+            if type(x) is not Value and type(y) is not Value:
+                return pick(x, y)
+            return b.select(t, b.compare(predicate, t, x, y, fold), x, y)
+
+        return of_integers
+
+    least = -math.inf if larger else math.inf
+
+    def of_floats(x, y):
+        if type(x) is not Value and type(y) is not Value:
+            if x != x or y != y:
+                return math.nan
+            return pick(x, y)
+        # an unordered comparison chooses NaN; of equal numbers, zeros, the second one is taken
+        if type(y) is not Value:
+            if y == least:
+                return x
+            first = b.compare("ugt" if larger else "ult", t, x, y, None)
+            return b.select(t, first, x, y) if y == y else y
+        if type(x) is not Value:
+            if x == least or (larger and x <= 0 and _is_size(y)):
+                return y
+            second = b.compare("uge" if larger else "ule", t, y, x, None)
+            return b.select(t, second, y, x) if x == x else x
+        chosen = b.select(t, b.compare("ogt" if larger else "olt", t, x, y, None), x, y)
+        return b.select(t, b.compare("uno", t, y, x, None), math.nan, chosen)
+
+    return of_floats
+
+
+def _is_size(x: Value) -> bool:
+    """Whether a float is a root or a magnitude, which is below no zero."""
+    return x.operation.startswith(("call @llvm.sqrt.", "call @llvm.fabs."))

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import jax
 
-from zwang.compile.compatibility import MissingNameError, trace_context
+from zwang.compile.compatibility import trace_context
 from zwang.compile.events import LOADED, MADE, NOT_CACHED
 from zwang.compile.flat import CompiledProgram, FlatFunction, NotCacheableError, signature
 from zwang.compile.folder import cache_folder
@@ -207,7 +207,7 @@ def keep_programs(folder: Path | str | None = None, *, on: bool = True) -> str:
     folder = cache_folder() / "programs" if folder is None else folder
     try:
         _current = ProgramCache(folder)
-    except (NotCacheableError, MissingNameError) as reason:
+    except NotCacheableError as reason:
         return f"compiled programs are not kept: {reason}."
     except OSError as error:
         return (

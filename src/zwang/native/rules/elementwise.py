@@ -8,7 +8,6 @@ import operator
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from zwang.native import exponentials, functions, trigonometry
 from zwang.native.arrays import (
@@ -279,42 +278,7 @@ def shift(call: Call) -> Emitted:
 
 @rule("max", "min")
 def extremum(call: Call) -> Emitted:
-    return elementwise(call, extreme(call.builder, call.name, call.dtypes[0]))
-
-
-def extreme(b: Builder, name: str, dtype: DTypeLike) -> Callable[[Operand, Operand], Operand]:
-    """The larger or smaller of two numbers; NaN if any of two floats is NaN."""
-    t = register_type(dtype)
-    if t == "i1":
-        return lambda x, y: b.logic("or" if name == "max" else "and", x, y)
-    larger = name == "max"
-    pick = max if larger else min
-    if t not in FLOATS:
-        predicate = ("s" if is_signed(dtype) else "u") + ("gt" if larger else "lt")
-        fold = operator.gt if larger else operator.lt
-
-        def of_integers(x, y):
-            if type(x) is not Value and type(y) is not Value:
-                return pick(x, y)
-            return b.select(t, b.compare(predicate, t, x, y, fold), x, y)
-
-        return of_integers
-
-    def of_floats(x, y):
-        if type(x) is not Value and type(y) is not Value:
-            if x != x or y != y:
-                return math.nan
-            return pick(x, y)
-        if type(y) is not Value:  # an unordered comparison chooses NaN
-            first = b.compare("ugt" if larger else "ult", t, x, y, None)
-            return b.select(t, first, x, y) if y == y else y
-        if type(x) is not Value and x != x:
-            return x
-        chosen = b.select(t, b.compare("ogt" if larger else "olt", t, x, y, None), x, y)
-        other = x if type(x) is Value else 0.0
-        return b.select(t, b.compare("uno", t, y, other, None), math.nan, chosen)
-
-    return of_floats
+    return elementwise(call, functions.extreme(call.builder, call.name, call.dtypes[0]))
 
 
 @rule("select_n")
@@ -350,7 +314,7 @@ def _choose_truth(b: Builder, c: Operand, yes: Operand, no: Operand) -> Operand:
 @rule("clamp")
 def clamp(call: Call) -> Emitted:
     b, dtype = call.builder, call.dtypes[1]
-    low, high = extreme(b, "max", dtype), extreme(b, "min", dtype)
+    low, high = functions.extreme(b, "max", dtype), functions.extreme(b, "min", dtype)
     return elementwise(call, lambda least, x, most: high(low(x, least), most))
 
 

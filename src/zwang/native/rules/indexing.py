@@ -30,10 +30,9 @@ from zwang.native.arrays import (
 )
 from zwang.native.builder import Builder, Value
 from zwang.native.errors import NotNativeError
-from zwang.native.functions import converted
+from zwang.native.functions import converted, extreme
 from zwang.native.instructions import Operand
 from zwang.native.rolled import alike
-from zwang.native.rules.elementwise import extreme
 from zwang.native.rules.movement import copied
 from zwang.native.types import FLOATS, is_signed, register_type, wrapped
 from zwang.native.walk import Call, rule

@@ -30,9 +30,9 @@ from zwang.native.arrays import (
 )
 from zwang.native.builder import Builder, Value
 from zwang.native.errors import NotNativeError
+from zwang.native.functions import extreme
 from zwang.native.instructions import LEAST_ALIKE, Operand
 from zwang.native.rolled import SIZES, alike, looped, step_of
-from zwang.native.rules.elementwise import extreme
 from zwang.native.rules.varying import varies
 from zwang.native.types import FLOATS, is_signed, register_type, wrapped
 from zwang.native.walk import Call, rule
