@@ -36,7 +36,6 @@ from zwang.algebra.lapack import singular_values
 from zwang.algebra.mass_matrix import AbstractMass, DiagonalMass, Matrix, row_lengths
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal, Pseudoinverse
 from zwang.algebra.pseudoinverse.certificate import SOLVED_ROUND_OFF, Certified
-from zwang.compile.engine import is_native
 from zwang.compile.hints import traced_once
 from zwang.objects.record import Record
 
@@ -258,14 +257,9 @@ def certified_acceleration(
         more = gauss.certified(b - A @ acceleration, size)
         return acceleration + more.solution, multipliers + more.multipliers
 
-    found = free, jnp.zeros_like(terms)
-    if is_native():  # a loop, as code for each of both would be twice as long
-        found = jax.lax.fori_loop(0, 2, lambda _, x: corrected(x), found)
-    else:
-        # JAX forgets derivatives by rules of functions in a loop that it has reversed, so that a
-        # Hessian by `jacfwd(jacrev(f))` would be wrong
-        found = corrected(corrected(found))
-    acceleration, multipliers = found
+    # a loop, as code for each of both would be twice as long
+    again = lambda _, found: corrected(found)
+    acceleration, multipliers = jax.lax.fori_loop(0, 2, again, (free, jnp.zeros_like(terms)))
     # a row that is absent is the round-off of others: what a force along it makes is no residual
     met = A @ acceleration
     left = jnp.where((gauss.scale > 0) | ~jnp.isfinite(met), met, 0.0) - b

@@ -30,7 +30,7 @@ from zwang.algebra.pseudoinverse.certificate import (
     certified_direct,
     least_singular_value,
 )
-from zwang.compile.hints import CustomDerivative
+from zwang.compile.derivative import CustomDerivative
 from zwang.errors import ModelError
 from zwang.inputs.arrays import is_concrete
 from zwang.objects.record import Record, replace

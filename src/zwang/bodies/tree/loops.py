@@ -28,7 +28,7 @@ from zwang.bodies.tree.equations import (
     recursion,
     times,
 )
-from zwang.compile.hints import CustomDerivative
+from zwang.compile.derivative import CustomDerivative
 from zwang.inputs.arithmetic import xp
 
 Chains = tuple[tuple[int, ...], ...]
