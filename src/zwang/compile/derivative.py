@@ -14,6 +14,7 @@ from jax.extend.core import Primitive, jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 from jaxtyping import PyTree
 
+from zwang.inputs.arrays import is_concrete
 from zwang.objects.record import combine, partition
 
 _call_p = Primitive("custom_jvp_call")  # a name that walks over programs know
@@ -37,7 +38,7 @@ class CustomDerivative:
     def __call__(self, *args: PyTree) -> PyTree:
         arrays, fixed = partition(args)
         leaves, tree = jax.tree_util.tree_flatten(arrays)
-        if not any(isinstance(x, jax.core.Tracer) for x in leaves):
+        if is_concrete(leaves):
             return self._function(*args)
         given = lambda leaves: combine(tree.unflatten(leaves), fixed)
         of_leaves = lambda *leaves: self._function(*given(leaves))
