@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
-from zwang.compile.hints import CustomDerivative
+from zwang.compile.derivative import CustomDerivative
 from zwang.dynamics.equation_of_motion import Scales
 from zwang.objects.record import (
     AbstractClassVar,
@@ -155,3 +155,20 @@ zw.simulate(example.model, example.q0, example.v0, duration=0.1, samples=2).data
 sys.exit("equinox" in sys.modules)
 """
     assert subprocess.run([sys.executable, "-c", said]).returncode == 0
+
+
+def test_a_derivative_of_its_own_is_kept_where_jax_reverses_a_loop():
+    """x²⁷ by three cubes, whose derivative is stated; alone and side by side."""
+
+    @CustomDerivative
+    def cube(x):
+        return jax.lax.stop_gradient(x) ** 3
+
+    @cube.def_jvp
+    def of_cube(primals, tangents):
+        return cube(*primals), 3 * primals[0] ** 2 * tangents[0]
+
+    power = jax.hessian(lambda x: jax.lax.fori_loop(0, 3, lambda _, y: cube(y), x))
+    x = jnp.array([1.0, 1.1])
+    assert np.allclose(power(1.1), 27 * 26 * 1.1**25, rtol=1e-13)
+    assert np.allclose(jax.jit(jax.vmap(power))(x), 27 * 26 * x**25, rtol=1e-13)

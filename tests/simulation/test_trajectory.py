@@ -247,6 +247,25 @@ def test_it_stops_where_a_condition_is_met():
 
 
 @pytest.mark.slow
+def test_a_hessian_by_forward_over_reverse_is_that_of_the_closed_form():
+    """x = cos √k t of a spring along a line that is a constraint."""
+    spring = lambda q, v, t, p: jnp.stack([-p["k"] * q[0], -9.81])
+    system = zw.System(2, lambda q, t, p: jnp.ones(2), spring)
+    line = zw.Holonomic(lambda q, t, p: q[1:], name="line")
+    model = zw.Model(system, [line], {"k": 4.0})
+
+    def end(k):
+        found = zw.trajectory(
+            model, [1.0, 0.0], [0.0, 0.0], [0.0, 0.5], params={"k": k}, gradient="reverse"
+        )
+        return found.q[-1, 0]
+
+    closed = jax.hessian(lambda k: jnp.cos(0.5 * jnp.sqrt(k)))(4.0)
+    # rtol is 1e-8, and each derivative costs a digit
+    assert jax.jit(jax.hessian(end))(4.0) == pytest.approx(float(closed), rel=1e-6)
+
+
+@pytest.mark.slow
 def test_derivative_before_a_stop():
     """Where the motion is the same, a condition that ends it later changes no derivative."""
 

@@ -53,32 +53,33 @@ class Case:
     begin: Callable
     of: Callable
 
-    def final(self, x, gradient, samples):
-        """What is compared at the end of zwang's run, for parameters x as a vector."""
-        values = dict(zip(self.values, x, strict=True))
-        times = jnp.linspace(0.0, self.seconds, samples)
-        found = zw.trajectory(
-            self.model,
-            *self.start(values),
-            times,
-            params=self.params(values),
-            gradient=gradient,
-            rtol=RTOL,
-        )
-        return self.seen(found.q[-1], found.v[-1])
-
-    def slopes(self, mode: str, samples: int = 2) -> np.ndarray:
-        """Derivatives by zwang, shape (compared, parameters).
+    def answers(self, mode: str) -> Callable[[float], tuple[np.ndarray, np.ndarray]]:
+        """A function of a change of the start, relative to it: what is compared at the end of
+        zwang's run, shape (compared,), and its derivatives, shape (compared, parameters).
 
         Args:
             mode: forward or reverse.
-            samples: instants that steps end on, the start included.
         """
         x = jnp.array(list(self.values.values()))
         by = jax.jacfwd if mode == "forward" else jax.jacrev
-        return np.asarray(zw.program(by(lambda x: self.final(x, mode, samples)))(x))
 
-    def reference(self) -> np.ndarray:
+        def final(x, change):
+            values = dict(zip(self.values, x, strict=True))
+            found = zw.trajectory(
+                self.model,
+                *[(1 + change) * part for part in self.start(values)],
+                jnp.array([0.0, self.seconds]),
+                params=self.params(values),
+                gradient=mode,
+                rtol=RTOL,
+            )
+            end = self.seen(found.q[-1], found.v[-1])
+            return end, end
+
+        program = zw.program(by(final, has_aux=True))
+        return lambda change: tuple(map(np.asarray, program(x, jnp.asarray(change))))[::-1]
+
+    def reference(self) -> tuple[np.ndarray, np.ndarray]:
         """The same of the reduced equations: DOP853 of SciPy with a complex step."""
         columns = []
         for name in self.values:
@@ -93,8 +94,9 @@ class Case:
                 rtol=REFERENCE_RTOL,
                 atol=1e-14,
             )
-            columns.append(np.imag(self.of(found.y[:, -1], values)) / SMALL)
-        return np.array(columns).T
+            end = self.of(found.y[:, -1], values)
+            columns.append(np.imag(end) / SMALL)
+        return np.real(end), np.array(columns).T
 
 
 def single_freedom(parts: Sequence[tuple], slope: complex, rate: complex) -> complex:

@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from zwang.algebra.lapack import cholesky, solve_triangular
+from zwang.compile.derivative import CustomDerivative
 from zwang.compile.engine import is_native
 from zwang.compile.hints import shared_code, with_batch_rule
 from zwang.objects.record import Record, field
@@ -184,7 +185,7 @@ def pairs(pattern: Bool[np.ndarray, "m n"]) -> tuple[tuple[int, ...], ...] | Non
     return tuple(zip(*found, strict=True)) or ((), (), ())
 
 
-@functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
+@CustomDerivative
 def gram(
     C: Float[Array, "m n"], pairs: tuple[tuple[int, ...], ...] | None = None
 ) -> Float[Array, "m m"]:
@@ -194,13 +195,13 @@ def gram(
     return _gram(pairs)(C)
 
 
-@gram.defjvp
-def _gram_jvp(pairs, primals, tangents):
+@gram.def_jvp
+def _gram_jvp(primals, tangents):
     half = tangents[0] @ primals[0].T
-    return gram(*primals, pairs), half + half.T
+    return gram(*primals), half + half.T
 
 
-@jax.custom_jvp
+@CustomDerivative
 def inverse_factor(M: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """`X = L⁻¹` with `M = L Lᵀ`; NaN where M is not positive definite. Reads the lower triangle of
     M.
@@ -208,7 +209,7 @@ def inverse_factor(M: Float[Array, "n n"]) -> Float[Array, "n n"]:
     return _inverse_factor(M) if M.size else M
 
 
-@inverse_factor.defjvp
+@inverse_factor.def_jvp
 def _inverse_factor_jvp(primals, tangents):
     """`dX = −Φ(X dM Xᵀ) X`, Φ the lower triangle with half of the diagonal."""
     X, dM = inverse_factor(*primals), jnp.tril(tangents[0])

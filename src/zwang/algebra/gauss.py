@@ -41,7 +41,6 @@ from zwang.algebra.pseudoinverse.certificate import (
     image,
     term_sizes,
 )
-from zwang.compile.engine import is_native
 from zwang.compile.hints import traced_once
 from zwang.objects.record import Record
 
@@ -267,14 +266,9 @@ def certified_acceleration(
         more = gauss.certified(b - image(A, acceleration), size)
         return acceleration + more.solution, multipliers + more.multipliers
 
-    found = free, jnp.zeros_like(terms)
-    if is_native():  # a loop, as code for each of both would be twice as long
-        found = jax.lax.fori_loop(0, 2, lambda _, x: corrected(x), found)
-    else:
-        # JAX forgets derivatives by rules of functions in a loop that it has reversed, so that a
-        # Hessian by `jacfwd(jacrev(f))` would be wrong
-        found = corrected(corrected(found))
-    acceleration, multipliers = found
+    # a loop, as code for each of both would be twice as long
+    again = lambda _, found: corrected(found)
+    acceleration, multipliers = jax.lax.fori_loop(0, 2, again, (free, jnp.zeros_like(terms)))
     # a row that is absent is the round-off of others: what a force along it makes is no residual
     met, size = image(A, acceleration), term_sizes(A, acceleration)
     left = jnp.where((gauss.scale > 0) | ~jnp.isfinite(met), met, 0.0) - b

@@ -15,11 +15,12 @@ import jax.numpy as jnp
 import jax.scipy.linalg as linalg
 from jaxtyping import Array, Float, Int
 
+from zwang.compile.derivative import CustomDerivative
 from zwang.compile.hints import member_by_member, traced_once
 from zwang.objects.record import Record
 
 
-@jax.custom_jvp
+@CustomDerivative
 def cholesky(M: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """L, lower triangular, with `M = L Lᵀ`; NaN where M is not positive definite. Reads the lower
     triangle of M.
@@ -27,7 +28,7 @@ def cholesky(M: Float[Array, "n n"]) -> Float[Array, "n n"]:
     return _cholesky(M)
 
 
-@cholesky.defjvp
+@cholesky.def_jvp
 def _cholesky_jvp(primals, tangents):
     """`dL = L Φ(L⁻¹ dM L⁻ᵀ)`, Φ the lower triangle with half of the diagonal."""
     L, dM = cholesky(*primals), jnp.tril(tangents[0])
@@ -105,7 +106,7 @@ def pivoted_qr(C: Float[Array, "m n"]) -> tuple[Array, Array, Int[Array, " n"]]:
     return _pivoted_qr(jax.lax.stop_gradient(C))
 
 
-@jax.custom_jvp
+@CustomDerivative
 def svd(C: Float[Array, "m n"]) -> tuple[Array, Array, Array]:
     """U, σ and Vᵀ of the thin singular value decomposition. Where singular values are equal, σ has
     first derivatives, those of U and V are none.
@@ -113,7 +114,7 @@ def svd(C: Float[Array, "m n"]) -> tuple[Array, Array, Array]:
     return _svd(C)
 
 
-@svd.defjvp
+@svd.def_jvp
 def _svd_jvp(primals, tangents):
     """With `dP = Uᵀ dC V`: dσ its diagonal, `dU = U Ω + (I − U Uᵀ) dC V / σ`, Ω skew."""
     (C,), (dC,) = primals, tangents
@@ -129,13 +130,13 @@ def _svd_jvp(primals, tangents):
     return (U, sigma, Vt), (dU, jnp.diag(dP), dVt)
 
 
-@jax.custom_jvp
+@CustomDerivative
 def singular_values(C: Float[Array, "m n"]) -> Float[Array, " k"]:
     """Singular values, the largest first."""
     return _singular_values(C)
 
 
-@singular_values.defjvp
+@singular_values.def_jvp
 def _singular_values_jvp(primals, tangents):
     """`dσ = diag(Uᵀ dC V)`."""
     U, sigma, Vt = svd(*primals)

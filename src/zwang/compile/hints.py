@@ -11,9 +11,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.custom_batching import custom_vmap
-from jax.typing import ArrayLike
 from jaxtyping import PyTree
 
 from zwang.compile.engine import is_native
@@ -84,54 +82,6 @@ def member_by_member(
         return found, jax.tree_util.tree_map(lambda _: True, found)
 
     return single
-
-
-class CustomDerivative:
-    """A function of pytrees with a derivative of its own, as by `jax.custom_jvp`; leaves that are
-    no arrays are constants of it.
-
-    Example:
-        >>> @CustomDerivative
-        ... def f(x, y): ...
-        >>> @f.def_jvp
-        ... def of_f(primals, tangents): ...  # a tangent is None where nothing changes
-    """
-
-    def __init__(self, function: Callable):
-        self._function = jax.custom_jvp(
-            lambda fixed, arrays: function(*combine(arrays, fixed)), nondiff_argnums=(0,)
-        )
-
-    def __call__(self, *args: PyTree) -> PyTree:
-        arrays, fixed = partition(args)
-        return self._function(fixed, arrays)
-
-    def def_jvp(self, rule: Callable) -> Callable:
-        """Decorate the rule `(primals, tangents) → result, its tangent`."""
-
-        def of_parts(fixed, primals, tangents):
-            (arrays,), (given,) = primals, tangents
-            changes = jax.tree_util.tree_map(_tangent, given, arrays)
-            found, moved = rule(combine(arrays, fixed), changes)
-            missing = lambda x: x is None
-            filled = lambda dx, x: _zero_tangent(x) if dx is None else dx
-            return found, jax.tree_util.tree_map(filled, moved, found, is_leaf=missing)
-
-        self._function.defjvp(of_parts, symbolic_zeros=True)
-        return rule
-
-
-def _tangent(dx: object, x: ArrayLike) -> object:
-    is_zero = isinstance(dx, jax.custom_derivatives.SymbolicZero)
-    return None if is_zero or not _moves(x) else dx
-
-
-def _zero_tangent(x: ArrayLike) -> np.ndarray:
-    return np.zeros(jnp.shape(x), jnp.result_type(x) if _moves(x) else jax.dtypes.float0)
-
-
-def _moves(x: ArrayLike) -> bool:
-    return jnp.issubdtype(jnp.result_type(x), jnp.inexact)
 
 
 def traced_once(function: Callable) -> Callable:

@@ -109,6 +109,26 @@ def test_it_is_finite_where_the_rank_is_lost(method, rank):
     assert all(np.isfinite(leaf).all() for leaf in jax.tree_util.tree_leaves(answer))
 
 
+@every_method
+@pytest.mark.parametrize("size", [1e-2, 1e-3, 3e-4])
+@pytest.mark.parametrize("repeat", [1, 2])
+def test_beside_a_singular_configuration_it_loses_round_off_alone(method, size, repeat):
+    """x₂ = s/t solves `x₁ = 1, x₁ + t x₂ = 1 + s`; at t = s its derivative is −1/s."""
+
+    @jax.jit
+    def slope(t):
+        def second(t):
+            C = jnp.stack([jnp.array([1.0, 0.0]), jnp.stack([1.0, t])])
+            r = jnp.array([1.0, 1.0 + size])
+            again = jnp.concatenate([C] * repeat), jnp.concatenate([r] * repeat)
+            return Pseudoinverse(method, again[0]).solve(again[1])[1]
+
+        return jax.jvp(second, (t,), (1.0,))[1]
+
+    # round-off of C Cᵀ over the square of the smallest singular value, size/√2
+    assert -size * slope(size) == pytest.approx(1, abs=1e-15 / size**2)
+
+
 @pytest.mark.slow
 def test_second_derivatives_see_that_the_pseudoinverse_depends_on_the_matrix():
     """Along a curve C(s), against central differences of the first derivative: 1e-7 of the

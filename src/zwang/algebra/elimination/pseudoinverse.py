@@ -29,7 +29,7 @@ from zwang.algebra.pseudoinverse.certificate import (
     least_singular_value,
 )
 from zwang.algebra.pseudoinverse.proximal import LEAST_ROW, Proximal
-from zwang.compile.hints import CustomDerivative
+from zwang.compile.derivative import CustomDerivative
 from zwang.objects.record import Record, field, replace
 from zwang.thresholds import FACTOR_ROUND_OFF, LAST_DIGIT, ROUND_OFF
 

@@ -31,7 +31,7 @@ from zwang.algebra.pseudoinverse.certificate import (
     certified_direct,
     least_singular_value,
 )
-from zwang.compile.hints import CustomDerivative
+from zwang.compile.derivative import CustomDerivative
 from zwang.errors import ModelError
 from zwang.inputs.arrays import is_concrete
 from zwang.objects.record import Record, replace
@@ -321,10 +321,20 @@ def _apply_jvp(primals, tangents):
     P = _matrix(inverse, C)
     if dC is None:
         return x, jnp.zeros_like(x) if dr is None else P @ dr
-    along = -dC @ x if dr is None else dr - dC @ x
-    turned = dC.T @ (P.T @ x)
-    dx = P @ (P.T @ (C.T @ along + dC.T @ (r - C @ x))) + turned - P @ (C @ turned)
-    return x, dx
+    # x once more: what the sweeps of `Proximal` leave of it would be divided by a singular value
+    y = _refined(P, C, r)
+    along = -dC @ y if dr is None else dr - dC @ y
+    turned = dC.T @ _refined(P.T, C.T, y)
+    forcing = C.T @ along + dC.T @ (r - C @ y)
+    return x, turned + _refined(P, C, _refined(P.T, C.T, forcing) - C @ turned)
+
+
+def _refined(P: Array, C: Array, r: Array) -> Array:
+    """`C⁺ r` by a matrix P that is C⁺ but for its damping: beside a singular configuration that of
+    `Proximal` takes a part of x, here its square.
+    """
+    x = P @ r
+    return x + P @ (r - C @ x)
 
 
 @CustomDerivative

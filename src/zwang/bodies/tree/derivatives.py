@@ -40,7 +40,7 @@ from zwang.bodies.tree.equations import (
     upward,
     wrench_rate,
 )
-from zwang.compile.hints import CustomDerivative
+from zwang.compile.derivative import CustomDerivative
 from zwang.inputs.arithmetic import xp
 
 

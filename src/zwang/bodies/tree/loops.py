@@ -28,7 +28,7 @@ from zwang.bodies.tree.equations import (
     times,
     with_joint_numbers,
 )
-from zwang.compile.hints import CustomDerivative
+from zwang.compile.derivative import CustomDerivative
 from zwang.inputs.arithmetic import xp
 
 Chains = tuple[tuple[int, ...], ...]
