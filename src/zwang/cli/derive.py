@@ -9,6 +9,7 @@ import typer
 
 from zwang.cli.code_options import OutFolder, States, folder_of, loaded
 from zwang.cli.model_options import ModelName, Settings
+from zwang.cli.options import listed
 from zwang.cli.terminal import say
 
 
@@ -25,7 +26,11 @@ def command(
     model: ModelName,
     form: Annotated[
         list[Form] | None,
-        typer.Option("--as", help="What is written; repeat for more, all by default."),
+        typer.Option(
+            "--as",
+            help=f"What is written: {listed(Form)}; repeat for more, all by default.",
+            metavar="FORM",
+        ),
     ] = None,
     set_: Settings = None,
     out: OutFolder = None,

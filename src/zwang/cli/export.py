@@ -12,6 +12,7 @@ import typer
 from zwang.cli.code_options import OutFolder, States, folder_of, loaded
 from zwang.cli.failure import UserError
 from zwang.cli.model_options import ModelName, Settings
+from zwang.cli.options import listed
 from zwang.cli.target import Target
 from zwang.cli.terminal import say
 from zwang.errors import ModelError
@@ -42,8 +43,10 @@ def command(
         list[Form] | None,
         typer.Option(
             "--as",
-            help="C99, an FMU of FMI 2.0 or 3.0 (fmu2-python, fmu3-python: for what C cannot "
-            "hold), StableHLO, or a page that simulates in a browser; repeat for more.",
+            help=f"{listed(Form)}: C99, an FMU of FMI 2.0 or 3.0 (fmu2-python, fmu3-python: for "
+            "what C cannot hold), StableHLO, or a page that simulates in a browser; repeat for "
+            "more.",
+            metavar="FORM",
         ),
     ] = None,
     set_: Settings = None,
