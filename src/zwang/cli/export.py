@@ -140,7 +140,9 @@ def _page(model, target: Target, folder: Path) -> Path:
     from zwang.simulation.simulate import simulate
 
     if target.scene is None:
-        raise UserError(f"{model.name} has no scene that a page could show; declare one: scene=.")
+        raise UserError(
+            f"{model.name} has no scene that a page could show; declare one: scene = zw.Scene(...)."
+        )
     duration = target.options.get("duration", SECONDS_OF_A_PAGE)
     run = simulate(model, target.q0, target.v0, duration=duration)
     path = make_folder(folder) / "page.html"
