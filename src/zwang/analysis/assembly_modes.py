@@ -187,17 +187,17 @@ class AssemblyModes(AbstractResult):
         return Picture([Panel([points], label(j))], label(i), title, height=3.5, equal=alike)
 
     def __str__(self) -> str:
+        tried = f"{self.starts} random starts, {int(np.sum(self.found))} of which converged"
         lines = [
-            f"{self._counted} from {self.starts} random starts, {int(np.sum(self.found))} of which converged",
+            f"{self._counted} from {tried}",
             f"  with 95 % confidence one more start finds a new one with a probability below "
             f"{self.unseen_bound():.1e};",
             f"  a mode that one start in 100 leads to was missed with {self.missed(0.01):.1e}",
         ]
         if self.method == "homotopy":
             sure = "all with probability one" if self.complete else f"{self.failed} paths failed"
-            lines = [
-                f"{self._counted}, the real ones of {self.solutions} solutions, from {self.starts} paths of a homotopy: {sure}"
-            ]
+            real = f"the real ones of {self.solutions} solutions, from {self.starts} paths"
+            lines = [f"{self._counted}, {real} of a homotopy: {sure}"]
         chosen = telling(np.asarray(self.q[:50]), 6)
         system = self.model.system
         names = [
