@@ -43,7 +43,7 @@ MOST_TICKS = 6
 """Intervals between the numbers of the widest axis."""
 WHOLE = (0.0, 0.0, 1.0, 0.92)
 """Axes of space: all of the page but the line of the time, as they leave room around themselves."""
-FLAT, TALL = 0.98, 0.8
+ZOOM_WIDE, ZOOM_TALL = 0.98, 0.8
 """Enlargement of a scene that is wider than high, and of another, up to the edge of the page."""
 COLORS = ("#3b6ea8", "#c8553d", "#4f8a4c", "#8a5fa8", "#b8862b", "#4a9a9a", "#7a7a7a")
 
@@ -235,5 +235,5 @@ def _scaled(axes, shown: list[np.ndarray], scene: Scene) -> None:
         azimuth, elevation = scene.view
         # matplotlib types all axes as plane; smaller, so that labels stay on the page
         cast(Any, axes).view_init(elevation, azimuth)
-        zoom = FLAT if high[2] - low[2] < max(high[:2] - low[:2]) else TALL
+        zoom = ZOOM_WIDE if high[2] - low[2] < max(high[:2] - low[:2]) else ZOOM_TALL
         cast(Any, axes).set_box_aspect(high - low, zoom=zoom)
