@@ -114,8 +114,8 @@ class Regulator(AbstractResult):
                 "by forces: give zw.analysis.linearize velocities or a matrix as inputs."
             )
         function = self if self.axes is not None else self._law
-        names = {"actuators": at.inputs, "actuator_units": at.acting.units}
-        return Feedback(function, at.acting.actuation, limits=limits, **names)
+        B, units = at.acting.actuation, at.acting.units
+        return Feedback(function, B, actuators=at.inputs, actuator_units=units, limits=limits)
 
     @property
     def model(self) -> Model:

@@ -74,9 +74,9 @@ def law_of(acting: Inputs, given: object) -> tuple[Feedback, int]:
         )
     nu = len(acting.names)
     zero = lambda q, v, t, p: jnp.zeros(nu)
-    names = {"actuators": acting.names, "actuator_units": acting.units}
     limits = given.limits if isinstance(given, AbstractActuated) else None
-    return Feedback(zero, acting.actuation, limits=limits, **names), nu
+    B, names, units = acting.actuation, acting.names, acting.units
+    return Feedback(zero, B, actuators=names, actuator_units=units, limits=limits), nu
 
 
 def state_pair(given: object, model: Model, what: str, free: bool = False) -> tuple:
