@@ -53,6 +53,14 @@ def test_paragraphs_are_filled(monkeypatch):
     assert "of freedom, consistency, kind of each constraint." in zwang().out
 
 
+def test_no_word_of_help_is_cut(monkeypatch):
+    """What an option takes, in a column of its own, is cut where it is wider than that."""
+    monkeypatch.setenv("COLUMNS", "80")
+    for command in re.findall(r"│ ([a-z-]+) ", zwang().out):
+        for line in zwang(command, "--help").out.splitlines():
+            assert not re.search(r"<[a-z][^>│]*│", line), (command, line)
+
+
 def test_units_in_brackets_are_shown():
     """Rich takes an unescaped bracket for its markup, and shows nothing."""
     wrong = []

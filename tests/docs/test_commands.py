@@ -14,7 +14,7 @@ from zwang.gallery.index import ENTRIES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-PLACEHOLDER = re.compile(r"\b(FILE|MODEL|NAME|WORD|DIR)\b")
+PLACEHOLDER = re.compile(r"\b(FILE|MODEL|NAME|WORD|DIR|CODE|robot\.yaml)\b")
 ELSEWHERE = {
     "view": "opens a browser and serves until it is stopped: tests/output/viewer/test_command.py",
     "reproduce": "each paper is a test of its own: tests/papers",

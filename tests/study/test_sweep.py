@@ -478,7 +478,7 @@ def test_an_output_that_names_nothing_is_refused(model, output):
 def test_a_package_that_is_missing_is_named_before_anything_is_computed(model, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     never = lambda values: pytest.fail("a case was begun")
-    with pytest.raises(zw.ModelError, match=r"needs pyarrow, .* pip install 'zwang\[sweep\]'"):
+    with pytest.raises(zw.ModelError, match=r"needs pyarrow, .* pip install '\.\[sweep\]'"):
         zw.sweep(model, {"length": [1.0]}, never, duration=0.1)
 
 

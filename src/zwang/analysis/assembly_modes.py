@@ -46,6 +46,7 @@ from zwang.dynamics.model import Model
 from zwang.dynamics.number_range import LARGEST_SIZE
 from zwang.errors import ModelError
 from zwang.inputs.arguments import choice, count, host_only, known, mapping, number, real_array
+from zwang.inputs.text import counted
 from zwang.mechanism.drawing import picture
 from zwang.mechanism.mechanism import Mechanism
 from zwang.objects.reporting import report
@@ -159,6 +160,10 @@ class AssemblyModes(AbstractResult):
         units = {"coordinate_unit": ("coordinate", list(self.model.system.units))}
         return dataset_of(self.model, data, units, **attrs)
 
+    @property
+    def _counted(self) -> str:
+        return f"{self.model.name}: {counted(len(self), 'assembly mode')}"
+
     @opens_in_scripts
     def plot(self, *coordinates: str) -> Picture:
         """The modes of a mechanism side by side, or as points in two coordinates: those that are
@@ -173,24 +178,22 @@ class AssemblyModes(AbstractResult):
         i, j = names.index(given[0]), names.index(given[-1])
         points = Line(self.q[:, i], self.q[:, j], width=0.0, marker="o")
         label = lambda k: with_unit(names[k], units[k])
-        title = f"{self.model.name}: {len(self)} assembly modes"
+        title = self._counted
         alike = bool(units[i]) and units[i] == units[j]
         return Picture([Panel([points], label(j))], label(i), title, height=3.5, equal=alike)
 
     def __str__(self) -> str:
+        tried = f"{self.starts} random starts, {int(np.sum(self.found))} of which converged"
         lines = [
-            f"{self.model.name}: {len(self)} assembly modes from {self.starts} random starts, "
-            f"{int(np.sum(self.found))} of which converged",
+            f"{self._counted} from {tried}",
             f"  with 95 % confidence one more start finds a new one with a probability below "
             f"{self.unseen_bound():.1e};",
             f"  a mode that one start in 100 leads to was missed with {self.missed(0.01):.1e}",
         ]
         if self.method == "homotopy":
             sure = "all with probability one" if self.complete else f"{self.failed} paths failed"
-            lines = [
-                f"{self.model.name}: {len(self)} assembly modes, the real ones of "
-                f"{self.solutions} solutions, from {self.starts} paths of a homotopy: {sure}"
-            ]
+            real = f"the real ones of {self.solutions} solutions, from {self.starts} paths"
+            lines = [f"{self._counted}, {real} of a homotopy: {sure}"]
         chosen = telling(np.asarray(self.q[:50]), 6)
         system = self.model.system
         names = [

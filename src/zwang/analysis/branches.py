@@ -26,6 +26,7 @@ from zwang.errors import ModelError
 from zwang.inputs.arguments import host_only, instance, number
 from zwang.inputs.arrays import vector
 from zwang.inputs.call import misfits_named
+from zwang.inputs.text import counted
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
 from zwang.plots.script import opens_in_scripts
@@ -161,8 +162,9 @@ class Branches:
     def __str__(self) -> str:
         names = self.model.system.velocities
         rows = [
-            f"{self.model.name}: rank {self.rank}, {self.freedom} directions of velocity, "
-            + (f"{len(self)} branches" if self.isolated else "a continuum of tangents")
+            f"{self.model.name}: rank {self.rank}, {counted(self.freedom, 'direction')} of "
+            "velocity, "
+            + (counted(len(self), "branch", "es") if self.isolated else "a continuum of tangents")
         ]
         for i, x in enumerate(self.branches):
             order = np.argsort(-np.abs(x.tangent))[:5]

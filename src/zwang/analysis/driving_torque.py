@@ -22,6 +22,7 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint.units import MODEL_UNITS
 from zwang.errors import ModelError
 from zwang.inputs.arguments import host_only
+from zwang.inputs.text import counted
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
 from zwang.plots.script import opens_in_scripts
@@ -89,6 +90,11 @@ class DrivingTorque(AbstractResult):
         }
         return self.motion.dataset.assign_coords(constraint=list(self.by_constraint)).assign(data)
 
+    @property
+    def _what(self) -> str:
+        """A force moves a length, a torque an angle."""
+        return "force" if self.unit == "N" else "torque"
+
     @opens_in_scripts
     def plot(self) -> Picture:
         """Torque with its parts, and power, over the input."""
@@ -99,7 +105,7 @@ class DrivingTorque(AbstractResult):
             Line(x, self.torque - self.inertia, "static"),
         ]
         panels = [
-            Panel(lines, with_unit("torque", self.unit)),
+            Panel(lines, with_unit(self._what, self.unit)),
             Panel([Line(x, self.power)], "power [W]"),
         ]
         return Picture(panels, with_unit(k.input_name, k.input_unit), k.model.name)
@@ -109,9 +115,11 @@ class DrivingTorque(AbstractResult):
         mean = np.trapezoid(self.torque, k.input) / (k.input[-1] - k.input[0])
         return (
             f"{k.model.name}: driven at {k.input_name} with {k.rate:g} {k.input_unit}/s\n"
-            f"  largest torque  {self.torque[i]:.6g} {self.unit} at {k.input[i]:.6g} "
-            f"{k.input_unit}\n  mean torque     {mean:.6g} {self.unit}\n"
-            f"  unique          {int(np.sum(self.unique))} of {len(self.unique)} multipliers"
+            f"  {f'largest {self._what}':<14}  {self.torque[i]:.6g} {self.unit} at "
+            f"{k.input[i]:.6g} {k.input_unit}\n"
+            f"  {f'mean {self._what}':<14}  {mean:.6g} {self.unit}\n"
+            f"  {'unique':<14}  {int(np.sum(self.unique))} of "
+            f"{counted(len(self.unique), 'multiplier')}"
         )
 
 

@@ -19,6 +19,7 @@ from zwang.analysis.time_varying import TrackingRegulator
 from zwang.analysis.transcription import Transcription
 from zwang.dynamics.model import Model
 from zwang.equations.constraint.units import one
+from zwang.inputs.text import counted
 from zwang.objects.record import replace
 from zwang.plots import Curve, Panel, Picture
 from zwang.plots.script import opens_in_scripts
@@ -203,7 +204,7 @@ class OptimalMotion(AbstractResult):
         said = ENDED.get(self.status, UNFINISHED.get(self.status, self.status))
         left = float(self.history[-1, 1]) if len(self.history) else np.nan
         much = "" if self.status in ENDED else f", constraints missed by up to {left:.1e}"
-        return f"{said} after {len(self.history)} iterations{much}"
+        return f"{said} after {counted(len(self.history), 'iteration')}{much}"
 
     def __str__(self) -> str:
         return (

@@ -23,6 +23,7 @@ from zwang.dynamics.model import Model
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.inputs.arguments import function, known, real_array, shown
+from zwang.inputs.text import counted
 from zwang.inputs.tracing import outcome
 from zwang.servo.actuation import AbstractActuated
 from zwang.servo.feedback import Feedback
@@ -270,6 +271,6 @@ def refuse_infeasible(
     what = grid.described(int(np.argmax(off)), names, states)
     raise ModelError(
         f"optimal_control: no motion from start to end within the bounds was found ({found.status} "
-        f"after {len(found.history)} iterations); what is missed most is {what}, by "
+        f"after {counted(len(found.history), 'iteration')}); what is missed most is {what}, by "
         f"{np.max(off):.2g}. Allow a longer duration or wider bounds, or give another guess=."
     )

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from zwang.cli.model_options import ModelName, OutFolder, Settings, States
+from zwang.cli.options import listed
 from zwang.cli.target import results_folder, target_of
 from zwang.cli.terminal import say
 
@@ -25,7 +26,11 @@ def command(
     model: ModelName,
     form: Annotated[
         list[Form] | None,
-        typer.Option("--as", help="What is written; repeat for more, all by default."),
+        typer.Option(
+            "--as",
+            help=f"What is written: {listed(Form)}; repeat for more, all by default.",
+            metavar="FORM",
+        ),
     ] = None,
     set_: Settings = None,
     out: OutFolder = None,

@@ -11,6 +11,7 @@ import typer
 
 from zwang.cli.failure import UserError
 from zwang.cli.model_options import ModelName, OutFolder, Settings, States
+from zwang.cli.options import listed
 from zwang.cli.target import Target, results_folder, target_of
 from zwang.cli.terminal import say
 from zwang.errors import ModelError
@@ -41,8 +42,10 @@ def command(
         list[Form] | None,
         typer.Option(
             "--as",
-            help="C99, an FMU of FMI 2.0 or 3.0 (fmu2-python, fmu3-python: for what C cannot "
-            "hold), StableHLO, or a page that simulates in a browser; repeat for more.",
+            help=f"{listed(Form)}: C99, an FMU of FMI 2.0 or 3.0 (fmu2-python, fmu3-python: for "
+            "what C cannot hold), StableHLO, or a page that simulates in a browser; repeat for "
+            "more.",
+            metavar="FORM",
         ),
     ] = None,
     set_: Settings = None,
@@ -137,7 +140,9 @@ def _page(target: Target, folder: Path) -> Path:
 
     model = target.own_model
     if target.scene is None:
-        raise UserError(f"{model.name} has no scene that a page could show; declare one: scene=.")
+        raise UserError(
+            f"{model.name} has no scene that a page could show; declare one: scene = zw.Scene(...)."
+        )
     duration = target.options.get("duration", SECONDS_OF_A_PAGE)
     run = simulate(model, target.q0, target.v0, duration=duration)
     path = make_folder(folder) / "page.html"

@@ -27,6 +27,11 @@ else:
     Drift = _choice("Drift", dict.fromkeys((*NAMED_DRIFTS, *_drifts)))
 
 
+def listed(choices: type[enum.StrEnum]) -> str:
+    """Names to choose from, for a help text: among its options they would be cut inside words."""
+    return ", ".join(choices)
+
+
 def method(family: Family, choice: enum.StrEnum | None):
     """The member of a family that was chosen; None for None."""
     return None if choice is None else family.members[choice.value].load()()

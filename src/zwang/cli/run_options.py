@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from zwang.cli.options import Drift, Formulation, Integrator, Pseudoinverse
+from zwang.cli.options import Drift, Formulation, Integrator, Pseudoinverse, listed
 from zwang.thresholds import DEFAULT_RTOL
 
 METHODS, OUTPUT = "Methods", "Output"
@@ -45,8 +45,9 @@ StartTolerance = Annotated[
 IntegratorName = Annotated[
     Integrator | None,
     typer.Option(
-        help="Default: dopri8; tsit5 for loose tolerances, kvaerno5 for stiff systems, rattle "
-        "for long runs (with --step).",
+        help=f"{listed(Integrator)}. Default: dopri8; tsit5 for loose tolerances, kvaerno5 for "
+        "stiff systems, rattle for long runs (with --step).",
+        metavar="NAME",
         rich_help_panel=METHODS,
     ),
 ]
@@ -66,7 +67,10 @@ Step = Annotated[
     ),
 ]
 DriftName = Annotated[
-    Drift | None, typer.Option(help="Default: projection.", rich_help_panel=METHODS)
+    Drift | None,
+    typer.Option(
+        help=f"{listed(Drift)}. Default: projection.", metavar="NAME", rich_help_panel=METHODS
+    ),
 ]
 Alpha = Annotated[
     float | None,
@@ -77,13 +81,19 @@ Beta = Annotated[
     typer.Option(help="Baumgarte, as above \\[1/s].", metavar="β", rich_help_panel=METHODS),
 ]
 PseudoinverseName = Annotated[
-    Pseudoinverse | None, typer.Option(help="Default: proximal.", rich_help_panel=METHODS)
+    Pseudoinverse | None,
+    typer.Option(
+        help=f"{listed(Pseudoinverse)}. Default: proximal.",
+        metavar="NAME",
+        rich_help_panel=METHODS,
+    ),
 ]
 FormulationName = Annotated[
     Formulation | None,
     typer.Option(
-        help="Equation of motion as a paper states it. Default: none of them, but the "
-        "library's own.",
+        help=f"Equation of motion as a paper states it: {listed(Formulation)}. Default: none of "
+        "them, but the library's own.",
+        metavar="NAME",
         rich_help_panel=METHODS,
     ),
 ]

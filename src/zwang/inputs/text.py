@@ -17,9 +17,9 @@ REORDERING = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))
 """Characters that reverse the order in which the text after them is shown."""
 
 
-def counted(n: int, what: str) -> str:
+def counted(n: int, what: str, ending: str = "s") -> str:
     """A number of things, "1 row" or "2 rows"."""
-    return f"{n} {what}{'' if n == 1 else 's'}"
+    return f"{n} {what}{'' if n == 1 else ending}"
 
 
 def unit_of_rate(unit: str, order: int) -> str:

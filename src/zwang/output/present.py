@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from zwang.errors import ModelError
 from zwang.files import make_folder, page
 from zwang.files.reading import shown_path
+from zwang.inputs.text import counted
 from zwang.output.described import (
     model_tables,
     text_of_bodies,  # noqa: F401 (found by name)
@@ -198,7 +199,7 @@ def notebook_of_diagnosis(diagnosis: Diagnosis) -> str:
 def notebook_of_batch(batch: Batch) -> str:
     """A batch in a notebook: how its members ended, and the coordinates of some of them."""
     failed, system = batch.failures, batch.model.system
-    head = f"{batch.model.name}: {len(batch.q)} motions, {len(failed)} stopped early"
+    head = f"{batch.model.name}: {counted(len(batch.q), 'motion')}, {len(failed)} stopped early"
     sentences = [f"{i}: {sentence}" for i, sentence in list(failed.items())[:10]]
     panels = [
         Panel(

@@ -243,11 +243,14 @@ class Sweep:
 
     def __repr__(self) -> str:
         varied = ", ".join(self.quantities)
-        return f"<Sweep of {self.plan.model.name}: {len(self)} cases over {varied}>"
+        return f"<Sweep of {self.plan.model.name}: {counted(len(self), 'case')} over {varied}>"
 
     def __str__(self) -> str:
         """A few lines: cases, what failed, each output."""
-        lines = [f"{self.plan.model.name}: {len(self)} cases over {', '.join(self.quantities)}"]
+        lines = [
+            f"{self.plan.model.name}: {counted(len(self), 'case')} over "
+            f"{', '.join(self.quantities)}"
+        ]
         lines.append(f"  reached the end    {self.success([])}")
         if self.conditions:
             asked = " and ".join(map(str, self.conditions))
