@@ -40,6 +40,14 @@ def test_a_residual_is_corrected_by_the_weighted_pseudoinverse(gauss):
     np.testing.assert_allclose(gauss.columns(np.stack([B, 2 * B], 1))[1], 2 * found, rtol=1e-12)
 
 
+def test_a_unit_residual_of_a_redundant_row_is_corrected_as_far_as_the_range_goes(gauss):
+    """Alone it contradicts the row that it repeats, which costs sweeps ten digits."""
+    scale = np.diag(1 / LENGTH)
+    expected = W @ np.linalg.pinv(scale @ A @ W, rcond=1e-10) @ scale
+    for k, unit in enumerate(np.eye(ROWS)):
+        np.testing.assert_allclose(gauss.correct_any(unit), expected[:, k], rtol=0, atol=1e-11)
+
+
 def test_what_a_tangent_vector_leaves_is_no_motion_of_the_rows(gauss):
     w = RANDOM.standard_normal(N)
     tangent = np.asarray(gauss.tangent(w))

@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.optimize import brentq, linprog
 
 import zwang as zw
 
@@ -35,6 +36,60 @@ def test_a_hinge_leaves_its_stop_where_friction_holds_it_no_longer():
     assert "hinge" in run.switches[-1].off
     assert run.switches[-1].time == pytest.approx(1.5, abs=1e-10)
     assert run.v[-1, 0] == pytest.approx((1.0 - 0.25) / 2 - 0.2 * 0.5, abs=1e-9)
+
+
+HELD_IN_THE_PLANE = (
+    {
+        "stop": (0.606, -0.795),
+        "along": ((-0.061, -0.998), (-0.779, 0.627), (0.606, 0.796)),
+        "force": (-0.954, 1.923),
+        "rate": (0.788, -0.457),
+        "limits": (0.652, 0.251, 0.443),
+    },
+    {
+        "stop": (-0.815, 0.580),
+        "along": ((0.794, -0.608), (0.425, 0.905), (0.730, -0.684)),
+        "force": (1.583, -1.323),
+        "rate": (3.123, -0.397),
+        "limits": (0.513, 1.345, 0.901),
+    },
+)
+
+
+@pytest.mark.parametrize("case", HELD_IN_THE_PLANE)
+def test_frictions_and_a_stop_hold_a_point_of_the_plane_as_long_as_they_can(case):
+    """Several give all they may long before that, and the others more; when they cannot is the root
+    of a linear program.
+    """
+    given = {name: np.asarray(x) for name, x in case.items()}
+    system = zw.System(
+        2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: p["force"] + t * p["rate"]
+    )
+    stop = zw.Inequality(lambda q, t, p: p["stop"] @ q, name="stop")
+    frictions = [
+        zw.DryFriction(
+            lambda q, v, t, p, k=k: p["along"][k] @ v,
+            load=lambda p, k=k: p["limits"][k],
+            static=1.0,
+            kinetic=0.9,
+            name=f"{k}",
+        )
+        for k in range(3)
+    ]
+    model = zw.Model(system, [stop, *frictions], given)
+    run = zw.simulate(model, [0.0, 0.0], [0.0, 0.0], duration=2.0, samples=3)
+
+    def spare(t):
+        """How many times the force could be held, less one."""
+        force = given["force"] + t * given["rate"]
+        columns = np.column_stack([force, given["stop"], *given["along"]])
+        bounds = [(0, None), (0, None), *((-x, x) for x in given["limits"])]
+        most = linprog([-1, 0, 0, 0, 0], A_eq=columns, b_eq=[0, 0], bounds=bounds)
+        return 1.0 if most.status else -most.fun - 1
+
+    slides = brentq(spare, 0.0, 2.0, xtol=1e-13)
+    assert run.switches[1].off == ("0", "1", "2")
+    assert run.switches[1].time == pytest.approx(slides, abs=1e-9)
 
 
 @pytest.mark.parametrize("wall, above", [(0.0, 1e-9), (0.3, 1e-9), (0.3, -1e-9), (0.6, -1e-9)])

@@ -15,13 +15,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from zwang.thresholds import AGREEMENT, RESOLVED, SOLUTION_ERROR
+from zwang.thresholds import AGREEMENT, RESOLVED, ROUND_OFF, SOLUTION_ERROR
 
-PIVOTS_PER_ROW = 50
-"""Most pivots, for each row, after which a problem counts as unsolved; ordinary ones take one or
-two for each."""
-COVERS = 8
-"""Ways to make the first point feasible that are tried before a ray counts as one."""
+TIES = SOLUTION_ERROR, ROUND_OFF
+"""Ratios of a pivot that differ by less count as equal: by the first one as those of rows that
+depend on each other do, and by the second where that leaves more than round-off."""
 
 
 def complementary(Q: np.ndarray, c: np.ndarray) -> np.ndarray | None:
@@ -34,34 +32,43 @@ def complementary(Q: np.ndarray, c: np.ndarray) -> np.ndarray | None:
     n = len(c)
     if not n or np.all(c >= 0):
         return np.zeros(n)
-    for k in range(COVERS):
+    columns, best, least = np.hstack([np.eye(n), -Q]), None, -np.inf
+    # ways to make the first point feasible that are tried before a ray counts as one
+    for k in range(8):
         # rows that depend on each other may end one way of pivots early, and not the next
         cover = 1 + 0.5 * np.sin(k * (1.0 + np.arange(n)))
-        if (basis := _pivoted(Q, c, cover)) is not None:
+        for tie in TIES:
+            if (basis := _pivoted(Q, c, cover, tie)) is None:
+                continue
+            values = np.zeros(2 * n)
+            values[basis] = np.linalg.lstsq(columns[:, basis], c, rcond=None)[0]
+            z = np.maximum(values[n:], 0.0)
+            w, terms = Q @ z + c, np.abs(Q) @ z + np.abs(c)
+            # negative parts and products of w and z, relative to their terms
+            left = np.min(np.minimum(w, np.where(z > 0, -np.abs(w), np.inf)))
+            left /= np.max(terms, initial=0.0)
+            if left > least:
+                best, least = z, left
+            # what was a tie and was none leaves more than round-off
+            if left >= -ROUND_OFF:
+                return z
+        if best is not None:
             break
-    else:
-        return None
-    columns = np.hstack([np.eye(n), -Q])
-    values = np.zeros(2 * n)
-    values[basis] = np.linalg.lstsq(columns[:, basis], c, rcond=None)[0]
-    z = np.maximum(values[n:], 0.0)
-    w, terms = Q @ z + c, np.abs(Q) @ z + np.abs(c)
-    size = np.max(terms, initial=0.0)
-    left = np.minimum(w, np.where(z > 0, -np.abs(w), np.inf))
-    # largest negative part or product of w and z that a solution may leave, relative to its terms
-    return z if np.all(left >= -AGREEMENT * size) else None
+    # the largest that a solution may leave
+    return best if least >= -AGREEMENT else None
 
 
-def _pivoted(Q: np.ndarray, c: np.ndarray, cover: np.ndarray) -> list[int] | None:
+def _pivoted(Q: np.ndarray, c: np.ndarray, cover: np.ndarray, tie: float) -> list[int] | None:
     """Columns of `w − Q z = c` that are basic at the solution: w is 0 to n − 1, z is n to 2n − 1;
-    the auxiliary variable adds `cover` to c.
+    the auxiliary variable adds `cover` to c, and ratios that differ by less than `tie` are equal.
     """
     n = len(c)
     auxiliary = 2 * n
     columns = np.hstack([np.eye(n), -Q, -cover[:, None]])
     basis = list(range(n))
     row, entering = int(np.argmin(c / cover)), auxiliary
-    for _ in range(PIVOTS_PER_ROW * n):
+    # pivots for each row after which a problem counts as unsolved; ordinary ones take one or two
+    for _ in range(50 * n):
         leaving, basis[row] = basis[row], entering
         if leaving == auxiliary:
             return basis
@@ -73,17 +80,17 @@ def _pivoted(Q: np.ndarray, c: np.ndarray, cover: np.ndarray) -> list[int] | Non
         if not len(rows):
             return None
         keys = np.column_stack([inverse @ c, inverse])[rows] / column[rows][:, None]
-        row = _lexicographic_least(rows, keys, basis.index(auxiliary))
+        row = _lexicographic_least(rows, keys, basis.index(auxiliary), tie)
     return None
 
 
-def _lexicographic_least(rows: np.ndarray, keys: np.ndarray, preferred: int) -> int:
+def _lexicographic_least(rows: np.ndarray, keys: np.ndarray, preferred: int, tie: float) -> int:
     """Which of some rows has the least key; the preferred one if its first number ties."""
     left = np.arange(len(rows))
     for k in range(keys.shape[1]):
         key = keys[left, k]
-        # ratios that differ by less, relative to the auxiliary variable, tie
-        left = left[key <= np.min(key) + SOLUTION_ERROR * (1 + np.abs(np.min(key)))]
+        # relative to the auxiliary variable
+        left = left[key <= np.min(key) + tie * (1 + np.abs(np.min(key)))]
         if not k and preferred in rows[left]:
             return preferred
         if len(left) == 1:

@@ -21,9 +21,6 @@ from zwang.simulation.monitor import MotionEndError
 from zwang.simulation.sharing import shares
 from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, SOLUTION_ERROR
 
-LOAD_TURNS = 100
-"""Most turns in which loads that depend on the forces are found."""
-
 
 class Instant(NamedTuple):
     """A state at which it is decided how everything is held.
@@ -129,7 +126,8 @@ def _balanced(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided
         MotionEndError: if there are none.
     """
     part, missed = 1.0, None
-    for _ in range(LOAD_TURNS):
+    # most turns in which loads that depend on the forces are found
+    for _ in range(100):
         decided = _decided(at, begun, loads)
         miss = decided.loads - loads
         if np.all(np.abs(miss) <= SOLUTION_ERROR * np.max(np.abs(decided.loads), initial=0.0)):
@@ -212,8 +210,14 @@ def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
     rows = np.array([*problem.held, *gaps[closed > HELD_OFF], *sticky], int)
     sticking = [k for k in resting if k not in begins]
     limits = {k: frictions[k].sticking(loads[k], gaps) for k in sticking}
-    share = lambda limits: shares(problem, rows, need, np.intersect1d(rows, gaps), limits)
-    yielding, shared = at_limit & {*at.over} & {*sticking}, share(limits)
+    share = lambda limits, rows: shares(problem, rows, need, np.intersect1d(rows, gaps), limits)
+    yielding, shared = at_limit & {*at.over} & {*sticking}, share(limits, rows)
+    if shared is not None and len(fallen := _fallen(at, rows, shared.forces)):
+        # where the others carry all it lets go, or its event would come again at once
+        others = np.setdiff1d(rows, fallen)
+        if (without := share(limits, others)) is not None:
+            rows, shared = others, without
+            closed[np.isin(gaps, fallen)] = HELD_OFF
     if shared is None:
         forces = problem.multipliers(rows, need)
     else:
@@ -223,9 +227,16 @@ def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
             ways[k] = frictions[k].spent(along)
         # what others can help out with a little more does not move yet
         less = lambda k: {**limits, k: limits[k].scaled(1 - AGREEMENT)}
-        helped = {k for k in yielding & shared.shared if share(less(k)) is not None}
+        helped = {k for k in yielding & shared.shared if share(less(k), rows) is not None}
         yielding = yielding - helped
     return Decided(np.concatenate([closed, ways]), at.loads(forces, loads), yielding | slips)
+
+
+def _fallen(at: Instant, rows: np.ndarray, forces: np.ndarray) -> np.ndarray:
+    """Rows of the gaps whose force has fallen to zero, and is zero beside all forces."""
+    size = at.problem.length * np.abs(forces)
+    gone = at.gaps[at.falling & (size[at.gaps] <= AGREEMENT * np.max(size, initial=0.0))]
+    return np.intersect1d(gone, rows)
 
 
 def _released(

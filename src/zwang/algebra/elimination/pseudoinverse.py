@@ -63,6 +63,10 @@ class SparsePseudoinverse(Record):
         """`C⁺ r`."""
         return _solve(self.sweeps, self.C, r)[1]
 
+    def solve_any(self, r: Float[Array, " m"]) -> Float[Array, " nv"]:
+        """`C⁺ r` for r in the range of C or not."""
+        return self.solve(_project(self.sweeps, self.C, r))
+
     def estimate(self, r: Float[Array, " m"]) -> Float[Array, " nv"]:
         """`C⁺ r` by one sweep."""
         return _solve(dataclasses.replace(self.sweeps, count=1), self.C, r)[1]

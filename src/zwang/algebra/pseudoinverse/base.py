@@ -18,6 +18,7 @@ and not every method takes that (`Proximal` would lose ten digits).
 from __future__ import annotations
 
 import abc
+import dataclasses
 
 import jax
 import jax.numpy as jnp
@@ -108,6 +109,10 @@ class AbstractFactor(Record):
         """
         return self.solve(r)
 
+    def within(self, r: Float[Array, " m"]) -> Float[Array, " m"]:
+        """r without its part outside the range of C, of a method whose `solve` wants that."""
+        return r
+
     @abc.abstractmethod
     def rank(self) -> Int[Array, ""]:
         """Numerical rank of C by the method's threshold."""
@@ -186,6 +191,22 @@ class AbstractPseudoinverse(Record):
         return self
 
 
+class AbstractThreshold(AbstractPseudoinverse):
+    """A method that decides on the rank.
+
+    Attributes:
+        threshold: part of a size below which what it looks at counts as zero.
+        relaxation: the threshold becomes at least this times the violation of the state.
+    """
+
+    threshold: Float[Array, ""] | float = 1e-10
+    relaxation: float = 1.0
+
+    def relaxed(self, violation):
+        threshold = jnp.maximum(self.threshold, self.relaxation * violation)
+        return dataclasses.replace(self, threshold=threshold)
+
+
 class Pseudoinverse(Record):
     """C⁺ of one matrix by one method, differentiable in C and in what it is applied to.
 
@@ -207,6 +228,11 @@ class Pseudoinverse(Record):
     def solve(self, r: Float[Array, " m"]) -> Float[Array, " n"]:
         """`C⁺ r`, shape (n,)."""
         return _apply(self.factor, self.C, r)
+
+    def solve_any(self, r: Float[Array, " m"]) -> Float[Array, " n"]:
+        """`C⁺ r` for r in the range of C or not, as a unit residual of dependent rows is not."""
+        fixed = jax.lax.stop_gradient(r)
+        return _apply(_Known(self.factor, self.factor.solve(self.factor.within(fixed))), self.C, r)
 
     def solve_transpose(self, x: Float[Array, " n"]) -> Float[Array, " m"]:
         """`(C⁺)ᵀ x`, shape (m,)."""

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from zwang.algebra.cholesky import SMALL, Inverse, gram, pairs, product
-from zwang.algebra.lapack import cholesky, singular_values
+from zwang.algebra.cholesky import SMALL, Cholesky, Inverse, gram, pairs, product
+from zwang.algebra.lapack import singular_values
 from zwang.algebra.pseudoinverse.base import (
     VOLUME_DAMPING,
     AbstractFactor,
@@ -18,6 +18,7 @@ from zwang.algebra.pseudoinverse.base import (
 )
 from zwang.algebra.pseudoinverse.certificate import (
     SOLVED_ROUND_OFF,
+    adjoint,
     certified_gradients,
     least_singular_value,
 )
@@ -48,10 +49,10 @@ class ProximalFactor(AbstractFactor):
 
         return swept(self.gram, self.damped, r, self.sweeps)
 
-    def drop_null(self, x: Float[Array, " m"]) -> Float[Array, " m"]:
-        """x without its part in the null space of Cᵀ: `x − (μ (C Cᵀ + μ I)⁻¹)² x`."""
-        # 1/μ² would overflow for C = 0
-        return x - self.mu * self.damped.solve(self.mu * self.damped.solve(x))
+    def within(self, r):
+        # what is outside is the null space of Cᵀ: (μ (C Cᵀ + μ I)⁻¹)² r; 1/μ² would overflow for
+        # C = 0
+        return r - self.mu * self.damped.solve(self.mu * self.damped.solve(r))
 
     def solve(self, r):
         return self.C.T @ self.sweep(r)
@@ -66,18 +67,18 @@ class ProximalFactor(AbstractFactor):
 
     def solve_transpose(self, x):
         # the sweeps leave round-off/μ in the null space: harmless to Cᵀλ, but not of least norm
-        return self.drop_null(self.sweep(self.C @ x))
+        return self.within(self.sweep(self.C @ x))
 
     def certified(self, C, r, terms):
         found = certified_gradients(C, r, terms, self.damped.solve)
-        least = self.drop_null(found.multipliers)
+        least = self.within(found.multipliers)
         # between rows that are nearly parallel the filter, whose border is √μ, takes what is needed
         size = jnp.linalg.norm(found.solution)
         # a correction may itself be the round-off of its terms, and need no closer multipliers
         # what is taken from multipliers as their part in the null space of Cᵀ may change `Cᵀλ` by
         # this part of it; more than that was no part of the null space
         allowed = jnp.maximum(AGREEMENT * size, SOLVED_ROUND_OFF * jnp.max(terms, initial=0.0))
-        kept = jnp.linalg.norm(C.T @ least - found.solution) <= allowed
+        kept = jnp.linalg.norm(adjoint(C, least) - found.solution) <= allowed
         return replace(found, multipliers=jnp.where(kept, least, found.multipliers))
 
     def least_singular_value(self, C):
@@ -94,14 +95,14 @@ class ProximalFactor(AbstractFactor):
         if m <= SMALL:
             return counted()
         clearly = jnp.maximum(VOLUME_DAMPING, 4 * self.rank_threshold**2) * longest
-        full = jnp.all(jnp.isfinite(cholesky(self.gram - clearly * jnp.eye(m))))
+        full = jnp.all(jnp.isfinite(Cholesky(self.gram - clearly * jnp.eye(m)).lower))
         return jax.lax.cond(full, lambda: jnp.asarray(m), counted)
 
     def log_det(self, C):
         return self.damped.log_det()
 
     def matrix(self):
-        return jax.vmap(lambda unit: self.solve(self.drop_null(unit)), out_axes=1)(
+        return jax.vmap(lambda unit: self.solve(self.within(unit)), out_axes=1)(
             jnp.eye(len(self.gram))
         )
 
