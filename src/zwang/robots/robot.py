@@ -387,8 +387,7 @@ class Robot:
         """The robot with what may let go of it, hard, whatever softness its file gives.
 
         Args:
-            limits: whether joints stop at their `ranges`.
-            friction: whether joints have the dry friction of the file.
+            limits, friction: whether joints stop at their `ranges`, and rub as the file says.
             ground: height of a floor [m] for the file's spheres, capsules and boxes, or None.
             grip: coefficient of friction on it.
             restitution: e of joints at their limits, and of bodies, from 0 to 1.
