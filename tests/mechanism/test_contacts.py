@@ -244,6 +244,43 @@ shapes = [{{ kind = "curve", {shape} }}, {{ kind = "sphere", size = [0.2] }}]
     np.testing.assert_allclose(run.q[:, :2], exact, atol=1e-5 if through else 1e-9)
 
 
+ROLLS = """
+world = "space"
+[bodies.ball]
+mass = 2.0
+inertia = [0.008, 0.008, 0.008]
+at = [0.0, 0.0, 0.1]
+velocity = [1.2, 1.6, 0.0]
+[contacts.table]
+between = ["ground", "ball"]
+shapes = [{ kind = "plane", size = [2.0, 9.0] }, { kind = "sphere", size = [0.1] }]
+static = 0.3
+"""
+
+
+def test_a_sphere_rolls_on_a_table_and_off_its_end(tmp_path):
+    """It slides until 2 v₀/(7 μ g), rolls on with 5/7 of its speed, and leaves at x = 1."""
+    run = ran(tmp_path, ROLLS, 1.3, rtol=1e-11)
+    rolls = 2 * 2.0 / (7 * 0.3 * G)
+    # x has 0.6 of the way
+    slid = 0.6 * (2.0 * rolls - 0.3 * G * rolls**2 / 2)
+    ends = rolls + (1.0 - slid) / (0.6 * 10 / 7)
+    times = [x.time for x in run.switches if x.time > 0]
+    np.testing.assert_allclose(times, [rolls, ends], atol=1e-10)
+    np.testing.assert_allclose(run.v[-1, :2], np.array([0.6, 0.8]) * 10 / 7, atol=1e-10)
+    assert run.q[-1, 2] == pytest.approx(0.1 - G * (1.3 - ends) ** 2 / 2, abs=1e-9)
+
+
+def test_friction_of_many_rows_in_space_is_refused():
+    box = Surface("box", (0.1, 0.1, 0.1))
+    with pytest.raises(zw.mechanism.PartError, match="32 rows in space, of which at most 8"):
+        Mechanism(
+            world="space",
+            bodies={"a": Link(inertia=(1.0, 1.0, 1.0)), "b": Link(inertia=(1.0, 1.0, 1.0))},
+            contacts={"c": Contact(("a", "b"), (box, box), static=0.3)},
+        )
+
+
 WRONG = {
     "of a ball and nothing": ({"kind": "shere"}, "did you mean"),
     "size": ({"kind": "sphere"}, "has 0 numbers, expected 1: radius"),

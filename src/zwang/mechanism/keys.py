@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from zwang.bodies.shape import SIZES
+from zwang.mechanism.contacts import SURFACES
 from zwang.mechanism.joint_kind import JointKind
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.registry import JOINT_KINDS, OPTIONS
@@ -33,6 +34,7 @@ OF_A_FILE = ("file", "text", "", "", "a CSV file beside this one, in place of `x
 WORDS = {
     "one of `zwang.mechanism.KINDS`.": f"one of {', '.join(f'`{x}`' for x in JOINT_KINDS)}.",
     "one of `SIZES`.": f"one of {', '.join(f'`{x}`' for x in SIZES)}.",
+    "one of `SURFACES`.": f"one of {', '.join(f'`{x}`' for x in SURFACES)}.",
 }
 """Meanings that name objects of Python, as readers of files know them."""
 

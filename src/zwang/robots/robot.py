@@ -387,19 +387,11 @@ class Robot:
         """The robot with what may let go of it, hard, whatever softness its file gives.
 
         Args:
-            limits: whether joints stop at their `ranges`.
-            friction: whether joints have the dry friction of the file.
-            ground: height of a floor [m], on which spheres, capsules and boxes that the file gives
-                for contacts may lie; none by default.
+            limits, friction: whether joints stop at their `ranges`, and rub as the file says.
+            ground: height of a floor [m] for the file's spheres, capsules and boxes, or None.
             grip: coefficient of friction on it.
-            restitution: e of joints at their limits, of bodies on the floor and of each other, from
-                0 to 1.
-            pairs: names of two bodies each that touch each other, without friction, with those of
-                their spheres, capsules, boxes and cylinders that `zwang.bodies.contact` has rows
-                for; by default bodies pass through each other.
-
-        Raises:
-            ModelError: for a body that is none, or two without such shapes.
+            restitution: e of joints at their limits, and of bodies, from 0 to 1.
+            pairs: two bodies each that touch, smooth (`zwang.bodies.contact`).
         """
         asked = LettingGo(
             flag(limits, "with_contacts: limits"),
