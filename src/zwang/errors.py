@@ -177,8 +177,8 @@ _ENDS: dict[Result, tuple[Any, ...]] = {
         TOLERATED,
     ),
     Result.AT_LIMIT: (
-        "the servo constraints ask for more than the limits of the actuators, and the inequalities "
-        "that come first, allow at this state",
+        "the servo constraints ask for more than the limits of the actuators allow at this state, "
+        "or the inequalities that come first",
     ),
     Result.NOT_KEPT: (
         "no control within the limits of the actuators keeps all inequalities of the servo at this "
