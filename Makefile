@@ -46,7 +46,7 @@ $(STAMP): pyproject.toml constraints.txt | debian-packages
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "zwang needs Python 3.11 or later; make setup PYTHON=/path/to/python3"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo "Installing zwang with all extras and tools in $(VENV): 2.6 GB, a few minutes."
+	@echo "Installing zwang with all extras and tools in $(VENV): 2.9 GB, a few minutes."
 	@$(PIP) -e '.[all]' | $(HOW_FAR)
 	@touch $@
 

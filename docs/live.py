@@ -69,7 +69,7 @@ class Live(SphinxDirective):
         up = "../" * self.env.docname.count("/")
         frame = (
             f'<iframe src="{up}{FOLDER}/{name}.html" title="{name}, in motion" loading="lazy" '
-            f'style="width:100%;height:{self.options.get("height", 400)}px;border:0"></iframe>'
+            f'style="width:100%;height:{self.options.get("height", 440)}px;border:0"></iframe>'
         )
         return [nodes.raw("", frame, format="html")]
 

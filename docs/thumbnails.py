@@ -17,7 +17,7 @@ from zwang.plots.points import fewer, path
 WIDTH, HEIGHT, ROOM = 220.0, 140.0, 14.0
 """Size of a picture and room around what is drawn [pixels]."""
 THICK, DOT, FEW = 3.0, 4.0, 3
-"""Lines and dots [pixels]; where fewer points are seen, their paths are drawn."""
+"""Lines and dots [pixels]; where fewer points are seen, or points alone, their paths are drawn."""
 BRAND, INK = "var(--color-brand-primary)", "var(--color-foreground-primary)"
 MUTED = "var(--color-foreground-muted)"
 
@@ -43,7 +43,8 @@ def thumbnail(name: str) -> str:
     poses = scene.at(q[None]).poses
     wires = [seen(moved(wire(x), poses[:, i])[0]) for i, x in enumerate(scene.bodies.values())]
     curves = scene_picture(scene, q).panels[0].curves
-    traced = paths() if len(scene.points) < FEW else []
+    shaped = len(scene.points) >= FEW and (scene.bars or scene.plates or scene.bodies)
+    traced = [] if shaped else paths()
     lines = [(x.T, MUTED, THICK / 2, "") for x in traced]
     lines += [(x.T, BRAND, THICK / 2, "") for x in wires if len(x)]
     lines += [

@@ -32,7 +32,7 @@ const [first, twice] = program.fused;
 if (process.argv[2] === "unfused") binary.set(twice, first);
 const compiled = new WebAssembly.Module(binary);
 const made = new WebAssembly.Instance(compiled, { math });
-const { memory, derive, advance, place, see } = made.exports;
+const { memory, derive, advance, place, see, push } = made.exports;
 const kinds = { Float64Array, BigInt64Array }, at = {};
 for (const [name, [byte, kind, count]] of Object.entries(program.places))
   at[name] = new kinds[kind](memory.buffer, byte, count);
@@ -47,6 +47,8 @@ for (const t of times) {
   for (let k = 0; k < 4 && at.t[0] < t; k++) advance();
   found.y.push([...at.y]);
 }
+if (push) push();
+found.forces = [...(at.forces ?? [])];
 found.functions = WebAssembly.Module.imports(compiled).map((x) => x.name);
 fs.writeFileSync("found", JSON.stringify({ ...found, result: Number(at.result[0]) }));
 """

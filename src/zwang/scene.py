@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -36,7 +36,7 @@ from zwang.objects.display import present
 Symbol = Literal["pin", "slide", "ball", "block", "contact", "none"]
 
 
-def array_namespace(q: np.ndarray | Array) -> Any:
+def array_namespace(q: np.ndarray | Array) -> ModuleType:
     """The functions for arrays like q: `numpy`, or `jax.numpy` where a program is traced."""
     return q.__array_namespace__()
 
@@ -127,6 +127,8 @@ class Scene:
         traces: points whose path is drawn.
         forces: a run → force of each joint in space at its n samples [N], shape (n, joints, d);
             arrows are drawn where it is given.
+        forces_of: the same of one configuration and the generalized force of each constraint by
+            name, of operations of JAX, shape (joints, d): by it a page that simulates draws forces.
         view: in space, azimuth and elevation of the eye [deg].
         unit: of lengths.
         up: direction that is upwards on the screen, against gravity, of d numbers; by default the
@@ -144,6 +146,7 @@ class Scene:
     bodies: Mapping[str, tuple[Shape, ...]] = dataclasses.field(default_factory=dict)
     traces: tuple[str, ...] = ()
     forces: Callable[[Any], np.ndarray] | None = None
+    forces_of: Callable[[Any, Mapping[str, Any]], Any] | None = None
     view: tuple[float, float] = (-60.0, 25.0)
     unit: str = "m"
     up: tuple[float, ...] | None = None
@@ -164,6 +167,7 @@ class Scene:
         ):
             object.__setattr__(self, name, given)
         optional_function(self.forces, "Scene: forces", "(run)")
+        optional_function(self.forces_of, "Scene: forces_of", "(q, shares)")
         if np.shape(real_array(self.view, "Scene: view", "two angles [deg]")) != (2,):
             refuse("Scene: view", self.view, "two angles [deg], azimuth and elevation")
         if self.up is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -10,8 +12,15 @@ import zwang as zw
 from tests.analysis.models import LENGTHS, closed_form, four_bar
 from zwang.analysis.design import Design
 from zwang.analysis.design_problem import DesignProblem, variables_of
-from zwang.analysis.design_targets import DrivingEffort, OutputValues, TransmissionAngle
+from zwang.analysis.design_targets import (
+    DrivingEffort,
+    OutputValues,
+    PathThrough,
+    TransmissionAngle,
+    Within,
+)
 from zwang.analysis.subject import subject_of
+from zwang.errors import ModelError
 from zwang.gallery.mechanisms import FOLDER
 from zwang.mechanism import read
 
@@ -137,3 +146,14 @@ def test_a_quick_return_gets_its_time_ratio():
     # cos β = crank / distance of the pivots
     assert abs(found.values["crank"] - 0.4 * np.cos(np.pi / 3)) < 2e-3
     assert found.same_branch and found.limits["stroke of guide"] > 0
+
+
+def test_a_path_and_limits_are_counted_as_said():
+    """Mean square distance from places, and how far values are within their limits."""
+    known = {"P": jnp.array([[0.0, 0.0], [1.0, 0.0]]), "x": jnp.array([0.2, 0.7])}
+    motion = SimpleNamespace(value=known.get)
+    assert PathThrough("P", [[3.0, 4.0], [1.0, 2.0]])(motion) == pytest.approx((25 + 4) / 2)
+    np.testing.assert_allclose(Within("x", 0.0, 1.0)(motion), [0.2, 0.7, 0.8, 0.3], atol=1e-15)
+    assert np.all(Within("x", low=0.0)(motion)[2:] > 0)
+    with pytest.raises(ModelError, match="one for each sample"):
+        PathThrough("P", [[0.0, 0.0]])(motion)

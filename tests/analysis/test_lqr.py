@@ -64,6 +64,8 @@ def test_wrong_weights_are_refused(linear):
         zw.analysis.lqr(linear, Q=[1.0, 1.0, 1.0])
     with pytest.raises(zw.ModelError, match="R has an eigenvalue that is not positive"):
         zw.analysis.lqr(linear, R=0.0)
+    with pytest.raises(zw.ModelError, match="Q has a negative eigenvalue"):
+        zw.analysis.lqr(linear, Q=-1.0)
     with pytest.raises(zw.ModelError, match="has no inputs"):
         zw.analysis.lqr(zw.analysis.linearize(systems.cart_pole(), [0.0, 0.0, 0.0, 0.5]))
 

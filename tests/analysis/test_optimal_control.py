@@ -38,6 +38,9 @@ TORQUE = zw.servo.Feedback(
     actuator_units=["N m"],
 )
 
+# a force that is called as the coordinate is
+PUSH = zw.servo.Feedback(lambda q, v, t, p: jnp.zeros(1), np.eye(1), actuators=["x"])
+
 
 def at(angle):
     """A state at rest, the angle counted from hanging down."""
@@ -58,9 +61,9 @@ def test_least_time_between_rests():
         REST,
         THERE,
         (0.5, 5.0),
-        inputs=[[1.0]],
+        inputs=PUSH,
         cost="time",
-        bounds={"u0": (-1.0, 1.0)},
+        bounds={"x control": (-1.0, 1.0), "x state": (-1.0, 2.0)},
         degree=0,
         intervals=6,
     )
@@ -178,6 +181,7 @@ def test_stopped_solver_gives_what_it_has_reached():
         ({"end": ([1.0, 2.0], [0.0])}, "shape"),
         ({"inputs": None}, "needs inputs="),
         ({"bounds": {"y": (0, 1)}}, "'y'"),
+        ({"inputs": PUSH, "bounds": {"x": (0, 1)}}, "'x state' or 'x control'"),
         ({"bounds": {"x": (1, 0)}}, "expected \\(least, most\\)"),
         ({"cost": "energy"}, "'energy'"),
     ],

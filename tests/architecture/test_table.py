@@ -11,8 +11,8 @@ MOST = {
     "files that call a user's mass matrix": 1,
     "files with factorizations outside algebra": 2,
     "Newton iterations onto φ": 4,
-    "thresholds in core and analysis": 82,
-    "annotations `Any` and casts": 146,
+    "thresholds in core and analysis": 45,
+    "annotations `Any` and casts": 122,
 }
 """What each of them is now: lower it where it falls."""
 MEASURES = {what: measure for what, measure, _, _ in table.MEASURES}

@@ -93,7 +93,7 @@ def test_options_that_a_command_speaks_of_are_its_own():
     for file, texts in sentences().items():
         if not file.startswith("cli/") or file == "cli/advice.py":
             continue
-        module = Path(file).stem
+        module = file.removeprefix("cli/").removesuffix(".py").replace("/", ".")
         own = options_of(module) if module in COMMANDS.values() else every
         for text in texts:
             if "zwang " in text:  # speaks of another command
@@ -145,7 +145,10 @@ def test_options_of_remedies_are_those_of_a_command():
     [
         ("run", "the limit: raise --max-steps, loosen --rtol or take --integrator kvaerno5 for a"),
         ("sweep", "the limit: raise --max-steps or loosen --rtol"),
-        ("check", "the limit: raise max_steps, loosen rtol or take integrator=zw.methods.Kvaerno5"),
+        (
+            "analyses.check",
+            "the limit: raise max_steps, loosen rtol or take integrator=zw.methods.Kvaerno5",
+        ),
     ],
 )
 def test_remedies_are_those_that_a_command_has(command, said):
@@ -162,11 +165,11 @@ def test_remedies_are_those_that_a_command_has(command, said):
     [
         (
             "give inputs= to zw.analysis.linearize.",
-            "linearize",
+            "analyses.linearize",
             "give --input to `zwang linearize`.",
         ),
         ("take zw.methods.Dopri8()", "run", "take --integrator dopri8"),
-        ("take zw.methods.Dopri8()", "check", "take zw.methods.Dopri8()"),
+        ("take zw.methods.Dopri8()", "analyses.check", "take zw.methods.Dopri8()"),
         ("give zw.simulate(..., loop=zw.Loop())", "run", "zw.simulate(..., loop=zw.Loop())"),
     ],
 )

@@ -10,7 +10,13 @@ from zwang.cli.angles import number
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("2*pi", 2 * math.pi), ("360deg", 2 * math.pi), ("-30 deg", -math.pi / 6), ("1e-3", 1e-3)],
+    [
+        ("2*pi", 2 * math.pi),
+        ("360deg", 2 * math.pi),
+        ("-30 deg", -math.pi / 6),
+        ("1e-3", 1e-3),
+        ("60rpm", 2 * math.pi),
+    ],
 )
 def test_a_number_may_be_a_formula(text, value):
     assert number(text) == pytest.approx(value, rel=1e-15)

@@ -4,7 +4,8 @@ import pytest
 
 from tests.cli.command_line import PENDULUM, write, zwang
 from tests.cli.test_advice import sentences
-from zwang.cli.explain import explained, messages
+from tests.conftest import ROOT
+from zwang.cli.explain import LINK, explained, messages
 from zwang.errors import Result
 
 PLAIN = {Result.SUCCESS, Result.STOPPED, Result.INTERRUPTED, Result.NOT_MET}
@@ -14,6 +15,14 @@ PLAIN = {Result.SUCCESS, Result.STOPPED, Result.INTERRUPTED, Result.NOT_MET}
 @pytest.mark.parametrize("result", [x for x in Result if x not in PLAIN])
 def test_every_end_is_explained(result):
     assert "(zwang explain " in explained(f"model: {result.sentence}.")
+
+
+@pytest.mark.parametrize("message", messages().values(), ids=lambda x: x.code)
+def test_every_message_leads_to_a_page_that_there_is(message):
+    pages = LINK.findall(message.text)
+    assert pages
+    for title, page in pages:
+        assert f"# {title}\n" in (ROOT / "docs" / page).read_text(encoding="utf-8")
 
 
 def test_words_of_messages_are_said_by_the_library():

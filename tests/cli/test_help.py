@@ -56,7 +56,7 @@ def test_paragraphs_are_filled(monkeypatch):
 def test_units_in_brackets_are_shown():
     """Rich takes an unescaped bracket for its markup, and shows nothing."""
     wrong = []
-    for file in Path(zwang_cli.__file__).parent.glob("*.py"):
+    for file in Path(zwang_cli.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.keyword) and node.arg == "help":
                 text = ast.unparse(node.value)
@@ -103,7 +103,7 @@ def _examples() -> list[str]:
     """
     left_out = r"my_|view|--resume|--stream|reproduce|> |fmu|export|derive scara"
     found: set[str] = set()
-    for file in Path(zwang_cli.__file__).parent.glob("*.py"):
+    for file in Path(zwang_cli.__file__).parent.rglob("*.py"):
         text = re.sub(r"\s+\\?\s*", " ", file.read_text(encoding="utf-8"))
         found |= set(re.findall(r"\[cyan\]zwang ([^\[]*)\[/\]", text))
     return sorted(x.strip() for x in found if not re.search(left_out, x))

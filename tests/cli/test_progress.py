@@ -61,5 +61,7 @@ def test_every_command_shows_that_it_is_at_work():
     for module in ("run", "sweep", "reproduce"):
         assert "with Bar(" in (FOLDER / f"{module}.py").read_text(encoding="utf-8")
     # of every command that it is interrupted is heard; some are given a bar as well
-    bars = [hasattr(found(name).__wrapped__, "__wrapped__") for name in ("workspace", "run")]
+    bars = [
+        hasattr(found(name).__wrapped__, "__wrapped__") for name in ("analyses.workspace", "run")
+    ]
     assert bars == [True, False]

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
+from zwang.cli.analysis import numbers, ranges
 from zwang.cli.failure import UserError
-from zwang.cli.subject import numbers, ranges
 from zwang.cli.values import number_or_list
 
 

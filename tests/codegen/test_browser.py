@@ -80,6 +80,21 @@ def test_places_in_joint_coordinates_are_those_of_the_scene(tmp_path):
     np.testing.assert_allclose(found["seen"], drawn(q), atol=1e-14)
 
 
+def test_forces_of_joints_are_those_of_the_run(tmp_path):
+    """At the state that is reached, whose bits they do not change."""
+    example = zw.gallery.load("four-bar")
+    given = {"duration": 0.5, "rtol": RTOL, "forces": example.scene.forces_of}
+    program = browser_program(example.model, example.q0, example.v0, **given)
+    times = np.linspace(0, 0.5, 31)
+    run = zw.simulate(example.model, example.q0, example.v0, times=times, rtol=RTOL)
+    found = in_node(program, tmp_path, times[1:])
+    np.testing.assert_array_equal(found["y"], states(run))
+    forces = example.scene.forces(run)[-1]
+    np.testing.assert_allclose(
+        np.reshape(found["forces"], forces.shape), forces, rtol=1e-9, atol=1e-9
+    )
+
+
 def test_what_a_browser_cannot_hold_is_refused():
     example = zw.gallery.load("pendulum")
     model = zw.Model(

@@ -187,7 +187,8 @@ def in_numpy(monkeypatch, *further) -> None:
     """Let starts, judgements and further modules evaluate such models, and no others."""
     for module in (placement, scales, consistency, initial_conditions, number_range, *further):
         monkeypatch.setattr(module, "evaluate", lambda d, s, drift=None: d.given.evaluate(d, s))
-    monkeypatch.setattr(scales, "rhs_along", _rhs_along)
+    for module in (scales, consistency):
+        monkeypatch.setattr(module, "evaluate_along", _evaluate_along)
     monkeypatch.setattr(initial_conditions, "residuals", _residuals)
     # which solves for a velocity by compiled forms
     monkeypatch.setattr(initial_conditions, "between_branches", lambda *given: "")
@@ -196,8 +197,9 @@ def in_numpy(monkeypatch, *further) -> None:
         monkeypatch.setattr(module, "moved", move)
 
 
-def _rhs_along(dynamics: Dynamics, s: State, velocities: np.ndarray) -> np.ndarray:
-    return np.stack([dynamics.given.evaluate(dynamics, State(s.q, v, s.t)).b for v in velocities])
+def _evaluate_along(dynamics: Dynamics, s: State, velocities: np.ndarray) -> ModelEvaluation:
+    found = [dynamics.given.evaluate(dynamics, State(s.q, v, s.t)) for v in velocities]
+    return ModelEvaluation(*(np.stack(x) for x in zip(*found, strict=True)))
 
 
 def _residuals(constraints, s, p) -> evaluation.Residuals:

@@ -91,7 +91,8 @@ def test_a_second_interruption_leaves_at_once(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("command", ["check", "run"])
 def test_an_interruption_before_there_is_anything_is_said(tmp_path, monkeypatch, command):
-    monkeypatch.setattr(f"zwang.cli.{command}.load_target", press)
+    for module in ("run", "target"):
+        monkeypatch.setattr(f"zwang.cli.{module}.load_target", press)
     answer = zwang(command, write(tmp_path, PENDULUM), "--out", tmp_path / "out")
     assert answer.code == 130
     assert "zwang: interrupted; each file that was written is whole" in answer.err

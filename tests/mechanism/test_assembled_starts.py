@@ -2,6 +2,8 @@
 only a motion beyond all measure, or another place, could give.
 """
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.optimize import least_squares
@@ -185,3 +187,10 @@ def test_a_held_angle_is_not_moved_for_a_rate(angle, coordinates):
 def test_a_drive_may_stand_at_a_dead_point(value):
     m = slider_crank(drives={"motor": Drive("D", value=value)})
     assert np.abs(np.asarray(m.start_state.v)).max() == 0.0
+
+
+def test_a_start_may_be_asked_for_first_inside_a_program():
+    """As a constant: nothing of it is traced."""
+    fresh = slider_crank()
+    found = jax.jit(lambda x: x + jnp.asarray(fresh.start_state.q))(jnp.zeros(9))
+    np.testing.assert_allclose(found, slider_crank().start_state.q, rtol=0, atol=1e-15)

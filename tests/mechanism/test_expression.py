@@ -22,6 +22,9 @@ from zwang.mechanism.expression import Expression
         ("step(a) + step(-a)", 1.0),
         ("ramp(-a) + ramp(a)", 1.5),
         ("1e-3", 1e-3),
+        ("40mm + 1.5 cm", 0.055),
+        ("2/40mm", 50.0),
+        ("30*rpm + 0*1e3ms", math.pi),
     ],
 )
 def test_a_formula_has_the_value_that_it_says(text, value):

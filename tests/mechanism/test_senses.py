@@ -211,7 +211,13 @@ def test_a_constraint_of_ones_own_with_a_parameter_is_read():
 
 
 @pytest.mark.parametrize(
-    ("unit", "right"), [("mm", "in m "), ("deg", "in rad"), ("N/mm", "in m "), ("g", "in kg")]
+    ("unit", "right"),
+    [
+        ("mm", 'value = "60mm" and unit = "m"'),
+        ("deg", 'value = "60deg" and unit = "rad"'),
+        ("N/mm", 'value in N/m and unit = "N/m"'),
+        ("g", "value in kg"),
+    ],
 )
 def test_a_unit_that_is_not_si_is_refused(unit, right, tmp_path):
     path = tmp_path / "crank.toml"

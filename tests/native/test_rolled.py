@@ -8,7 +8,7 @@ import pytest
 from tests.native.beside import assert_equal
 from tests.native.cases import ALIKE
 from tests.native.lanes import assert_lanes_agree
-from zwang.native import function
+from zwang.native import function, translate
 
 CLOSE = 1e-12
 """Sums of 70 terms are added in another order than XLA's, their terms cancel in part."""
@@ -61,3 +61,17 @@ def test_what_nothing_reads_is_left_out():
     x = np.ones(100)
     with_it = lambda x: (x + 1.0) * 0.0 + jnp.sum(jnp.exp(x)[:0])
     assert function(with_it, x).code.instructions < 60
+
+
+def test_numbers_that_were_read_far_before_are_read_again():
+    """Not those that have been read just now, and not as operands of a phi."""
+    near = [f"  %a{k} = fadd double %x1, 1.0" for k in range(translate.FAR_BEHIND - 1)]
+    text = ["b1:", f"  %x1 = load double, ptr %in{translate.STEADY}", *near]
+    text += ["  %y = fmul double %x1, %x1", "  %z = fmul double %x1, 2.0", "b2:"]
+    text += ["  %p = phi double [ %x1, %b1 ]"]
+    lines = translate._read_again("\n".join(text)).splitlines()
+    assert lines[: len(near) + 2] == text[: len(near) + 2] and lines[-2:] == text[-2:]
+    again = lines[len(near) + 2 : -2]
+    assert again[0].endswith("(ptr %in)") and " = load double, ptr " in again[1]
+    name = again[1].split()[0]
+    assert again[2:] == [f"  %y = fmul double {name}, {name}", f"  %z = fmul double {name}, 2.0"]

@@ -52,8 +52,11 @@ def test_a_cell_of_a_notebook_shows_a_page_that_simulates(monkeypatch):
     module = SimpleNamespace(get_ipython=lambda: shell, display=show)
     monkeypatch.setitem(sys.modules, "IPython", module)
     example = zw.gallery.load("pendulum")
-    path = example.run(duration=0.1, samples=3).page()
+    run = example.run(duration=0.1, samples=3)
+    path = run.page()
     assert path.exists() and "<iframe srcdoc" in shown[0] and "module.advance()" in shown[0]
+    assert run.animate() is None
+    assert "<iframe srcdoc" in shown[1] and len(shown[1]) < 150_000
 
 
 def test_a_run_is_plotted_into_a_file_and_its_picture_saved_as_matplotlib_says(tmp_path):
@@ -67,7 +70,8 @@ def test_a_run_is_plotted_into_a_file_and_its_picture_saved_as_matplotlib_says(t
 def test_configurations_are_drawn_side_by_side_with_their_numbers():
     mechanism = read(FOLDER / "four-bar.toml")
     found = zw.analysis.assembly_modes(mechanism, {"A": 1.0})
-    (panel,) = picture(mechanism, found.q).panels
+    (panel,) = found.plot().panels
+    assert "<svg" in found._repr_html_()
     assert [x.text for x in panel.labels] == ["0", "1"]
     across = np.concatenate([c.x for c in panel.curves])
     one = np.concatenate([c.x for c in picture(mechanism, found.q[0]).panels[0].curves])
@@ -86,9 +90,11 @@ def test_results_of_analyses_show_what_they_print():
 
 
 def test_kinematics_are_a_table_with_units(tmp_path):
-    found = zw.analysis.kinematics(read(FOLDER / "four-bar.toml"), "A", (0.0, 0.3), samples=4)
+    linkage = read(FOLDER / "four-bar.toml")
+    found = zw.analysis.kinematics(linkage, "A", (0.0, 0.3), samples=4, trace="coupler")
     head, *rows = found.save(tmp_path / "k.csv").read_text("utf-8").splitlines()
     assert head.startswith("input (rad),q[crank.x] (m),") and "a[crank.angle] (rad/s²)" in head
+    assert "coupler[x] (m)" in head and "coupler rate[y] (m/s)" in head
     assert len(rows) == 4 and float(rows[-1].split(",")[0]) == 0.3
 
 

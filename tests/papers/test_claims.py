@@ -95,5 +95,5 @@ def test_without_its_integrator_the_pseudoinverse_paper_says_what_to_install(mon
     from zwang.papers import pseudoinverse
 
     monkeypatch.setitem(sys.modules, "sksundae", None)
-    with pytest.raises(zw.ModelError, match=r"pip install 'zwang\[papers\]'"):
+    with pytest.raises(zw.ModelError, match=r"in a clone of zwang, pip install '.\[papers\]'"):
         pseudoinverse.reproduce(lambda fraction, what: None)

@@ -57,6 +57,7 @@ def test_a_file_without_actuators_is_driven_at_its_joints(arm):
 
 def test_gravity_compensation_is_that_of_the_closed_form(arm):
     law = arm.law("gravity compensation")
+    assert law.actuator_units == ("N m", "N m")
     found = zw.control(arm.model, law, Q, V)
     np.testing.assert_allclose(found.u, weight(Q), rtol=1e-13)
     run = zw.simulate(arm.driven(servo=law), Q, [0.0, 0.0], duration=1.0, samples=3)

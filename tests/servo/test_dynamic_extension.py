@@ -1,5 +1,7 @@
 """Inputs that reach the servo constraints too early become states."""
 
+import importlib
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -41,8 +43,29 @@ def quadrotor(fx=lambda t: 0.5 * jnp.sin(t), fy=lambda t: 0.2 * t, actuation=Non
 
 
 @pytest.fixture(scope="module")
-def found():
-    return zw.servo.dynamic_extension(*quadrotor(), HOVER, REST)
+def searched():
+    """What is found, and the degrees that are tried for it."""
+    # the package shows its function by that name
+    module = importlib.import_module("zwang.servo.relative_degree")
+    tried, reach = [], vars(module)["_reach"]
+
+    def noted(dynamics, servo, degrees, state):
+        tried.append(dict(degrees))
+        return reach(dynamics, servo, degrees, state)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_reach", noted)
+        return zw.servo.dynamic_extension(*quadrotor(), HOVER, REST), tried
+
+
+@pytest.fixture(scope="module")
+def found(searched):
+    return searched[0]
+
+
+def test_rows_that_delayed_inputs_alone_reach_are_tried_from_the_next_degree_on(searched):
+    """Once for each number of integrators, in general position, and once at the start."""
+    assert searched[1] == [{"x": k, "y": k} for k in (2, 3, 4, 4)]
 
 
 def test_a_hovering_quadrotor_needs_two_integrators_before_its_thrust(found):

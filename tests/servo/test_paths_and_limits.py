@@ -19,20 +19,18 @@ def point(n, force=None, mass=1.0, params=None):
     )
 
 
+def following(model, task, along, stiffness, gains, speed):
+    """A law that runs along the curve of a task."""
+    options = {"stiffness": stiffness, "gains": gains, "speed": speed}
+    actuation = np.eye(model.system.nv)
+    return zw.servo.law("path following", model, actuation, task=task, along=along, **options)
+
+
 def test_a_circle_is_approached_as_the_field_says_and_run_at_the_speed():
     """φ = φ(0) exp(−k t) of the exact field, and a speed of 0.5 along the circle."""
     model = point(2, lambda q, v, t, p: jnp.stack([-3.0 * q[1], 1.0]))
     circle = zw.Holonomic(lambda q, t, p: q @ q - 1.0, name="circle")
-    law = zw.servo.law(
-        "path following",
-        model,
-        np.eye(2),
-        task=circle,
-        stiffness=2.0,
-        gains=20.0,
-        along=("x", "y"),
-        speed=0.5,
-    )
+    law = following(model, circle, ("x", "y"), stiffness=2.0, gains=20.0, speed=0.5)
     loop = zw.Model(model.system, servo=law)
     q0 = np.array([1.5, 0.0])
     v0 = np.array([-2.0 * 1.25 / 3.0, 0.5])
@@ -48,32 +46,14 @@ def test_a_curve_in_space_is_two_rows():
     helix = zw.Holonomic(
         lambda q, t, p: jnp.stack([q[0] - jnp.cos(q[2]), q[1] - jnp.sin(q[2])]), name="helix"
     )
-    law = zw.servo.law(
-        "path following",
-        model,
-        np.eye(3),
-        task=helix,
-        stiffness=3.0,
-        gains=10.0,
-        along=("x", "y", "z"),
-        speed=1.0,
-    )
+    law = following(model, helix, ("x", "y", "z"), stiffness=3.0, gains=10.0, speed=1.0)
     loop = zw.Model(model.system, servo=law)
     run = zw.simulate(loop, [1.3, 0.0, 0.0], [0.0, 0.0, 0.0], duration=8.0, samples=9, rtol=1e-9)
     end = run.q[-1]
     np.testing.assert_allclose(end[:2], [np.cos(end[2]), np.sin(end[2])], atol=1e-9)
     np.testing.assert_allclose(np.linalg.norm(run.v[-1]), 1.0, atol=1e-8)
     with pytest.raises(ModelError, match="has 2 rows and along= names 2 coordinates"):
-        zw.servo.law(
-            "path following",
-            model,
-            np.eye(3),
-            task=helix,
-            stiffness=3.0,
-            gains=1.0,
-            along=("x", "y"),
-            speed=1.0,
-        )
+        following(model, helix, ("x", "y"), stiffness=3.0, gains=1.0, speed=1.0)
 
 
 def test_what_is_led_within_limits_stays_where_the_bound_says():

@@ -310,6 +310,7 @@ def test_sobol_indices_of_a_sum_are_shares_of_variance(free):
     indices = found.sobol_indices("y")
     for column in ("first", "total"):
         np.testing.assert_allclose(indices[column], [0.9, 0.1], atol=0.02)
+    assert found.sobol_indices("y").equals(indices)
     rate = found.success(lambda table: table["y"] < 2)
     assert rate.low < (2 / 3 - 1 / 6 + 0) + 0.05 and rate.cases == 256 * 4
 
@@ -429,7 +430,7 @@ def test_ranges_values_and_distributions_say_what_they_take():
         ({"lenght": [1.0]}, "unknown parameter 'lenght' of pendulum; did you mean 'length'"),
         ({"length": "2:1:5"}, "expected low:high:number with low < high"),
         ({"length": "log:0:1:5"}, "expected a positive lower end"),
-        ({"length": "-1e308:1e308:5"}, "expected low:high:number with low < high"),
+        ({"length": "-1e308:1e308:5"}, "expected values"),
         ({"length": "0:1:1000000000000"}, "at most 100000000"),
         ({"length": [True, False]}, "expected values"),
         ({"length": ["1", "2"]}, "expected values"),

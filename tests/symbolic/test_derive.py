@@ -277,6 +277,10 @@ def test_a_larger_matrix_than_two_by_two_is_printed_as_definitions():
     found = zw.derive(model, [0.5, 0.6, 0.7], [0.1, -0.2, 0.3])
     assert found.definitions and worst(found) < AGREES
     assert r"\begin{align*}" in found.latex
+    # one letter, with what tells it apart above and its numbers below
+    assert r"z_{2, 1}^{\mathrm{c}} &=" in found.latex and "zc_" not in found.latex
+    letter = "<msubsup><mi>z</mi><mn>2 1</mn><mtext>c</mtext></msubsup>"
+    assert letter in found._repr_html_() and "zc" not in found._repr_html_()
 
 
 def test_squares_of_sine_and_cosine_are_added_and_cases_decided():

@@ -17,14 +17,9 @@ import numpy as np
 
 from zwang.thresholds import AGREEMENT, RESOLVED, ROUND_OFF, SOLUTION_ERROR
 
-PIVOTS_PER_ROW = 50
-"""Most pivots, for each row, after which a problem counts as unsolved; ordinary ones take one or
-two for each."""
 TIES = SOLUTION_ERROR, ROUND_OFF
 """Ratios of a pivot that differ by less count as equal: by the first one as those of rows that
 depend on each other do, and by the second where that leaves more than round-off."""
-COVERS = 8
-"""Ways to make the first point feasible that are tried before a ray counts as one."""
 
 
 def complementary(Q: np.ndarray, c: np.ndarray) -> np.ndarray | None:
@@ -38,7 +33,8 @@ def complementary(Q: np.ndarray, c: np.ndarray) -> np.ndarray | None:
     if not n or np.all(c >= 0):
         return np.zeros(n)
     columns, best, least = np.hstack([np.eye(n), -Q]), None, -np.inf
-    for k in range(COVERS):
+    # ways to make the first point feasible that are tried before a ray counts as one
+    for k in range(8):
         # rows that depend on each other may end one way of pivots early, and not the next
         cover = 1 + 0.5 * np.sin(k * (1.0 + np.arange(n)))
         for tie in TIES:
@@ -71,7 +67,8 @@ def _pivoted(Q: np.ndarray, c: np.ndarray, cover: np.ndarray, tie: float) -> lis
     columns = np.hstack([np.eye(n), -Q, -cover[:, None]])
     basis = list(range(n))
     row, entering = int(np.argmin(c / cover)), auxiliary
-    for _ in range(PIVOTS_PER_ROW * n):
+    # pivots for each row after which a problem counts as unsolved; ordinary ones take one or two
+    for _ in range(50 * n):
         leaving, basis[row] = basis[row], entering
         if leaving == auxiliary:
             return basis

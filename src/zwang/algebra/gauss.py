@@ -35,7 +35,12 @@ from zwang.algebra.judgement import (
 from zwang.algebra.lapack import singular_values
 from zwang.algebra.mass_matrix import AbstractMass, DiagonalMass, Matrix, row_lengths
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal, Pseudoinverse
-from zwang.algebra.pseudoinverse.certificate import SOLVED_ROUND_OFF, Certified
+from zwang.algebra.pseudoinverse.certificate import (
+    SOLVED_ROUND_OFF,
+    Certified,
+    image,
+    term_sizes,
+)
 from zwang.compile.engine import is_native
 from zwang.compile.hints import traced_once
 from zwang.objects.record import Record
@@ -258,8 +263,8 @@ def certified_acceleration(
 
     def corrected(found: tuple) -> tuple:
         acceleration, multipliers = found
-        size = terms + abs(A) @ jnp.abs(acceleration)
-        more = gauss.certified(b - A @ acceleration, size)
+        size = terms + term_sizes(A, acceleration)
+        more = gauss.certified(b - image(A, acceleration), size)
         return acceleration + more.solution, multipliers + more.multipliers
 
     found = free, jnp.zeros_like(terms)
@@ -271,18 +276,16 @@ def certified_acceleration(
         found = corrected(corrected(found))
     acceleration, multipliers = found
     # a row that is absent is the round-off of others: what a force along it makes is no residual
-    met = A @ acceleration
+    met, size = image(A, acceleration), term_sizes(A, acceleration)
     left = jnp.where((gauss.scale > 0) | ~jnp.isfinite(met), met, 0.0) - b
     unit = gauss.units()
-    residual = relative_residual(
-        jnp, left, terms + abs(A) @ (jnp.abs(free) + jnp.abs(acceleration)), unit
-    )
-    noise = SOLVED_ROUND_OFF * unit * (terms + abs(A) @ jnp.abs(acceleration))
+    residual = relative_residual(jnp, left, terms + term_sizes(A, free) + size, unit)
+    noise = SOLVED_ROUND_OFF * unit * (terms + size)
     error = jnp.linalg.norm(jnp.maximum(jnp.abs(unit * left), noise))
-    size = gauss.mass.size
     sigma = gauss.least_singular_value()
     reach = jnp.where(sigma > 0, error / jnp.where(sigma > 0, sigma, 1.0), 0.0)
-    accuracy = relative_error(jnp, reach, size(acceleration), size(free))
+    sizes = gauss.mass.size(acceleration), gauss.mass.size(free)
+    accuracy = relative_error(jnp, reach, *sizes)
     # an estimate that nobody differentiates, and a norm has no derivative at zero
     by_mass = jax.lax.stop_gradient(mass_error(force, gauss, free, acceleration, multipliers))
     return CertifiedAcceleration(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import abc
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -230,9 +230,9 @@ def factor_mass(M: Array) -> AbstractMass:
     return {1: DiagonalMass, 2: DenseMass, 3: BlockDiagonalMass}[M.ndim](M)
 
 
-def dense_mass(M: Array | np.ndarray) -> Any:
+def dense_mass(M: AnyArray) -> AnyArray:
     """M as a full matrix, of an array of NumPy or of JAX."""
-    xp = np if isinstance(M, np.ndarray) else jnp
+    xp: ModuleType = M.__array_namespace__()
     if M.ndim < 3:
         return M if M.ndim == 2 else xp.diag(M)
     count, k, _ = M.shape

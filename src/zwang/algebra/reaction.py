@@ -25,9 +25,6 @@ from zwang.thresholds import AGREEMENT, ROUND_OFF
 MOST_STEPS = 12
 """Most steps of Newton's iteration: one for each change of sign of a normal force, and a few where
 c is not piecewise linear."""
-MOST_SIGNS = 5
-"""Most contacts whose signs are all combined (32 determinants); of more, all are turned together
-and each alone."""
 
 
 class Reaction(NamedTuple):
@@ -113,7 +110,9 @@ def _least_determinant(jacobian, x, sizes: Sequence[int]) -> Float[Array, ""]:
     """
     ways = jacobian(x), jacobian(-x)
     n, ends = len(sizes), np.cumsum([0, *sizes])
-    if n <= MOST_SIGNS:
+    # most contacts whose signs are all combined (32 determinants); of more, all are turned together
+    # and each alone
+    if n <= 5:
         turns = list(product((0, 1), repeat=n))
     else:
         alone = np.eye(n, dtype=int).tolist()

@@ -17,11 +17,6 @@ from zwang.thresholds import AGREEMENT, FACTOR_ROUND_OFF
 DISTANCES_ASIDE = (0.1, 0.03, 0.01)
 """Distances from an equilibrium, relative to the size of its coordinates, at which the potential is
 followed where its Hessian vanishes."""
-RAYS_PER_DIMENSION = 24
-"""Random directions, per dimension, in which the potential is followed."""
-LATER_TIMES = (0.11, 1.37, 17.3)
-"""Later times [s] at which the equations are compared with those of the instant: without a common
-period."""
 
 
 def aside(here: ConstrainedState, along: np.ndarray, distance: float) -> ConstrainedState | None:
@@ -63,9 +58,8 @@ def beyond(here: ConstrainedState, free, held, curvature) -> str:
     "level" in all, "falls" in one, or is "flat" in one.
     """
     k, random = free.shape[1], np.random.default_rng(1892)
-    rays = (
-        [np.eye(k)] if k == 1 else [np.eye(k), random.standard_normal((RAYS_PER_DIMENSION * k, k))]
-    )
+    # random directions, per dimension, in which the potential is followed
+    rays = [np.eye(k)] if k == 1 else [np.eye(k), random.standard_normal((24 * k, k))]
     kinds = set()
     for u in np.vstack(rays):
         for sign in (1.0, -1.0):
@@ -145,7 +139,9 @@ def explicit_time(here: ConstrainedState) -> Time:
     """
     own, found = here.variation, Time.NOTHING
     nv, s = here.dynamics.system.nv, here.state
-    for wait in LATER_TIMES:
+    # later times [s] at which the equations are compared with those of the instant: without a
+    # common period
+    for wait in (0.11, 1.37, 17.3):
         there = solve(here.dynamics, State(s.q, s.v, s.t + jnp.asarray(wait)))
         then = ConstrainedState(
             here.dynamics, there.state, there.local, here.w, here.multipliers

@@ -45,22 +45,21 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.dynamics.number_range import LARGEST_SIZE
 from zwang.errors import ModelError
-from zwang.inputs.arguments import choice, count, host_only, mapping, number, real_array
+from zwang.inputs.arguments import choice, count, host_only, known, mapping, number, real_array
+from zwang.mechanism.drawing import picture
+from zwang.mechanism.mechanism import Mechanism
 from zwang.objects.reporting import report
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
+from zwang.plots.script import opens_in_scripts
 from zwang.thresholds import ALIKE, ALL_BUT_ZERO, RESOLVED
 
 if TYPE_CHECKING:
     import xarray as xr
 
 METHODS = ("auto", "homotopy", "starts")
-PLACES_TRIED = 3
-"""Configurations at which rows and inputs are counted before modes are looked for."""
 BOXES_AT_ONCE = 512
 """Starts that run at once."""
-NEWTON_ITERATIONS = 60
-"""Damped steps of Newton's iteration."""
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -79,6 +78,7 @@ class AssemblyModes(AbstractResult):
         tried, surprises: of the second half of the starts, how many converged, and how many of
             these came to a mode that the first half had not found.
         t: time [s].
+        mechanism: what the model was made of, for pictures.
     """
 
     model: Model
@@ -92,6 +92,7 @@ class AssemblyModes(AbstractResult):
     tried: int = 0
     surprises: int = 0
     t: float = 0.0
+    mechanism: Mechanism | None = None
 
     def configurations(self, params: PyTree) -> Array:
         """The modes as a function of parameters, shape (modes, nq); inside `jax.grad` and `jit`.
@@ -158,10 +159,18 @@ class AssemblyModes(AbstractResult):
         units = {"coordinate_unit": ("coordinate", list(self.model.system.units))}
         return dataset_of(self.model, data, units, **attrs)
 
-    def plot(self, x: str, y: str) -> Picture:
-        """The modes as points in two coordinates."""
+    @opens_in_scripts
+    def plot(self, *coordinates: str) -> Picture:
+        """The modes of a mechanism side by side, or as points in two coordinates: those that are
+        named, or that differ most.
+        """
+        if self.mechanism is not None and not coordinates:
+            return picture(self.mechanism, self.q)
         names, units = self.model.system.coordinates, self.model.system.units
-        i, j = names.index(x), names.index(y)
+        given = coordinates or [names[k] for k in telling(self.q, 2)]
+        for name in given:
+            known(name, names, "plot: there is no coordinate")
+        i, j = names.index(given[0]), names.index(given[-1])
         points = Line(self.q[:, i], self.q[:, j], width=0.0, marker="o")
         label = lambda k: with_unit(names[k], units[k])
         title = f"{self.model.name}: {len(self)} assembly modes"
@@ -250,6 +259,7 @@ def assembly_modes(
         )
         for name, x in given.items()
     ]
+    drawn = subject.mechanism and subject.mechanism.with_params(params or {})
     closed = with_inputs(subject.model, tuple(held))
     dynamics = closed.dynamics(params, Proximal())
     _refuse_loose(closed, dynamics, subject.q, t)
@@ -264,7 +274,7 @@ def assembly_modes(
                 if subject.mechanism is not None:
                     own = same_senses(subject.mechanism, dynamics.p, subject.q, found.q)
                     found = found._replace(q=found.q[own])
-                return _from_homotopy(closed, dynamics, found, t)
+                return _from_homotopy(closed, dynamics, found, t, drawn)
         if method == "homotopy":
             raise ModelError(
                 f"{closed.name}: its rows are not quadratic in coordinates, cosines and sines, nor "
@@ -303,7 +313,7 @@ def assembly_modes(
             "as degrees of freedom."
         )
     sigma = np.array([x for _, x in smallest])
-    return AssemblyModes(closed, found, times, starts, sigma, "starts", 0, 0, *held_out, t)
+    return AssemblyModes(closed, found, times, starts, sigma, "starts", 0, 0, *held_out, t, drawn)
 
 
 def _refuse_loose(closed: Model, dynamics: Dynamics, q, t: float) -> None:
@@ -313,7 +323,8 @@ def _refuse_loose(closed: Model, dynamics: Dynamics, q, t: float) -> None:
     nv = closed.system.nv
     if not closed.constraints.m:
         raise ModelError(f"{closed.name}: has no loop or other constraint that modes could meet.")
-    places = np.vstack([q, _starts(closed, q, PLACES_TRIED, None, np.random.default_rng(0))])
+    # configurations at which rows and inputs are counted before modes are looked for
+    places = np.vstack([q, _starts(closed, q, 3, None, np.random.default_rng(0))])
     rank = max(_smallest(dynamics, x, t)[0] for x in places)
     if rank < nv:
         raise ModelError(
@@ -323,7 +334,9 @@ def _refuse_loose(closed: Model, dynamics: Dynamics, q, t: float) -> None:
         )
 
 
-def _from_homotopy(closed: Model, dynamics: Dynamics, found: Found, t: float) -> AssemblyModes:
+def _from_homotopy(
+    closed: Model, dynamics: Dynamics, found: Found, t: float, drawn: Mechanism | None
+) -> AssemblyModes:
     """The real solutions, put onto the rows themselves to round-off."""
     if not len(found.q):
         raise ModelError(
@@ -347,7 +360,16 @@ def _from_homotopy(closed: Model, dynamics: Dynamics, found: Found, t: float) ->
     failed = found.failed + int(np.sum(own & ~kept))
     smallest = np.array([_smallest(dynamics, x, t)[1] for x in q])
     return AssemblyModes(
-        closed, q, times, found.paths, smallest, "homotopy", found.solutions, failed, t=t
+        closed,
+        q,
+        times,
+        found.paths,
+        smallest,
+        "homotopy",
+        found.solutions,
+        failed,
+        t=t,
+        mechanism=drawn,
     )
 
 
@@ -389,8 +411,8 @@ def _one(dynamics: Dynamics, q, t):
         return A / length[:, None], r / length
 
     before = jnp.max(jnp.abs(rows(q)[1]))
-    # steps of at most one radian or unit of length lead a start to a mode that is near
-    q = newton(dynamics, rows, q, t, NEWTON_ITERATIONS, longest=1.0, solve=damped)
+    # damped steps of at most one radian or unit of length lead a start to a mode that is near
+    q = newton(dynamics, rows, q, t, 60, longest=1.0, solve=damped)
     residual = jnp.max(jnp.abs(rows(q)[1]))
     return q, jnp.where(jnp.isfinite(residual), residual, jnp.inf), before
 

@@ -24,8 +24,6 @@ from zwang.inputs.arrays import vector
 from zwang.remedy import Remedy, advice
 from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, CONVERGED, DERIVED, LAST_DIGIT, ROUND_OFF
 
-CLOSE_TO_GUESS = 0.2
-"""Farthest an equilibrium may be from a guess that means it, relative to the way to the minimum."""
 SEARCH_STEPS = 200
 """Most steps of a search."""
 BESIDE = 4
@@ -237,7 +235,8 @@ def left_behind(problem: Problem, start: Point, at: Point) -> bool:
         return False
     near = nearest_by_stages(problem, start, False)
     balanced = np.linalg.norm(problem.residual(near)) < AGREEMENT
-    return bool(balanced and np.linalg.norm(near.q - start.q) < CLOSE_TO_GUESS * way)
+    # farthest an equilibrium may be from a guess that means it, relative to the way to the minimum
+    return bool(balanced and np.linalg.norm(near.q - start.q) < 0.2 * way)
 
 
 UNBALANCED = (

@@ -27,15 +27,18 @@ from zwang.analysis.linearize import generator_of_deviations
 from zwang.equations.state import State, host_state
 from zwang.errors import ModelError
 from zwang.remedy import Remedy, advice
-from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, DERIVED, ROOT_OF_ROUND_OFF, SOLUTION_ERROR
+from zwang.thresholds import (
+    AGREEMENT,
+    ALL_BUT_ZERO,
+    DERIVED,
+    ROOT_OF_ROUND_OFF,
+    SMALL_PART,
+    SOLUTION_ERROR,
+)
 
-LARGEST_TURN = 0.3
-"""Largest turn of the tangent over one step [rad]; longer steps are halved."""
 SLOPE_STEP = 1e-3
 """Distance of the places by which derivatives along a branch are measured: of fourth order, so that
 1e-12 is left of the formula, and 1e-12 of round-off."""
-EVENT_ZERO = 1e-3
-"""Eigenvalues below this times the largest are left to folds and branch points."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -173,7 +176,8 @@ class BalanceBranch:
         length = min(self.step, 2 * place.length) if place.length else self.step
         for _ in range(14):
             new = self.corrected(place, length)
-            if new is not None and self._turn(place, new) < LARGEST_TURN:
+            # largest turn of the tangent over one step [rad]; longer steps are halved
+            if new is not None and self._turn(place, new) < 0.3:
                 return new
             # Newton’s method failed or the tangent turned too far: a shorter step is likelier to
             # stay on this branch
@@ -346,7 +350,7 @@ def events(before: np.ndarray, after: np.ndarray, rate: float) -> list[Event]:
 
 
 def _counts(values: np.ndarray, rate: float) -> _Counts:
-    away = values[np.abs(values) > EVENT_ZERO * rate]
+    away = values[np.abs(values) > SMALL_PART * rate]
     pairs = away[np.imag(away) > ALL_BUT_ZERO * rate]
     sides = np.sign(np.where(np.abs(np.real(pairs)) > ALL_BUT_ZERO * rate, np.real(pairs), 0.0))
     real = int(np.sum(np.abs(np.imag(away)) <= ALL_BUT_ZERO * rate))
@@ -354,7 +358,7 @@ def _counts(values: np.ndarray, rate: float) -> _Counts:
 
 
 def _upper(values: np.ndarray, rate: float) -> np.ndarray:
-    return values[(np.imag(values) > ALL_BUT_ZERO * rate) & (np.abs(values) > EVENT_ZERO * rate)]
+    return values[(np.imag(values) > ALL_BUT_ZERO * rate) & (np.abs(values) > SMALL_PART * rate)]
 
 
 def _crossing(values: np.ndarray, rate: float) -> complex:
@@ -383,7 +387,7 @@ def _real_pair(values: np.ndarray, rate: float) -> np.ndarray:
 
 def _choices(values: np.ndarray, rate: float) -> list[np.ndarray]:
     """Conjugates, and neighbors on the real axis."""
-    away = values[np.abs(values) > EVENT_ZERO * rate]
+    away = values[np.abs(values) > SMALL_PART * rate]
     real = np.sort(np.real(away[np.abs(np.imag(away)) <= ALL_BUT_ZERO * rate]))
     pairs = away[np.imag(away) > ALL_BUT_ZERO * rate]
     choices = [np.array([x, np.conj(x)]) for x in pairs]

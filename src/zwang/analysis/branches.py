@@ -28,13 +28,9 @@ from zwang.inputs.arrays import vector
 from zwang.inputs.call import misfits_named
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
+from zwang.plots.script import opens_in_scripts
 from zwang.simulation.results import Run
 from zwang.thresholds import ALL_BUT_ZERO, DERIVED, SHORT_WAY
-
-MOST_COMPARED = 60
-"""Velocities among which a picture looks for two that tell branches apart."""
-TRIED = 0.02
-"""Distance along a tangent at which it is tried [1 m or rad of a typical coordinate]."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,6 +118,7 @@ class Branches:
         v = np.sqrt(2 * energy) * self.branches[i].tangent * (-1 if backward else 1)
         return self.model.state(self.q, v, self.t)
 
+    @opens_in_scripts
     def plot(self, x: int | None = None, y: int | None = None) -> Picture:
         """Tangents as lines through the configuration, in two velocities given by index; by default
         in those in which they differ most.
@@ -146,7 +143,8 @@ class Branches:
         tangents = np.array([b.tangent for b in self.branches]).reshape(-1, nv)
         # lengths beside angles have no common scale: each kind by its own size
         moving = [i for i in range(nv) if np.ptp(np.abs(tangents[:, i]), axis=0) > ALL_BUT_ZERO]
-        for i, j in itertools.combinations(moving[:MOST_COMPARED], 2):
+        # velocities among which a picture looks for two that tell branches apart
+        for i, j in itertools.combinations(moving[:60], 2):
             if self.model.system.velocity_units[i] != self.model.system.velocity_units[j]:
                 continue
             flat = tangents[:, [i, j]]
@@ -205,7 +203,8 @@ def branches(model, q=None, t=0.0, *, params: PyTree = None) -> Branches:
 
 def _tried(model: Model, dynamics: Dynamics, q, t, v: np.ndarray, params) -> Branch:
     """A tangent, put to the test at two distances on either side."""
-    reach, errors = TRIED / max(np.max(np.abs(v)), 1e-300), []
+    # distance along a tangent at which it is tried [1 m or rad of a typical coordinate]
+    reach, errors = 0.02 / max(np.max(np.abs(v)), 1e-300), []
     for sign in (1, -1):
         pair = []
         for distance in (reach, reach / 2):

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 MOST_DEPENDENCIES, MOST_SUGGESTIONS, MOST_LOOSE = 8, 5, 12
 """How many are printed."""
-CLEAR = 0.1
-"""Gap of singular values above which the dimension of the reachable set is called uncertain."""
 
 
 def lines(d: Diagnosis):
@@ -42,7 +40,7 @@ def lines(d: Diagnosis):
         )
         yield f"  free to choose       {shown}"
     if d.reach is not None and d.reach.directions:
-        sure = "" if d.reach.gap < CLEAR else ", uncertain: no clear gap of singular values"
+        sure = "" if d.reach.gap < 0.1 else ", uncertain: no clear gap of singular values"
         yield (
             f"  reachable            {d.reach.dimension} dimensions by {d.reach.directions} "
             f"directions of velocity (Frobenius){sure}"

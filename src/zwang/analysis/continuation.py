@@ -36,6 +36,7 @@ from zwang.errors import ModelError
 from zwang.inputs.arguments import count, host_only, instance, known, listed, number, refuse
 from zwang.inputs.arrays import vector
 from zwang.objects.reporting import report
+from zwang.plots.script import opens_in_scripts
 from zwang.thresholds import AGREEMENT, AT_INSTANT
 
 if TYPE_CHECKING:
@@ -214,6 +215,7 @@ class Continuation(AbstractResult):
         }
         return dataset_of(self.model, data, over=self.over)
 
+    @opens_in_scripts
     def plot(self, *coordinates: str) -> Picture:
         """Coordinates over the parameter, unstable parts dashed, special points marked.
 

@@ -47,21 +47,3 @@ def halves(c: np.ndarray) -> list[np.ndarray]:
         left.append(level[0])
         right.append(level[-1])
     return [np.array(left), np.array(right[::-1])]
-
-
-def powers(c: np.ndarray, h: float) -> np.ndarray:
-    """Coefficients of 1, t, t² … of a polynomial given by Bernstein coefficients over 0 to h."""
-    made = np.zeros(c.shape)
-    for j in range(len(c)):
-        for i in range(j + 1):
-            part = math.comb(len(c) - 1, j) * math.comb(j, i)
-            made[j] += (-1) ** (j - i) * part * c[i] / h**j
-    return made
-
-
-def shifted(a: np.ndarray, by: float) -> np.ndarray:
-    """Coefficients of the same polynomial in powers of t − by."""
-    n = range(len(a))
-    return (
-        np.array([[math.comb(j, i) * by ** (j - i) if j >= i else 0.0 for j in n] for i in n]) @ a
-    )

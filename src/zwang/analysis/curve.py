@@ -36,11 +36,6 @@ from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.inputs.arrays import AnyArray
 from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, FACTOR_ROUND_OFF, SOLUTION_ERROR
 
-BOX_SAMPLES = 6
-"""Random places of a box at which J is evaluated where it cannot be bounded."""
-CHART_SAMPLES = 8
-"""Random places at which rows of two charts are compared."""
-
 
 class Split(NamedTuple, Generic[AnyArray]):
     """Directions at a point of a curve.
@@ -245,7 +240,8 @@ class Curve:
                 # from here on bounds are estimates, and the path is reported as not certified
                 self.bounded = False
         random, unit = np.random.default_rng(1994), self.scale[:, None] * self.scale
-        places = lo + random.random((BOX_SAMPLES, len(lo))) * (hi - lo)
+        # random places of a box at which J is evaluated where it cannot be bounded
+        places = lo + random.random((6, len(lo))) * (hi - lo)
         found = np.stack([np.asarray(_second(self.dynamics, q0, y)) for y in places])
         low, high = found.min(axis=0), found.max(axis=0)
         return (low + high) / 2 * unit, 0.75 * (high - low) * unit  # half more than was seen
@@ -257,8 +253,8 @@ class Curve:
         system = self.dynamics.system
         if system.velocity_map is None and system.retract is None:
             return affine_chart
-        # rows that differ in the two charts do so at almost every place
-        moved = np.random.default_rng(1840).uniform(-0.7, 0.7, (CHART_SAMPLES, len(y)))
+        # rows that differ in the two charts do so at almost every place, and eight are compared
+        moved = np.random.default_rng(1840).uniform(-0.7, 0.7, (8, len(y)))
         moved[:, -1] = y[-1]
         apart, size = _charts_differ(self.dynamics, q0, moved)
         return affine_chart if float(apart) <= AGREEMENT * (1 + float(size)) else chart

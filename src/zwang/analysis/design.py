@@ -18,17 +18,14 @@ from zwang.analysis.result import AbstractResult, rounded, table, with_unit
 from zwang.analysis.subject import subject_of
 from zwang.errors import ModelError
 from zwang.inputs.arguments import count, host_only, listed, mapping, number
+from zwang.inputs.text import counted
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
+from zwang.plots.script import opens_in_scripts
 from zwang.thresholds import ALL_BUT_ZERO
 
 if TYPE_CHECKING:
     import xarray as xr
-
-CLEAR_OF_ENDS = 0.02
-"""Least singular value of the rows at unit length that a design keeps away from branches' ends."""
-PENALTY = 10.0
-"""Cost of a trial that leaves its branch, in units of the first design's cost."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -88,6 +85,7 @@ class Design(AbstractResult):
         coords = {"variable": names, "target": list(self.costs)}
         return self.after.dataset.assign_coords(coords).assign(data)
 
+    @opens_in_scripts
     def plot(self) -> Picture:
         """Traced points and outputs of the first design, dashed, and of the found one."""
         pairs = list(zip(self.before.outputs, self.after.outputs, strict=True))
@@ -117,7 +115,7 @@ class Design(AbstractResult):
         rows = [("variable", "first", "found")]
         rows += [(x, rounded(self.start[x]), rounded(y)) for x, y in self.values.items()]
         lines = [
-            f"{self.after.model.name}: design of {len(self.values)} variables, cost "
+            f"{self.after.model.name}: design of {counted(len(self.values), 'variable')}, cost "
             f"{self.first_cost:.6g} to {self.cost:.6g} in {self.steps} steps",
             *table(rows),
             *table(
@@ -147,7 +145,7 @@ def design(
     params: PyTree = None,
     rate: float = 1.0,
     samples: int = 61,
-    clear: float = CLEAR_OF_ENDS,
+    clear: float = 0.02,
     steps: int = 100,
     **options,
 ) -> Design:
@@ -282,7 +280,8 @@ def _optimized(problem: DesignProblem, first, clear: float, steps: int):
 
     def cost(z) -> float:
         found = at(z)
-        return PENALTY if found is None else float(np.sum(found.costs)) / size
+        # cost of a trial that leaves its branch, in units of the first design's cost
+        return 10.0 if found is None else float(np.sum(found.costs)) / size
 
     def slope(z):
         found = at(z)

@@ -38,10 +38,6 @@ from zwang.thresholds import AGREEMENT
 
 DIFFERENCE = 1e-6
 """Relative step of the differences by which a mechanism's parameters follow from its formulas."""
-MOST_MOVED = 0.05
-"""Largest part of the bounds that variables move at once, while configurations follow."""
-DESIGN_NEWTON = 8
-"""Steps of Newton's iteration after each part."""
 
 
 class Variables(NamedTuple):
@@ -187,8 +183,9 @@ class DesignProblem:
         """
         start, q = self.known
         way = (x - start) / (self.variables.high - self.variables.low)
-        # a long move at once could close the loops in another assembly mode
-        parts = max(1, int(np.ceil(np.max(np.abs(way), initial=0.0) / MOST_MOVED)))
+        # a long move at once could close the loops in another assembly mode: variables move by a
+        # twentieth of their bounds, while configurations follow
+        parts = max(1, int(np.ceil(20 * np.max(np.abs(way), initial=0.0))))
         signs = self._signs(q, self.variables.params(start))
         for i in range(1, parts + 1):
             p = self.variables.params(start + i / parts * (x - start))
@@ -245,7 +242,8 @@ class DesignProblem:
 
 @program
 def _closed(dynamics: Dynamics, q, t, p) -> Moving:
-    return moving(replace(dynamics, p=p), q, t, DESIGN_NEWTON)
+    # with eight steps of Newton's iteration after each part
+    return moving(replace(dynamics, p=p), q, t, 8)
 
 
 @program

@@ -24,6 +24,7 @@ from zwang.errors import ModelError
 from zwang.inputs.arguments import host_only
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
+from zwang.plots.script import opens_in_scripts
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -88,6 +89,7 @@ class DrivingTorque(AbstractResult):
         }
         return self.motion.dataset.assign_coords(constraint=list(self.by_constraint)).assign(data)
 
+    @opens_in_scripts
     def plot(self) -> Picture:
         """Torque with its parts, and power, over the input."""
         k, x = self.motion, self.motion.input

@@ -41,6 +41,7 @@ from zwang.dynamics.model import Model
 from zwang.equations.state import host_state
 from zwang.errors import ModelError
 from zwang.inputs.arguments import choice, host_only, instance, labels
+from zwang.plots.script import opens_in_scripts
 from zwang.remedy import Remedy, advice
 from zwang.thresholds import ALL_BUT_ZERO
 
@@ -189,6 +190,7 @@ class Equilibrium(AbstractResult):
         attrs = {"t": self.t, "residual": self.residual, "verdict": self.verdict, **found}
         return dataset_of(self.model, data, {"constraint": names} if names else None, **attrs)
 
+    @opens_in_scripts
     def plot(self) -> Picture:
         """The eigenvalues of the linearization in the complex plane."""
         return self.linearization.plot()

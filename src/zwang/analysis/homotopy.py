@@ -24,14 +24,6 @@ from zwang.thresholds import DERIVED
 END, SINGULAR_END = 20.0, 7.0
 """Paths are followed to `1 − τ = e^{−END}`, 2e-9, before Newton's iteration takes over. One that
 stops beyond `SINGULAR_END`, 1e-3, goes to infinity or to a solution that is not isolated."""
-PREDICTED = 1e-6
-"""Largest correction after a prediction, relative to w; paths that are close ask for less."""
-SHORTEST_PATH_STEP = 1e-5
-"""Step of `−log(1 − τ)` below which a path is given up."""
-MOST_TRACKING_STEPS = 3_000
-"""Steps after which a path is given up."""
-PATH_TRIES = 3
-"""How often paths that fail or meet are followed again, ten times as carefully."""
 
 
 class Solutions(NamedTuple):
@@ -61,9 +53,11 @@ def solutions(forms: np.ndarray, seed: int = 0) -> Solutions:
     size = np.max(np.abs(forms), axis=(1, 2), keepdims=True)
     # rows in metres and in radians count alike in the norms that tolerances are compared with
     forms = forms / np.where(size > 0, size, 1.0)
-    tolerance, found = PREDICTED, None
-    # two paths come close with probability zero, so another γ and smaller steps part them
-    for attempt in range(PATH_TRIES):
+    # largest correction after a prediction, relative to w; paths that are close ask for less
+    tolerance, found = 1e-6, None
+    # two paths come close with probability zero, so another γ and smaller steps part them: those
+    # that fail or meet are followed again, ten times as carefully
+    for attempt in range(3):
         found = _followed(forms, np.random.default_rng(seed + attempt), tolerance)
         # paths that end at one place mean that a step jumped from one path to the other
         if not found.failed and not _meet(found.w):
@@ -136,7 +130,8 @@ def _tracked(system, w: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.nd
         return -_solve(J, by_tau) * left[:, None]
 
     w, s, h, alive = w.copy(), np.zeros(n), np.full(n, 0.02), np.ones(n, bool)
-    for _ in range(MOST_TRACKING_STEPS):
+    # steps after which a path is given up
+    for _ in range(3_000):
         i = np.flatnonzero(alive & (s < END))
         if not len(i):
             break
@@ -159,8 +154,9 @@ def _tracked(system, w: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.nd
         good = np.isfinite(off) & (first < tolerance) & (off < 1e-2 * tolerance)
         w[i[good]], s[i[good]] = there[good], (s[i] + step)[good]
         h[i] = np.where(good, np.minimum(1.5 * step, 1.0), 0.5 * step)
-        # a path that needs steps this small comes to a singular end; it is judged where it stopped
-        alive[i[h[i] < SHORTEST_PATH_STEP]] = False
+        # a path that needs steps of `−log(1 − τ)` this small comes to a singular end; it is judged
+        # where it stopped
+        alive[i[h[i] < 1e-5]] = False
     return w, s
 
 

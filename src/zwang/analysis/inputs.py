@@ -18,6 +18,7 @@ from zwang.errors import ModelError
 from zwang.inputs.arguments import function, labels, real_array
 from zwang.inputs.suggestions import did_you_mean
 from zwang.inputs.tracing import outcome, returned
+from zwang.simulation.results.units import force_unit
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Inputs:
         actuation: (q, t, p) → B of the forces, or an array; None without any.
         nominal: value of each input; of forces zero.
         parameters: name and index of the entry of each parameter.
+        units: of each input; empty where it is not stated.
     """
 
     model: Model
@@ -39,6 +41,7 @@ class Inputs:
     actuation: Callable | np.ndarray | None = None
     nominal: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0))
     parameters: tuple[tuple[str, int], ...] = ()
+    units: tuple[str, ...] = ()
 
     def matrix(self, q, t, p) -> Array | np.ndarray:
         """B of the forces, shape (nv, k)."""
@@ -59,7 +62,8 @@ def chosen_inputs(model: Model, params, inputs: object) -> Inputs:
     actuation = getattr(inputs, "actuation_matrix", None)
     if isinstance(inputs, AbstractControlLaw) and actuation is not None:
         nu = inputs.checked(model.passive.dynamics())
-        return Inputs(model.passive, tuple(inputs.names(nu)), None, actuation, np.zeros(nu))
+        names, units = tuple(inputs.names(nu)), tuple(inputs.units(nu))
+        return Inputs(model.passive, names, None, actuation, np.zeros(nu), units=units)
     lists = isinstance(inputs, (list, tuple)) and all(isinstance(x, (list, tuple)) for x in inputs)
     if lists or isinstance(inputs, (np.ndarray, jax.Array)):
         B = np.asarray(real_array(inputs, "inputs"))
@@ -69,7 +73,7 @@ def chosen_inputs(model: Model, params, inputs: object) -> Inputs:
                 "velocity and a column for each input."
             )
         names = tuple(f"u{i}" for i in range(B.shape[1]))
-        return Inputs(model, names, None, B, np.zeros(B.shape[1]))
+        return Inputs(model, names, None, B, np.zeros(B.shape[1]), units=("",) * B.shape[1])
     return _named(model, params, labels([inputs] if isinstance(inputs, str) else inputs, "inputs"))
 
 
@@ -101,7 +105,10 @@ def _named(model: Model, params, given: tuple[str, ...]) -> Inputs:
     if tangents:
         directions = jax.tree_util.tree_map(lambda *x: jnp.stack(x), *tangents)
     actuation = np.eye(len(velocities))[:, pushed] if pushed else None
+    units = [""] * len(names)
     names += [f"force on {velocities[i]}" for i in pushed]
+    system = model.system
+    units += [force_unit(system.velocity_units[i], system.energy_unit) for i in pushed]
     return Inputs(
         model,
         tuple(names),
@@ -109,6 +116,7 @@ def _named(model: Model, params, given: tuple[str, ...]) -> Inputs:
         actuation,
         np.array([*nominal, *np.zeros(len(pushed))]),
         tuple(entries),
+        tuple(units),
     )
 
 

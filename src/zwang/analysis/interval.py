@@ -24,8 +24,6 @@ from zwang.inputs.arrays import AnyArray
 WIDENING = 8 * np.finfo(float).eps
 """Relative widening of a result; elementary functions are accurate to a few units in the last
 place."""
-TINY = 1e-300
-"""Absolute widening, which a relative one does not give at zero."""
 
 
 class NoIntervalRuleError(ModelError):
@@ -80,7 +78,8 @@ def _bounds(x) -> Interval:
 
 
 def _widened(lo, hi) -> Interval:
-    return Interval(lo - WIDENING * jnp.abs(lo) - TINY, hi + WIDENING * jnp.abs(hi) + TINY)
+    least = 1e-300  # which a relative widening does not give at zero
+    return Interval(lo - WIDENING * jnp.abs(lo) - least, hi + WIDENING * jnp.abs(hi) + least)
 
 
 # --- structure: the same on both bounds

@@ -36,11 +36,6 @@ from zwang.inputs.arrays import AnyArray
 from zwang.objects.record import replace
 from zwang.thresholds import CONVERGED, RESOLVED, SOLUTION_ERROR
 
-BATCH_NEWTON = 10
-"""Steps of the corrector, which starts on the tangent inside of a certified box."""
-MOST_BATCH_STEPS = 5_000
-"""Steps after which members that still run count as lost."""
-
 
 class _Ends(NamedTuple, Generic[AnyArray]):
     """One step of one member: how far its start is off the constraints, its end, and the tangent
@@ -99,7 +94,7 @@ class KinematicsBatch:
 
 @host_only("follow the paths once, with numbers")
 def kinematics_batch(
-    model, input, over, *, q, params: PyTree, most_rounds: int = MOST_BATCH_STEPS
+    model, input, over, *, q, params: PyTree, most_rounds: int = 5_000
 ) -> KinematicsBatch:
     """Certified paths of a mechanism over one input for many sets of parameters.
 
@@ -206,7 +201,8 @@ def _step(dynamics: Dynamics, scale, p, q, t, before, h) -> _Ends:
         step = solve_square(J @ split.normal, phi)
         return n - step, jnp.max(jnp.abs(step))
 
-    n, left = jax.lax.fori_loop(0, BATCH_NEWTON, correct, (jnp.zeros(len(width)), jnp.inf))
+    # the corrector starts on the tangent inside of a certified box
+    n, left = jax.lax.fori_loop(0, 10, correct, (jnp.zeros(len(width)), jnp.inf))
     # the corrector has to end inside of the box in which the branch is alone
     good = good & (left < CONVERGED) & jnp.all(jnp.abs(n) <= width + SOLUTION_ERROR)
     end, _, J = point_at(dynamics, q, place(n), scale)

@@ -29,16 +29,13 @@ from zwang.analysis.subject import Quantity, quantity_rates
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.equations.constraint.units import MODEL_UNITS, per_second
+from zwang.inputs.text import unit_of_rate
 from zwang.plots import Curve as Line
 from zwang.plots import Mark, Panel, Picture
+from zwang.plots.script import opens_in_scripts
 
 if TYPE_CHECKING:
     import xarray as xr
-
-MOST_LISTED = 12
-"""Most curves in a panel."""
-MOST_ADVANTAGE = 20.0
-"""Mechanical advantage beyond which a picture has a gap; at dead points it is infinite."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -225,9 +222,12 @@ class Kinematics(AbstractResult):
         if self.transmission is not None:
             data["transmission_angle"] = ("sample", self.transmission, {"units": "rad"})
         for x in self.traces:
-            for what in ("value", "rate", "acceleration"):
+            axes = x.value.shape[-1]
+            coords[f"axis{axes}"] = list("xyz"[:axes])
+            for order, what in enumerate(("value", "rate", "acceleration")):
                 label = x.name if what == "value" else f"{x.name} {what}"
-                data[label] = (("sample", f"axis{x.value.shape[-1]}"), getattr(x, what))
+                about = {"units": unit_of_rate(x.unit, order)}
+                data[label] = (("sample", f"axis{axes}"), getattr(x, what), about)
         attrs = {
             "input": self.input_name,
             "rate": self.rate,
@@ -238,6 +238,7 @@ class Kinematics(AbstractResult):
         }
         return dataset_of(self.model, data, coords, **attrs)
 
+    @opens_in_scripts
     def plot(self) -> Picture:
         """Outputs, or coordinates where there are none, with their rates, transmission angle and
         mechanical advantage over the input; limits and singular configurations are marked.
@@ -258,11 +259,12 @@ class Kinematics(AbstractResult):
                 label = with_unit("its rate", per_second(x.unit))
                 panels.append(Panel([Line(self.input, x.rate)], label))
                 advantage = self.mechanical_advantage[x.name]
-                clipped = np.where(np.abs(advantage) <= MOST_ADVANTAGE, advantage, np.nan)
+                # at dead points it is infinite, and beyond 20 the picture has a gap
+                clipped = np.where(np.abs(advantage) <= 20.0, advantage, np.nan)
                 panels.append(Panel([Line(self.input, clipped)], "advantage [1]"))
         else:
             for unit in dict.fromkeys(system.units):
-                own = [i for i, u in enumerate(system.units) if u == unit][:MOST_LISTED]
+                own = [i for i, u in enumerate(system.units) if u == unit][:12]  # of a panel
                 lines = [Line(self.input, self.q[:, i], system.coordinates[i]) for i in own]
                 panels.append(Panel(lines, with_unit("q", unit)))
         if self.transmission is not None:
@@ -271,6 +273,7 @@ class Kinematics(AbstractResult):
         panels = [dataclasses.replace(x, marks=marks) for x in panels]
         return Picture(panels, with_unit(self.input_name, self.input_unit), self.model.name)
 
+    @opens_in_scripts
     def plot_traces(self, axes: tuple[int, int] = (0, 1)) -> Picture:
         """Paths of the traced points (coupler curves) to one scale; `axes` chooses two of space."""
         i, j = axes

@@ -49,6 +49,7 @@ from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.inputs.arguments import host_only, instance
 from zwang.inputs.text import counted
+from zwang.plots.script import opens_in_scripts
 from zwang.thresholds import ALL_BUT_ZERO, DERIVED
 
 if TYPE_CHECKING:
@@ -206,6 +207,7 @@ class Linearization(LinearSystem, AbstractResult):
             data.attrs["stable"] = int(self.stable)
         return data
 
+    @opens_in_scripts
     def plot(self) -> Picture:
         """The eigenvalues in the complex plane."""
         return eigenvalue_picture(

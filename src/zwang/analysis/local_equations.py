@@ -29,9 +29,6 @@ from zwang.inputs.arrays import AnyArray
 from zwang.objects.record import Record, replace
 from zwang.stepping.explicit import equal_steps
 
-TRAVEL_STEPS = 128
-"""Runge-Kutta steps of a long way; of a turn by 2 rad they leave 1e-11."""
-
 
 class Generator(Record):
     """A vector field `Ξ(q) = c + B q` on coordinates, with unit rate of time; several, if its
@@ -338,7 +335,8 @@ def travelled(dynamics: Dynamics, q, dv, t):
     system, p = dynamics.system, dynamics.p
     if system.retract is not None or system.velocity_map is None:
         return system.move(q, dv, t, p)
-    return equal_steps(lambda _, q: system.along(q, dv, t, p), q, 1.0, TRAVEL_STEPS)[-1]
+    # Runge-Kutta steps of a long way; of a turn by 2 rad they leave 1e-11
+    return equal_steps(lambda _, q: system.along(q, dv, t, p), q, 1.0, 128)[-1]
 
 
 @program

@@ -28,6 +28,7 @@ from zwang.inputs.arguments import instance, real_array
 from zwang.inputs.call import misfits_named
 from zwang.inputs.text import counted
 from zwang.objects.record import replace
+from zwang.plots.script import opens_in_scripts
 from zwang.servo.feedback import Feedback
 from zwang.servo.limits import Limits
 from zwang.servo.tracking import LinearFeedback
@@ -113,7 +114,13 @@ class Regulator(AbstractResult):
                 "by forces: give zw.analysis.linearize velocities or a matrix as inputs."
             )
         function = self if self.axes is not None else self._law
-        return Feedback(function, at.acting.actuation, actuators=at.inputs, limits=limits)
+        return Feedback(
+            function,
+            at.acting.actuation,
+            actuators=at.inputs,
+            actuator_units=at.acting.units,
+            limits=limits,
+        )
 
     @property
     def model(self) -> Model:
@@ -133,6 +140,7 @@ class Regulator(AbstractResult):
         at = self.linearization
         return dataset_of(at.model, data, {"input": list(at.inputs)})
 
+    @opens_in_scripts
     def plot(self) -> Picture:
         """Eigenvalues of the model as it is and with the regulator."""
         at = self.linearization
@@ -192,8 +200,9 @@ def lqr(
             another shape, or if the inputs do not reach a state that does not decay, with its name.
 
     Example:
-        >>> regulator = zw.analysis.lqr(zw.analysis.linearize(model, q, inputs=["force"]), Q=1.0,
-        R=0.1) >>> run = zw.simulate(regulator.model, q0, v0, duration=10.0)
+        >>> linear = zw.analysis.linearize(model, q, inputs=["force"])
+        >>> regulator = zw.analysis.lqr(linear, Q=1.0, R=0.1)
+        >>> run = zw.simulate(regulator.model, q0, v0, duration=10.0)
 
     Reference: Anderson and Moore (1990), Optimal Control: Linear Quadratic Methods, chapter 3.
     """
@@ -236,6 +245,8 @@ def _weights(at: Linearization | TimeVaryingLinearization, Q, R) -> tuple[np.nda
     output, effort = _weight(Q, "Q", at.outputs), _weight(R, "R", at.inputs)
     if principal(effort)[0][0] <= 0:
         raise ModelError("lqr: R has an eigenvalue that is not positive; every input must cost.")
+    if principal(output)[0][0] < -SOLUTION_ERROR * np.max(np.abs(output)):
+        raise ModelError("lqr: Q has a negative eigenvalue; no deviation may be worth something.")
     return output, effort
 
 

@@ -16,6 +16,7 @@ from zwang.algebra.spectrum import eigenvectors
 from zwang.analysis.result import AbstractResult, dataset_of, table
 from zwang.errors import ModelError
 from zwang.inputs.arguments import count
+from zwang.plots.script import opens_in_scripts
 from zwang.thresholds import AGREEMENT, DERIVED, SOLUTION_ERROR
 
 if TYPE_CHECKING:
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
 
     from zwang.analysis.linearize import Linearization
     from zwang.plots import Picture
-
-LARGE_SHARE = 0.3
-"""Coordinates are named if their amplitude is at least this times the largest."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -139,6 +137,7 @@ class Modes(AbstractResult):
             kind=at.kind,
         )
 
+    @opens_in_scripts
     def plot(self) -> Picture:
         """The eigenvalues in the complex plane."""
         return self.linearization.plot()
@@ -224,7 +223,8 @@ def _mode(linear: Linearization, value: complex, q: np.ndarray, v: np.ndarray) -
     q, v = q / largest, v / largest
     size = np.abs(v if at_rest else q)
     names = system.velocities if at_rest else system.coordinates
-    named = [i for i in np.argsort(-size.round(6), kind="stable") if size[i] >= LARGE_SHARE]
+    # coordinates are named if their amplitude is at least this times the largest
+    named = [i for i in np.argsort(-size.round(6), kind="stable") if size[i] >= 0.3]
     damping = 0.0 if value == 0 else -value.real / abs(value) + 0.0
     return Mode(
         value,

@@ -30,12 +30,10 @@ from zwang.dynamics import functions
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
 from zwang.inputs.arrays import AnyArray
-from zwang.thresholds import ROUND_OFF
+from zwang.thresholds import ROUND_OFF, SMALL_PART
 
 Rows = Callable[[Array], tuple[Array, Array]]
 """`q → A, r`: rows and their residual."""
-FAR_DAMPING = 1e-3
-"""Damping of rows at unit length, beside the square of their residual."""
 
 
 def unweighted(A: Float[Array, "m nv"]) -> Gauss:
@@ -52,7 +50,7 @@ def damped(A: Float[Array, "m nv"], r: Float[Array, " m"]) -> Float[Array, " nv"
     """The same of rows at unit length with the damping of Levenberg and Marquardt, which vanishes
     with the residual: for starts far from where rows are met, by the thousand.
     """
-    damping = FAR_DAMPING * (r @ r) + ROUND_OFF
+    damping = SMALL_PART * (r @ r) + ROUND_OFF
     return A.T @ LU(A @ A.T + damping * jnp.eye(len(r))).solve(r)
 
 

@@ -83,7 +83,10 @@ class NonlinearProgram:
 
     def missed(self, w: np.ndarray) -> np.ndarray:
         """By how much each constraint is missed, shape (m,)."""
-        g = self.constraints(w)
+        return self.beyond(self.constraints(w))
+
+    def beyond(self, g: np.ndarray) -> np.ndarray:
+        """By how much values of g are outside their limits."""
         return np.maximum(0.0, np.maximum(self.lower - g, g - self.upper))
 
 
@@ -92,14 +95,12 @@ class Optimum:
     """Where the solver ended.
 
     Attributes:
-        w, multipliers, limit_multipliers: the point, and multipliers of g and of the limits of w.
+        w: the point.
         status: IPOPT's word.
         history: objective and largest violation by iteration, shape (iterations, 2).
     """
 
     w: np.ndarray
-    multipliers: np.ndarray
-    limit_multipliers: np.ndarray
     status: str
     history: np.ndarray
 
@@ -171,31 +172,29 @@ def solved(
     try:
         solver = ca.nlpsol("solver", "ipopt", problem, options)
         answer, status = solver(**start), solver.stats()["return_status"]
-        w, lam, box = (np.asarray(answer[k]).ravel() for k in ("x", "lam_g", "lam_x"))
+        w = np.asarray(answer["x"]).ravel()
     except KeyboardInterrupt:
-        (w, lam, box), status = watch.last, "User_Requested_Stop"
+        w, status = watch.last, "User_Requested_Stop"
     if watch.failed is not None:
         raise watch.failed
-    return Optimum(w, lam, box, status, np.array(watch.history).reshape(-1, 2))
+    return Optimum(w, status, np.array(watch.history).reshape(-1, 2))
 
 
 class _Watch:
     """What iterations have come to, and what was raised in a function."""
 
     def __init__(self, program: NonlinearProgram):
-        n, m = len(program.lowest), len(program.lower)
         self.program = program
         self.history: list[tuple[float, float]] = []
-        self.last = np.zeros(n), np.zeros(m), np.zeros(n)
+        self.last = np.zeros(len(program.lowest))
         self.stop = False
         self.failed: Exception | None = None
 
-    def iterated(self, w: np.ndarray, f: float, g: np.ndarray, lam: tuple) -> None:
+    def iterated(self, w: np.ndarray, f: float, g: np.ndarray) -> None:
         """Take an iteration into account."""
-        off = np.maximum(self.program.lower - g, g - self.program.upper)
-        largest = float(max(0.0, np.max(off, initial=0.0)))
+        largest = float(np.max(self.program.beyond(g), initial=0.0))
         self.history.append((f, largest))
-        self.last = w, *lam
+        self.last = w
         report(f"iteration {len(self.history)}: cost {f:.6g}, largest violation {largest:.1e}")
 
 
@@ -255,7 +254,7 @@ def _iterations(ca, watch: _Watch, n: int, m: int):
         def eval(self, given):
             at = {ca.nlpsol_out(i): np.asarray(x).ravel() for i, x in enumerate(given)}
             try:
-                watch.iterated(at["x"], float(at["f"][0]), at["g"], (at["lam_g"], at["lam_x"]))
+                watch.iterated(at["x"], float(at["f"][0]), at["g"])
             except KeyboardInterrupt:
                 watch.stop = True
             return [1.0 if watch.stop else 0.0]

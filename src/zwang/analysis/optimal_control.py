@@ -44,13 +44,9 @@ from zwang.dynamics.scales import measure
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.inputs.arguments import count, flag, host_only, number, optional_function
 from zwang.objects.record import replace
-from zwang.simulation.differentiable import differentiable
+from zwang.simulation.differentiable import Differentiable
 from zwang.simulation.switching import refuse_switches
-from zwang.thresholds import ROUND_OFF
-
-STEP_CORRECTIONS = 3
-"""Corrections after a step; each squares the violation, and steps over an interval are long."""
-MOST_INTERVALS = 1000
+from zwang.thresholds import AGREEMENT, DEFAULT_RTOL, ROUND_OFF
 
 
 @host_only("choose the motion before, with the numbers of one problem")
@@ -69,8 +65,8 @@ def optimal_control(
     jumps: bool = False,
     guess: object = None,
     t0: float = 0.0,
-    rtol: float = 1e-8,
-    tolerance: float = 1e-9,
+    rtol: float = DEFAULT_RTOL,
+    tolerance: float = AGREEMENT,
     max_iterations: int = 1000,
     params: PyTree = None,
 ) -> OptimalMotion:
@@ -88,9 +84,10 @@ def optimal_control(
         cost: (q, v, u, t, p) → what is integrated over time, "effort" (uᵀu) or "time".
         end_cost: (q, v, t, p) → what is added for the last state.
         bounds: {name: (least, most)} of coordinates, velocities, actuators, and constraints, whose
-            multipliers are meant; a velocity that has a coordinate's name is written "x rate". In
-            place of a name a function (q, v, u, t, p) → numbers. Those of controls hold at every
-            instant, the others at the nodes.
+            multipliers are meant; a velocity that has a coordinate's name is written "x rate", and
+            a name of two things "x state", "x control" or "x force". In place of a name a function
+            (q, v, u, t, p) → numbers. Those of controls hold at every instant, the others at the
+            nodes.
         intervals: number to begin with.
         degree: of the control as a polynomial over an interval.
         jumps: whether the control may jump between intervals, as bang-bang controls do.
@@ -130,7 +127,8 @@ def optimal_control(
     box = bounds_of(passive, acting, law, bounds or {})
     dynamics = passive.dynamics()
     dynamics = replace(dynamics, scales=measure(dynamics, s, middle))
-    drift = differentiable(Projection(), STEP_CORRECTIONS)
+    # corrections after a step; each squares the violation, and steps over an interval are long
+    drift = Differentiable(Projection(), 3)
     last = optional_function(end_cost, "optimal_control: end_cost", "(q, v, t, p) → a number")
     of = Problem(
         ConstrainedVectorField(dynamics, drift, jnp.asarray(ROUND_OFF)),
@@ -159,7 +157,7 @@ def optimal_control(
         found = solved(grid.program(), w, near=near, most_iterations=most_iterations, **options)
         history.append(found.history)
         parts = np.where(grid.evaluated(found.w)[2] > rtol, 2, 1)
-        if not found.found or np.all(parts == 1) or np.sum(parts) > MOST_INTERVALS:
+        if not found.found or np.all(parts == 1) or np.sum(parts) > 1000:
             break
         (grid, w), near = grid.divided(found.w, parts), True
     system = passive.system

@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING
 import jax.numpy as jnp
 import numpy as np
 
-from zwang.analysis.control_pieces import ControlPieces, powers, shifted, weights
+from zwang.analysis.control_pieces import ControlPieces, weights
 from zwang.analysis.linearize import linearize
 from zwang.analysis.lqr import lqr
 from zwang.analysis.nonlinear_program import ENDED, UNFINISHED, Optimum
 from zwang.analysis.optimal_interval import Between
-from zwang.analysis.result import AbstractResult
+from zwang.analysis.result import AbstractResult, with_unit
 from zwang.analysis.time_varying import TrackingRegulator
 from zwang.analysis.transcription import Transcription
 from zwang.dynamics.model import Model
+from zwang.equations.constraint.units import one
 from zwang.objects.record import replace
 from zwang.plots import Curve, Panel, Picture
+from zwang.plots.script import opens_in_scripts
 from zwang.servo.feedback import Feedback
-from zwang.servo.tracking import SPLINE_DEGREE, Tracking, piecewise
+from zwang.servo.tracking import SPLINE_DEGREE, Tracking, piecewise, powers
 from zwang.simulation.results.dataset import Units
 from zwang.thresholds import ALL_BUT_ZERO
 
@@ -104,16 +106,16 @@ class OptimalMotion(AbstractResult):
         Args:
             Q, R: as of `regulator`.
         """
+        from scipy.interpolate import BPoly, PPoly
+
         found, (t, x, u, *_) = self.regulator(Q, R), self.samples
         whole = found.feedback(self.feedforward.actuation, u, motion=(t, *self._split(x)))
         law: Tracking = whole.function  # pyright: ignore[reportAssignmentType]
         nq_nv = piecewise(t, x, SPLINE_DEGREE, self.t[1:-1].tolist())
-        control = np.zeros((*nq_nv.shape[:2], u.shape[1]))
-        for k, (c, h) in enumerate(zip(np.asarray(self.pieces.c), np.diff(self.t), strict=True)):
-            own = powers(c, h)
-            for i in range(PER_INTERVAL):
-                own_here = shifted(own, t[k * PER_INTERVAL + i] - self.t[k])
-                control[k * PER_INTERVAL + i, -len(own) :] = own_here[::-1]
+        # as an instant may lie before its interval by round-off
+        begins = np.maximum(t[:-1], np.repeat(self.t[:-1], PER_INTERVAL))
+        bernstein = BPoly(np.swapaxes(np.asarray(self.pieces.c), 0, 1), self.t)
+        control = powers(PPoly.from_bernstein_basis(bernstein), begins, SPLINE_DEGREE)
         reference = jnp.asarray(np.concatenate([control, nq_nv], axis=2))
         made = replace(law, reference=reference)
         return replace(self.feedforward, function=made)
@@ -163,6 +165,7 @@ class OptimalMotion(AbstractResult):
             {"model": self.passive.name, "cost": self.cost, "duration": self.duration},
         )
 
+    @opens_in_scripts
     def plot(self) -> Picture:
         """Controls, coordinates, velocities and multipliers over time, with what bounds them, and
         the cost by iteration.
@@ -270,6 +273,4 @@ def _panel(t, values, names, units, label, bounds) -> Panel:
     for x in ends:
         if np.isfinite(x):
             curves.append(Curve([t[0], t[-1]], [x, x], color="#59636e", width=0.8, dash=(4, 3)))
-    kinds = {u for u in units if u}
-    unit = f" [{kinds.pop()}]" if len(kinds) == 1 else ""
-    return Panel(curves, f"{label}{unit}")
+    return Panel(curves, with_unit(label, one(units)))

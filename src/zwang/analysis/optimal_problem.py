@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import jax
@@ -17,7 +18,6 @@ from zwang.analysis.optimal_interval import Problem
 from zwang.analysis.transcription import Goal, Transcription
 from zwang.compile.blocks import mapped
 from zwang.dynamics import functions
-from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.equations.state import State
@@ -34,8 +34,8 @@ COSTS: dict[str, Callable] = {
     "time": lambda q, v, u, t, p: jnp.ones(()),
 }
 """Costs by name: ∫ uᵀu dt, and the duration."""
-PLACEMENTS = 20
-"""Corrections that bring a guessed node near the constraints; it need not be on them."""
+KINDS = {"state": "x", "control": "c", "force": "limited"}
+"""Words for what a bound may be of, and where `Bounds` has it."""
 
 
 class Bounds(NamedTuple):
@@ -73,11 +73,16 @@ def law_of(acting: Inputs, given: object) -> tuple[Feedback, int]:
             "velocities, or a matrix B of shape (nv, nu)."
         )
     nu = len(acting.names)
-    units = given.units(nu) if isinstance(given, AbstractControlLaw) else None
     zero = lambda q, v, t, p: jnp.zeros(nu)
-    names = {"actuators": acting.names, "actuator_units": units}
     limits = given.limits if isinstance(given, AbstractActuated) else None
-    return Feedback(zero, acting.actuation, limits=limits, **names), nu
+    law = Feedback(
+        zero,
+        acting.actuation,
+        actuators=acting.names,
+        actuator_units=acting.units,
+        limits=limits,
+    )
+    return law, nu
 
 
 def state_pair(given: object, model: Model, what: str, free: bool = False) -> tuple:
@@ -132,13 +137,13 @@ def end_of_motion(model: Model, dynamics: Dynamics, end: tuple, start: State, t:
 
 def bounds_of(model: Model, acting: Inputs, law: Feedback, bounds: Mapping) -> Bounds:
     """Bounds as given by a user, and the limits of the actuators."""
-    slices = model.constraints.row_slices
     states = chosen_outputs(model, None)[1] or ()
     lowest = {"x": np.full(len(states), -np.inf), "c": np.full(len(acting.names), -np.inf)}
     highest = {k: -x for k, x in lowest.items()}
     if law.limits is not None:
         box = law.limits.box(len(acting.names), None, 0.0)
         lowest["c"], highest["c"] = (np.array(x) for x in box)
+    places = _named(states, acting.names, model.constraints.row_slices)
     of_functions, of_rows, rows, called = [], [], [], []
     for name, given in bounds.items():
         ends = np.asarray(real_array(given, f"optimal_control: bounds[{shown(name)}]"))
@@ -150,17 +155,21 @@ def bounds_of(model: Model, acting: Inputs, law: Feedback, bounds: Mapping) -> B
             size = _size(name, model, len(acting.names))
             of_functions.append((name, [f"{name.__name__}[{i}]" for i in range(size)], ends))
             continue
-        options = (*states, *acting.names, *slices)
-        known(name, options, "optimal_control: bounds name what is not of the model,")
-        if name in slices:
-            own = range(slices[name].start, slices[name].stop)
+        several = [x for x in (f"{name} {kind}" for kind in KINDS) if x in places]
+        if several and name not in places:
+            raise ModelError(
+                f"optimal_control: bounds name {name!r}, which stands for more than one thing; "
+                f"write {' or '.join(map(repr, several))}."
+            )
+        known(name, places, "optimal_control: bounds name what is not of the model,")
+        which, place = places[name]
+        if isinstance(place, slice):
+            own = range(place.start, place.stop)
             rows += own
             called += [f"force of {name}"] * len(own)
             of_rows += [ends] * len(own)
         else:
-            which, names = ("c", acting.names) if name in acting.names else ("x", states)
-            at = list(names).index(name)
-            lowest[which][at], highest[which][at] = ends
+            lowest[which][place], highest[which][place] = ends
     names = [x for _, own, _ in of_functions for x in own]
     ends = [e for _, own, e in of_functions for _ in own] + of_rows
     limited = np.array(ends).reshape(-1, 2)
@@ -169,6 +178,20 @@ def bounds_of(model: Model, acting: Inputs, law: Feedback, bounds: Mapping) -> B
     }
     functions_ = tuple(f for f, _, _ in of_functions)
     return Bounds(limits, functions_, tuple(rows), (*names, *called))
+
+
+def _named(
+    states: Sequence[str], controls: Sequence[str], constraints: Mapping[str, slice]
+) -> dict[str, tuple[str, int | slice]]:
+    """What each name bounds, and its place there; a name of more than one thing says which."""
+    in_order = lambda names: {name: i for i, name in enumerate(names)}
+    groups = in_order(states), in_order(controls), constraints
+    counted = Counter(name for places in groups for name in places)
+    return {
+        name if counted[name] == 1 else f"{name} {kind}": (which, place)
+        for (kind, which), places in zip(KINDS.items(), groups, strict=True)
+        for name, place in places.items()
+    }
 
 
 def _size(f: Callable, model: Model, nu: int) -> int:
@@ -225,23 +248,26 @@ def waypoints(of: Problem, tau: np.ndarray, guess: object, ends: tuple, T: float
 def _near(dynamics: Dynamics, q, rate, t):
     """The state on the constraints next to coordinates that change at a rate."""
     v = functions.as_velocity(dynamics.system, q, t, dynamics.p, rate)
-    s = jax.lax.fori_loop(0, PLACEMENTS, lambda _, s: corrected(dynamics, s), State(q, v, t))
+    # corrections that bring a guessed node near the constraints; it need not be on them
+    s = jax.lax.fori_loop(0, 20, lambda _, s: corrected(dynamics, s), State(q, v, t))
     return jnp.concatenate([s.q, s.v])
 
 
-def refuse_infeasible(grid: Transcription, found: Optimum, names: tuple, end: list[str]) -> None:
+def refuse_infeasible(
+    grid: Transcription, found: Optimum, names: tuple[str, ...], states: list[str]
+) -> None:
     """Raise where no motion was found, with what is missed most.
 
     Args:
         grid, found: where the solver ended.
         names: of what is limited (`Bounds.names`).
-        end: names of q and v.
+        states: names of q and v.
     """
     if found.found or found.status in UNFINISHED:
         return
     program = grid.program()
     off = program.missed(found.w)
-    what = grid.described(int(np.argmax(off)), names, end)
+    what = grid.described(int(np.argmax(off)), names, states)
     raise ModelError(
         f"optimal_control: no motion from start to end within the bounds was found ({found.status} "
         f"after {len(found.history)} iterations); what is missed most is {what}, by "

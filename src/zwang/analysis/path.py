@@ -21,17 +21,13 @@ from zwang.thresholds import (
     RESOLVED,
     ROOT_OF_ROUND_OFF,
     ROUND_OFF,
+    SMALL_PART,
 )
 
 FIRST = 0.2
 """Length of the first step that is tried [1, in scaled directions]."""
-SINGULAR_AHEAD, SHORT_STEP = 0.02, 1e-3
-"""A smallest singular value below this part of the largest one that was met, and a step below this
-length, make the path look for a singular configuration ahead."""
 STRIDES = (0.01, 0.02, 0.05, 0.1)
 """How far behind a singular configuration a path is taken up again."""
-MOST_PATH_STEPS = 20_000
-"""Steps after which a path ends."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,10 +118,12 @@ def follow_branch(
         path.q.append(frame.q)
         path.t.append(t)
     first, widest, tried, h = frame, frame.smallest, np.inf, FIRST
-    for _ in range(MOST_PATH_STEPS):
+    # steps after which a path ends
+    for _ in range(20_000):
         segment, end, h = _next(path, frame, h)
-        # looking ahead costs a search, so that it is done only where rank is being lost
-        near = frame.smallest < SINGULAR_AHEAD * widest or h < SHORT_STEP
+        # looking ahead costs a search, so that it is done only where rank is being lost: where the
+        # smallest singular value is far below the largest one that was met, or steps are short
+        near = frame.smallest < 0.02 * widest or h < SMALL_PART
         if segment is None or (near and frame.smallest < 0.5 * tried):
             tried = frame.smallest
             # at a singular configuration no step can be certified: it is jumped over along the

@@ -38,12 +38,6 @@ STEPS = 96
 """Steps of the fourth-order Runge-Kutta method along a random motion."""
 MOTIONS = 2
 """Random motions; a direction counts that any of them shows."""
-LENGTH = 1.5
-"""Length of a random motion [1 m or rad per typical coordinate]."""
-ALLOWED_NEWTON = 12
-"""Steps of Newton's iteration towards velocities that rows which are not linear in v allow."""
-SUBDIVISIONS = 64
-"""Steps of the path on which an integral is defined."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,7 +87,8 @@ def _nonlinear_direction(dynamics: Dynamics, rows: np.ndarray, scale, x, w):
         slip = jnp.zeros(c.m).at[c.velocity_rows].set(c.velocity_residual(q, v, t, p))[rows]
         return v - scale[:-1] * (A.T @ LU(A @ A.T).solve(slip))
 
-    v = jax.lax.fori_loop(0, ALLOWED_NEWTON, step, scale[:-1] * w[:-1])
+    # steps of Newton's iteration towards velocities that rows which are not linear in v allow
+    v = jax.lax.fori_loop(0, 12, step, scale[:-1] * w[:-1])
     return jnp.append(dynamics.system.along(q, v, t, p), 1.0)
 
 
@@ -112,7 +107,8 @@ def _motion(dynamics: Dynamics, rows, scale, x0, amplitude, phase, linear: bool)
         along = jax.jacfwd(field)(y[:n]) @ y[n:].reshape(n, n)
         return jnp.append(field(y[:n]), along)
 
-    found = equal_steps(rate, jnp.append(x0, jnp.eye(n)), LENGTH, STEPS)
+    # 1.5 m or rad per typical coordinate
+    found = equal_steps(rate, jnp.append(x0, jnp.eye(n)), 1.5, STEPS)
     return found[:, :n], found[:, n:].reshape(-1, n, n)
 
 
@@ -256,4 +252,5 @@ class Integral:
             along = A @ (self.q0 - q) + a * (self.t0 - t)
             return -LU(A @ self.across).solve(along)
 
-        return equal_steps(rate, jnp.zeros(len(self.rows)), 1.0, SUBDIVISIONS)[-1]
+        # steps of the path on which an integral is defined
+        return equal_steps(rate, jnp.zeros(len(self.rows)), 1.0, 64)[-1]

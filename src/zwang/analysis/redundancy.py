@@ -17,9 +17,6 @@ from zwang.algebra.rank import DEPENDENT_ROWS, PLACED
 from zwang.mechanism.mechanism import Mechanism
 from zwang.thresholds import DERIVED, SOLUTION_ERROR
 
-MOST_EXAMINED_ROWS = 400
-"""Rows above which combinations are not looked for."""
-
 
 @dataclasses.dataclass(frozen=True)
 class Dependency:
@@ -94,7 +91,8 @@ def dependencies(C: np.ndarray, row_slices: dict[str, slice], rank: int) -> tupl
         row_slices: rows of each constraint.
         rank: rank of C.
     """
-    if rank == len(C) or len(C) > MOST_EXAMINED_ROWS:
+    # rows above which combinations are not looked for
+    if rank == len(C) or len(C) > 400:
         return ()
     places = [(name, i) for name, s in row_slices.items() for i in range(s.stop - s.start)]
     found, kept = [], independent(C)

@@ -13,6 +13,7 @@ from zwang.dynamics.model import Model
 from zwang.equations.constraint.units import MODEL_UNITS
 from zwang.objects.display import present
 from zwang.plots import Curve, Label, Panel, Picture
+from zwang.simulation.results.plot import most_varying
 from zwang.simulation.results.saving import save
 from zwang.thresholds import ROUND_OFF
 
@@ -25,7 +26,6 @@ TABLES = (".nc", ".csv", ".parquet")
 """Endings of files for what is known over an input."""
 MOST_TABLE_ROWS = 40
 """Coordinates that are listed; the dataset holds all."""
-MOST_CURVES = 4
 
 
 class AbstractResult(abc.ABC):
@@ -128,11 +128,8 @@ def branch_picture(branch: Continuation, coordinates: Sequence[str]) -> Picture:
     system = branch.model.system
     names = list(system.coordinates)
     chosen = [names.index(x) for x in coordinates]
-    if not chosen:
-        spread = np.ptp(branch.q, axis=0)
-        chosen = sorted(np.argsort(-spread, kind="stable")[:MOST_CURVES])
     panels = []
-    for i in chosen:
+    for i in chosen or most_varying(branch.q, 4):
         q = branch.q[:, i]
         # a segment belongs to the part of its first point
         on = lambda kept, q=q: np.where(kept | np.roll(kept, 1), q, np.nan)

@@ -22,11 +22,9 @@ from jax import Array
 
 from zwang.algebra.decomposition import Decomposition
 from zwang.inputs.arrays import AnyArray
-from zwang.thresholds import DERIVED
+from zwang.thresholds import DERIVED, ROOT_OF_ROUND_OFF
 
-NEARBY = 0.1
-"""Distance [1, in the units of the unknowns] at which rows that all but vanish are measured."""
-LEFT_FREE = 1e-4
+LEFT_FREE = ROOT_OF_ROUND_OFF**0.5
 """Largest entry of what J leaves free at an unknown that it determines, and singular value of J,
 beside the largest, that counts as zero at a special point, which is known to the root of round-off.
 """
@@ -97,7 +95,8 @@ def lengths_nearby(jacobian: Callable, n: int) -> np.ndarray | float:
     """Greatest length of each row of J at two random places, given by how far they are away."""
     random, length = np.random.default_rng(1839), 0.0
     for _ in range(2):
-        own = np.linalg.norm(jacobian(NEARBY * random.standard_normal(n)), axis=1)
+        # distance [1, in the units of the unknowns] at which rows that all but vanish are measured
+        own = np.linalg.norm(jacobian(0.1 * random.standard_normal(n)), axis=1)
         length = np.fmax(length, np.where(np.isfinite(own), own, 0.0))
     return length
 

@@ -40,8 +40,6 @@ from zwang.thresholds import AGREEMENT, ALIKE, ALL_BUT_ZERO, DERIVED, FACTOR_ROU
 if TYPE_CHECKING:
     from zwang.analysis.linearize import Linearization
 
-SLOW_AND_FAST = (1e-5, 1e-4)
-"""Speeds at which a brake that is linear in the velocity has one coefficient."""
 FREQUENCY_FLOOR = 1e-12
 """Rate [1/s] of a system without any stiffness or damping."""
 
@@ -177,7 +175,8 @@ def _braked_aside(linear: Linearization, free: np.ndarray) -> bool:
             there = aside(here, along, DISTANCES_ASIDE[0])
             if there is None:
                 continue
-            small, large = (resistance(here, there, along, x) for x in SLOW_AND_FAST)
+            # speeds at which a brake that is linear in the velocity has one coefficient
+            small, large = (resistance(here, there, along, x) for x in (1e-5, 1e-4))
             if small < 0 and abs(small) > 0.5 * abs(large):
                 return True
     return False

@@ -28,6 +28,7 @@ from zwang.errors import ModelError
 from zwang.inputs.arguments import count, host_only, number, real_array
 from zwang.inputs.text import counted
 from zwang.plots import Curve, Panel, Picture
+from zwang.plots.script import opens_in_scripts
 from zwang.servo.bounded_motion import (
     RestOnZ,
     bounded_motion,
@@ -45,10 +46,6 @@ from zwang.thresholds import RESOLVED
 if TYPE_CHECKING:
     import xarray as xr
 
-BEGUN_PART = 1000
-"""A control acts where it has changed by one thousandth of its largest change."""
-MOST_GAINS = 80
-"""Instants at which gains along the motion are computed; between them they are interpolated."""
 MOST_NODES = 2000
 """Nodes at which refinement ends."""
 
@@ -87,7 +84,8 @@ class StableInversion(AbstractResult):
         Args:
             Q, R: weights of all coordinates and velocities, and of the actuators.
         """
-        count = min(len(self.t), MOST_GAINS)
+        # instants at which gains along the motion are computed; between them they are interpolated
+        count = min(len(self.t), 80)
         at = np.unique(np.linspace(0, len(self.t) - 1, count).round().astype(int))
         q, v, t = self.q[at], self.v[at], self.t[at]
         return lqr(linearize(self.passive, q, v, t=t, inputs=self.servo), Q, R)
@@ -125,6 +123,7 @@ class StableInversion(AbstractResult):
         coords = {"time": self.t, "actuator": list(self.servo.names(self.u.shape[1]))}
         return dataset_of(self.passive, data, coords, pre_actuation=self.pre_actuation)
 
+    @opens_in_scripts
     def plot(self) -> Picture:
         """Controls and coordinates over time; what is asked for happens between the marks."""
         nu, system = self.u.shape[1], self.passive.system
@@ -266,7 +265,8 @@ def stable_inversion(
 def _changed(u: np.ndarray, rest: np.ndarray) -> np.ndarray:
     """Nodes at which a control acts, beside what it is at rest."""
     change = np.abs(u - rest)
-    return np.any(change * BEGUN_PART > np.max(change, initial=0.0), axis=1)
+    # a control acts where it has changed by one thousandth of its largest change
+    return np.any(change * 1000 > np.max(change, initial=0.0), axis=1)
 
 
 def _reach(rest: RestOnZ, sign: float) -> float:

@@ -40,20 +40,9 @@ from zwang.thresholds import AGREEMENT, DERIVED, RESOLVED, SOLUTION_ERROR
 if TYPE_CHECKING:
     from zwang.analysis.linearize import Linearization
 
-MOST_SYMMETRY_UNKNOWNS = 2500
-"""Most entries of (c, B) that are tried."""
-LEAST_SAMPLES = 4
-"""Fewest random configurations or states that fields are tried at."""
 MOST_TRIED_STATES = 60
-"""Most of them; a sample leaves as many fewer fields as it has conditions, some ten."""
-LATEST_SAMPLE = 0.7
-"""Latest time [s] after the state's own at which fields are tried: what changes with time may stand
-still at one instant."""
-AGREEING_SAMPLES = 2
-"""Samples in a row that must leave all fields that earlier ones left."""
-NEAREST = 4
-"""Steps towards the nearest place along the symmetries; deviations are small, and one step is exact
-for translations."""
+"""Most random configurations or states that fields are tried at; a sample leaves as many fewer
+fields as it has conditions, some ten."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -150,7 +139,8 @@ def _candidates(dynamics: Dynamics) -> np.ndarray:
     bodies = [name.rpartition(".")[0] for name in names]
     if all(bodies):
         return np.array([[a == b for b in bodies] for a in bodies])
-    allowed = nq * (nq + 1) <= MOST_SYMMETRY_UNKNOWNS
+    # most entries of (c, B) that are tried
+    allowed = nq * (nq + 1) <= 2500
     return np.full((nq, nq), allowed)
 
 
@@ -176,7 +166,8 @@ def _agreed(samples: Iterator[np.ndarray]) -> np.ndarray:
         agreeing = agreeing + 1 if left.shape[1] == kept.shape[1] else 0
         kept = kept @ left
         every.append(rows)
-        if agreeing >= AGREEING_SAMPLES and i >= LEAST_SAMPLES - 1:
+        # four samples at least, of which the last two have left all fields that earlier ones left
+        if agreeing >= 2 and i >= 3:
             # what one sample nearly keeps, and others do not, has turned the columns of the first
             return Decomposition(np.vstack(every)).right[:, len(kept) - kept.shape[1] :]
     return np.zeros((first.shape[1], 0))
@@ -255,7 +246,9 @@ def _nearby(dynamics: Dynamics, here: ConstrainedState) -> Iterator[ConstrainedS
         along *= here.reach(along, 0.3)
         turn = W @ random.standard_normal(W.shape[1])
         turn *= (1 + np.max(np.abs(here.state.v))) / max(np.max(np.abs(turn), initial=0), 1e-300)
-        t, wait = here.state.t, LATEST_SAMPLE * random.random()
+        # latest time [s] after the state's own at which fields are tried: what changes with time
+        # may stand still at one instant
+        t, wait = here.state.t, 0.7 * random.random()
         for _ in range(8):  # a long way may end where the constraints cannot be met
             q = np.asarray(travelled(dynamics, here.state.q, jnp.asarray(along), t))
             s = on_constraints(dynamics, q, here.state.v + turn, float(t) + wait)
@@ -299,7 +292,9 @@ class MovingAxes(Record):
     def deviation(self, q, v, t) -> tuple[jax.Array, jax.Array]:
         """(ξ, δv) of a state in these axes, shapes (nv,) twice."""
         q, v = self._back(self.along, t - self.t, q, v, t)
-        for _ in range(NEAREST if len(self.fields.c) else 0):
+        # steps towards the nearest place along the symmetries; deviations are small, and one step
+        # is exact for translations
+        for _ in range(4 if len(self.fields.c) else 0):
             step = self.nearest @ jnp.concatenate(self._apart(q, v))
             field = Generator.still(len(self.q)).plus(self.fields, step)
             q, v = self._back(field, 1.0, q, v, t)

@@ -26,6 +26,7 @@ from zwang.inputs.arguments import count, host_only, mapping, number, real_array
 from zwang.inputs.arrays import AnyArray
 from zwang.plots import Curve as Line
 from zwang.plots import Panel, Picture
+from zwang.plots.script import opens_in_scripts
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -158,6 +159,7 @@ class Workspace(AbstractResult):
             data[f"{what}_place"] = ((what, "axis"), places)
         return dataset_of(self.model, data, coords, point=self.point)
 
+    @opens_in_scripts
     def plot(self, axes: tuple[int, int] = (0, 1)) -> Picture:
         """The places that are reached, colored by conditioning, with singularities of both kinds;
         `axes` chooses two of space.
@@ -172,6 +174,7 @@ class Workspace(AbstractResult):
         title = f"{self.model.name}: what {self.point} reaches"
         return Picture([panel], labels[0], title, height=4.5, equal=True)
 
+    @opens_in_scripts
     def plot_inputs(self) -> Picture:
         """The same over the first two inputs; conditioning over the input where there is one."""
         labels = [with_unit(*x) for x in zip(self.names, self.units, strict=True)]

@@ -33,12 +33,8 @@ from zwang.objects.reporting import report
 from zwang.remedy import Remedy, advice
 from zwang.thresholds import AGREEMENT, RESOLVED
 
-GRID_NEWTON = 10
-"""Steps of Newton's iteration from one place of the grid to the next."""
 PARTS = 4
 """Parts in which a step of the grid is tried again when it fails at once."""
-LONGEST_GRID_STEP = 0.7
-"""Longest step of Newton's iteration [1, in lengths of the mass metric's typical coordinate]."""
 BISECTIONS = 30
 """Halvings of an edge of the grid, on which the boundary of what is reached lies."""
 PLACES_AT_ONCE = 256
@@ -96,12 +92,13 @@ def _solved(grid: Grid, q, u) -> Solved:
     return over_rows(lambda q, u: _one(grid, q, u))(q, u)
 
 
-def _one(grid: Grid, q, u, steps: int = GRID_NEWTON) -> Solved:
+def _one(grid: Grid, q, u, steps: int = 10) -> Solved:
     dynamics, t = grid.dynamics, jnp.asarray(grid.t)
     p, system = dynamics.p, dynamics.system
     still = jnp.zeros(system.nv)
     rows = rows_at(dynamics, t, lambda q: jnp.stack([f(q, t, (p, u)) for f in grid.held]))
-    q = newton(dynamics, rows, q, t, steps, longest=LONGEST_GRID_STEP)
+    # longest step of Newton's iteration [1, in lengths of the mass metric's typical coordinate]
+    q = newton(dynamics, rows, q, t, steps, longest=0.7)
     A, r = rows(q)
     gauss, k = unweighted(A), len(grid.held)
     # velocities per unit of each input: A v = the unit vectors of the last rows

@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.compile.engine import is_native
+from zwang.compile.hints import traced_once
 from zwang.inputs.arithmetic import xp
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
@@ -57,6 +58,7 @@ def _by_table(q: Array) -> bool:
     return isinstance(q, np.ndarray) or is_native()
 
 
+@traced_once
 def rotation_matrix(q: Float[Array, "... 4"]) -> Float[Array, "... 3 3"]:
     """R with x_space = R x_body; the same for every length of q, so that a step's growth of |q|
     does not deform bodies.

@@ -3,8 +3,9 @@ it.
 
 | file | what |
 |---|---|
-| `run.py`, `check.py`, `kinematics.py`, ... | one command each, listed in `COMMANDS` |
-| `subject.py` | what analyses of mechanisms work on, ranges of inputs |
+| `analyses/` | one command each, found by its file |
+| `run.py`, `sweep.py`, `view.py`, ... | one command each, listed in `COMMANDS` |
+| `analysis.py` | what commands of analyses work on, print and write |
 | `target.py`, `script.py` | MODEL: a gallery name, or a user's `.py` file |
 | `values.py` | `--set name=value` |
 | `options.py` | names of methods → methods |
@@ -47,22 +48,13 @@ GARBAGE = 1_000_000, 20, 50
 """Thresholds of Python's search for circular garbage while a command starts: with its own ones it
 takes a tenth of a short command, and finds nothing.
 """
+ANALYSES = Path(__file__).parent / "analyses"
 COMMANDS = {
     "list": "listing",
     "run": "run",
     "sweep": "sweep",
     "view": "view",
-    "check": "check",
-    "equilibrium": "equilibrium",
-    "continuation": "continuation",
-    "linearize": "linearize",
-    "modes": "modes",
-    "kinematics": "kinematics",
-    "driving-torque": "driving_torque",
-    "assembly-modes": "assembly_modes",
-    "branches": "branches",
-    "workspace": "workspace",
-    "design": "design",
+    **{x.stem.replace("_", "-"): f"analyses.{x.stem}" for x in sorted(ANALYSES.glob("[a-z]*.py"))},
     "derive": "derive",
     "export": "export",
     "reproduce": "reproduce",
@@ -129,7 +121,9 @@ def _summary(module: str) -> Callable:
     def listed() -> None:
         raise NotImplementedError
 
-    found = SUMMARY.search((Path(__file__).parent / f"{module}.py").read_text(encoding="utf-8"))
+    found = SUMMARY.search(
+        (Path(__file__).parent / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
+    )
     assert found is not None, module
     listed.__doc__ = filled(found[1])
     return listed

@@ -34,7 +34,7 @@ def equilibrium_about(target: Target, find: Find) -> Equilibrium:
     from zwang.analysis.equilibrium import equilibrium
     from zwang.analysis.result import rounded
 
-    found = equilibrium(target.model, target.q0, params=target.params or None, find=find.value)
+    found = equilibrium(target.model, target.q0, params=target.params, find=find.value)
     names = found.model.system.coordinates
     shown = [f"{x} = {rounded(q)}" for x, q in zip(names, found.q, strict=True)]
     more = (

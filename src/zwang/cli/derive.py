@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from zwang.cli.code_options import OutFolder, States, folder_of, loaded
-from zwang.cli.model_options import ModelName, Settings
+from zwang.cli.model_options import ModelName, OutFolder, Settings, States
+from zwang.cli.target import results_folder, target_of
 from zwang.cli.terminal import say
 
 
@@ -44,11 +44,11 @@ def command(
 
     [cyan]zwang derive scara --as latex --as c --out formulas[/]
     """
-    chosen, target = loaded(model, set_)
+    target = target_of(model, set_)
     from zwang.symbolic import derive
 
-    found = derive(chosen, target.q0, target.v0, states=states)
-    folder = folder_of(target, out)
+    found = derive(target.own_model, target.q0, target.v0, states=states)
+    folder = results_folder(out, target.name)
     written = found.write(folder, forms=form or list(Form))
     say(found.verdict())
     say(f"{folder}: {', '.join(path.name for path in written)}")

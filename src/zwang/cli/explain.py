@@ -17,6 +17,9 @@ PAGE = Path(__file__).with_name("messages.md")
 """The page of the documentation that explains messages, a section each."""
 SECTION = re.compile(r"^## (\S+)\n\n> ([^\n]+)\n\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
 
+LINK = re.compile(r"\[([^\]]+)\]\(([\w-]+\.md)\)")
+"""A page of the documentation."""
+
 
 class Message(NamedTuple):
     """A message and what is behind it.
@@ -75,7 +78,8 @@ def command(
         for x in found:
             say(f"{x.code:{wide}}  {x.words}")
         return 0
-    say(f"{found[0].code}: {found[0].words}\n\n{found[0].text}")
+    text = LINK.sub(r"\1 (docs/\2)", found[0].text)
+    say(f"{found[0].code}: {found[0].words}\n\n{text}")
     return 0
 
 

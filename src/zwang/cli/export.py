@@ -9,10 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from zwang.cli.code_options import OutFolder, States, folder_of, loaded
 from zwang.cli.failure import UserError
-from zwang.cli.model_options import ModelName, Settings
-from zwang.cli.target import Target
+from zwang.cli.model_options import ModelName, OutFolder, Settings, States
+from zwang.cli.target import Target, results_folder, target_of
 from zwang.cli.terminal import say
 from zwang.errors import ModelError
 
@@ -66,18 +65,18 @@ def command(
 
     [cyan]zwang export latching-pendulums --as fmu3-python[/]
     """
-    chosen, target = loaded(model, set_)
+    target = target_of(model, set_)
     forms = form or [Form.c]
     if C & set(forms):
         try:
-            say(_compared(chosen, target.q0, target.v0, states))
+            say(_compared(target.own_model, target.q0, target.v0, states))
         except ModelError as error:
             hint = " An FMU with Python can hold it: --as fmu3-python."
             raise UserError(f"{error}{hint if VERSIONS.keys() & set(forms) else ''}") from None
     for kind in forms:
         if sentence := _left_out(target.options, kind):
             say(sentence)
-        for path in written(chosen, target, kind, folder_of(target, out)):
+        for path in written(target, kind, results_folder(out, target.name)):
             say(str(path))
     return 0
 
@@ -109,9 +108,9 @@ def _left_out(options: Mapping[str, Any], form: Form) -> str:
     return f"{form.value}: without {' and '.join(lost)} of the model's runs{hint}."
 
 
-def written(model, target: Target, form: Form, folder: Path) -> list[Path]:
+def written(target: Target, form: Form, folder: Path) -> list[Path]:
     """The files of a model in a form."""
-    q0, v0 = target.q0, target.v0
+    model, q0, v0 = target.own_model, target.q0, target.v0
     if form is Form.c:
         from zwang.codegen.c import c_code
 
@@ -121,7 +120,7 @@ def written(model, target: Target, form: Form, folder: Path) -> list[Path]:
 
         return stablehlo(model).write(folder)
     if form is Form.page:
-        return [_page(model, target, folder)]
+        return [_page(target, folder)]
     from zwang.codegen.fmu import fmu
 
     python = form not in C
@@ -130,12 +129,13 @@ def written(model, target: Target, form: Form, folder: Path) -> list[Path]:
     return [unit.write(folder / f"{unit.name}_{form.value.replace('-', '_')}.fmu")]
 
 
-def _page(model, target: Target, folder: Path) -> Path:
+def _page(target: Target, folder: Path) -> Path:
     """One HTML file that plays a run and simulates on from wherever one lets go."""
     from zwang.files import make_folder
     from zwang.output.viewer import write_view
     from zwang.simulation.simulate import simulate
 
+    model = target.own_model
     if target.scene is None:
         raise UserError(f"{model.name} has no scene that a page could show; declare one: scene=.")
     duration = target.options.get("duration", SECONDS_OF_A_PAGE)

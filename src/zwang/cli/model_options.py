@@ -1,7 +1,8 @@
-"""The argument MODEL and the option --set, which most commands take."""
+"""Arguments and options that several commands take."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,3 +18,8 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="A setting or parameter; repeat for more."),
 ]
+OutFolder = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Folder; results/MODEL by default."),
+]
+States = Annotated[int, typer.Option("--states", min=1, help="Random states to compare at.")]

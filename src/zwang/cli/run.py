@@ -250,7 +250,7 @@ def _simulated(
             target.model,
             target.q0,
             target.v0,
-            params=target.params or None,
+            params=target.params,
             progress=reached,
             throw=False,
             **options,

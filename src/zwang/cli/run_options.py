@@ -37,7 +37,8 @@ Samples = Annotated[
 StartTolerance = Annotated[
     float | None,
     typer.Option(
-        help="Largest relative violation of the start that is projected away. Default: 1e-6.",
+        help="Largest relative violation of the start that is projected away; inf moves every "
+        "start. Default: 1e-6.",
         metavar="X",
     ),
 ]

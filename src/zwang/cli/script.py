@@ -37,18 +37,15 @@ def load_script(path: Path) -> Target:
                 f"{path} does not define {name}: add {line}{_sizes(name, names.get('model'))}."
             )
     from zwang.dynamics.model import Model
+    from zwang.inputs.arguments import instance, optional, refuse
     from zwang.scene import Scene
     from zwang.simulation.switching import Switch
 
-    model = names["model"]
-    if not isinstance(model, Model):
-        raise UserError(f"{path}: model is a {type(model).__name__}, expected a zw.Model.")
+    model = instance(names["model"], Model, f"{path}: model", "a zw.Model")
     options = {name: names[name] for name in OPTIONS if names.get(name) is not None}
     if "stop" in options and not isinstance(options["stop"], (list, tuple)):
         options["stop"] = (options["stop"],)
-    scene = names.get("scene")
-    if scene is not None and not isinstance(scene, Scene):
-        raise UserError(f"{path}: scene is a {type(scene).__name__}, expected a zw.Scene.")
+    scene = optional(names.get("scene"), Scene, f"{path}: scene", "a zw.Scene")
     if isinstance(options.get("switches"), Switch):
         options["switches"] = (options["switches"],)
     # a model without a name of its own is called after its file
@@ -57,10 +54,7 @@ def load_script(path: Path) -> Target:
     figures = names.get("figures") or {}
     outputs = names.get("outputs") or {}
     if not isinstance(outputs, Mapping):
-        raise UserError(
-            f"{path}: outputs is a {type(outputs).__name__}, expected functions (t, q, v) → number "
-            "by name."
-        )
+        refuse(f"{path}: outputs", outputs, "functions (t, q, v) → number by name")
     return Target(
         name,
         model,

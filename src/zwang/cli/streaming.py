@@ -74,7 +74,7 @@ def streamed(target: Target, folder: Path, options: dict[str, Any], progress):
         target.q0,
         target.v0,
         out=folder,
-        params=target.params or None,
+        params=target.params,
         progress=progress,
         **options,
     )

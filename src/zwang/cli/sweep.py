@@ -11,24 +11,19 @@ import typer
 
 from zwang.cli.advice import fitted
 from zwang.cli.failure import RUN_FAILED, UserError
+from zwang.cli.model_options import ModelName, Settings
 from zwang.cli.progress import Bar, SweepProgress
-from zwang.cli.run_options import MaxSteps
+from zwang.cli.run_options import Duration, MaxSteps, Quiet, Rtol, StartTolerance
 from zwang.cli.sweep_options import (
     Case,
     Cluster,
-    Duration,
-    Model,
     Out,
     Output,
     Over,
     Part,
-    Quiet,
-    Rtol,
     Sample,
     Samples,
     Seed,
-    SetValues,
-    StartTolerance,
     Success,
     Trajectories,
     Workers,
@@ -44,13 +39,13 @@ INTERRUPTED = 130
 
 def command(
     ctx: typer.Context,
-    model: Model,
+    model: ModelName,
     over: Over = None,
     sample: Sample = "grid",
     seed: Seed = 0,
     output: Output = None,
     success: Success = None,
-    set_: SetValues = None,
+    set_: Settings = None,
     duration: Duration = None,
     rtol: Rtol = None,
     samples: Samples = 201,
@@ -185,9 +180,9 @@ def _start(model: str, target: Target, given: dict[str, str], varied: list[str])
     Where settings are varied, each case is built anew, and takes its start and parameters.
     """
     from zwang.errors import ModelError
-    from zwang.simulation.parameter_names import place_of, written
+    from zwang.simulation.parameter_names import names, place_of, read, written
 
-    inputs, read = [], []
+    inputs, kept = [], []
     reads = target.start is not None or callable(target.options.get("loop"))
     for name in varied:
         try:
@@ -199,32 +194,20 @@ def _start(model: str, target: Target, given: dict[str, str], varied: list[str])
         except ModelError:
             if name not in target.settings and not reads:
                 raise
-            (inputs if name in target.settings else read).append(name)
+            (inputs if name in target.settings else kept).append(name)
     if target.start is not None:
-        return target.start, tuple(read)
+        return target.start, tuple(kept)
     if not inputs:
         if target.params:
             params = dict(target.params)
-            return (lambda values: (target.q0, target.v0, params)), tuple(read)
-        return (target.q0, target.v0), tuple(read)
-    keys = _leaf_names(target.model)
+            return (lambda values: (target.q0, target.v0, params)), tuple(kept)
+        return (target.q0, target.v0), tuple(kept)
+    keys = names(target.model.params)
 
     def start(values: dict[str, Any]):
         words = {**given, **{name: repr(values[name]) for name in inputs}}
         built = load_target(model, words)
         params = written(built.model, built.params) if built.params else built.model.params
-        return built.q0, built.v0, {name: _read(params, name) for name in keys}
+        return built.q0, built.v0, {name: read(params, name) for name in keys}
 
-    return start, (*inputs, *read)
-
-
-def _leaf_names(model) -> list[str]:
-    from zwang.simulation.parameter_names import names
-
-    return names(model.params)
-
-
-def _read(params, name: str):
-    from zwang.simulation.parameter_names import read
-
-    return read(params, name)
+    return start, (*inputs, *kept)

@@ -1,4 +1,4 @@
-"""The arguments and options of `zwang sweep`: types, names, help and panels."""
+"""The options of `zwang sweep` that `zwang run` has not: types, names, help and panels."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from typing import Annotated
 
 import typer
 
+from zwang.cli.run_options import OUTPUT
+
 CLUSTER = "Workers"
 
-Model = Annotated[
-    str,
-    typer.Argument(metavar="MODEL", help="As in [bold]zwang run[/]."),
-]
 Over = Annotated[
     list[str] | None,
     typer.Option(
@@ -48,24 +46,8 @@ Success = Annotated[
         help="What a case has to meet to count as a success, e.g. 'x.max < 1.2'; repeat for more.",
     ),
 ]
-SetValues = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A setting or parameter of all cases."),
-]
-Duration = Annotated[
-    float | None,
-    typer.Option(help="Length of each run \\[s]. Default: the model's own.", metavar="S"),
-]
-Rtol = Annotated[float | None, typer.Option(help="Relative error of one step.", metavar="R")]
 Samples = Annotated[
     int, typer.Option(help="Instants that outputs are taken over.", min=2, metavar="N")
-]
-StartTolerance = Annotated[
-    float | None,
-    typer.Option(
-        help="Largest relative violation of a start that is projected away; inf moves every start.",
-        metavar="X",
-    ),
 ]
 Part = Annotated[
     int | None,
@@ -99,6 +81,9 @@ Cluster = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option(help="Folder of the parts. Default: results/MODEL-sweep.", metavar="DIR"),
+    typer.Option(
+        help="Folder of the parts. Default: results/MODEL-sweep.",
+        metavar="DIR",
+        rich_help_panel=OUTPUT,
+    ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors and warnings only.")]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zwang.cli.failure import UserError
-from zwang.cli.values import like, number_or_list
+from zwang.cli.values import assignments, like, number_or_list
 from zwang.errors import ModelError, OutputError
 from zwang.files import is_file, make_folder
 from zwang.files.reading import shown_path
@@ -45,7 +45,7 @@ class Target:
         name: short name, for folders.
         model, q0, v0: the model and its start.
         options: keyword arguments of `zw.simulate` that the model brings along.
-        params: parameters set on the command line.
+        params: parameters set on the command line; None where none is.
         settings: all that was set, by name; units: of those that have one.
         description: a sentence or two.
         figures, exact: as in `zwang.output.report.write_report`.
@@ -64,7 +64,7 @@ class Target:
     q0: np.ndarray
     v0: np.ndarray
     options: dict[str, Any]
-    params: dict[str, Any] = dataclasses.field(default_factory=dict)
+    params: dict[str, Any] | None = None
     settings: dict[str, Any] = dataclasses.field(default_factory=dict)
     units: dict[str, str] = dataclasses.field(default_factory=dict)
     description: str = ""
@@ -83,7 +83,7 @@ class Target:
         """The model with the parameters set on the command line as its own, which formulas and code
         print.
         """
-        return self.model.with_params(self.params) if self.params else self.model
+        return self.model if self.params is None else self.model.with_params(self.params)
 
 
 def locate(model: str) -> Path | None:
@@ -143,6 +143,23 @@ Drawn = Callable[[str, Callable[[], Any]], None]
 """Takes the name of a model and a function that draws it."""
 
 
+def started(model: str, set_: list[str] | None) -> dict[str, str]:
+    """What `--set` says of MODEL, with JAX ready. The model is looked for before that is imported,
+    so that a misspelled name is reported at once.
+    """
+    given = assignments(set_ or [])
+    locate(model)
+    from zwang.cli.startup import start_jax
+
+    start_jax()
+    return given
+
+
+def target_of(model: str, set_: list[str] | None) -> Target:
+    """The target of a command without a bar of its own."""
+    return load_target(model, started(model, set_))
+
+
 def load_target(model: str, given: Mapping[str, str], drawn: Drawn | None = None) -> Target:
     """The target of a command; JAX must be ready.
 
@@ -175,10 +192,10 @@ def load_target(model: str, given: Mapping[str, str], drawn: Drawn | None = None
         # recorded with the run, so that a saved run knows whether its file has changed since
         digest = file_digest(path)
         remember(target.model, Source(kind, str(path.resolve()), digest=digest))
-    target.params = _parameters(target, rest, names)
+    placed = _parameters(target, rest, names)
     target.settings |= {name: number_or_list(rest[name], name) for name in rest}
-    if target.params:
-        target.params = _whole(target.model, target.params)
+    if placed:
+        target.params = _whole(target.model, placed)
         target.exact = None  # it belongs to the settings, not to parameters changed afterwards
         if target.mechanism is not None:
             from zwang.mechanism.scene import scene

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from zwang.cli.angles import quantity
 from zwang.cli.failure import UserError
 from zwang.errors import ModelError
 
@@ -42,6 +41,8 @@ def number_or_list(text: str, what: str):
     Raises:
         UserError: if it is anything else.
     """
+    from zwang.mechanism.expression import quantity
+
     for read in (float, json.loads, lambda x: json.loads(f"[{x}]"), quantity):
         try:
             value = read(text)

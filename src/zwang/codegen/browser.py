@@ -20,6 +20,7 @@ from zwang.codegen.names import parameters, with_parameters
 from zwang.compile import native_trace
 from zwang.compile.flat import FlatFunction, Zeros, with_structure, zeros_of
 from zwang.dynamics.model import Model, refuse_letting_go
+from zwang.dynamics.vector_field import shares_at
 from zwang.errors import ModelError, Result
 from zwang.files.packing import packed
 from zwang.native import NotNativeError
@@ -50,6 +51,7 @@ class BrowserProgram:
         advance   steps from the state to the time `until`, at most `ATTEMPTS_OF_A_CALL`
         place     y onto the constraints at t, by the least change in the mass metric
         see       what there is to see at y
+        push      forces to show at y, if there are any
 
     Attributes:
         binary: the module.
@@ -98,6 +100,7 @@ def browser_program(
     rtol: float = DEFAULT_RTOL,
     t0: float = 0.0,
     seen: Callable = lambda q: q,
+    forces: Callable | None = None,
 ) -> BrowserProgram:
     """The steps of `zw.simulate(model, q0, v0, rtol=rtol)` as a module of WebAssembly.
 
@@ -108,6 +111,8 @@ def browser_program(
         rtol: relative error of a step.
         t0: initial time [s].
         seen: q → an array of numbers to show, of operations of JAX.
+        forces: q and the generalized force of each constraint by name → forces to show; none by
+            default.
 
     Raises:
         ModelError: for a start that a run refuses, or an operation that cannot be printed.
@@ -124,6 +129,8 @@ def browser_program(
         module.add("advance", steps.advancing(), [*numbers, *STATE, "until"], [*STATE, "violation"])
         module.add("place", steps.placing(), [*numbers, "t", "y"], ["y", "violation"])
         module.add("see", steps.seeing(seen), ["y"], ["seen"])
+        if forces is not None:
+            module.add("push", steps.pushing(forces), [*numbers, "t", "y"], ["forces"])
     except NotNativeError as error:
         raise ModelError(
             f"{model.name}: its steps cannot be taken in a browser ({error}); a view of a run "
@@ -253,6 +260,13 @@ class _Steps:
             return landed.y, landed.violation
 
         return self._of_numbers(place, "t", "y")
+
+    def pushing(self, forces: Callable):
+        def push(flow, tolerances, t, y):
+            state = flow.state(t, y)
+            return forces(state.q, shares_at(flow.dynamics, state))
+
+        return self._of_numbers(push, "t", "y")
 
     def seeing(self, seen: Callable):
         try:

@@ -15,10 +15,9 @@ from zwang.algebra.metric import Metric, Rows, metric_of, rows_of
 from zwang.algebra.rank import NEARLY_PARALLEL, PLACED
 from zwang.algebra.spectrum import principal
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
-from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
+from zwang.dynamics.evaluation import ModelEvaluation, evaluate, evaluate_along, moved
 from zwang.dynamics.number_range import acts, kin_of
 from zwang.equations.state import State, host_state
-from zwang.inputs.arrays import on_device
 from zwang.thresholds import AGREEMENT, MARGIN, SMALL_PART, SOLUTION_ERROR
 
 DENSE_ROWS = 400
@@ -193,32 +192,35 @@ def _of_one_sign(
     if not 0 < count <= TANGENT_DIRECTIONS:
         return {}
 
-    moves = np.isin(rows, dynamics.constraints.position_rows)
-    place = np.searchsorted(dynamics.constraints.velocity_rows, rows)
+    c, asked = dynamics.constraints, np.asarray(rows)
+    moves = np.isin(asked, c.position_rows)
+    place = np.searchsorted(c.velocity_rows, asked)
+    loudest = np.zeros(c.m)
 
     def values(w):
-        """−wᵀHw and more that is not even in w, of b for φ and of ψ itself around v."""
-        at = lambda v: evaluate(dynamics, State(state.q, on_device(v), state.t))
-        b = np.asarray(at(w).b)
-        np.maximum(loudest, np.abs(b), out=loudest)
-        b = b[rows]
-        return b if np.all(moves) else np.where(moves, b, -np.asarray(at(state.v + w).psi)[place])
+        """−wᵀHw and more that is not even in w, of b for φ and of ψ itself around v, of each w."""
+        b = np.asarray(evaluate_along(dynamics, state, w).b)
+        np.maximum(loudest, np.max(np.abs(b), axis=0), out=loudest)
+        if np.all(moves):
+            return b[:, asked]
+        psi = np.asarray(evaluate_along(dynamics, state, state.v + w).psi)
+        return np.where(moves, b[:, asked], -psi[:, place])
 
-    def form(w):
+    def forms(w):
         return -(0.5 * (values(w) + values(-w)) - still)
 
-    loudest = np.zeros(dynamics.constraints.m)
-    still = values(np.zeros(len(tangent)))
-    single = np.stack([form(w) for w in tangent.T])
+    still = values(np.zeros((1, len(tangent))))
+    # by polarization, as b gives the form along single directions only
+    first, second = np.tril_indices(count)
+    pairs = np.where(first == second, 0.5, 1.0) * (tangent[:, first] + tangent[:, second])
     H = np.zeros((count, count, len(rows)))
-    for i in range(count):
-        H[i, i] = single[i]
-        # by polarization, as b gives the form along single directions only
-        for j in range(i):
-            H[i, j] = H[j, i] = 0.5 * (form(tangent[:, i] + tangent[:, j]) - single[i] - single[j])
+    H[first, second] = H[second, first] = forms(pairs.T)
+    single = H[np.arange(count), np.arange(count)]
+    mixed = 0.5 * (H - single[:, None] - single[None])
+    H = np.where(np.eye(count, dtype=bool)[:, :, None], H, mixed)
     # beside the Hessian along all directions: along tangents alone it may be all round-off
     random = np.random.default_rng(1829).standard_normal((4, dynamics.system.nv))
-    scale = np.max(np.abs([form(metric.W @ w) for w in random]), axis=0)
+    scale = np.max(np.abs(forms(random @ metric.W.T)), axis=0)
     found = {}
     phi = np.asarray(evaluate(dynamics, state).phi) if len(rows) else np.zeros(0)
     for k, row in enumerate(rows):

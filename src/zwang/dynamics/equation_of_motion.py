@@ -26,7 +26,7 @@ from zwang.algebra.pseudoinverse import AbstractPseudoinverse
 from zwang.algebra.reaction import Reaction, acting_reaction
 from zwang.compile.hints import over_rows
 from zwang.dynamics import functions
-from zwang.dynamics.matrix_structure import DENSE, AbstractStructure
+from zwang.dynamics.matrix_structure import DENSE, AbstractStructure, linearized
 from zwang.equations.constraint import Constraints
 from zwang.equations.constraint.level import Cone
 from zwang.equations.state import State
@@ -219,11 +219,11 @@ class Dynamics(Record):
 
     def matrix(self, s: State) -> Float[Array, "m nv"]:
         """A; a `SparseMatrix`, which multiplies alike, if the model's structure is known."""
-        return functions.matrix(self.structure, self.constraints, s, self.p)
+        return self.linearized(s)[0]
 
     def linearized(self, s: State) -> tuple[Any, Float[Array, " holonomic"], Float[Array, " rows"]]:
         """A, φ and ψ."""
-        return functions.linearized(self.structure, self.constraints, s, self.p)
+        return linearized(self.structure, self.constraints, s, self.p)
 
     def rhs(self, s: State) -> Float[Array, " m"]:
         """b."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from functools import cached_property
 from typing import NamedTuple
 
 import jax
@@ -120,77 +119,28 @@ class _Remembered:
     same few.
 
     Args:
-        bound: the model's functions at one state.
+        bound: the model's functions of t and y, compiled, at one state and for many.
     """
 
-    def __init__(self, bound: BoundFunctions | BoundEvaluation | BoundParts):
+    def __init__(self, bound: BoundProgram | BoundParts):
         self.bound, self._known = bound, Recent[ModelEvaluation](most=4)
 
     def __call__(self, t: float, y: np.ndarray) -> ModelEvaluation:
-        key = float(t), y.tobytes()
+        key = t, y.tobytes()
         if (known := self._known.get(key)) is None:
-            known = self.bound.at(t, y)
+            known = self.bound(np.float64(t), y)
             self._known.put(key, known)
         return known
 
 
-class BoundFunctions:
-    """The compiled functions of a motion that is never stepped, with its numbers: without stages
-    and their linear algebra.
+def _functions(system: System, constraints: Constraints, p, t, y) -> ModelEvaluation:
+    """The model's functions as they are written, without actuators, stages and their linear
+    algebra: of a motion that is never stepped.
     """
-
-    def __init__(self, dynamics: Dynamics):
-        system, self._nq = dynamics.system, dynamics.system.nq
-        example = np.zeros(system.nq), np.zeros(system.nv), np.zeros(())
-        self._call = BoundProgram(_functions, (system, dynamics.constraints, dynamics.p), example)
-
-    def at(self, t: float, y: np.ndarray) -> ModelEvaluation:
-        """The model's functions at one state."""
-        return self._call(y[: self._nq], y[self._nq :], np.float64(t))
-
-    def members(self, t: np.ndarray, y: np.ndarray) -> ModelEvaluation:
-        """The model's functions at many states, with a leading axis of them."""
-        return self._call.members(y[:, : self._nq], y[:, self._nq :], t)
-
-
-def _functions(system: System, constraints: Constraints, p, q, v, t) -> ModelEvaluation:
-    """The model's functions as they are written, without actuators."""
-    phi, psi, A, b = _rows(constraints, p, q, v, t)
+    q, v = y[: system.nq], y[system.nq :]
+    phi, psi, A, b = _rows(constraints, p, t, y)
     M, F = functions.mass_matrix(system, q, t, p), functions.force(system, q, v, t, p)
     return ModelEvaluation(phi, psi, A, b, M, F, jnp.zeros_like(F))
-
-
-class BoundEvaluation:
-    """The compiled evaluation of one motion, with its numbers.
-
-    Args:
-        dynamics, drift: the motion.
-    """
-
-    def __init__(self, dynamics: Dynamics, drift: AbstractDrift):
-        n = dynamics.system.nq + dynamics.system.nv
-        self._fixed = with_scales(dynamics), drift
-        self._example = np.zeros(()), np.zeros(n)
-
-    @cached_property
-    def _functions(self) -> BoundProgram:
-        return BoundProgram(functions_at, self._fixed, self._example)
-
-    @cached_property
-    def _whole(self) -> BoundProgram:
-        return BoundProgram(untreated, self._fixed, self._example)
-
-    def untreated(self, t: float, y: np.ndarray) -> Untreated:
-        """The rate and the model's functions at one state as it is, off its constraints or not."""
-        return self._whole(np.float64(t), y)
-
-    def at(self, t: float, y: np.ndarray) -> ModelEvaluation:
-        """The model's functions at one state."""
-        return self._functions(np.float64(t), y)
-
-    def members(self, t: np.ndarray, y: np.ndarray) -> ModelEvaluation:
-        """The model's functions at many states, with a leading axis of them."""
-        return self._functions.members(t, y)
 
 
 class BoundParts:
@@ -200,20 +150,22 @@ class BoundParts:
 
     def __init__(self, dynamics: Dynamics, drift: AbstractDrift):
         assert dynamics.parts is not None
-        (base, further), system = dynamics.parts, dynamics.system
-        example = np.zeros(system.nq), np.zeros(system.nv), np.zeros(())
-        self._base, self._nq = _bound(base, drift), system.nq
-        self._further = BoundProgram(_rows, (further, dynamics.p), example)
+        base, further = dynamics.parts
+        self._base = _bound(base, drift)
+        self._further = BoundProgram(_rows, (further, dynamics.p), _example(dynamics))
 
-    def at(self, t: float, y: np.ndarray) -> ModelEvaluation:
+    def __call__(self, t: float, y: np.ndarray) -> ModelEvaluation:
         """The model's functions at one state."""
-        more = self._further(y[: self._nq], y[self._nq :], np.float64(t))
-        return _joined(self._base(t, y), more, 0)
+        return _joined(self._base(t, y), self._further(t, y), 0)
 
     def members(self, t: np.ndarray, y: np.ndarray) -> ModelEvaluation:
         """The model's functions at many states, with a leading axis of them."""
-        more = self._further.members(y[:, : self._nq], y[:, self._nq :], t)
-        return _joined(self._base.bound.members(t, y), more, 1)
+        return _joined(self._base.bound.members(t, y), self._further.members(t, y), 1)
+
+
+def _example(dynamics: Dynamics) -> tuple[np.ndarray, np.ndarray]:
+    """A time and a state."""
+    return np.zeros(()), np.zeros(dynamics.system.nq + dynamics.system.nv)
 
 
 def _joined(known: ModelEvaluation, more: tuple, axis: int) -> ModelEvaluation:
@@ -289,12 +241,14 @@ def evaluate(dynamics: Dynamics, s: State, drift: AbstractDrift | None = None) -
     return at(float(t), np.concatenate([q, v]))
 
 
-def rhs_along(dynamics: Dynamics, s: State, velocities: np.ndarray) -> np.ndarray:
-    """b at one configuration for each of many velocities (k, nv), on the host, shape (k, m)."""
+def evaluate_along(dynamics: Dynamics, s: State, velocities: np.ndarray) -> ModelEvaluation:
+    """A model's functions at one configuration for each of many velocities (k, nv), on the host,
+    with a leading axis of them.
+    """
     number = len(velocities)
     y = np.hstack([np.tile(np.asarray(s.q, float), (number, 1)), velocities])
     t = np.full(number, float(s.t))
-    return np.asarray(_bound(dynamics, PROJECTION).bound.members(t, y).b)
+    return _bound(dynamics, PROJECTION).bound.members(t, y)
 
 
 def _bound(dynamics: Dynamics, drift: AbstractDrift) -> _Remembered:
@@ -307,9 +261,11 @@ def _bound(dynamics: Dynamics, drift: AbstractDrift) -> _Remembered:
         if dynamics.parts is not None:
             bound = BoundParts(dynamics, drift)
         elif not dynamics.stepped and not dynamics.structure.sparse:
-            bound = BoundFunctions(dynamics)
+            given = dynamics.system, dynamics.constraints, dynamics.p
+            bound = BoundProgram(_functions, given, _example(dynamics))
         else:
-            bound = BoundEvaluation(dynamics, drift)
+            given = with_scales(dynamics), drift
+            bound = BoundProgram(functions_at, given, _example(dynamics))
         known = dynamics, drift, _Remembered(bound)
         _BOUND.put(key, known)
     return known[2]
@@ -333,8 +289,9 @@ def _residuals(constraints: Constraints, p, q, v, t):
     return constraints.position_residual(q, t, p), constraints.velocity_residual(q, v, t, p)
 
 
-def _rows(constraints: Constraints, p, q, v, t):
+def _rows(constraints: Constraints, p, t, y):
     """φ, ψ, A and b of some constraints."""
+    q, v = y[: constraints.system.nq], y[constraints.system.nq :]
     A, phi, psi = constraints.linearized(q, v, t, p)
     return phi, psi, A, constraints.rhs(q, v, t, p)
 

@@ -5,15 +5,12 @@ Native programs trace each of them once (`zwang.compile.hints.shared_code`).
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax.numpy as jnp
 
 from zwang.algebra.cholesky import Cholesky
 from zwang.algebra.mass_matrix import dense_mass
 from zwang.compile.hints import shared_code
 from zwang.equations.constraint import Constraints
-from zwang.equations.state import State
 from zwang.equations.system import AbstractMassMatrix, System
 
 
@@ -38,15 +35,6 @@ def velocity_residual(constraints: Constraints, q, v, t, p):
 @shared_code
 def rhs(constraints: Constraints, q, v, t, p):
     return constraints.rhs(q, v, t, p)
-
-
-@shared_code
-def linearized(structure: Any, constraints: Constraints, s: State, p):
-    return structure.linearized(constraints, s, p)
-
-
-def matrix(structure: Any, constraints: Constraints, s: State, p):
-    return linearized(structure, constraints, s, p)[0]
 
 
 @shared_code

@@ -51,9 +51,6 @@ from zwang.inputs.suggestions import did_you_mean
 from zwang.inputs.text import unit_of_rate
 from zwang.inputs.tracing import outcome, returned
 
-HIGHEST = 50
-"""Largest order of a variable: every derivative of a relation doubles its program."""
-
 
 @dataclasses.dataclass(frozen=True)
 class Relation:
@@ -137,7 +134,8 @@ def HigherOrder(
         raise ModelError("HigherOrder: orders is empty, expected at least one variable.")
     for variable, k in orders.items():
         label(variable, "HigherOrder: the name of a variable")
-        count(k, f"{name}: the order of variable {variable!r}", least=1, most=HIGHEST)
+        # largest order of a variable: every derivative of a relation doubles its program
+        count(k, f"{name}: the order of variable {variable!r}", least=1, most=50)
     function(mass_matrix, "HigherOrder: mass_matrix", "(x, t, p) → M")
     function(force, "HigherOrder: force", "(x, t, p) → F")
     optional_function(potential, "HigherOrder: potential", "(x, t, p) → energy")

@@ -14,6 +14,7 @@ from zwang.algebra.elimination.newton import NewtonPlan
 from zwang.algebra.gauss import Gauss
 from zwang.algebra.mass_matrix import AbstractMass, Matrix
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse
+from zwang.compile.hints import shared_code
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
 from zwang.objects.record import Record
@@ -77,3 +78,11 @@ class DenseStructure(AbstractStructure):
 
 
 DENSE = DenseStructure()
+
+
+@shared_code
+def linearized(
+    structure: AbstractStructure, constraints: Constraints, s: State, p: PyTree
+) -> tuple:
+    """A, φ and ψ at a state."""
+    return structure.linearized(constraints, s, p)

@@ -17,10 +17,6 @@ from zwang.equations.state import State, host_state
 from zwang.errors import ModelError
 from zwang.thresholds import LARGEST_SIZE, LEAST_SIZE, MARGIN, ROUND_OFF
 
-PROBED = (1e-4, 1e-7, 1e-10)
-"""A row acts where its gradient gives the change of its residual, along steps of one of these
-sizes: small beside a mechanism in meters, in micrometers or of micrometers in meters."""
-
 
 def row_sizes(xp: ModuleType, A, diagonal):
     """Size of each row in the metric of M⁻¹ without squares, shape (m,)."""
@@ -85,7 +81,10 @@ def beyond_range(dynamics: Dynamics, at: ModelEvaluation, state: State) -> str:
 
 def probes(nv: int) -> np.ndarray:
     """Small steps along which a residual is compared with its gradient, shape (sizes, 3, nv)."""
-    return np.reshape(PROBED, (-1, 1, 1)) * np.random.default_rng(1687).standard_normal((3, nv))
+    # a row acts where its gradient gives the change of its residual, along steps of one of these
+    # sizes: small beside a mechanism in meters, in micrometers or of micrometers in meters
+    sizes, random = np.array([1e-4, 1e-7, 1e-10]), np.random.default_rng(1687)
+    return sizes[:, None, None] * random.standard_normal((3, nv))
 
 
 def kin_of(constraints: Constraints, row: int) -> slice:

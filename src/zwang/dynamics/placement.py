@@ -24,13 +24,6 @@ from zwang.thresholds import AGREEMENT, CONVERGED, LAST_DIGIT, MARGIN, ROUND_OFF
 
 HALVINGS = 14
 """Maximum number of times that a step of Newton's iteration is halved."""
-LEFT_BY_CAREFUL = 0.2
-"""Rows at unit length that depend on each other along a direction on the constraints have a
-singular value there of about the violation where they are off them, and a Newton step of the size
-of the mechanism. A step that does not trust singular values up to `MARGIN` times the violation,
-and up to `1 / MARGIN`, goes first. It is taken if it leaves less than `LEFT_BY_CAREFUL` of the
-violation: of a singular configuration, where small singular values are meant, it leaves more.
-"""
 
 Apart = Callable[[Any, Any], tuple[float, np.ndarray]]
 """`(q, M) → dᵀ M d` of the displacement d from a guess, and half its gradient by velocities."""
@@ -167,9 +160,13 @@ def _onto_positions(
         step = rows.correct(phi)
         # near the constraints a full step fails by round-off only
         tried = [(0.5**halving * step, size) for halving in range(1 if near else HALVINGS)]
+        # rows that depend on each other along a direction on the constraints have a singular value
+        # there of about the violation where they are off them, and a Newton step of the size of the
+        # mechanism: a step that does not trust such singular values goes first. Of a singular
+        # configuration, where they are meant, it leaves more of the violation
         careful = step if near else rows.correct(phi, min(mistrust * violation, 1 / MARGIN))
         if not np.array_equal(careful, step):
-            tried = [(careful, LEFT_BY_CAREFUL * size), *tried]
+            tried = [(careful, 0.2 * size), *tried]
         for change, most in tried:
             trial = moved(dynamics, q, -change, t)
             there = evaluate(dynamics, host_state(trial, v, t))

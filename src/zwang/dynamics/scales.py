@@ -13,7 +13,7 @@ import numpy as np
 from zwang.algebra.metric import metric_of, rows_of
 from zwang.algebra.rank import PLACED
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
-from zwang.dynamics.evaluation import evaluate, moved, rhs_along
+from zwang.dynamics.evaluation import evaluate, evaluate_along, moved
 from zwang.dynamics.number_range import of_typical_length
 from zwang.equations.state import State, host_state
 from zwang.objects.record import replace
@@ -71,13 +71,14 @@ def _measured(dynamics: Dynamics, s: State, span: float) -> Scales:
     # what is even in w is quadratic: constant and linear parts of b drop out; where there is no
     # linear part along one random direction, there is none along the others
     asked = np.vstack([np.zeros_like(directions[:1]), -directions[:1], directions])
-    still, back, *b = rhs_along(dynamics, s, asked)
+    rates = lambda w: np.asarray(evaluate_along(dynamics, s, w).b)
+    still, back, *b = rates(asked)
     even = np.array_equal(b[0], back)
 
     def forms(w):
         if even:
-            return rhs_along(dynamics, s, w)
-        return 0.5 * np.sum(np.split(rhs_along(dynamics, s, np.vstack([w, -w])), 2), axis=0)
+            return rates(w)
+        return 0.5 * np.sum(np.split(rates(np.vstack([w, -w])), 2), axis=0)
 
     curved = (np.stack(b) if even else forms(directions)) - still
     q, unit = np.asarray(s.q), metric.typical

@@ -50,9 +50,6 @@ half as many instructions as on the sparse one. 201 bodies of n-four-bar, 602 ro
 entries, take 0.30 s of a processor in place of 0.39 for a run of 0.5 s, 0.7 in place of 1.6 for one
 of 5 s, and 14.7 in place of 17.6 before they move for the first time.
 """
-GAIN = 0.25
-"""The sparse path is taken where its multiplications are fewer than this part of the dense path's.
-"""
 
 
 class Structure(AbstractStructure):
@@ -64,6 +61,12 @@ class Structure(AbstractStructure):
     plan: Plan
     newton: NewtonPlan | None = None
     sparse = True
+
+    @property
+    def pays(self) -> bool:
+        """Whether the sparse path takes fewer than a quarter of the dense one's multiplications."""
+        m, nv = self.layout.shape
+        return self.plan.multiplications() < 0.25 * (m * m * nv + m**3 / 3)
 
     @property
     def newton_plan(self):
@@ -218,20 +221,15 @@ class Sparsity:
         """
         if self._constraints.m < fewest_sparse_rows(implicit):
             return False
-        return not (in_native_code(implicit) and self._is_short) and self._gains
+        if in_native_code(implicit) and self._is_short:
+            return False
+        return self._block_size is not None and self.structure is not None and self.structure.pays
 
     @cached_property
     def _is_short(self) -> bool:
         """Whether A has so few entries that straight code of the dense path is short."""
         c = self._constraints
         return c.m <= FEW_ENTRIES and bool(np.count_nonzero(c.pattern) <= FEW_ENTRIES)
-
-    @cached_property
-    def _gains(self) -> bool:
-        m, nv = self._constraints.m, self._system.nv
-        if self._block_size is None or self.structure is None:
-            return False
-        return self.structure.plan.multiplications() < GAIN * (m * m * nv + m**3 / 3)
 
     @cached_property
     def _block_size(self) -> int | None:

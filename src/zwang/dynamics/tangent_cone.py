@@ -23,12 +23,13 @@ from zwang.algebra.mass_matrix import dense_mass
 from zwang.algebra.metric import Metric, dense_metric, dense_rows
 from zwang.algebra.spectrum import zeros_of_form
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.dynamics.evaluation import ModelEvaluation, evaluate, moved
+from zwang.dynamics.evaluation import ModelEvaluation, evaluate, evaluate_along, moved
 from zwang.equations.state import host_state
 from zwang.thresholds import ALL_BUT_ZERO, LAST_DIGIT, MARGIN, RESOLVED, ROOT_OF_ROUND_OFF
 
-STARTS = 300
-"""Random directions from which Newton's iteration looks for zeros of the quadratic forms."""
+FIRST_STARTS, STARTS = 8, 300
+"""Random directions from which Newton's iteration looks for zeros of the quadratic forms: whether
+there is a regular one, and for all of them."""
 MOST_TANGENTS = 64
 """Number of tangents above which they are taken for a continuum."""
 MOST_JUDGED = 600
@@ -124,30 +125,22 @@ def _forms(
     the velocity `across`, which is not in the kernel, b has its terms: those along the kernel may
     all be round-off, as they are of slides.
     """
-    k = kernel.shape[1]
-
-    def rate_along(v):
-        return np.asarray(evaluated(dynamics, q, v, t).b)
-
-    def form(u):
-        return left.T @ rate_along(kernel @ u)
-
+    k, nothing = kernel.shape[1], np.zeros(len(kernel))
+    rates = lambda w: np.asarray(evaluate_along(dynamics, host_state(q, nothing, t), w).b)
+    along = kernel @ np.random.default_rng(1854).standard_normal(k)
+    rest, b, beside = rates(np.stack([nothing, along, across]))
     # forms that vanish along a random direction vanish: rows are redundant, and none is singular
-    rest, along = rate_along(np.zeros(len(kernel))), np.random.default_rng(1854).standard_normal(k)
-    b = rate_along(kernel @ along) - rest
-    terms = np.maximum(np.abs(b), np.abs(rate_along(across) - rest))
-    if np.all(np.abs(left.T @ b) <= RESOLVED * (np.abs(left).T @ terms)):
+    terms = np.maximum(np.abs(b - rest), np.abs(beside - rest))
+    if np.all(np.abs(left.T @ (b - rest)) <= RESOLVED * (np.abs(left).T @ terms)):
         return np.zeros((0, k, k))
-    e = np.eye(k)
-    value = {(i, j): form(e[i] + e[j]) - left.T @ rest for i in range(k) for j in range(i, k)}
+    e, (first, second) = np.eye(k), np.tril_indices(k)
+    found = left.T @ (rates((e[first] + e[second]) @ kernel.T) - rest).T
     matrices = np.zeros((left.shape[1], k, k))
-    for i in range(k):
-        for j in range(i, k):
-            if i == j:
-                matrices[:, i, i] = value[i, i] / 4  # form(2 e)
-            else:
-                mixed = value[i, j] - value[i, i] / 4 - value[j, j] / 4
-                matrices[:, i, j] = matrices[:, j, i] = mixed / 2
+    matrices[:, first, second] = matrices[:, second, first] = found
+    # Q (e_i + e_j) (e_i + e_j), of which that of i = j is four times Q e_i e_i
+    single = np.einsum("fii->fi", matrices) / 4
+    mixed = 0.5 * (matrices - single[:, :, None] - single[:, None])
+    matrices = np.where(e == 1, matrices / 4, mixed)
     size = np.max(np.abs(matrices), axis=(1, 2), initial=0.0)
     return matrices[size > 1e-9 * max(np.max(size, initial=0.0), 1e-6)]
 
@@ -166,17 +159,29 @@ def zeros_of(forms: np.ndarray, k: int) -> tuple[list[np.ndarray], bool]:
         small = np.sqrt(ROOT_OF_ROUND_OFF)
         found = [u for u in units if np.max(np.abs(u @ forms @ u)) < small]
     else:
-        found = _by_newton(forms, k)
+        # of fewer equations than unknowns whose gradients are independent, zeros are a continuum
+        free = len(forms) + 1 < k
+        if free and any(_is_regular(forms, u) for u in _by_newton(forms, k, FIRST_STARTS)):
+            return [], False
+        found = _by_newton(forms, k, STARTS)
     if len(found) > MOST_TANGENTS:
         return [], False
     return found, True
 
 
-def _by_newton(forms: np.ndarray, k: int) -> list[np.ndarray]:
+def _is_regular(forms: np.ndarray, u: np.ndarray) -> bool:
+    """Whether the gradients of the forms and of the length are independent at a zero of unit
+    length, which is known to the root of the round-off where it is a double one.
+    """
+    gradients = np.vstack([forms @ u, u])
+    return Decomposition(gradients, np.sqrt(ROOT_OF_ROUND_OFF)).rank == len(gradients)
+
+
+def _by_newton(forms: np.ndarray, k: int, starts: int) -> list[np.ndarray]:
     """Zeros that random directions lead to, all at once."""
-    u = np.random.default_rng(2016).standard_normal((STARTS, k))
+    u = np.random.default_rng(2016).standard_normal((starts, k))
     u /= np.linalg.norm(u, axis=1, keepdims=True)
-    running = np.arange(STARTS)
+    running = np.arange(starts)
     for _ in range(80):  # a double zero takes some thirty
         at = u[running]
         slope = 2 * np.einsum("fab,nb->nfa", forms, at)

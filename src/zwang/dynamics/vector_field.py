@@ -259,11 +259,10 @@ class ConstrainedVectorField(Record):
             assert isinstance(A, SparseMatrix) and isinstance(method, Sparse)
             constrained = dynamics.structure.newton_plan.factored(K, A, scale, method.sweeps).solve
         else:
-            mobility = dynamics.gauss(mass, A).mobility
             eye = jnp.eye(dynamics.system.nv)
-            J = jax.vmap(lambda w: mobility(X(w)), out_axes=1)(eye)
-            factor = LU(eye - J)
-            constrained = lambda f: factor.solve(mobility(f))
+            mobility = jax.vmap(dynamics.gauss(mass, A).mobility)(eye)
+            factor = LU(eye - mobility @ jax.vmap(X, out_axes=1)(eye))
+            constrained = lambda f: factor.solve(mobility @ f)
 
         def solve(r):
             r_q, r_v = self.split(r)
@@ -304,10 +303,22 @@ def _landing(drift: AbstractDrift, dynamics: Dynamics, t, y, error, target) -> L
 def forces_at(dynamics: Dynamics, s: State) -> tuple[Array, Array]:
     """λ of all rows, and the size of what moves the free system."""
     eq = dynamics.equation_at(s)
-    multipliers = eq.multipliers
-    if dynamics.rough:
-        multipliers = dynamics.reaction(eq, multipliers).multipliers
-    return multipliers, jnp.sqrt(jnp.abs(eq.free_acceleration @ eq.force))
+    return _multipliers(dynamics, eq), jnp.sqrt(jnp.abs(eq.free_acceleration @ eq.force))
+
+
+def shares_at(dynamics: Dynamics, s: State) -> dict[str, Array]:
+    """Generalized force of each constraint by name, `Aᵀλ` of its rows and what it impresses."""
+    eq = dynamics.equation_at(s)
+    A, multipliers = eq.gauss.A, _multipliers(dynamics, eq)
+    impressed = dynamics.nonideal_forces(eq, multipliers)
+    return {
+        name: A[rows].T @ multipliers[rows] + impressed.get(name, 0.0)
+        for name, rows in dynamics.constraints.row_slices.items()
+    }
+
+
+def _multipliers(dynamics: Dynamics, eq) -> Array:
+    return dynamics.reaction(eq, eq.multipliers).multipliers if dynamics.rough else eq.multipliers
 
 
 def slip_and_rate(law, s: State, rates: tuple, p) -> tuple:

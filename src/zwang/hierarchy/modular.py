@@ -33,7 +33,7 @@ from zwang.algebra.sparsity_pattern import colors
 from zwang.compile import model_program
 from zwang.dynamics import functions
 from zwang.dynamics.model import Model
-from zwang.dynamics.sparse_structure import GAIN, Sparsity, Structure, fewest_sparse_rows
+from zwang.dynamics.sparse_structure import Sparsity, Structure, fewest_sparse_rows
 from zwang.equations.constraint import Constraints
 from zwang.errors import ModelError, Result
 from zwang.hierarchy.instances import Instances, merged, taken
@@ -252,7 +252,7 @@ def _pattern(x: Modular) -> _Pattern | None:
     layout = Layout(row, column, color, (m, nv), 1)
     structure = Structure(layout, plan(row, column, color, (m, nv), 1))
     # an elimination that fills in is no faster than the dense factor
-    if structure.plan.multiplications() >= GAIN * (m * m * nv + m**3 / 3):
+    if not structure.pays:
         return None
     present = np.zeros((layout.colors, m))
     present[color[column], row] = 1.0

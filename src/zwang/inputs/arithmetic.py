@@ -39,7 +39,7 @@ class _Namespace(threading.local):
         return "xp"
 
 
-xp: Any = _Namespace()
+xp = _Namespace()
 
 
 def _change(host: bool) -> bool:

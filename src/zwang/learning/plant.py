@@ -32,7 +32,7 @@ from zwang.learning.filter_setup import kalman_filter
 from zwang.learning.kalman_filter import KalmanFilter
 from zwang.objects.record import Record
 from zwang.servo.loop import Applied
-from zwang.simulation.differentiable import differentiable, position_violation
+from zwang.simulation.differentiable import Differentiable, position_violation
 from zwang.simulation.endings import blocked
 from zwang.simulation.stepper import CONTRADICTED, FIXED_CORRECTIONS, Stepper, fixed_step
 from zwang.simulation.switching import refuse_switches
@@ -340,7 +340,7 @@ class Plant:
 
     def _without_force(self, u, params: PyTree) -> ConstrainedVectorField:
         dynamics = dataclasses.replace(self._dynamics, p=self.parameters(u, params))
-        drift = differentiable(Projection(), FIXED_CORRECTIONS)
+        drift = Differentiable(Projection(), FIXED_CORRECTIONS)
         return ConstrainedVectorField(dynamics, drift, jnp.asarray(ROUND_OFF))
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import math
+import re
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
@@ -21,8 +22,12 @@ from zwang.errors import ModelError
 from zwang.inputs.arguments import shown
 from zwang.inputs.suggestions import did_you_mean
 
-CONSTANTS = {"pi": math.pi, "deg": math.pi / 180, "g": 9.81}
-"""`60*deg` is an angle in radians, `g` the acceleration of gravity [m/s²]."""
+UNITS = {"deg": math.pi / 180, "rpm": math.pi / 30, "mm": 1e-3, "cm": 1e-2, "ms": 1e-3}
+"""Units that a number may have, in SI units and radians: `60*deg`, or `60deg`, is an angle in
+radians.
+"""
+CONSTANTS = {"pi": math.pi, "g": 9.81, **UNITS}
+"""Names with a value everywhere; `g` is the acceleration of gravity [m/s²]."""
 FUNCTIONS = {
     "sin": 1,
     "cos": 1,
@@ -53,6 +58,9 @@ LONGEST_SHOWN = 80
 """Characters of a formula that a sentence repeats."""
 LARGEST_NUMBER = 1e300
 """Largest number in a formula."""
+_NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_BEHIND = re.compile(rf"(?<![\w.])({_NUMBER})\s*({'|'.join(UNITS)}|pi)\b")
+"""A unit behind its number, which it belongs to before every operator: `1/40mm`."""
 _LIBRARY = {
     "asin": "arcsin",
     "acos": "arccos",
@@ -99,6 +107,10 @@ class Expression:
     def _shown(self) -> str:
         return shown(self.text, LONGEST_SHOWN)
 
+    @property
+    def _written_out(self) -> str:
+        return _BEHIND.sub(r"(\1*\2)", self.text.strip())
+
     @cached_property
     def _tree(self) -> ast.expr:
         if len(self.text) > LONGEST_FORMULA:
@@ -106,7 +118,7 @@ class Expression:
                 f"a formula has {len(self.text)} characters, expected at most {LONGEST_FORMULA}."
             )
         try:
-            return ast.parse(self.text.strip(), mode="eval").body
+            return ast.parse(self._written_out, mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             raise ModelError(
                 f"{self._shown} is no formula: {getattr(error, 'msg', error)}."
@@ -220,8 +232,17 @@ class Expression:
             for argument in node.args:
                 self._check(argument)
             return
-        part = ast.get_source_segment(self.text.strip(), node) or self.text
+        part = ast.get_source_segment(self._written_out, node) or self.text
         raise ModelError(
             f"{self._shown}: {shown(part)} is not allowed; a formula has numbers, names, "
             "+ - * / ** and functions."
         )
+
+
+def quantity(text: str | float) -> float:
+    """A number, or a formula of numbers, `pi` and units: `2*pi`, `360deg`, `30mm`.
+
+    Raises:
+        ModelError: if it is none.
+    """
+    return float(text) if isinstance(text, float | int) else Expression(text).value({})

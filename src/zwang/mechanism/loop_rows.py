@@ -34,6 +34,7 @@ import numpy as np
 from zwang.algebra.decomposition import Decomposition
 from zwang.bodies.screws.twist import exponential
 from zwang.inputs.arithmetic import on_host, xp
+from zwang.inputs.arrays import host_array
 from zwang.mechanism.joint_kind import JointEquations, JointKind
 from zwang.mechanism.relative_pose import RelativePose
 
@@ -251,7 +252,7 @@ def _about_one_axis(v: np.ndarray, w: np.ndarray, along: np.ndarray, within: flo
     return _Group(basis, off, at_one_place=True)
 
 
-def scaled_rows(loop: ClosedChain, scaled: _Scaled) -> Callable[[Any], np.ndarray]:
+def scaled_rows(loop: ClosedChain, scaled: _Scaled) -> Callable[[np.ndarray], np.ndarray]:
     """The closing joint's rows of the second frame, lengths in units of the loop's size; those of a
     formula in units of their slope.
     """
@@ -259,12 +260,12 @@ def scaled_rows(loop: ClosedChain, scaled: _Scaled) -> Callable[[Any], np.ndarra
     assert equations is not None and equations.position is not None
     position, back = equations.position, scaled.first[:3, :3].T
 
-    def rows(at: Any) -> np.ndarray:
+    def rows(at: np.ndarray) -> np.ndarray:
         place, turn = scaled.size * (back @ (at[:3, 3] - scaled.first[:3, 3])), back @ at[:3, :3]
         if loop.d == 2:
-            pose = RelativePose(place[:2], np.arctan2(turn[1, 0], turn[0, 0]))
+            pose = RelativePose(host_array(place[:2]), np.arctan2(turn[1, 0], turn[0, 0]))
         else:
-            pose = RelativePose(place, turn)
+            pose = RelativePose(host_array(place), host_array(turn))
         return np.atleast_1d(position(pose, loop.options))
 
     if equations.units:
@@ -277,11 +278,11 @@ def scaled_rows(loop: ClosedChain, scaled: _Scaled) -> Callable[[Any], np.ndarra
     return lambda at: rows(at) / length
 
 
-def _slope(rows: Callable, at: Any, basis: np.ndarray) -> np.ndarray:
+def _slope(rows: Callable, at: np.ndarray, basis: np.ndarray) -> np.ndarray:
     """Jacobian of rows along twists."""
-    step: Any = CENTRAL_STEP
     differences = [
-        rows(exponential(x, step) @ at) - rows(exponential(x, -step) @ at) for x in basis
+        rows(exponential(x, CENTRAL_STEP) @ at) - rows(exponential(x, -CENTRAL_STEP) @ at)
+        for x in basis
     ]
     return np.stack(differences, axis=1) / (2 * CENTRAL_STEP)
 
@@ -294,7 +295,7 @@ def _closed(
     """
     rows = scaled_rows(loop, scaled)
 
-    def moved(at: Any, way: np.ndarray) -> np.ndarray:
+    def moved(at: np.ndarray, way: np.ndarray) -> np.ndarray:
         for twist, x in zip(basis, way, strict=True):
             at = exponential(twist, x) @ at
         return at

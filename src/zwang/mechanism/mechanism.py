@@ -6,7 +6,7 @@ import copy
 import dataclasses
 import warnings
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import jax
 import numpy as np
@@ -28,7 +28,7 @@ from zwang.inputs.arguments import (
     refuse,
 )
 from zwang.inputs.arithmetic import on_host
-from zwang.inputs.arrays import is_concrete
+from zwang.inputs.arrays import host_array, is_concrete
 from zwang.inputs.suggestions import did_you_mean
 from zwang.mechanism.assembly import assemble, start_ends
 from zwang.mechanism.compiler import CompiledMechanism
@@ -342,7 +342,8 @@ class Mechanism:
         """
         idle = idle_at_start(self.switches)
         if not idle:
-            return assemble(self)
+            with jax.ensure_compile_time_eval():  # it may be asked for first inside a program
+                return assemble(self)
         # what does not hold at the start is not there, nor what may let go of it
         parts = ("joints", "laws", "drives")
         held = {x: {n: y for n, y in getattr(self, x).items() if n not in idle} for x in parts}
@@ -378,7 +379,7 @@ class Mechanism:
             if tree is not None:
                 places = np.stack([tree.body_state(x, still, params)[0] for x in q])
         frames: list[Any] = [np.stack(x) for x in zip(*found, strict=True)]
-        return Placed(Frames(*frames), cast(Any, places))
+        return Placed(Frames(*frames), host_array(places))
 
     def body_state(self, q, v) -> State:
         """Coordinates and velocities of all bodies, as `maximal` has them."""

@@ -134,8 +134,8 @@ class Linkage:
             ends: list[Any] = []
             columns: list[tuple[Any, float, Any]] = []
             for side, home in (("first", scaled.first), ("second", scaled.second)):
-                g: Any = np.eye(4)
-                carried: Any = np.eye(6)  # Ad_g
+                g = np.eye(4)
+                carried = np.eye(6)  # Ad_g
                 sign = 1.0 if side == "second" else -1.0
                 for name, twist in twists.items():
                     if (name in chain.first_joints) != (side == "first"):
@@ -148,7 +148,7 @@ class Linkage:
                     columns.append((("after", name), sign, carried))
                 columns.append(((side, chain.name), sign, carried))
                 ends.append(g @ home)
-            back: Any = scaled.first @ inverse(ends[0])
+            back = scaled.first @ inverse(ends[0])
             pose = back @ ends[1]
             phi = rows(pose)
             S = np.zeros((len(phi), 6))
@@ -219,7 +219,7 @@ def linkage(chains: Sequence[ClosedChain]) -> Linkage:
     return Linkage(tuple(chains), chains[0].first[:3, 3], max(x.size for x in scaled))
 
 
-def _small(twist: np.ndarray) -> Any:
+def _small(twist: np.ndarray) -> np.ndarray:
     """The motion of a turn about the origin and a shift after it."""
     # importing it takes 0.15 s, and most mechanisms move by data as they are
     from scipy.spatial.transform import Rotation

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import jax.numpy as jnp
 import numpy as np
 
 from zwang.algebra.decomposition import Decomposition
@@ -65,6 +66,7 @@ def scene(m: Mechanism) -> Scene:
         bodies={name: _shapes(link, m.d) for name, link in m.bodies.items()},
         traces=m.look.traces,
         forces=lambda run: joint_forces(m, run, tuple(marked)),
+        forces_of=_forces_of(m, tuple(marked)) if m.coordinates == "maximal" else None,
         view=m.look.view,
         up=_up(m.gravity),
     )
@@ -110,6 +112,25 @@ def joint_forces(m: Mechanism, run: Run, names: tuple[str, ...]) -> np.ndarray:
     transmitted = reactions(m, run, axes="world")
     made = [transmitted[name].force for name in names]
     return np.stack(made, axis=1) if made else np.zeros((len(run.q), 0, m.d))
+
+
+def _forces_of(m: Mechanism, names: tuple[str, ...]):
+    """The same as parts of generalized forces, which in coordinates of the bodies they are."""
+    carrier, ground = m.geometry.carrier, len(m.geometry.bodies)
+
+    def forces(q, shares):
+        found = []
+        for name in names:
+            ends = m.ends(name)
+            # where the ground is the second body, the share on the first one is its opposite
+            carried = carrier[ends.b] < ground
+            body, sign = (carrier[ends.b], 1.0) if carried else (carrier[ends.a], -1.0)
+            own = [shares[x] for x in (name, name + RATES) if x in shares]
+            share = sum(own, 0 * next(iter(shares.values())))
+            found.append(sign * share.reshape(ground, -1)[body, : m.d])
+        return jnp.stack(found)
+
+    return forces if names and m.model.constraints.m else None
 
 
 def _seen(m: Mechanism, firsts: list[int], slide: list[bool], belts: list[str]):

@@ -14,7 +14,7 @@ from zwang.errors import ModelError
 from zwang.files import is_file, read_text
 from zwang.files.toml import TomlError, parsed_toml
 from zwang.inputs.suggestions import did_you_mean
-from zwang.mechanism.expression import CONSTANTS, FUNCTIONS
+from zwang.mechanism.expression import CONSTANTS, FUNCTIONS, UNITS
 from zwang.mechanism.field_types import PartError, evaluated
 from zwang.mechanism.mechanism import Mechanism
 from zwang.mechanism.mistakes import MistakesError, explained, of_the_form_given
@@ -112,7 +112,7 @@ def parameter_values(content: Mapping[str, Any], settings: Mapping[str, float]) 
         if isinstance(given, dict):
             if "value" not in given or given.keys() - {"value", "unit", "meaning"}:
                 raise PartError(where, "expected value, unit and meaning.")
-            _refuse_unit(str(given.get("unit", "")), where)
+            _refuse_unit(str(given.get("unit", "")), given["value"], where)
             given = given["value"]
         given = settings.get(name, given)
         if isinstance(given, bool) or not isinstance(given, (int, float, str)):
@@ -124,19 +124,23 @@ def parameter_values(content: Mapping[str, Any], settings: Mapping[str, float]) 
     return values
 
 
-def _refuse_unit(unit: str, where: tuple[str, ...]) -> None:
-    """Refuse a unit in which the value would have to be converted.
+def _refuse_unit(unit: str, value: object, where: tuple[str, ...]) -> None:
+    """Refuse a unit in which the value would have to be converted: `--set`, sweeps and results
+    would each have to know it.
 
     Raises:
-        PartError: with the SI unit.
+        PartError: with the SI unit, and with how a formula may have the other.
     """
     for word in re.findall(r"[^\W\d_]+|[°%]", unit):
         if word in NOT_SI:
+            si = unit.replace(word, NOT_SI[word])
+            known = "deg" if word in ("°", "degree", "degrees") else word
+            formula = known in UNITS and unit == word
+            how = f'write value = "{value}{known}"' if formula else f"give the value in {si}"
             raise PartError(
                 where,
                 f"has the unit {unit!r}, but numbers are taken as they stand, in SI units and "
-                f"radians; give the value in {NOT_SI[word]} and the unit accordingly"
-                + (", as with 60*deg." if word in ("deg", "°") else "."),
+                f'radians; {how} and unit = "{si}".',
             )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -25,6 +25,7 @@ from zwang.bodies.tree.free_system import TreeEquations
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.inputs.arithmetic import on_host, xp
+from zwang.inputs.arrays import host_array
 from zwang.mechanism.geometry import Geometry
 from zwang.mechanism.joint_kind import JointEquations
 from zwang.mechanism.loop_rows import ClosedChain
@@ -344,15 +345,15 @@ class SpanningTree:
         `params` are the mechanism's.
         """
         # NumPy's arrays do where JAX's are declared
-        at_bodies = np.asarray(state.q)[: len(self.geometry.q)]
-        tree, own, q = cast(Any, (self.tree, at_bodies, self.tree.home))
+        own, tree, q = np.asarray(state.q)[: len(self.geometry.q)], self.tree, self.tree.home
         params = jax.tree.map(np.asarray, params)
         # by NumPy, as each operation on its own would be compiled
         with on_host():
             for name, value in self.coordinates_of(own, params).items():
                 q[tree.coordinate(name)] = value
             # twists are linear in v: their matrix by columns
-            columns = [tree.twists(q, v, params).ravel() for v in np.eye(tree.system.nv)]
+            at, ways = host_array(q), host_array(np.eye(tree.system.nv))
+            columns = [tree.twists(at, v, params).ravel() for v in ways]
             twists = self._body_twists(state)[[by.body for by in self.carriers]]
         # twists of all bodies that the tree's joints allow best
         J = np.stack(columns, axis=1) if columns else np.zeros((twists.size, 0))
@@ -361,7 +362,7 @@ class SpanningTree:
 
     def coordinates_of(self, q: np.ndarray, params: dict) -> dict[str, object]:
         """Coordinates of the tree's joints by name, from those of all bodies."""
-        at = frames(cast(Any, q), params, self.geometry.carrier)
+        at = frames(host_array(q), params, self.geometry.carrier)
         return {x: value for by in self.carriers for x, value in self._read(by, q, at).items()}
 
     def _read(self, by: Carrier, q: np.ndarray, at) -> dict[str, object]:
@@ -395,14 +396,14 @@ class SpanningTree:
         """
         n, d = len(self.geometry.bodies), self.geometry.d
         own = np.asarray(state.q)[: len(self.geometry.q)]
-        q, v = cast(Any, [np.asarray(x).reshape(n, -1) for x in (own, state.v)])
+        q, v = (np.asarray(x).reshape(n, -1) for x in (own, state.v))
         place, speed, spin = np.zeros((n, 3)), np.zeros((n, 3)), np.zeros((n, 3))
         place[:, :d], speed[:, :d] = q[:, :d], v[:, :d]
         # a planar mechanism turns about the third axis alone
         spin[:, 3 - v[:, d:].shape[1] :] = v[:, d:]
         if d == 3:
             # angular velocities of bodies in space are in body axes
-            spin = np.einsum("nij,nj->ni", np.asarray(rotation_matrix(q[:, 3:])), spin)
+            spin = np.einsum("nij,nj->ni", np.asarray(rotation_matrix(host_array(q[:, 3:]))), spin)
         return np.hstack([speed - np.cross(spin, place), spin])
 
     def body_state(self, q, v, p) -> tuple[Array, Array]:

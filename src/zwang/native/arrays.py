@@ -142,7 +142,8 @@ def each(
     with np.errstate(all="ignore"):  # of constants, which are folded as the processor would
         if math.prod(shape) < b.least_alike:
             return np.frompyfunc(function, len(arrays), 1)(*arrays)
-        operands = [np.broadcast_to(x, shape).reshape(-1).tolist() for x in arrays]
+        whole = (x if x.shape == shape else np.broadcast_to(x, shape) for x in arrays)
+        operands = [x.reshape(-1).tolist() for x in whole]
         found = np.empty(shape, object)
         found.reshape(-1)[:] = alike(b, function, types, operands, type_, commutes)
         return found

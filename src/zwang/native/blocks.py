@@ -35,7 +35,9 @@ class Blocks(Arithmetic):
         self._turns = 0
         self.repeated: set[Value] = set()
         self._repeats = False
-        self._scopes: list[dict] = [{}]
+        self._known: dict[Hashable, Any] = {}
+        # of each scope that is open what its keys were known for before
+        self._before: list[list[tuple[Hashable, Any]]] = []
         self.block = self.new_block()
         self.entry = self.block
 
@@ -84,11 +86,15 @@ class Blocks(Arithmetic):
         which is `repeated`.
         """
         self._turns += repeated
-        self._scopes.append({})
+        self._before.append([])
         try:
             yield
         finally:
-            self._scopes.pop()
+            for key, value in reversed(self._before.pop()):
+                if value is None:
+                    del self._known[key]
+                else:
+                    self._known[key] = value
 
     @contextmanager
     def repeating(self, now: bool) -> Iterator[None]:
@@ -121,13 +127,12 @@ class Blocks(Arithmetic):
 
     def remembered(self, key: Hashable) -> Any:
         """What is known under a key here, or None."""
-        for scope in reversed(self._scopes):
-            if (found := scope.get(key)) is not None:
-                return found
-        return None
+        return self._known.get(key)
 
     def remember(self, key: Hashable, value: T) -> T:
-        self._scopes[-1][key] = value
+        if self._before:
+            self._before[-1].append((key, self._known.get(key)))
+        self._known[key] = value
         return value
 
     # instructions
@@ -169,15 +174,13 @@ class Blocks(Arithmetic):
         of = type_ if of is None else of
         known = [x if type(x) is Value else self._text(of, x) for x in operands]
         key = operation, type_, *known
-        for scope in self._scopes:
-            if (found := scope.get(key)) is not None:
-                return found
+        if (found := self._known.get(key)) is not None:
+            return found
         if self.lanes == 1:  # most of what is emitted, at once
             found = self._new(type_, operation, operands, False)
         else:
             found = self.emit(type_, operation, *operands)
-        self._scopes[-1][key] = found
-        return found
+        return self.remember(key, found)
 
     @staticmethod
     def _text(type_: str, x: float | str) -> str:

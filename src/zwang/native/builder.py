@@ -76,7 +76,7 @@ class Builder(Blocks):
             for x in block.instructions:
                 x.operands = ()
             block.instructions, block.end = [], None
-        self._scopes, self.origins, self.buffers = [{}], {}, {}
+        self._known, self.origins, self.buffers = {}, {}, {}
 
     # calls
 
@@ -184,8 +184,8 @@ class Builder(Blocks):
             return known
         name = f"@{self.name}c{len(self.constants)}"
         self.constants.append((name, stored, values))
-        # constants are known everywhere: they belong to the outermost scope
-        self._scopes[0][key] = buffer = Buffer(Value(0, "ptr", "named", (name,)), False)
+        # constants are known everywhere, whatever scope ends
+        self._known[key] = buffer = Buffer(Value(0, "ptr", "named", (name,)), False)
         return buffer
 
     def load(self, type_: str, buffer: Buffer, index: Operand) -> Value:
@@ -207,13 +207,11 @@ class Builder(Blocks):
 
     def elements(self, type_: str, buffer: Buffer, count: int) -> list[Value]:
         """The first elements of a buffer that nothing writes to any more."""
-        if type_ == "i1":
+        if type_ == "i1" or not self.rolls:
             return [self.load(type_, buffer, k) for k in range(count)]
-        stored = f"[{self.lanes} x {type_}]" if buffer.interleaved else type_
-        found = []
-        for k in range(count):
-            place = self._new("ptr", f"getelementptr {stored}", (buffer.base, k), False)
-            x = self._new(type_, "load", (place,), buffer.interleaved)
+        base, wide, found = buffer.base, buffer.interleaved, []
+        for k in range(count):  # most of them nothing reads
+            x = self._new(type_, "element", (base, k), wide)
             self.origins[x] = buffer, k, 0, 0
             found.append(x)
         return found

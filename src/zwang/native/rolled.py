@@ -78,7 +78,8 @@ def alike(
     keys: list[Any] = list(rows)
     for k in varying:
         row = rows[k]
-        keys[k] = tuple([x if type(x) is Value else repr(x) for x in row])
+        if len(set(map(type, row))) > 1:
+            keys[k] = tuple([x if type(x) is Value else repr(x) for x in row])
     each_once = {keys[k]: rows[k] for k in varying}
     for key, row in each_once.items():
         groups.setdefault(_pattern(row), {})[key] = row
@@ -92,14 +93,23 @@ def alike(
         if results is None:
             results = [function(*row) for row in each.values()]
         found |= zip(each, results, strict=True)
-    of = set(varying)
-    return [found[keys[k]] if k in of else function(*row) for k, row in enumerate(rows)]
+    of, folded, results = set(varying), {}, []
+    for k, row in enumerate(rows):
+        if k in of:
+            results.append(found[keys[k]])
+            continue
+        if (text := repr(row)) not in folded:  # most of many constants are zeros
+            folded[text] = function(*row)
+        results.append(folded[text])
+    return results
 
 
 def _pattern(row: tuple) -> tuple:
     """What elements of one loop have in common: which operands are values, and equal ones of them;
     constants that may fold, by their texts.
     """
+    if len(row) == 2 and type(row[0]) is type(row[1]) is Value:  # most of them
+        return (0, 0) if row[0] is row[1] else (0, 1)
     found: list = []
     for j, x in enumerate(row):
         if type(x) is Value:

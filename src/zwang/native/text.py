@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable, Sequence
 
@@ -10,7 +9,8 @@ from zwang.native.builder import Builder
 from zwang.native.instructions import Block, Operand, Value
 from zwang.native.module import Function
 from zwang.native.rolled import SIDE_BY_SIDE
-from zwang.native.types import BITS, FLOATS, constant_text
+from zwang.native.translate import STEADY
+from zwang.native.types import BITS, constant_text
 
 STORES = ("store ", "scatter ")
 EFFECTS = (*STORES, "do ", "leave ")
@@ -23,10 +23,13 @@ def used(b: Builder, read: Sequence[Value] = ()) -> set[Value]:
     """
     waiting: list[Operand] = [*read]
     written: dict[Value, list[Value]] = {}
+    effects: dict[str, bool] = {}
     for block in b.blocks:
         going = [block.end[1][0]] if block.end is not None else []
         for x in block.instructions:
-            if not x.operation.startswith(EFFECTS):
+            if (has_effect := effects.get(x.operation)) is None:
+                has_effect = effects[x.operation] = x.operation.startswith(EFFECTS)
+            if not has_effect:
                 continue
             with_it = [x, *going] if block.removable else [x]
             stores = x.operation.startswith(STORES)
@@ -97,14 +100,11 @@ class Writer:
 
     Attributes:
         stored: elements of packs that are written as soon as they are known.
-        names: of numbers that have been read once more (`Again`), each with a serial of its own.
     """
 
     def __init__(self, lanes: int, aligned: bool):
         self.lanes, self.aligned = lanes, aligned
         self.stored: dict[Value, set[Value]] = {}
-        self.names: dict[Value, str] = {}
-        self.serials = itertools.count()
         self._ways: dict[str, tuple[str, str, Callable | None]] = {}
 
     def type(self, type_: str, wide: bool) -> str:
@@ -112,7 +112,7 @@ class Writer:
 
     def operand(self, type_: str, x: Operand | str, wide: bool = False) -> str:
         if type(x) is Value:
-            return self.names.get(x, x.name)
+            return x.name
         if isinstance(x, str):
             return x
         text = constant_text(type_, x)
@@ -174,6 +174,13 @@ class Writer:
         place = f"ptr {given[0].name}{self.alignment(x, x.type)}"
         return f"{x.name} = load {self.type(x.type, x.wide)}, {place}"
 
+    def _element(self, x: Value, rest: str, given: tuple) -> str:
+        t, (base, k) = self.type(x.type, x.wide), given
+        kind = f"[{self.lanes} x {x.type}]" if x.wide else x.type
+        place = f"{x.name}_p = getelementptr {kind}, ptr {base.name}, i64 {k}\n  " if k else ""
+        where = f"{x.name}_p" if k else base.name
+        return f"{place}{x.name} = load {t}, ptr {where}{self.alignment(x, x.type)}"
+
     def alignment(self, x: Value, stored: str) -> str:
         return f", align {BITS[stored] // 8}" if x.wide and not self.aligned else ""
 
@@ -225,15 +232,12 @@ class Writer:
         return f"{x.name} = call ptr @{rest}({arguments})"
 
     def _call(self, x: Value, rest: str, given: tuple) -> str:
-        types = [v.type if type(v) is Value else x.type for v in given]
-        pairs = list(zip(types, given, strict=True))
+        pairs = [(v.type if type(v) is Value else x.type, v) for v in given]
         if x.wide and not rest.startswith("@llvm."):
             return self._lane_by_lane(x, rest, pairs)
         name = re.sub(r"\.([fi]\d+)", rf".v{self.lanes}\1", rest) if x.wide else rest
-        arguments = ", ".join(
-            [f"{self.type(t, x.wide)} {self.operand(t, v, x.wide)}" for t, v in pairs]
-        )
-        return f"{x.name} = call {self.type(x.type, x.wide)} {name}({arguments})"
+        arguments = [f"{self.type(t, x.wide)} {self.operand(t, v, x.wide)}" for t, v in pairs]
+        return f"{x.name} = call {self.type(x.type, x.wide)} {name}({', '.join(arguments)})"
 
     def _lane_by_lane(self, x: Value, name: str, pairs: list) -> str:
         """A function of the library, which takes one number, called for each lane."""
@@ -284,60 +288,6 @@ class Writer:
         return f"br i1 {which}, label %{yes.label}, label %{no.label}"
 
 
-FAR_BEHIND = 40
-"""Instructions behind which a number is read from memory once more where it is used."""
-
-
-class Again:
-    """Numbers of one block that are read once more where they are used, if they have been read far
-    before: LLVM would write them to the stack in between, and read them from there.
-
-    Args:
-        b: whose instructions are written.
-        write: what writes them; it takes the new names from here.
-    """
-
-    def __init__(self, b: Builder, write: Writer):
-        self._origins, self._write = b.origins, write
-        self._read: dict[Value, int] = {}
-        self._pointers: dict[Value, str] = {}
-        write.names = {}
-
-    def before(self, k: int, x: Value) -> list[str]:
-        """What is to be read before the instruction x, which is the k-th one of its block."""
-        origins, lines = self._origins, []
-        if x in origins:
-            self._read[x] = k
-        elif x.type in FLOATS and x.operation != "phi":
-            for y in x.operands:
-                if y in origins and k - self._read.get(y, -FAR_BEHIND) >= FAR_BEHIND:
-                    lines += self._reading(k, y)
-        return lines
-
-    def _reading(self, k: int, x: Value) -> list[str]:
-        buffer, (place,) = self._origins[x][0], x.operands
-        base, is_first = buffer.base, place is buffer.base
-        # what nothing writes to, at a constant place
-        known = place.operation.startswith("getelementptr ") and place.operands[0] is base
-        steady = is_first or (known and type(place.operands[1]) is int)
-        if buffer.mutable or base.wide or not steady:
-            return []
-        lines, serial = [], f"{x.name}_r{next(self._write.serials)}"
-        if base not in self._pointers:
-            # LLVM does not know that it is the same one, or would take what it has read before
-            self._pointers[base] = f"{serial}b"
-            lines.append(f'  {serial}b = call ptr asm sideeffect "", "=r,0"(ptr {base.name})')
-        pointer = self._pointers[base]
-        if not is_first:
-            element = place.operation.removeprefix("getelementptr ")
-            index = f"ptr {pointer}, i64 {place.operands[1]}"
-            lines.append(f"  {serial}p = getelementptr {element}, {index}")
-            pointer = f"{serial}p"
-        self._read[x], self._write.names[x] = k, serial
-        where = f"ptr {pointer}{self._write.alignment(x, x.type)}"
-        return [*lines, f"  {serial} = load {self._write.type(x.type, x.wide)}, {where}"]
-
-
 LONGEST = 500
 """Instructions of a basic block; LLVM's time for one grows with the square of its length."""
 
@@ -357,7 +307,6 @@ def function_text(b: Builder, head: str, end: str, needed: set[Value]) -> Functi
         block.left_from = f"{block.label}_{parts}" if parts else block.label
     for block in b.blocks:
         lines.append(f"{block.label}:")
-        again = Again(b, write)
         early: dict[Value, list[tuple[Value, int]]] = {}
         here = set(kept[block])
         for x in kept[block]:
@@ -370,8 +319,8 @@ def function_text(b: Builder, head: str, end: str, needed: set[Value]) -> Functi
             if k and k % LONGEST == 0:
                 part = f"{block.label}_{k // LONGEST}"
                 lines += [f"  br label %{part}", f"{part}:"]
-            lines += again.before(k, x)
-            lines.append("  " + write.line(x))
+            mark = STEADY if x in b.origins and _is_steady(b, x) else ""
+            lines.append(f"  {write.line(x)}{mark}")
             for pack, i in early.get(x, ()):
                 lines += ["  " + y for y in write.element_stored(pack, i, x)]
             count += 1 if not x.operation.startswith("pack ") else len(x.operands)
@@ -387,6 +336,16 @@ def function_text(b: Builder, head: str, end: str, needed: set[Value]) -> Functi
         [x for name, x in b.functions.items() if name in called],
         count,
     )
+
+
+def _is_steady(b: Builder, x: Value) -> bool:
+    """Whether a number has been read from a constant place of memory that nothing writes to."""
+    buffer, place = b.origins[x][0], x.operands[0]
+    base = buffer.base
+    if buffer.mutable or base.wide:
+        return False
+    apart = place.operation.startswith("getelementptr ") and place.operands[0] is base
+    return place is base or (apart and type(place.operands[1]) is int)
 
 
 def _constants(name: str, stored: str, values: Sequence[float]) -> str:

@@ -8,6 +8,7 @@ it.
 from __future__ import annotations
 
 import functools
+import re
 import sys
 from collections.abc import Iterator
 from typing import IO, Any
@@ -48,6 +49,7 @@ def object_code(text: str, level: int) -> bytes:
         level: 0 for code at once, 1 for fast code.
     """
     target, cpu, features = host()
+    text = _read_again(text) if level else text
     # a context of its own for each module, which several threads may be making
     module = llvm.parse_assembly(text, context=llvm.create_context())
     machine = target.create_target_machine(
@@ -63,6 +65,70 @@ def object_code(text: str, level: int) -> bytes:
             if not function.is_declaration:
                 passes.run(function, builder)
     return machine.emit_object(module)
+
+
+STEADY = " ; steady"
+"""Mark of a line that reads a number from memory that nothing writes to."""
+FAR_BEHIND = 40
+"""Lines behind which such a number is read once more where it is used."""
+NAME = re.compile(r"%\w+")
+NOT_MOVED = ("phi", "br", "fcmp", "ret")
+"""Instructions whose operands are as they have been read first."""
+
+
+def _read_again(text: str) -> str:
+    """A module whose numbers are read once more where they are used, if they have been read far
+    before: LLVM would write them to the stack in between, and read them from there.
+    """
+    lines: list[str] = []
+    steady: dict[str, tuple[str, str]] = {}
+    places: dict[str, str] = {}
+    last: dict[str, int] = {}
+    names: dict[str, str] = {}
+    bases: dict[str, str] = {}
+    for k, line in enumerate(text.splitlines()):
+        result, _, computed = line.strip().rpartition(" = ")
+        if line.endswith(":") and "_" not in line:  # other labels are parts of one block
+            last, names, bases = {}, {}, {}
+        elif line.endswith(STEADY):
+            kind, _, pointer = computed.removesuffix(STEADY).partition(", ptr ")
+            steady[result], last[result] = (kind, pointer), k
+        elif computed.startswith("getelementptr"):
+            places[result] = computed
+        elif not computed.startswith(NOT_MOVED):
+            for x in dict.fromkeys(NAME.findall(computed)):
+                if x in steady and k - last.get(x, -FAR_BEHIND) >= FAR_BEHIND:
+                    names[x], last[x] = f"{x}_r{k}", k
+                    lines += _reading(names[x], *steady[x], places, bases)
+            if names:
+                computed = NAME.sub(lambda x, now=names: now.get(x[0], x[0]), computed)
+                line = f"  {result} = {computed}" if result else f"  {computed}"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _reading(
+    name: str, kind: str, pointer: str, places: dict[str, str], bases: dict[str, str]
+) -> list[str]:
+    """Lines that read a number under another name.
+
+    Args:
+        kind, pointer: how and from where it has been read first.
+        places: instructions that make pointers.
+        bases: pointers to arrays, which LLVM does not know to be the same ones: it would take what
+            it has read before.
+    """
+    where, _, alignment = pointer.partition(",")
+    way, lines = places.get(where, ""), []
+    element, base, *index = way.split(", ") if way else ("", f"ptr {where}")
+    if base not in bases:
+        bases[base] = f"{name}b"
+        lines.append(f'  {name}b = call ptr asm sideeffect "", "=r,0"({base})')
+    at = bases[base]
+    if index:
+        lines.append(f"  {name}p = {element}, ptr {at}, {index[0]}")
+        at = f"{name}p"
+    return [*lines, f"  {name} = {kind}, ptr {at}{',' * bool(alignment)}{alignment}"]
 
 
 def pieces(stream: IO[bytes]) -> Iterator[bytes]:

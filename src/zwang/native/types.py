@@ -26,6 +26,9 @@ FLOATS = {"double", "float"}
 BITS = {"double": 64, "float": 32, "i64": 64, "i32": 32, "i8": 8, "i1": 1}
 
 
+_DOUBLE = struct.Struct(">d")
+
+
 def register_type(dtype: DTypeLike) -> str:
     """The type of a register that holds one element of an array.
 
@@ -51,7 +54,7 @@ def constant_text(type_: str, value: float) -> str:
     """A constant in LLVM's language."""
     if type_ in FLOATS:  # one of 32 bits is written with the bits of the double that equals it
         value = value if type_ == "double" else float(np.float32(value))
-        return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+        return f"0x{int.from_bytes(_DOUBLE.pack(value)):016X}"
     if type_ == "i1":
         return "true" if value else "false"
     return str(int(value))

@@ -23,6 +23,11 @@ def require(package: str, extra: str, what: str) -> None:
     """
     if importlib.util.find_spec(package) is None:
         raise ModelError(
-            f"{what} needs {CALLED.get(package, package)}, which is not installed: pip install "
-            f"'zwang[{extra}]' (in a clone of zwang '.[{extra}]')."
+            f"{what} needs {CALLED.get(package, package)}, which is not installed: "
+            f"{installation(extra)}."
         )
+
+
+def installation(extra: str) -> str:
+    """How to install what an extra brings."""
+    return f"in a clone of zwang, pip install '.[{extra}]'"

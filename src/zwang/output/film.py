@@ -14,7 +14,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from zwang.errors import ModelError
 from zwang.files import read_bytes, write_bytes
 from zwang.files.isolation import refuse_full, scratch_folder
 from zwang.files.reading import shown_path
+from zwang.objects.extras import installation
 from zwang.output.viewer.motion import configurations
 from zwang.output.wire import moved, wire
 from zwang.scene import Everything, Scene
@@ -40,6 +41,8 @@ LEAST_SPREAD = 0.25
 """Least extent of an axis in the widest one's, in space."""
 MOST_TICKS = 6
 """Intervals between the numbers of the widest axis."""
+WHOLE = (0.0, 0.0, 1.0, 0.92)
+"""Axes of space: all of the page but the line of the time, as they leave room around themselves."""
 COLORS = ("#3b6ea8", "#c8553d", "#4f8a4c", "#8a5fa8", "#b8862b", "#4a9a9a", "#7a7a7a")
 
 
@@ -147,8 +150,8 @@ def _ffmpeg() -> str:
         return found
     if importlib.util.find_spec("imageio_ffmpeg") is None:
         raise ModelError(
-            "no program on this computer writes MP4; install ffmpeg, or pip install 'zwang[film]', "
-            "or write a .gif."
+            "no program on this computer writes MP4: install ffmpeg, or write a .gif, or "
+            f"{installation('film')}."
         )
     import imageio_ffmpeg
 
@@ -168,8 +171,8 @@ def _canvas(
     from matplotlib.figure import Figure
 
     space = dimensions == 3
-    figure = Figure(figsize=(6.4, 4.8), layout="constrained")
-    axes = figure.add_subplot(projection="3d") if space else figure.add_subplot()
+    figure = Figure(figsize=(6.4, 4.8), layout=None if space else "constrained")
+    axes = figure.add_axes(WHOLE, projection="3d") if space else figure.add_subplot()
     index = {name: i for i, name in enumerate(scene.points)}
     places = seen.places[..., :dimensions]
     shapes = {name: wire(x) for name, x in scene.bodies.items()}
@@ -221,12 +224,17 @@ def _scaled(axes, shown: list[np.ndarray], scene: Scene) -> None:
     low, high = low - spread - ROOM_AROUND * widest, high + spread + ROOM_AROUND * widest
     for axis, a, b in zip("xyz", low, high, strict=False):
         getattr(axes, f"set_{axis}lim")(a, b)
-        getattr(axes, f"set_{axis}label")(f"{axis} [{scene.unit}]")
+        pad = 10.0 if len(low) == 3 else None  # beyond the numbers [point]
+        getattr(axes, f"set_{axis}label")(f"{axis} [{scene.unit}]", labelpad=pad)
         # as many numbers as there is room for
         axes.locator_params(axis=axis, nbins=max(int(MOST_TICKS * (b - a) / widest), 2))
     axes.set_aspect("equal")
     if len(low) == 3:
+        from mpl_toolkits.mplot3d import Axes3D
+
+        assert isinstance(axes, Axes3D)
         azimuth, elevation = scene.view
-        # matplotlib types all axes as plane; smaller, so that labels stay on the page
-        cast(Any, axes).view_init(elevation, azimuth)
-        cast(Any, axes).set_box_aspect(high - low, zoom=0.85)
+        axes.view_init(elevation, azimuth)
+        # up to the edge of the page; matplotlib types it as a whole number
+        zoom = 0.98 if high[2] - low[2] < max(high[:2] - low[:2]) else 0.8
+        axes.set_box_aspect(high - low, zoom=zoom)  # pyright: ignore[reportArgumentType]

@@ -8,7 +8,6 @@ import html
 import inspect
 import sys
 import tempfile
-import webbrowser
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,6 +49,7 @@ from zwang.output.start_picture import scene_picture
 from zwang.output.viewer import write_view
 from zwang.output.viewer.sketch import sketch_text
 from zwang.plots import Curve, Panel, Picture
+from zwang.plots.script import open_in_browser
 from zwang.plots.svg import svg
 from zwang.scene import Scene
 from zwang.simulation.results import Run
@@ -107,7 +107,7 @@ def view(
     write_view(run, scene, shown_at, description=shown.description, simulates=simulates)
     if path is None:
         if (show := _cell()) is None:
-            webbrowser.open(shown_at.as_uri())
+            open_in_browser(shown_at)
         else:  # the kernel may run on another machine
             show({"text/html": _frame(shown_at.read_text(encoding="utf-8"))}, raw=True)
     return shown_at
@@ -122,8 +122,12 @@ def _cell() -> Callable | None:
     return module.display.display
 
 
-def animate(run: Run, path: str | Path | None, shown: Presentation) -> Path:
-    """Write the motion of a run as a film or as a page, or play it."""
+def animate(run: Run, path: str | Path | None, shown: Presentation) -> Path | None:
+    """Write the motion of a run as a film or as a page, or play it: below the cell of a notebook as
+    lines on a canvas, which need a tenth of the page's room.
+    """
+    if path is None and (show := _cell()) is not None:
+        return show({"text/html": _frame(sketch_text(run, _scene_of(run, shown)))}, raw=True)
     if path is None:
         return view(run, None, shown)
     path, ending = Path(path), Path(path).suffix.lower()

@@ -8,6 +8,7 @@ matplotlib.
 | `layout.py` | where panels, axes, ticks and legends stand on the page, in points |
 | `svg.py` | the layout as SVG, in plain colors or in those of a page that is light or dark |
 | `figure.py` | the layout as a matplotlib figure, for PNG, PDF and further drawing |
+| `script.py` | what a script draws and leaves opens when it ends |
 
 A function of a run that returns a picture:
 

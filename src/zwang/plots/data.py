@@ -13,6 +13,7 @@ import numpy as np
 from zwang.errors import ModelError
 from zwang.files import write_bytes, write_text
 from zwang.files.reading import file_name, refuse_no_folder, shown_path
+from zwang.plots import script
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -184,7 +185,12 @@ class Picture:
         """The same as a matplotlib figure."""
         from zwang.plots.figure import figure
 
+        script.seen(self)
         return figure(self)
+
+    def show(self) -> None:
+        """Open it in the program that shows web pages, and say where it is."""
+        script.show([self])
 
     def save(self, path: str | Path) -> Path:
         """Write it as `.svg`, or by matplotlib in any format that it knows by the ending, as `.png`
@@ -196,6 +202,7 @@ class Picture:
         """
         path = file_name(path, "save: path")
         refuse_no_folder(path)
+        script.seen(self)
         if path.suffix == ".svg":
             write_text(path, self._repr_svg_())
             return path

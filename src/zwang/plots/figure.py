@@ -5,9 +5,6 @@ draw on.
 from __future__ import annotations
 
 import io
-import tempfile
-import webbrowser
-from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -15,6 +12,7 @@ from cycler import cycler
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
+from zwang.plots import script
 from zwang.plots.data import DASHED, INK, MUTED, PALETTE, RULE, Curve, Picture
 from zwang.plots.layout import (
     DOT,
@@ -68,9 +66,12 @@ class Shown(Figure):
         """Open the figure as a file in the program that shows web pages, and go on; `warn`, of
         matplotlib, is without effect.
         """
-        path = Path(tempfile.mkdtemp(prefix="zwang-")) / "figure.png"
-        self.savefig(path, dpi=110)
-        webbrowser.open(path.as_uri())
+        script.show([self])
+
+    def savefig(self, *args, **kwargs) -> None:
+        """Save it as every figure of matplotlib."""
+        script.seen(self)
+        super().savefig(*args, **kwargs)
 
     def _repr_png_(self) -> bytes:
         stream = io.BytesIO()

@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -46,6 +47,7 @@ from zwang.robots.motors import PointTask, free_motors
 from zwang.robots.text import parsed
 from zwang.servo.laws import law
 from zwang.simulation.results.presentation import keep_presentation
+from zwang.simulation.results.units import force_unit
 
 FORMATS = (".urdf", ".xml", ".mjcf", ".sdf", ".usda", ".yaml", ".yml")
 """Endings of files that `read` takes."""
@@ -294,7 +296,12 @@ class Robot:
         if body is not None:
             function = PointTask(self.tree, int(entry(self.tree._index, body)), offset, target)
             task = {"task": Holonomic(function, name=body, unit="m")}
-        options = {"actuators": self.motors, **numbers}
+        system = self.model.system
+        units = [
+            force_unit(system.velocity_units[i], system.energy_unit)
+            for i in np.argmax(np.abs(self.actuation_matrix), axis=0)
+        ]
+        options = {"actuators": self.motors, "actuator_units": units, **numbers}
         return law(name, self.model, _motors, **task, **options)
 
     # --- constraints
@@ -418,7 +425,8 @@ class Robot:
     @cached_property
     def start_state(self) -> State:
         """The file's configuration, with its loops closed, at rest."""
-        return self.state()
+        with jax.ensure_compile_time_eval():  # it may be asked for first inside a program
+            return self.state()
 
     def jacobian(self, q, body: str, offset=(0.0, 0.0, 0.0)) -> Float[Array, "6 nv"]:
         """J with J v the velocity [m/s] of the point of a body at `offset` [m] in its own frame,

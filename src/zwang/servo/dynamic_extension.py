@@ -25,7 +25,7 @@ from zwang.inputs.arguments import count, instance
 from zwang.inputs.call import misfits_named
 from zwang.servo.adaptation import adapted_model, learning
 from zwang.servo.control import controller
-from zwang.servo.extended_servo import ExtendedServo, extended_model
+from zwang.servo.extended_servo import ExtendedServo, extended_servo
 from zwang.servo.extension_search import (
     actuator_count,
     held_controls,
@@ -128,12 +128,13 @@ def dynamic_extension(
             f"does not help: integrators before the actuators that appear first ({names}) leave "
             "the rest without authority. Take fewer servo constraints, or add an actuator."
         )
-    chains, least, general = found
-    held = held_controls(bound, state, inputs)
+    plain, inner, general = found
+    assert isinstance(plain.servo, ExtendedServo)
+    chains, held = plain.servo.chains, held_controls(bound, state, inputs)
     q0, v0 = chains.state(state.q, state.v, held)
-    plain = extended_model(passive, given, chains)
     # in general position the extension works; the given state may still be an exception
-    there = decoupling(controller(plain), plain.state(q0, v0, t), highest, least)
+    least = {name: int(degree or 0) for name, degree in general.degrees.items()}
+    there = decoupling(inner, plain.state(q0, v0, t), highest, least)
     if there.degrees != general.degrees or not there.is_regular:
         raise ModelError(
             f"{model.name}: with {chains.sentence or 'no integrators'} the servo constraints can "
@@ -145,7 +146,7 @@ def dynamic_extension(
     if not chains.extended:
         closed = _given_degrees(passive, given, options)
         return DynamicExtension(closed, q0, v0, {}, degrees, {})
-    closed = extended_model(passive, given, chains, **options)
+    closed = plain.with_parts(servo=extended_servo(given, chains, **options))
     start = np.asarray(chains.held(jnp.asarray(q0), jnp.asarray(v0)))
     moved = np.any(chains.matrix[:, chains.extended], axis=1)
     names = given.names(len(held))

@@ -9,7 +9,7 @@ without it is the system alone, u and power of a run are those of the actuators.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import jax.numpy as jnp
 import numpy as np
@@ -175,16 +175,18 @@ def extended_model(
         behind_integrators(model.system, chains),
         constraints,
         model.params,
-        servo=_extended(servo, chains, further, options),
+        servo=extended_servo(servo, chains, further, **options),
         singular_mass=model.singular_mass,
         name=model.name,
     )
 
 
-def _extended(
-    servo: Servo, chains: Chains, further: Sequence[AbstractConstraint], options: Mapping
+def extended_servo(
+    servo: Servo, chains: Chains, further: Sequence[AbstractConstraint] = (), **options
 ) -> ExtendedServo:
-    """The servo whose inputs with integrators act on the last one of their chain."""
+    """The servo whose inputs with integrators act on the last one of their chain; arguments as of
+    `extended_model`.
+    """
     home, nu = chains.system, len(chains.lengths)
     T, lengths = chains.matrix, chains.lengths
 

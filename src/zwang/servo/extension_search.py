@@ -45,18 +45,21 @@ given state alone does not vanish there.
 
 def integrators_for(
     model: Model, servo: Servo, bound: Controller, state: State, highest: int
-) -> tuple[Chains, dict[str, int], Decoupling] | None:
-    """The integrators, degrees below which none has authority with them, and what the inputs do
-    then; or None if none help.
+) -> tuple[Model, Controller, Decoupling] | None:
+    """The model with the integrators, its servo bound to it, and what the inputs do then; or None
+    if none help.
     """
     nu, least = actuator_count(bound, state), {}
     names, units = tuple(servo.names(nu)), tuple(servo.units(nu))
     chains = Chains(model.system, (0,) * nu, names, units)
     place = _general(model, bound, state)
     while True:
-        found = _generic(model, servo, chains, place, float(state.t), highest, least)
+        plain = extended_model(model, servo, chains)
+        inner = controller(plain)
+        there = plain.state(*chains.state(*place), float(state.t))
+        found = decoupling(inner, there, highest, least)
         if found.is_regular:
-            return chains, least, found
+            return plain, inner, found
         # integrators never make an actuator appear earlier
         least = {name: degree for name, degree in found.degrees.items() if degree is not None}
         seen = _seen_by_dependent_rows(found.matrix, nu)
@@ -64,10 +67,11 @@ def integrators_for(
         if len(seen.T) < np.sum(early) and not any(lengths):
             # at another state, the rows must see the same combinations
             other = _general(model, bound, state, seed=1990)
-            again = _generic(model, servo, chains, other, float(state.t), highest, least)
-            there = _seen_by_dependent_rows(again.matrix, nu)
-            if there.shape == seen.shape and np.allclose(
-                seen @ seen.T, there @ there.T, atol=ALL_BUT_ZERO
+            there = plain.state(*chains.state(*other), float(state.t))
+            again = decoupling(inner, there, highest, least)
+            then = _seen_by_dependent_rows(again.matrix, nu)
+            if then.shape == seen.shape and np.allclose(
+                seen @ seen.T, then @ then.T, atol=ALL_BUT_ZERO
             ):
                 chains = combined(chains, seen)
                 continue
@@ -78,6 +82,10 @@ def integrators_for(
         # only inputs of these rows are delayed, until the late ones appear at the same
         # derivative; rows that can be met as they are keep theirs
         lengths = tuple(k + bool(first) for k, first in zip(lengths, early, strict=True))
+        least = {
+            name: degree + (not np.any(found.inputs[name] & ~early))
+            for name, degree in least.items()
+        }
         chains = dataclasses.replace(chains, lengths=lengths)
 
 
@@ -105,22 +113,6 @@ def _general(
         q, v = np.asarray(placed.q), np.asarray(placed.v)
     held = held_controls(bound, state, None)
     return q, v, beside(held + GENERAL * np.max(np.abs(held), initial=0.0))
-
-
-def _generic(
-    model: Model,
-    servo: Servo,
-    chains: Chains,
-    place: tuple[np.ndarray, np.ndarray, np.ndarray],
-    t: float,
-    highest: int,
-    least: Mapping[str, int],
-) -> Decoupling:
-    """The decoupling matrix with integrators before the inputs, which are at rest, at a place in
-    general position.
-    """
-    plain = extended_model(model, servo, chains)
-    return decoupling(controller(plain), plain.state(*chains.state(*place), t), highest, least)
 
 
 def actuator_count(bound: Controller, state: State) -> int:

@@ -158,11 +158,13 @@ class Decoupling:
         degrees, authority: as in `RelativeDegree`.
         rows: rows of the decoupling matrix of each constraint that has a degree, at unit length,
             shape (rows, nu).
+        inputs: by constraint that has a degree, which inputs have authority over it, shape (nu,).
     """
 
     degrees: dict[str, int | None]
     authority: dict[str, list[float]]
     rows: list[np.ndarray]
+    inputs: dict[str, np.ndarray]
 
     @property
     def matrix(self) -> np.ndarray:
@@ -196,27 +198,30 @@ def decoupling(
     degrees: dict[str, int | None] = dict.fromkeys(names)
     authority: dict[str, list[float]] = {name: [] for name in names}
     rows: dict[str, np.ndarray] = {}
+    inputs: dict[str, np.ndarray] = {}
     tried = {name: max(natural[name], (least or {}).get(name, 0)) for name in names}
     # all that are still without an actuator take the next degree together, in one program
     while tried:
         for name, (row, cosine) in _reach(dynamics, servo, tuple(tried.items()), state).items():
             degree, cosine = tried.pop(name), np.asarray(cosine)
-            authority[name].append(float(np.min(cosine, initial=1.0)))
-            reached = cosine > AUTHORITY_THRESHOLD
+            authority[name].append(float(np.min(np.max(cosine, axis=1, initial=0.0), initial=1.0)))
+            reached = np.any(cosine > AUTHORITY_THRESHOLD, axis=1)
             # rows of one constraint share a degree; rows that differ would need derivatives of u
             if reached.any() and not reached.all():
                 raise RowDegreeError(name, degree, reached)
             if reached.any():
                 degrees[name], rows[name] = degree, np.asarray(row)
+                inputs[name] = np.any(cosine > AUTHORITY_THRESHOLD, axis=0)
             elif natural[name] and degree < highest:
                 tried[name] = degree + 1
-    return Decoupling(degrees, authority, [rows[name] for name in names if name in rows])
+    in_order = [rows[name] for name in names if name in rows]
+    return Decoupling(degrees, authority, in_order, inputs)
 
 
 @partial(program)
 def _reach(dynamics: Dynamics, servo: Servo, tried: tuple[tuple[str, int], ...], s: State):
-    """`L_g L_f^(degree−1) y` at rows of unit length, (rows, nu), and each row's largest cosine with
-    one actuator's effect; by constraint that is tried, given with its degree.
+    """`L_g L_f^(degree−1) y` at rows of unit length, and each row's cosine with each actuator's
+    effect, both (rows, nu); by constraint that is tried, given with its degree.
     """
     p, degrees = dynamics.p, dict(tried)
     constraints = [c for c in servo.constraints if c.name in degrees]
@@ -229,5 +234,5 @@ def _reach(dynamics: Dynamics, servo: Servo, tried: tuple[tuple[str, int], ...],
     reaction = jax.vmap(gauss.mobility, 1, 1)(B)
     length, width = gauss.mass.row_lengths(D), gauss.mass.row_lengths(B.T)
     row = (D @ reaction) / jnp.where(length > 0, length, 1.0)[:, None]
-    cosine = jnp.max(jnp.abs(row) / jnp.where(width > 0, width, 1.0), axis=1, initial=0.0)
+    cosine = jnp.abs(row) / jnp.where(width > 0, width, 1.0)
     return {name: (row[i], cosine[i]) for name, i in y.row_slices.items()}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +12,9 @@ from jax import Array
 from jaxtyping import Float
 
 from zwang.objects.record import Record
+
+if TYPE_CHECKING:
+    from scipy.interpolate import BSpline, PPoly
 
 SPLINE_DEGREE = 9
 """Degree of the splines between samples of a trajectory, so that its error is as small as that of
@@ -83,10 +88,13 @@ def piecewise(
         x, values = t[first : last + 1], y[first : last + 1]
         of_degree = min(degree, len(x) - 1 if len(x) % 2 == 0 else len(x) - 2) if degree > 1 else 1
         spline = make_interp_spline(x, values, k=max(of_degree, 1))
-        # Taylor's coefficients at the left end of each piece
-        powers, factor = [], 1.0
-        for k in range(degree + 1):
-            factor *= max(k, 1)
-            powers.append(spline(x[:-1], k) / factor if k <= spline.k else 0.0 * values[:-1])
-        made.append(np.stack(powers[::-1], axis=1))
+        made.append(powers(spline, x[:-1], degree))
     return np.concatenate(made)
+
+
+def powers(
+    spline: BSpline | PPoly, t: np.ndarray, degree: int
+) -> Float[np.ndarray, "pieces powers values"]:
+    """Taylor's coefficients of a spline at some instants, the highest first."""
+    each = [spline(t, k) / math.factorial(k) for k in range(degree + 1)]
+    return np.stack(each[::-1], axis=1)

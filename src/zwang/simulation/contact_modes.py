@@ -21,9 +21,6 @@ from zwang.simulation.monitor import MotionEndError
 from zwang.simulation.sharing import shares
 from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, SOLUTION_ERROR
 
-LOAD_TURNS = 100
-"""Most turns in which loads that depend on the forces are found."""
-
 
 class Instant(NamedTuple):
     """A state at which it is decided how everything is held.
@@ -129,7 +126,8 @@ def _balanced(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided
         MotionEndError: if there are none.
     """
     part, missed = 1.0, None
-    for _ in range(LOAD_TURNS):
+    # most turns in which loads that depend on the forces are found
+    for _ in range(100):
         decided = _decided(at, begun, loads)
         miss = decided.loads - loads
         if np.all(np.abs(miss) <= SOLUTION_ERROR * np.max(np.abs(decided.loads), initial=0.0)):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -18,10 +16,10 @@ from zwang.dynamics.drift.base import (
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
 from zwang.inputs.arrays import without_derivative
-from zwang.objects.record import Record, field
+from zwang.objects.record import field
 
 
-class Differentiable(Record):
+class Differentiable(AbstractDrift):
     """Another treatment of drift, whose result has the derivative of what it converges to.
 
     A projection is an iteration, which is not differentiated: one more correction at the state
@@ -39,10 +37,11 @@ class Differentiable(Record):
     drift: AbstractDrift
     corrections: int | None = field(static=True, default=None)
 
-    rate = AbstractDrift.rate
+    def __init__(self, drift: AbstractDrift, corrections: int | None = None):
+        self.stabilization, self.drift, self.corrections = drift.stabilization, drift, corrections
 
     @property
-    def projects(self):
+    def projects(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.drift.projects
 
     def equation(self, dynamics: Dynamics, state: State, treated: bool = True):
@@ -64,13 +63,6 @@ class Differentiable(Record):
         return ProjectedStep(
             s, error, position_violation(dynamics, s), none, none, jnp.asarray(True), none
         )
-
-
-def differentiable(drift: AbstractDrift, corrections: int | None) -> AbstractDrift:
-    """`Differentiable` of a treatment: it has the methods of one, but is no member of the family
-    that a user chooses from.
-    """
-    return cast(AbstractDrift, Differentiable(drift.stabilization, drift, corrections))
 
 
 def corrected(dynamics: Dynamics, s: State) -> State:

@@ -48,11 +48,6 @@ CANNOT_STEP = (Result.NON_FINITE, Result.STEP_TOO_SMALL, Result.NOT_CONVERGED)
 """Ends of a motion that a mass that vanishes, or Painlevé's paradox, may be behind."""
 MASSLESS = (Result.SINGULAR_MASS, *CANNOT_STEP, Result.TOO_MANY_STEPS)
 """Ends of a motion whose cause may be a mass that is gone."""
-FURTHER = (0.03, 0.1, 0.3)
-"""Where a cause is looked for that a fixed step may have stepped over, relative to the time."""
-NEARLY_LOCKED = 0.02
-"""Determinant of the equations of friction, 1 without it, below which a motion that can take no
-step has come to Painlevé's paradox: forces grow without bound as it goes to 0."""
 
 
 class SingularMass(AbstractMonitor):
@@ -184,7 +179,9 @@ def locked(dynamics: Dynamics, t: float, y: np.ndarray) -> bool:
         return False
     nq = dynamics.system.nq
     certain = friction_certainty(dynamics, host_state(y[:nq], y[nq:], t))
-    return not float(certain) > NEARLY_LOCKED
+    # determinant of the equations of friction, 1 without it, below which a motion that can take no
+    # step has come to Painlevé's paradox: forces grow without bound as it goes to 0
+    return not float(certain) > 0.02
 
 
 def where_singular(
@@ -248,8 +245,8 @@ def why_ended(model: Model, code: int, start: State, end: State, params=None) ->
         return when + beyond
     # of a model that is said to be massless it is no reason
     if result in MASSLESS and not (passive.singular_mass and result is not Result.SINGULAR_MASS):
-        # what a fixed step has stepped over lies further ahead
-        at = where_singular(passive, float(end.t), y, FURTHER)
+        # what a fixed step has stepped over lies further ahead, by parts of the time
+        at = where_singular(passive, float(end.t), y, (0.03, 0.1, 0.3))
         if at is not None and (found := massless(model, np.asarray(at.M))):
             how = "a negative mass" if found[1] else "no mass"
             cure = "or where constraints hold it zw.Model(..., singular_mass=True)"

@@ -27,9 +27,6 @@ from zwang.simulation.switching import impact
 from zwang.stepping.step_control import FARTHEST
 from zwang.thresholds import MARGIN, SHORT_WAY
 
-MOST_LOOKS = 24
-"""Most steps of a chunk that are looked at, those with the largest changes."""
-
 
 @dataclasses.dataclass(frozen=True)
 class Jump:
@@ -86,7 +83,8 @@ class VelocityJumps(AbstractMonitor):
         found, most = [], np.max(np.abs(change) / allowed, axis=1, initial=0.0)
         times = np.append(before.t[-1], part.t)
         y = np.vstack([before.y[-1:], part.y])
-        for i in np.sort(np.argsort(-most)[:MOST_LOOKS]):
+        # most steps of a chunk that are looked at, those with the largest changes
+        for i in np.sort(np.argsort(-most)[:24]):
             if not most[i] > FARTHEST:
                 continue
             dynamics = self._dynamics(run.flow, part.applied[i])

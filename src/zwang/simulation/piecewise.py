@@ -12,8 +12,9 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from zwang.algebra.mass_matrix import dense_mass
+from zwang.compile import BoundProgram
 from zwang.dynamics.control_law import AbstractLoop
-from zwang.dynamics.evaluation import BoundEvaluation, ModelEvaluation
+from zwang.dynamics.evaluation import ModelEvaluation, untreated, with_scales
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.errors import Result, SimulationError
@@ -201,7 +202,8 @@ class PiecewiseRun:
         flow = self._run.flow
         held = host_array(flow.held_input(self._run.here.controller_state))
         dynamics = flow.with_input(held).dynamics
-        found = BoundEvaluation(dynamics, flow.drift).untreated(self.t, self._run.y)
+        given = np.float64(self.t), np.asarray(self._run.y)
+        found = BoundProgram(untreated, (with_scales(dynamics), flow.drift), given)(*given)
         at, rates, nq = found.at, np.asarray(found.rate), self.model.system.nq
         balance = dense_mass(np.asarray(at.M)) @ rates[nq:] - np.asarray(at.F)
         residuals = np.concatenate([np.asarray(at.phi), np.asarray(at.psi)])

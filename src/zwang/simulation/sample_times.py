@@ -9,9 +9,6 @@ from zwang.inputs.arguments import count, number, real_array
 from zwang.inputs.arrays import is_concrete
 from zwang.thresholds import LARGEST_SIZE, LEAST_SIZE, RESOLVED
 
-MOST_SAMPLES = 100_000_000
-"""Sample times of one run; their states alone would fill the memory beyond it."""
-
 
 def run_times(duration, times, samples, t0: float) -> np.ndarray:
     """Sample times of a run that begins at t0: `times` as given, or `samples` over `duration`."""
@@ -21,7 +18,8 @@ def run_times(duration, times, samples, t0: float) -> np.ndarray:
         )
     if times is None:
         duration = number(duration, "duration", above=0, most=LARGEST_SIZE, unit="s")
-        samples = count(samples, "samples", least=2, most=MOST_SAMPLES)
+        # sample times of one run; their states alone would fill the memory beyond it
+        samples = count(samples, "samples", least=2, most=100_000_000)
         return _resolved(t0, t0 + np.linspace(0.0, duration, samples))
     times = np.asarray(real_array(times, "times", "instants [s]"))
     if (

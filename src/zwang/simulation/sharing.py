@@ -18,9 +18,6 @@ from zwang.algebra.complementarity import complementary
 from zwang.dynamics.contact_problem import ContactProblem
 from zwang.thresholds import AGREEMENT, ROUND_OFF, SOLUTION_ERROR
 
-CUTS = 50
-"""Most turns in which a disk that is left is cut off along the force that leaves it."""
-
 
 class Sticking(NamedTuple):
     """A friction that sticks, with a force of at most share · λ + fixed.
@@ -85,7 +82,8 @@ def shares(
     pushing = [i for i in gaps if movable[i]]
     cuts: list[tuple[int, np.ndarray]] = []
     least, weights = forces, np.zeros(0)
-    for _ in range(CUTS):
+    # most turns in which a disk that is left is cut off along the force that leaves it
+    for _ in range(50):
         C, d = np.zeros((len(pushing) + len(cuts), len(forces))), []
         for row, i in zip(C, pushing, strict=False):
             row[i] = problem.length[i]

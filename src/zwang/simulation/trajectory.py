@@ -36,7 +36,7 @@ from zwang.inputs.call import misfits_named, written
 from zwang.objects.display import present
 from zwang.objects.record import Record, text_of_record
 from zwang.simulation.conditions import check_condition
-from zwang.simulation.differentiable import differentiable, position_violation
+from zwang.simulation.differentiable import Differentiable, position_violation
 from zwang.simulation.endings import why_ended
 from zwang.simulation.nearly_parallel import is_nearly_parallel, stays_nearly_parallel
 from zwang.simulation.placed_start import judged, measured, placed
@@ -323,7 +323,7 @@ def _trajectory(
     row = jnp.append(y0, position_violation(flow.dynamics, start))
     fixed = None if grid is None else FIXED_CORRECTIONS
     if gradient is not None or fixed is not None:
-        flow = dataclasses.replace(flow, drift=differentiable(flow.drift, fixed))
+        flow = dataclasses.replace(flow, drift=Differentiable(flow.drift, fixed))
     run = Stepper(flow, integrator, events, tolerances, limit)
     if grid is None and gradient == "reverse":
         found = adaptive_steps(*without_derivative((run, p, times, row)), replayed=True)

@@ -20,10 +20,6 @@ from zwang.simulation.switching import Switching
 from zwang.stepping.step import Progress
 from zwang.thresholds import AGREEMENT
 
-ACCUMULATING, STEADY_RATIO = 8, 0.05
-"""This many intervals in a row, each shorter than the last by one ratio up to this relative spread,
-go on for ever in a finite time (Zeno): a ball that bounces ever lower.
-"""
 CHATTER = 100
 """More turns than this at one instant, up to `AGREEMENT` of the run's duration, are chattering,
 which no step gets past.
@@ -184,16 +180,15 @@ def accumulation(times: Sequence[float]) -> float:
     """When instants that follow each other at geometrically shorter intervals come to their limit
     [s]; inf if they do not.
     """
-    # the events come to an end there, and no step passes it
-    intervals = np.diff(times)[-ACCUMULATING:]
-    if len(intervals) < ACCUMULATING or np.any(intervals <= 0):
+    # the events come to an end there, and no step passes it: eight intervals in a row, each shorter
+    # than the last by one ratio, go on for ever in a finite time (Zeno), as a ball bounces ever
+    # lower
+    intervals = np.diff(times)[-8:]
+    if len(intervals) < 8 or np.any(intervals <= 0):
         return np.inf
     ratios = intervals[1:] / intervals[:-1]
-    ratio = float(ratios[-1])
-    steady = (
-        np.max(ratios) < 1 - STEADY_RATIO
-        and np.max(ratios) - np.min(ratios) <= STEADY_RATIO * ratio
-    )
+    ratio, spread = float(ratios[-1]), 0.05
+    steady = np.max(ratios) < 1 - spread and np.max(ratios) - np.min(ratios) <= spread * ratio
     return geometric_limit(times) if steady else np.inf
 
 

@@ -81,25 +81,28 @@ class Kvaerno5(AbstractIntegrator):
         return 5
 
     def step(self, flow: Flow, t, y, h, weight):
-        a, c = jnp.asarray(TABLEAU.matrix), jnp.asarray(TABLEAU.c)
+        a, c, step = jnp.asarray(TABLEAU.matrix), jnp.asarray(TABLEAU.c), h * GAMMA
+        first, residual = flow.rate_and_residual(t, y)
 
         def stage(i, carry):
-            rates, solved, first = carry
+            rates, solved = carry
             base = y + h * ((a[i] * (jnp.arange(TABLEAU.stages) < i)) @ rates)
-            # the rate of the stage before is the first guess; the first stage is explicit, with a
-            # step of 0
-            k, ok, residual = self._solve(
-                flow,
-                t + c[i] * h,
-                base,
-                jnp.where(i > 0, h * GAMMA, 0.0),
-                rates[jnp.maximum(i - 1, 0)],
-                weight,
+            rate = lambda k: flow.rate(t + c[i] * h, base + step * k)
+            # Newton steps that are round-off of the terms of a stage cannot be improved;
+            # without this bound rtol = 1e-12 never converges
+            small = lambda k: (
+                weight + ROUND_OFF * (jnp.abs(base) + jnp.abs(step * k)) / self.tolerance
             )
-            return rates.at[i].set(k), solved & ok, jnp.where(i == 0, residual, first)
+            size = lambda k, dk: jnp.sqrt(jnp.mean((step * dk / small(k)) ** 2))
+            # the rate of the stage before is the first guess; a matrix for the whole step is too
+            # far off where stiff directions turn: an elastic pendulum took four times the steps
+            guess = rates[i - 1]
+            solve = flow.newton(t + c[i] * h, base + step * guess, step)
+            k, ok = self._solve(rate, solve, size, guess)
+            return rates.at[i].set(k), solved & ok
 
-        start = (jnp.zeros((TABLEAU.stages, len(y))), jnp.asarray(True), jnp.zeros(()))
-        rates, solved, residual = jax.lax.fori_loop(0, TABLEAU.stages, stage, start)
+        start = jnp.zeros((TABLEAU.stages, len(y))).at[0].set(first), jnp.asarray(True)
+        rates, solved = jax.lax.fori_loop(1, TABLEAU.stages, stage, start)
         return Step(
             y + h * (jnp.asarray(TABLEAU.b) @ rates),
             h * (jnp.asarray(TABLEAU.b_error) @ rates),
@@ -107,25 +110,23 @@ class Kvaerno5(AbstractIntegrator):
             residual,
         )
 
-    def _solve(self, flow: Flow, t, base, step, guess, weight):
-        """k with `k = f(base + step·k)`; step = 0 for the explicit first stage."""
-        # one factorization per stage: the matrix changes little between the guess and the solution
-        solve = flow.newton(t, base + step * guess, step)
+    def _solve(self, rate, solve, size, guess):
+        """k with `k = rate(k)` by Newton steps `solve(rate(k) − k)` from a guess, and whether one
+        of them became as small as the tolerance by its `size`.
+        """
 
         def newton(carry):
-            k, _, i, _ = carry
-            rate, residual = flow.rate_and_residual(t, base + step * k)
-            dk = solve(rate - k)
-            # A Newton step of this size, relative to the terms of its stage, cannot be improved;
-            # without this bound rtol = 1e-12 never converges
-            round_off = ROUND_OFF * (jnp.abs(base) + jnp.abs(step * k))
-            size = jnp.sqrt(jnp.mean((step * dk / (weight + round_off / self.tolerance)) ** 2))
-            return k + dk, jnp.where(jnp.isfinite(size), size, jnp.inf), i + 1, residual
+            k, _, i = carry
+            dk = solve(rate(k) - k)
+            found = size(k, dk)
+            return k + dk, jnp.where(jnp.isfinite(found), found, jnp.inf), i + 1
 
         def unsolved(carry):
-            _, size, i, _ = carry
-            return (size > self.tolerance) & (i < self.iterations) & ((i == 0) | jnp.isfinite(size))
+            _, found, i = carry
+            return (
+                (found > self.tolerance) & (i < self.iterations) & ((i == 0) | jnp.isfinite(found))
+            )
 
-        start = (guess, jnp.asarray(jnp.inf), 0, jnp.zeros(()))
-        k, size, _, residual = jax.lax.while_loop(unsolved, newton, start)
-        return k, size <= self.tolerance, residual
+        start = guess, jnp.asarray(jnp.inf), 0
+        k, found, _ = jax.lax.while_loop(unsolved, newton, start)
+        return k, found <= self.tolerance

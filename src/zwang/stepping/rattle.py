@@ -15,10 +15,6 @@ from zwang.remedy import Remedy, advice
 from zwang.stepping.base import AbstractIntegrator, Flow, Step
 from zwang.thresholds import ALL_BUT_ZERO
 
-ITERATIONS = 50
-"""Maximum number of corrections of q in one step; each reduces the residual by about the angle that
-the motion turns through in the step.
-"""
 BLOCK, PROBES = 64, 9
 """Instants looked at in one call for what the method cannot do; and how many before a run, spread
 over its duration, at several velocities.
@@ -26,19 +22,20 @@ over its duration, at several velocities.
 STEP = Remedy("give zw.simulate step=", (("step", "give --step"),))
 UNSUITED = "Rattle keeps the energy of models with a constant mass matrix and forces of position"
 _THIRD = 1 / (4 - 4 ** (1 / 3))
-_SIXTH = (
-    0.39216144400731413928,
-    0.33259913678935943860,
-    -0.70624617255763935981,
-    0.08221359629355080023,
-    0.79854399093482996340,
-)
-PARTS = {
+HALVES = {
     2: (1.0,),
-    4: (_THIRD, _THIRD, 1 - 4 * _THIRD, _THIRD, _THIRD),
-    6: (*_SIXTH, *_SIXTH[-2::-1]),
+    4: (_THIRD, _THIRD, 1 - 4 * _THIRD),
+    6: (
+        0.39216144400731413928,
+        0.33259913678935943860,
+        -0.70624617255763935981,
+        0.08221359629355080023,
+        0.79854399093482996340,
+    ),
 }
-"""Lengths of the steps of order 2 that make up one of order 4 (Suzuki) or 6 (Kahan and Li)."""
+"""Lengths of the steps of order 2 that make up one of order 4 (Suzuki) or 6 (Kahan and Li), up to
+the one in the middle.
+"""
 
 
 class Rattle(AbstractIntegrator):
@@ -66,10 +63,16 @@ class Rattle(AbstractIntegrator):
     estimates = False
 
     def __post_init__(self):
-        choice(self.order, "Rattle: order", PARTS)
+        choice(self.order, "Rattle: order", HALVES)
+
+    @property
+    def parts(self) -> tuple[float, ...]:
+        """Lengths of the steps of order 2 that make up a step, as parts of it."""
+        half = HALVES[self.order]
+        return (*half, *half[-2::-1])
 
     def step(self, flow: Flow, t, y, h, weight):
-        parts = jnp.asarray(PARTS[self.order])
+        parts = jnp.asarray(self.parts)
 
         def part(i, carry):
             t, q, v, kick, solved = carry
@@ -196,7 +199,7 @@ def _onto(flow: Flow, normals, t: Array, q: Array):
         return jnp.where(done, q, q - normals(phi)), size, i + 1, done
 
     start = (q, jnp.asarray(jnp.inf), 0, jnp.asarray(False))
-    q, size, _, done = jax.lax.while_loop(
-        lambda carry: ~carry[3] & (carry[2] < ITERATIONS), correct, start
-    )
+    # maximum number of corrections of q in one step; each reduces the residual by about the angle
+    # that the motion turns through in the step
+    q, size, _, done = jax.lax.while_loop(lambda carry: ~carry[3] & (carry[2] < 50), correct, start)
     return q, done & jnp.isfinite(size)

@@ -10,10 +10,8 @@ from jaxtyping import Array, Bool, Float
 from zwang.stepping.manifold import Landing
 from zwang.thresholds import AGREEMENT, RESOLVED, SMALL_PART, SOLUTION_ERROR
 
-SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0
-"""Step controller: fraction of the step that would just be acceptable, and the limits of one
-change.
-"""
+SHRINK, GROW = 0.2, 10.0
+"""Limits of one change of the step."""
 FARTHEST = 1e3
 """Most that a projection may move q, in errors that a step may have. It takes back the drift of
 one step, which is as small as its error; a constraint that jumps within the step (a drive with a
@@ -70,7 +68,8 @@ def step_growth(order: int, ratio, before, kept, close, limits=(SHRINK, GROW)) -
     low, high = limits
     # the error before acts as well, which keeps the step from swinging at the bounds of stability
     power = jnp.exp((0.4 * jnp.log(before) - 0.7 * jnp.log(ratio)) / order)
-    growth = jnp.clip(SAFETY * power, low, high)
+    # nine tenths of the step that would just be acceptable
+    growth = jnp.clip(0.9 * power, low, high)
     return jnp.where(
         kept, jnp.where(close, growth, jnp.minimum(growth, 1.0)), jnp.minimum(0.25, high)
     )

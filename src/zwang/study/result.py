@@ -13,9 +13,10 @@ import numpy as np
 
 from zwang.errors import ModelError
 from zwang.inputs.arguments import known
+from zwang.inputs.text import counted
 from zwang.objects.provenance import source_of
 from zwang.simulation.results import Run
-from zwang.study.folder import PartFolder
+from zwang.study.folder import TABLES, PartFolder
 from zwang.study.plan import Plan
 from zwang.study.sampling import Sample, problem_of
 from zwang.study.success import Condition, Rate, conditions, rate
@@ -203,8 +204,10 @@ class Sweep:
             raise ModelError(f"{output} is {y[0]:g} in all cases: it has no variance to share out.")
         from SALib.analyze import sobol
 
+        # of the intervals; SALib takes 0 for none
+        seed = self.sample.seed + 1
         found = sobol.analyze(
-            problem_of(len(self.quantities)), y, calc_second_order=False, seed=self.sample.seed
+            problem_of(len(self.quantities)), y, calc_second_order=False, seed=seed
         )
         columns = {"first": "S1", "first_interval": "S1_conf", "total": "ST"}
         columns["total_interval"] = "ST_conf"
@@ -250,12 +253,16 @@ class Sweep:
             asked = " and ".join(map(str, self.conditions))
             lines.append(f"  {asked}    {self.success()}")
         for sentence, count in self.failures["sentence"].value_counts().head(5).items():
-            lines.append(f"  {count} cases: {sentence}")
+            lines.append(f"  {counted(count, 'case')}: {sentence}")
         wide = max((len(str(name)) for name in self.summary().index), default=0) + 1
         for name, row in self.summary().iterrows():
             unit = self.plan.units[str(name)]
             span = f"{row['min']:.6g} … {row['max']:.6g} {unit}, mean {row['mean']:.6g}"
-            lines.append(f"  {name!s:{wide}s} {span}")
+            reached = self.table[str(name)].notna().to_numpy().any()
+            lines.append(f"  {name!s:{wide}s} {span if reached else 'not known of any case'}")
+        if self._folder is not None:
+            where = str(self._folder.path / TABLES)
+            lines.append(f"  the table is pandas.read_parquet({where!r})")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

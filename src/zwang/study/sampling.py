@@ -14,6 +14,7 @@ from zwang.errors import ModelError
 from zwang.inputs.arguments import count, flag, real_array, refuse
 from zwang.inputs.call import misfits_named
 from zwang.inputs.tracing import called
+from zwang.mechanism.expression import quantity
 from zwang.remedy import Remedy, advice
 
 EXPECTED = (
@@ -79,15 +80,15 @@ def axis(name: str, given: object) -> Axis:
 
 
 def _range(name: str, text: str) -> Axis:
-    """`low:high:number`, `log:low:high:number`, or a list `1,2,3`."""
+    """`low:high:number`, `log:low:high:number`, or a list `1,2,3`; with units, as `30mm:45mm:8`."""
     log = text.startswith("log:")
     words = text.removeprefix("log:").split(":")
     try:
         if len(words) == 1 and not log:
-            return axis(name, [float(word) for word in text.split(",")])
-        low, high = float(words[0]), float(words[1])
+            return axis(name, [quantity(word) for word in text.split(",")])
+        low, high = quantity(words[0]), quantity(words[1])
         number = int(words[2]) if len(words) > 2 else 2
-    except (ValueError, IndexError):
+    except (ModelError, ValueError, IndexError):
         refuse(f"over[{name!r}]", text, EXPECTED)
     if len(words) > 3 or not np.isfinite(high - low) or not low < high or number < 2:
         refuse(f"over[{name!r}]", text, "low:high:number with low < high and at least 2 values")

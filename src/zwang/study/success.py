@@ -22,6 +22,11 @@ COMPARISONS: dict[str, Callable[[Any, float], Any]] = {
     ">=": operator.ge,
 }
 """What a condition may compare by."""
+EXPECTED = (
+    "the condition {!r:.60} is expected as an output, a comparison and a number, e.g. 'x.max < "
+    "1.2'; make a formula an output of its own, such as outputs={{'error': lambda t, q, v: "
+    "abs(q[-1, 0] - 1)}}, or give success() a function of the table."
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,10 +78,9 @@ def _condition(text: str, columns: Sequence[str]) -> Condition:
         name, sign, limit = found.groups() if found else ("", "", "")
         made = Condition(name, sign, float(limit))
     except ValueError:
-        raise ModelError(
-            f"the condition {text!r:.60} is expected as an output, a comparison and a number, e.g. "
-            "'x.max < 1.2'."
-        ) from None
+        raise ModelError(EXPECTED.format(text)) from None
+    if re.search(r"[-+*/()\s]", name) and name not in columns:
+        raise ModelError(EXPECTED.format(text))
     known(name, columns, "success: the study has no column")
     return made
 

@@ -335,13 +335,13 @@ def _assumptions(found: SymbolicEquations, hold: Rows, rows: list[int], given: S
     yield "M is positive definite."
     if m:
         yield f"A has rank {len(rows)} of {m} rows: " + (
-            "no denominator below vanishes."
+            "no denominator vanishes."
             if len(rows) == m
             else f"rows {', '.join(str(i + 1) for i in rows)} are independent, and the others "
             "follow from them wherever the constraints hold."
         )
     if found.nonideal is not None:
-        yield "Friction leaves one constraint force: no Cd below has a denominator that vanishes."
+        yield "Friction leaves one constraint force: no Cd has a denominator that vanishes."
     if given.projected:
         yield (
             "The states compared are on the constraints, where redundant rows agree, and away from "

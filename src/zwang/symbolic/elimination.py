@@ -86,7 +86,10 @@ class Definitions:
         self._taken.add(name)
         symbol = sp.Symbol(name, real=True)
         self.items.append((symbol, expression))
-        self.latex[symbol] = f"{letter}_{{{', '.join(str(i + 1) for i in index)}}}"
+        head, tail = letter[0], letter[1:]
+        above = f"({tail})" if tail.isdigit() else rf"\mathrm{{{tail}}}"
+        below = ", ".join(str(i + 1) for i in index)
+        self.latex[symbol] = f"{head}_{{{below}}}" + (f"^{{{above}}}" if tail else "")
         return symbol
 
     def vector(self, letter: str, values: Sequence[sp.Expr], *index: int) -> list[sp.Expr]:

@@ -13,7 +13,7 @@ from tests.mechanism.machines import every_joint
 from tests.mechanism.test_trains import train
 from zwang.mechanism import KINDS, read
 from zwang.mechanism.scene import joint_forces, scene
-from zwang.scene import Bar
+from zwang.scene import Bar, particles_scene
 
 FOUR_BAR = """\
     [bodies]
@@ -60,6 +60,22 @@ def test_every_joint_is_marked_where_it_is(world):
         Bar(("ground", "free"), kind="spring") in made.bars
         and Bar(("ground.rod", "rod.p"), kind="rod") in made.bars
     )
+
+
+@pytest.mark.slow
+def test_a_particle_alone_is_seen_with_its_path(browser, tmp_path):
+    """It has no size of its own: the grid is that of the path."""
+    example = zw.gallery.load("spherical-pendulum")
+    run = example.run(duration=2.0, samples=41)
+    bead = particles_scene(lambda q: q[None, :3], ("bead",))
+    run.view(tmp_path / "view.html", scene=bead)
+    page = browser.new_page()
+    page.goto((tmp_path / "view.html").as_uri())
+    page.wait_for_selector("#scale:not(:empty)")
+    extent = np.linalg.norm(np.ptp(run.q[:, :3], axis=0))
+    spacing = float(page.inner_text("#scale").split()[1])
+    assert extent / 20 < spacing < extent
+    assert page.is_disabled("#follow")
 
 
 @pytest.mark.slow

@@ -58,6 +58,34 @@ def test_a_point_is_dragged_along_its_constraint(page):
     assert v == [0.0, 0.0]
 
 
+def test_the_run_is_played_again_after_a_simulation(page):
+    """Its own curves are, of which a simulation has none."""
+    page.evaluate("zwang.advanceTo(0.7)")
+    page.keyboard.press("Home")
+    page.wait_for_function("() => document.getElementById('time').textContent.includes('of 10')")
+    (_, _), (right, at) = page.evaluate("zwang.pixels()")
+    (left, height), _ = page.evaluate("zwang.pixels()")
+    assert right - left > 50 and at == pytest.approx(height)  # level, as it starts
+
+
+def test_the_eye_moves_where_a_simulation_pauses(page):
+    stage = page.locator("#stage")
+    before = stage.screenshot()
+    stage.hover(position={"x": 30, "y": 30})
+    page.mouse.wheel(0, -300)
+    page.wait_for_timeout(400)
+    assert stage.screenshot() != before
+
+
+def test_pixels_are_smaller_at_rest(page):
+    """Where a processor draws, which here it does."""
+    ratio = "() => document.querySelector('canvas').width / window.innerWidth"
+    page.click("#play")
+    page.wait_for_function(f"() => ({ratio})() === 1")
+    page.click("#play")
+    page.wait_for_function(f"() => ({ratio})() === 2")
+
+
 def test_a_slider_changes_the_motion(page, written):
     example, _ = written
     page.locator("input[name=gravity]").fill("3")

@@ -33,7 +33,12 @@ def test_an_added_quantity_is_a_variable_with_its_unit(run, tmp_path):
 def test_an_added_quantity_is_drawn_first(run, tmp_path):
     run.add("theta", angle, "rad")
     assert run.plot().axes[0].get_ylabel() == "theta [rad]"
+    run.add("pull / weight", lambda q, v, t, p: q[1] / p["length"], "1")
+    np.testing.assert_array_equal(run.variables["pull / weight"].values, run.q[:, 1])
     page = run.report(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert {"added_theta.csv", "added_pull_weight.csv"} <= {
+        x.name for x in (tmp_path / "data").iterdir()
+    }
     assert page.index("added to the run") < page.index("Generalized coordinates q.")
 
 

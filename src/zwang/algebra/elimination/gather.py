@@ -18,11 +18,6 @@ from jaxtyping import Array, Float, Int
 
 from zwang.objects.record import Record, field
 
-WASTE = 4.0
-"""Lists are padded to the longest one unless that makes them this many times longer; then they are
-added up by a scatter.
-"""
-
 
 class Sums(Record):
     """`y[…, i] = Σ x[…, j]` over a list of j for each i.
@@ -48,7 +43,9 @@ class Sums(Record):
     ):
         self.targets, self.lists, self.pairs, self.spare = targets, None, None, spare is not None
         lists = padded(target, source, targets, sources if spare is None else spare)
-        if lists.size <= WASTE * len(target) + targets:
+        # lists are padded to the longest one unless that makes them four times longer; then they
+        # are added up by a scatter
+        if lists.size <= 4 * len(target) + targets:
             self.lists = jnp.asarray(lists)
         else:
             order = np.argsort(target, kind="stable")

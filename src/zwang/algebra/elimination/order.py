@@ -14,13 +14,6 @@ import numpy as np
 
 from zwang.algebra.elimination.gather import padded
 
-LARGEST_NODE = 6
-"""Rows of a node at most: those of a joint in space that leaves no freedom."""
-FEW_NODES = 1 / 8
-"""Where fewer of all nodes have about the lowest degree, those up to the median degree may go in a
-round.
-"""
-
 
 @dataclasses.dataclass
 class Blocks:
@@ -80,8 +73,9 @@ def group_rows(i: np.ndarray, j: np.ndarray, m: int) -> tuple[np.ndarray, np.nda
     empty = np.bincount(key // m, minlength=m) == 0  # a row without entries is a node by itself
     neighborhood[empty] = -np.flatnonzero(empty) - 1
     _, alike, count = np.unique(neighborhood, return_inverse=True, return_counts=True)
-    # the size that most rows share: larger nodes are split, smaller ones padded, and padding costs
-    size = int(np.clip(np.median(count[alike]) if m else 1, 1, LARGEST_NODE))
+    # the size that most rows share: larger nodes are split, smaller ones padded, and padding costs;
+    # at most the rows of a joint in space that leaves no freedom
+    size = int(np.clip(np.median(count[alike]) if m else 1, 1, 6))
     order = np.argsort(alike, kind="stable")
     rank = np.empty(m, int)
     rank[order] = np.arange(m) - np.repeat(np.cumsum(count) - count, count)
@@ -110,8 +104,9 @@ def independent(blocks: Blocks) -> np.ndarray:
         return np.zeros(0, int)
     # degree 2 is allowed always, so that every other joint of a chain goes at once
     most = max(2, least + least // 2)
-    # two ends of a band would be peeled off layer by layer
-    if np.count_nonzero(degree <= most) < FEW_NODES * blocks.nodes:
+    # two ends of a band would be peeled off layer by layer: where few nodes have about the lowest
+    # degree, those up to the median degree may go in a round
+    if np.count_nonzero(degree <= most) < blocks.nodes / 8:
         most = np.median(degree)
     eligible = np.flatnonzero(degree <= most)
     first, last = (last - degree).tolist(), last.tolist()

@@ -18,6 +18,7 @@ and not every method takes that (`Proximal` would lose ten digits).
 from __future__ import annotations
 
 import abc
+import dataclasses
 
 import jax
 import jax.numpy as jnp
@@ -188,6 +189,22 @@ class AbstractPseudoinverse(Record):
         so.
         """
         return self
+
+
+class AbstractThreshold(AbstractPseudoinverse):
+    """A method that decides on the rank.
+
+    Attributes:
+        threshold: part of a size below which what it looks at counts as zero.
+        relaxation: the threshold becomes at least this times the violation of the state.
+    """
+
+    threshold: Float[Array, ""] | float = 1e-10
+    relaxation: float = 1.0
+
+    def relaxed(self, violation):
+        threshold = jnp.maximum(self.threshold, self.relaxation * violation)
+        return dataclasses.replace(self, threshold=threshold)
 
 
 class Pseudoinverse(Record):

@@ -17,15 +17,18 @@ Reference: Craig's method, in Golub and Van Loan (1996), Matrix Computations, 3r
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from zwang.algebra.rank import PLACED
+from zwang.compile.hints import shared_code
 from zwang.objects.record import Record
 
+Rows: TypeAlias = Any
+"""Rows of a matrix: an array, or a `SparseMatrix`, which a layer above defines."""
 SOLVED_ROUND_OFF = 16 * float(jnp.finfo(float).eps)
 """Round-off of a sum, relative to the sum of the sizes of its terms: 16 units in the last place, of
 a few tens of terms."""
@@ -36,9 +39,6 @@ POWER_ITERATIONS = 3
 square of what it is smaller than the next; a factor of two is close enough for an estimate. Of 30
 matrices, random, chains and with nearly parallel rows, the worst is 1.19 times too large after
 three and 1.84 times after two."""
-FINAL_SWEEPS = 3
-"""Most sweeps after the iterations. Of 40 right-hand sides each, with a least singular value from
-0.6 to 1e-8, the worst quality is 6 after three and 820 without."""
 STAGNANT = 1e3
 """From a quality below this on, an iteration that does not halve it is the last: round-off is all
 that is left, and more would amplify it."""
@@ -62,15 +62,34 @@ class Certified(Record):
     iterations: Int[Array, ""]
 
 
-def quality_of(C: Any, r: Array, terms: Array, x: Array) -> Float[Array, ""]:
+@shared_code
+def image(C: Rows, x: Array) -> Array:
+    """`C x`."""
+    return C @ x
+
+
+@shared_code
+def adjoint(C: Rows, y: Array) -> Array:
+    """`Cᵀ y`."""
+    return C.T @ y
+
+
+@shared_code
+def term_sizes(C: Rows, x: Array) -> Array:
+    """`|C| |x|`: sizes of the terms that each entry of `C x` is the sum of."""
+    return abs(C) @ jnp.abs(x)
+
+
+@shared_code
+def quality_of(C: Rows, r: Array, terms: Array, x: Array) -> Float[Array, ""]:
     """Residual of `C x = r` over its round-off, the largest of all rows."""
-    residual = jnp.abs(r - C @ x)
-    noise = SOLVED_ROUND_OFF * (terms + abs(C) @ jnp.abs(x))
+    residual = jnp.abs(r - image(C, x))
+    noise = SOLVED_ROUND_OFF * (terms + term_sizes(C, x))
     return jnp.max(jnp.where(residual > 0, residual / noise, 0.0), initial=0.0)
 
 
 def certified_gradients(
-    C: Any, r: Float[Array, " m"], terms: Float[Array, " m"], precondition: Callable
+    C: Rows, r: Float[Array, " m"], terms: Float[Array, " m"], precondition: Callable
 ) -> Certified:
     """`C⁺ r` by preconditioned conjugate gradients.
 
@@ -83,7 +102,7 @@ def certified_gradients(
     zero, none = jnp.zeros(C.shape[1], r.dtype), jnp.zeros_like(r)
     at_rest = quality_of(C, r, terms, zero)
     z = precondition(r)
-    swept = C.T @ z
+    swept = adjoint(C, z)
 
     def unfinished(carry):
         k, done = carry[0], carry[-1]
@@ -91,13 +110,13 @@ def certified_gradients(
 
     def iterate(carry):
         k, x, multipliers, p, rho, best, _ = carry
-        Cp = C.T @ p
+        Cp = adjoint(C, p)
         # what is left of contradictory rows lies in the null space, where no step leads anywhere
         # what C shortens further is in its null space
         curved = Cp @ Cp > PLACED**2 * (p @ p)
         alpha = jnp.where(curved, rho / jnp.where(curved, Cp @ Cp, 1.0), 0.0)
         x, multipliers = x + alpha * Cp, multipliers + alpha * p
-        residual = r - C @ x
+        residual = r - image(C, x)
         quality = quality_of(C, r, terms, x)
         stagnant = (quality >= 0.5 * best.quality) & (best.quality < STAGNANT)
         better = (quality < best.quality) & jnp.isfinite(quality)
@@ -122,7 +141,7 @@ def certified_gradients(
     return _swept(C, r, terms, precondition, best)
 
 
-def _swept(C: Any, r: Array, terms: Array, precondition: Callable, found: Certified) -> Certified:
+def _swept(C: Rows, r: Array, terms: Array, precondition: Callable, found: Certified) -> Certified:
     """The same solution with its last digits, by sweeps for as long as they halve the quality.
 
     Where the residual is a few units of round-off, its share in the null space, which the
@@ -132,12 +151,14 @@ def _swept(C: Any, r: Array, terms: Array, precondition: Callable, found: Certif
 
     def unfinished(carry):
         k, best, halved = carry
-        return halved & (best.quality > 1) & (k < FINAL_SWEEPS)
+        # most sweeps after the iterations. Of 40 right-hand sides each, with a least singular value
+        # from 0.6 to 1e-8, the worst quality is 6 after three and 820 without
+        return halved & (best.quality > 1) & (k < 3)
 
     def sweep(carry):
         k, best, _ = carry
-        z = precondition(r - C @ best.solution)
-        x = best.solution + C.T @ z
+        z = precondition(r - image(C, best.solution))
+        x = best.solution + adjoint(C, z)
         quality = quality_of(C, r, terms, x)
         new = Certified(x, best.multipliers + z, quality, best.iterations + 1)
         better = (quality < best.quality) & jnp.isfinite(quality)
@@ -149,10 +170,10 @@ def _swept(C: Any, r: Array, terms: Array, precondition: Callable, found: Certif
     return jax.lax.while_loop(unfinished, sweep, (jnp.zeros((), int), found, worthwhile))[1]
 
 
-def certified_direct(C: Any, r: Array, terms: Array, solve: Callable) -> Certified:
+def certified_direct(C: Rows, r: Array, terms: Array, solve: Callable) -> Certified:
     """The same by a method that decides on a rank: once, and once more on the residual."""
     once = solve(r)
-    twice = once + solve(r - C @ once)
+    twice = once + solve(r - image(C, once))
     qualities = quality_of(C, r, terms, once), quality_of(C, r, terms, twice)
     better = qualities[1] < qualities[0]
     at_rest = quality_of(C, r, terms, jnp.zeros_like(once))
@@ -161,7 +182,7 @@ def certified_direct(C: Any, r: Array, terms: Array, solve: Callable) -> Certifi
     return Certified(x, jnp.zeros_like(r), quality, jnp.asarray(2))
 
 
-def least_singular_value(C: Any, precondition: Callable) -> Float[Array, ""]:
+def least_singular_value(C: Rows, precondition: Callable) -> Float[Array, ""]:
     """Smallest singular value of C that is not the round-off of a redundant row.
 
     Inverse iteration on the side of x, where redundant rows have no direction: `x ← Cᵀ (C Cᵀ +
@@ -175,8 +196,8 @@ def least_singular_value(C: Any, precondition: Callable) -> Float[Array, ""]:
     x = jnp.sin(1.0 + jnp.arange(C.shape[1], dtype=float))  # any direction that is not special
 
     def iterate(_, x):
-        y = C.T @ precondition(precondition(C @ x))
+        y = adjoint(C, precondition(precondition(image(C, x))))
         return y / jnp.maximum(jnp.linalg.norm(y), 1e-300)
 
     x = jax.lax.fori_loop(0, POWER_ITERATIONS, iterate, x / jnp.maximum(jnp.linalg.norm(x), 1e-300))
-    return jnp.linalg.norm(C @ x)
+    return jnp.linalg.norm(image(C, x))

@@ -6,9 +6,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from zwang.algebra.lapack import qr, solve_triangular
-from zwang.algebra.pseudoinverse.base import AbstractFactor, AbstractPseudoinverse
+from zwang.algebra.pseudoinverse.base import AbstractFactor, AbstractThreshold
 from zwang.algebra.pseudoinverse.pivoted_qr import pivoted_qr, qr_flops
-from zwang.objects.record import field
 
 
 class CompleteOrthogonalFactor(AbstractFactor):
@@ -57,7 +56,7 @@ def decompose_flops(m: int, n: int) -> float:
     return qr_flops(m, n, k) + qr_flops(n, k, k) + 2 * qr_flops(m, k, k)
 
 
-class CompleteOrthogonal(AbstractPseudoinverse):
+class CompleteOrthogonal(AbstractThreshold):
     """`C⁺ = U T⁻¹ Vᵀ`, applied by one triangular solve; C⁺ is never formed.
 
     The first QR is that of Cᵀ: its pivots are rows of C, the rank counts them, and a row that
@@ -73,16 +72,8 @@ class CompleteOrthogonal(AbstractPseudoinverse):
     Reference: Golub and Van Loan (1996), Matrix Computations, 3rd ed., section 5.4.2.
     """
 
-    threshold: Float[Array, ""] | float = 1e-10
-    relaxation: float = field(default=1.0)
-
     def factor(self, C):
         return decompose(C, self.threshold)
-
-    def relaxed(self, violation):
-        return CompleteOrthogonal(
-            jnp.maximum(self.threshold, self.relaxation * violation), self.relaxation
-        )
 
     def flops(self, m, n):
         """With k = min(m, n): both factorizations as in `decompose_flops`, `m k²` triangular

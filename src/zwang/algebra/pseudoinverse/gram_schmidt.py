@@ -7,8 +7,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from zwang.algebra.lapack import solve_triangular
-from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor, at_unit_size
-from zwang.objects.record import Record, field
+from zwang.algebra.pseudoinverse.base import AbstractThreshold, MatrixFactor, at_unit_size
+from zwang.objects.record import Record
 
 
 class Orthogonalized(Record):
@@ -70,7 +70,7 @@ def orthogonalize(C: Float[Array, "m n"], threshold) -> Orthogonalized:
     return Orthogonalized(*jax.lax.fori_loop(0, k, choose, start)[2:])
 
 
-class GramSchmidt(AbstractPseudoinverse):
+class GramSchmidt(AbstractThreshold):
     """C⁺ from two orthogonalizations by modified Gram-Schmidt:
 
         C = Q R,    Rᵀ = V T,    C⁺ = R⁺ Qᵀ = V T⁻ᵀ Qᵀ
@@ -89,9 +89,6 @@ class GramSchmidt(AbstractPseudoinverse):
         Burrus and Schneeberger (1966), Commun. ACM 9, 381-387.
     """
 
-    threshold: Float[Array, ""] | float = 1e-10
-    relaxation: float = field(default=1.0)
-
     def factor(self, C):
         C, unit = at_unit_size(C)
         first = orthogonalize(C, self.threshold)
@@ -100,11 +97,6 @@ class GramSchmidt(AbstractPseudoinverse):
         T = second.R[:, second.order] + jnp.diag(1.0 - second.keep)
         pinv = second.Q @ solve_triangular(T, first.Q.T[second.order], trans=1)
         return MatrixFactor(pinv / unit, jnp.sum(first.keep))
-
-    def relaxed(self, violation):
-        return GramSchmidt(
-            jnp.maximum(self.threshold, self.relaxation * violation), self.relaxation
-        )
 
     def flops(self, m, n):
         """With k = min(m, n): `k (6mn + 4mk)` and `10 n k²` for the two, `m k²` triangular solve,

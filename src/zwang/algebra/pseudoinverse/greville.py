@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
-from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor, at_unit_size
-from zwang.objects.record import field
+from zwang.algebra.pseudoinverse.base import AbstractThreshold, MatrixFactor, at_unit_size
 
 
-class Greville(AbstractPseudoinverse):
+class Greville(AbstractThreshold):
     """C⁺ by adding one row a of C after the other. With P = C_{i-1}⁺ of the rows before it,
 
         d = a P,    c = a − d C_{i-1}
@@ -31,9 +29,6 @@ class Greville(AbstractPseudoinverse):
     Reference: Greville (1960), SIAM Rev. 2, 15-22; Udwadia and Kalaba (1999), Comput. Math. Appl.
         37, 125-130.
     """
-
-    threshold: Float[Array, ""] | float = 1e-10
-    relaxation: float = field(default=1.0)
 
     def factor(self, C):
         C, unit = at_unit_size(C)
@@ -59,9 +54,6 @@ class Greville(AbstractPseudoinverse):
 
         P, rank = jax.lax.fori_loop(0, m, add_row, (jnp.zeros((n, m)), jnp.zeros((), int)))
         return MatrixFactor(P / unit, rank)
-
-    def relaxed(self, violation):
-        return Greville(jnp.maximum(self.threshold, self.relaxation * violation), self.relaxation)
 
     def flops(self, m, n):
         """`14 m² n`: per row seven products or updates of the size of C, each `2mn`, for arrays of

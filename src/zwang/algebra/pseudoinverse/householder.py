@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
 from zwang.algebra.lapack import qr, solve_triangular
-from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor, real_matrix
+from zwang.algebra.pseudoinverse.base import AbstractThreshold, MatrixFactor, real_matrix
 from zwang.algebra.pseudoinverse.pivoted_qr import pivoted_qr, qr_flops
-from zwang.objects.record import field
 
 
-class Householder(AbstractPseudoinverse):
+class Householder(AbstractThreshold):
     """C⁺ as the least-squares solutions of least norm for the m unit right-hand sides
     (pseudoinverse paper, eq. 15-18).
 
@@ -37,9 +35,6 @@ class Householder(AbstractPseudoinverse):
         Lawson and Hanson (1974).
     """
 
-    threshold: Float[Array, ""] | float = 1e-10
-    relaxation: float = field(default=1.0)
-
     def factor(self, C):
         m, n = real_matrix(C).shape
         k = min(m, n)
@@ -55,11 +50,6 @@ class Householder(AbstractPseudoinverse):
         N = first.unpivot(jnp.diag(1 - basic) - W)[:, ::-1]
         Z = qr(N)[0] * (1 - basic)[::-1]
         return MatrixFactor(X - Z @ (Z.T @ X), jnp.sum(first.keep))
-
-    def relaxed(self, violation):
-        return Householder(
-            jnp.maximum(self.threshold, self.relaxation * violation), self.relaxation
-        )
 
     def flops(self, m, n):
         """With k = min(m, n): QR of C and its thin Q, `k²(m + n)` triangular solves, `8n³/3` for Z,

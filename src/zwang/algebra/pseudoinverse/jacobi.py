@@ -7,22 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor, at_unit_size
+from zwang.algebra.pseudoinverse.base import AbstractThreshold, MatrixFactor, at_unit_size
 
 EPSILON = float(np.finfo(float).eps)
-SHORTEST_COLUMN = 1e-20
-"""A column shorter than this part of the longest one is left as it is. Round-off is some 1e-17, and
-turning it costs a few sweeps, but a column of 1e-15 may be a row of the model that is that short.
-"""
-MOST_JACOBI_SWEEPS = 30
-"""Sweeps converge quadratically: random matrices with up to 24 columns, of any rank, take at most
-16.
-"""
-COUNTED_SWEEPS = 8
-"""Sweeps that `flops` counts, those of a random matrix."""
 
 
-class Jacobi(AbstractPseudoinverse):
+class Jacobi(AbstractThreshold):
     """Singular values by plane rotations, small ones to many digits: rank decisions on rows of
     very different size.
 
@@ -40,9 +30,6 @@ class Jacobi(AbstractPseudoinverse):
         Matrix Anal. Appl. 13, 1204-1245.
     """
 
-    threshold: Float[Array, ""] | float = 1e-10
-    relaxation: float = 1.0
-
     def factor(self, C):
         C, unit = at_unit_size(C)
         wide = C.shape[0] <= C.shape[1]
@@ -54,15 +41,13 @@ class Jacobi(AbstractPseudoinverse):
         inverse = jnp.where(keep, V / size, 0.0) @ (W / size).T
         return MatrixFactor((inverse.T if wide else inverse) / unit, jnp.sum(keep))
 
-    def relaxed(self, violation):
-        return Jacobi(jnp.maximum(self.threshold, self.relaxation * violation), self.relaxation)
-
     def flops(self, m, n):
         """With k = min(m, n) and l = max(m, n): `k²/2` rotations per sweep, each `12 l` on G and `6
         k` on V, and `2 m n k` for the product.
         """
         k, length = min(m, n), max(m, n)
-        return COUNTED_SWEEPS * k * k / 2 * (12 * length + 6 * k) + 2 * m * n * k
+        # of eight sweeps, those of a random matrix
+        return 8 * k * k / 2 * (12 * length + 6 * k) + 2 * m * n * k
 
 
 def orthogonalized(G: Float[Array, "l k"]) -> tuple[Float[Array, "l k"], Float[Array, "k k"]]:
@@ -72,7 +57,10 @@ def orthogonalized(G: Float[Array, "l k"]) -> tuple[Float[Array, "l k"], Float[A
         W, V = orthogonalized(jnp.pad(G, ((0, 0), (0, 1))))
         others = jnp.argsort(V[-1])[:-1]  # V has a 1 where the added column has come to stand
         return W[:, others], V[:-1, others]
-    floor = (SHORTEST_COLUMN * jnp.max(jnp.linalg.norm(G, axis=0), initial=0.0)) ** 2
+    # a column shorter than that beside the longest one is left as it is. Round-off is some 1e-17,
+    # and turning it costs a few sweeps, but a column of 1e-15 may be a row of the model that is
+    # that short
+    floor = (1e-20 * jnp.max(jnp.linalg.norm(G, axis=0), initial=0.0)) ** 2
     following = _next_round(k)
 
     def round_(_, carry):
@@ -86,7 +74,9 @@ def orthogonalized(G: Float[Array, "l k"]) -> tuple[Float[Array, "l k"], Float[A
         return W, V, turned, count + 1
 
     start = (G, jnp.eye(k), jnp.asarray(True), 0)
-    W, V, _, _ = jax.lax.while_loop(lambda c: c[2] & (c[3] < MOST_JACOBI_SWEEPS), sweep, start)
+    # sweeps converge quadratically: random matrices with up to 24 columns, of any rank, take at
+    # most 16
+    W, V, _, _ = jax.lax.while_loop(lambda c: c[2] & (c[3] < 30), sweep, start)
     return W, V
 
 

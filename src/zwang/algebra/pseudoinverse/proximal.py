@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from zwang.algebra.cholesky import SMALL, Inverse, gram, pairs, product
-from zwang.algebra.lapack import cholesky, singular_values
+from zwang.algebra.cholesky import SMALL, Cholesky, Inverse, gram, pairs, product
+from zwang.algebra.lapack import singular_values
 from zwang.algebra.pseudoinverse.base import (
     VOLUME_DAMPING,
     AbstractFactor,
@@ -18,6 +18,7 @@ from zwang.algebra.pseudoinverse.base import (
 )
 from zwang.algebra.pseudoinverse.certificate import (
     SOLVED_ROUND_OFF,
+    adjoint,
     certified_gradients,
     least_singular_value,
 )
@@ -77,7 +78,7 @@ class ProximalFactor(AbstractFactor):
         # what is taken from multipliers as their part in the null space of Cᵀ may change `Cᵀλ` by
         # this part of it; more than that was no part of the null space
         allowed = jnp.maximum(AGREEMENT * size, SOLVED_ROUND_OFF * jnp.max(terms, initial=0.0))
-        kept = jnp.linalg.norm(C.T @ least - found.solution) <= allowed
+        kept = jnp.linalg.norm(adjoint(C, least) - found.solution) <= allowed
         return replace(found, multipliers=jnp.where(kept, least, found.multipliers))
 
     def least_singular_value(self, C):
@@ -94,7 +95,7 @@ class ProximalFactor(AbstractFactor):
         if m <= SMALL:
             return counted()
         clearly = jnp.maximum(VOLUME_DAMPING, 4 * self.rank_threshold**2) * longest
-        full = jnp.all(jnp.isfinite(cholesky(self.gram - clearly * jnp.eye(m))))
+        full = jnp.all(jnp.isfinite(Cholesky(self.gram - clearly * jnp.eye(m)).lower))
         return jax.lax.cond(full, lambda: jnp.asarray(m), counted)
 
     def log_det(self, C):

@@ -19,7 +19,7 @@ class Sparse(AbstractPseudoinverse):
     bodies of a chain, tree or ladder.
 
     Sparsity is found from the model's functions. A model takes this path by itself where it pays
-    (`zwang.dynamics.sparse_structure.SPARSE_ROWS`, `GAIN`).
+    (`zwang.dynamics.sparse_structure.SPARSE_ROWS`, `Structure.pays`).
 
     Attributes:
         proximal: damping, number of sweeps and relaxation; `Proximal()` by default, with less

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
 from zwang.algebra.lapack import svd
-from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor, real_matrix
+from zwang.algebra.pseudoinverse.base import AbstractThreshold, MatrixFactor, real_matrix
 from zwang.objects.record import field
 
 
-class SVD(AbstractPseudoinverse):
+class SVD(AbstractThreshold):
     """`C = U Σ Vᵀ`, `C⁺ = V Σ⁺ Uᵀ` (pseudoinverse paper, eq. 19).
 
     Attributes:
@@ -22,8 +21,6 @@ class SVD(AbstractPseudoinverse):
             length says what they once were; None.
     """
 
-    threshold: Float[Array, ""] | float = 1e-10
-    relaxation: float = 1.0
     beside: float | None = field(static=True, default=None)
 
     def factor(self, C):
@@ -32,10 +29,6 @@ class SVD(AbstractPseudoinverse):
         keep = sigma > self.threshold * size
         inverse = jnp.where(keep, 1 / jnp.where(keep, sigma, 1.0), 0.0)
         return MatrixFactor((Vt.T * inverse) @ U.T, jnp.sum(keep))
-
-    def relaxed(self, violation):
-        threshold = jnp.maximum(self.threshold, self.relaxation * violation)
-        return SVD(threshold, self.relaxation, self.beside)
 
     def flops(self, m, n):
         """`4 m² n + 8 m n² + 9 n³`, Golub and Reinsch, as counted in the pseudoinverse paper."""

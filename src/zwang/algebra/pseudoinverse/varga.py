@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
 from zwang.algebra.lapack import solve_triangular
-from zwang.algebra.pseudoinverse.base import AbstractPseudoinverse, MatrixFactor
+from zwang.algebra.pseudoinverse.base import AbstractThreshold, MatrixFactor
 from zwang.algebra.pseudoinverse.complete_orthogonal import decompose, decompose_flops
-from zwang.objects.record import field
 
 
-class Varga(AbstractPseudoinverse):
+class Varga(AbstractThreshold):
     """C⁺ formed from two QR factorizations (pseudoinverse paper, eq. 20-21):
 
         C P = U [G₁; 0],    G₁ᵀ = V [G₂ᵀ; 0],    C⁺ = P V [G₂⁻¹ 0; 0 0] Uᵀ
@@ -32,16 +30,10 @@ class Varga(AbstractPseudoinverse):
     Reference: Varga (2001), Int. J. Appl. Math. Comput. Sci. 11(5), 1055-1068.
     """
 
-    threshold: Float[Array, ""] | float = 1e-10
-    relaxation: float = field(default=1.0)
-
     def factor(self, C):
         turned = decompose(C.T, self.threshold)  # Cᵀ = V G₂ᵀ Uᵀ
         inverse = solve_triangular(turned.T, jnp.diag(1.0 * turned.keep)).T  # G₂⁻¹
         return MatrixFactor(turned.V @ inverse @ turned.U.T, turned.rank())
-
-    def relaxed(self, violation):
-        return Varga(jnp.maximum(self.threshold, self.relaxation * violation), self.relaxation)
 
     def flops(self, m, n):
         """With k = min(m, n): both factorizations as in `decompose_flops`, `k³/3` inverse, `2nk² +

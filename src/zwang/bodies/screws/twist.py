@@ -11,17 +11,15 @@ The exponential holds for ‖ω‖ = 1, where v + ω̂²v = ω ωᵀv is the adv
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from types import ModuleType
 
 import numpy as np
+from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from zwang.errors import ModelError
 from zwang.inputs.arithmetic import on_host, traced, xp
-from zwang.inputs.arrays import is_concrete
-
-Matrix = TypeVar("Matrix", np.ndarray, Array)
-"""NumPy's or JAX's."""
+from zwang.inputs.arrays import AnyArray, is_concrete
 
 
 def revolute(axis, point=(0.0, 0.0, 0.0)) -> np.ndarray:
@@ -54,25 +52,25 @@ def prismatic(direction) -> np.ndarray:
         return xp.concatenate([way, np.zeros(3)])
 
 
-def hat(w: Float[Array, "... 3"]) -> Float[Array, "... 3 3"]:
-    """ŵ with ŵ x = w × x."""
+def hat(w: AnyArray) -> AnyArray:
+    """ŵ with ŵ x = w × x, shapes (…, 3) and (…, 3, 3)."""
     x, y, z = xp.moveaxis(w, -1, 0)
     zero = xp.zeros_like(x)
     entries = xp.stack([zero, -z, y, z, zero, -x, -y, x, zero], axis=-1)
     return entries.reshape(*entries.shape[:-1], 3, 3)
 
 
-def motion(R: Float[Array, "... 3 3"], place: Float[Array, "... 3"]) -> Float[Array, "... 4 4"]:
-    """g of a rotation and a place [m]."""
+def motion(R: AnyArray, place: AnyArray) -> AnyArray:
+    """g of a rotation (…, 3, 3) and a place [m], (…, 3), shape (…, 4, 4)."""
     bottom = xp.broadcast_to(xp.array([0.0, 0.0, 0.0, 1.0]), (*R.shape[:-2], 1, 4))
     return xp.concatenate([xp.concatenate([R, place[..., None]], axis=-1), bottom], axis=-2)
 
 
-def exponential(twist: Float[Array, "... 6"], q: Float[Array, "..."]) -> Float[Array, "... 4 4"]:
-    """`e^(ξ̂ q)`: the motion of a joint.
+def exponential(twist: AnyArray, q: ArrayLike) -> AnyArray:
+    """`e^(ξ̂ q)`: the motion of a joint, shape (…, 4, 4).
 
     Args:
-        twist: with ‖ω‖ = 1 or ω = 0, as `revolute` and `prismatic` give it.
+        twist: shape (…, 6), with ‖ω‖ = 1 or ω = 0, as `revolute` and `prismatic` give it.
         q: angle [rad], or distance [m] where ω = 0.
     """
     v, w, q = twist[..., :3], hat(twist[..., 3:]), xp.asarray(q)[..., None]
@@ -83,16 +81,16 @@ def exponential(twist: Float[Array, "... 6"], q: Float[Array, "..."]) -> Float[A
     return motion(R, q * (v + wwv) - s * wwv + (1 - c) * wv)
 
 
-def inverse(g: Matrix) -> Matrix:
+def inverse(g: AnyArray) -> AnyArray:
     """g⁻¹ = [[Rᵀ, −Rᵀp], [0, 1]], shapes (…, 4, 4); of NumPy if g is."""
-    own: Any = g.__array_namespace__()
+    own: ModuleType = g.__array_namespace__()
     back = own.swapaxes(g[..., :3, :3], -1, -2)
     top = own.concatenate([back, -(back @ g[..., :3, 3:])], axis=-1)
     return own.concatenate([top, g[..., 3:, :]], axis=-2)
 
 
-def adjoint(g: Float[Array, "... 4 4"]) -> Float[Array, "... 6 6"]:
-    """Ad_g = [[R, p̂R], [0, R]]."""
+def adjoint(g: AnyArray) -> AnyArray:
+    """Ad_g = [[R, p̂R], [0, R]], shapes (…, 4, 4) and (…, 6, 6)."""
     R, p = g[..., :3, :3], g[..., :3, 3]
     upper = xp.concatenate([R, hat(p) @ R], axis=-1)
     return xp.concatenate([upper, xp.concatenate([xp.zeros_like(R), R], axis=-1)], axis=-2)

@@ -226,32 +226,44 @@ class Joints(NamedTuple):
 
 def joints(tree: Branching, q: Float[Array, " nq"], p) -> Joints:
     """The joints of a tree at q."""
-    known = p["joints"] if "joints" in p else joint_numbers(tree, p)
+    known = with_joint_numbers(tree, p)["joints"]
     along, way = q[np.array([x[0] for x in tree.places(1, 4)])], known["way"]
     d = known["apart"] + xp.tensordot(tree.owners, way, 1) * along[:, None]
     bodies = (known[x] for x in ("mass", "first", "second"))
     return Joints(rotations(tree, q, p, known["square"]), d, p["twist"][:, 3:], way, *bodies)
 
 
-def joint_numbers(tree: Branching, p) -> dict[str, Array]:
-    """What all evaluations take of a tree's parameters: `square` ω̂² of scalar joints, `point` of
-    each joint at q = 0 and `apart` from that of the joint before, `way`, `mass`, `first` and
-    `second` (`Joints`).
+def with_joint_numbers(tree: Branching, p) -> dict:
+    """The parameters with `p["joints"]`, what all evaluations take of them: `square` ω̂² of scalar
+    joints, `point` of each joint at q = 0 and `apart` from that of the joint before, `way`, `mass`,
+    `first` and `second` (`Joints`).
 
-    As `p["joints"]` they are computed once and not by each evaluation: a third of its operations.
+    Where p has it already, it is not computed by each evaluation: a third of its operations.
     """
+    if "joints" in p:
+        return p
     L = points(tree, p)
     turning = hat(p["twist"][tree.scalar_velocities, 3:])
     mass, first, second = moments(tree, L, p)
-    return {
+    apart = L - xp.concatenate([L, xp.zeros((1, 3))])[np.array(tree.parent)]
+    way, axis = xp.split(p["twist"], 2, axis=1)
+    sliding = tree.sliding[tree.joint_of][:, None] * along_axis(way, axis)
+    known = {
         "square": times(turning, turning),
         "point": L,
-        "apart": L - xp.concatenate([L, xp.zeros((1, 3))])[np.array(tree.parent)],
-        "way": ways(tree, p),
+        "apart": apart,
+        "way": sliding,
         "mass": mass,
         "first": first,
         "second": second,
     }
+    return {**p, "joints": known}
+
+
+def along_axis(way: Float[Array, "... 3"], axis: Float[Array, "... 3"]) -> Float[Array, "... 3"]:
+    """What a velocity has along an axis of unit length; all of it where the axis is zero."""
+    along = (axis * way).sum(axis=-1, keepdims=True)
+    return along * axis + (1 - (axis**2).sum(axis=-1, keepdims=True)) * way
 
 
 def rotations(
@@ -378,13 +390,6 @@ def twice_skew(X: Float[Array, "n 3 3"]) -> Float[Array, "n 3"]:
     """The vector of `X − Xᵀ`."""
     after, last = [1, 2, 0], [2, 0, 1]
     return X[:, last, after] - X[:, after, last]
-
-
-def ways(tree: Branching, p) -> Float[Array, "nv 3"]:
-    """Motion along its axis by each velocity, zero of joints that only turn."""
-    way, axis = xp.split(p["twist"], 2, axis=1)
-    along = way + xp.cross(axis, xp.cross(axis, way))
-    return tree.sliding[tree.joint_of][:, None] * along
 
 
 def points(tree: Branching, p) -> Float[Array, "n 3"]:

@@ -63,8 +63,10 @@ class TreeEquations:
     further: Callable | None
 
     def with_joint_numbers(self, p) -> dict:
-        """The parameters, and what all evaluations take of them (`equations.joint_numbers`)."""
-        return {**p, "joints": equations.joint_numbers(self.tree, p)}
+        """The parameters, and what all evaluations take of them
+        (`equations.with_joint_numbers`).
+        """
+        return equations.with_joint_numbers(self.tree, p)
 
     # --- where the bodies are, and how they move
 

@@ -23,10 +23,10 @@ from zwang.bodies.tree.derivatives import along_velocities, filled
 from zwang.bodies.tree.equations import (
     applied,
     composed,
-    joint_numbers,
     joints,
     recursion,
     times,
+    with_joint_numbers,
 )
 from zwang.compile.hints import CustomDerivative
 from zwang.inputs.arithmetic import xp
@@ -45,7 +45,7 @@ def end_frames(
         ends: pairs of bodies by their places, or `GROUND`.
         first, second: in the bodies' own frames, shapes (n, 4, 4).
     """
-    (body, joint), known = _ends(tree, ends), _with_numbers(tree, p)
+    (body, joint), known = _ends(tree, ends), with_joint_numbers(tree, p)
     point = xp.concatenate([known["joints"]["point"], xp.zeros((1, 3))])[joint]
     home = xp.concatenate([p["frame"], xp.eye(4)[None]])[body]
     home = motion(home[:, :3, :3], home[:, :3, 3] - point)
@@ -66,7 +66,7 @@ def relative_poses(
     ways = [tree.apart(int(i), int(j)) for i, j in joint.reshape(2, -1).T]
     depth = max(1, *(len(x) for way in ways for x in way))
     chains = [[*way[k], *(GROUND,) * (depth - len(way[k]))] for k in (0, 1) for way in ways]
-    known = _with_numbers(tree, p)
+    known = with_joint_numbers(tree, p)
     return _relative(tree, tuple(map(tuple, chains)), q, frames, known)
 
 
@@ -74,10 +74,6 @@ def _ends(tree: Branching, ends: Sequence[tuple[int, int]]) -> tuple[np.ndarray,
     """Bodies, and the joints that they are on, first the first ones."""
     body = np.array(ends).T.ravel()
     return body, np.where(body == GROUND, GROUND, np.array(tree.bodies)[body])
-
-
-def _with_numbers(tree: Branching, p) -> dict:
-    return p if "joints" in p else {**p, "joints": joint_numbers(tree, p)}
 
 
 @recursion

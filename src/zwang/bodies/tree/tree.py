@@ -17,7 +17,7 @@ from zwang.bodies.tree.branching import GROUND, Branching, order
 from zwang.bodies.tree.free_system import TreeEquations
 from zwang.equations.system import System
 from zwang.errors import ModelError
-from zwang.inputs.arrays import is_concrete
+from zwang.inputs.arrays import host_array, is_concrete
 from zwang.objects.display import present
 from zwang.thresholds import ROUND_OFF
 
@@ -42,9 +42,8 @@ def ball(center=(0.0, 0.0, 0.0), axes=None) -> Any:
 
 def _advances(twist: np.ndarray) -> bool:
     """Whether a joint moves along its axis, or has none."""
-    way, axis = twist[:3], twist[3:]
-    along = way + np.cross(axis, np.cross(axis, way))
-    return bool(np.linalg.norm(along) > ROUND_OFF * np.linalg.norm(way))
+    way, axis = host_array(twist[:3]), host_array(twist[3:])
+    return bool(np.linalg.norm(equations.along_axis(way, axis)) > ROUND_OFF * np.linalg.norm(way))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,11 +12,10 @@ import numpy as np
 
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import DryFriction
-from zwang.gallery.contact.bodies import mass_on_spring
+from zwang.gallery.contact.bodies import mass_on_spring, spring_scene
 from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
-from zwang.scene import particles_scene
 
 ENTRY = Entry(
     "belt-oscillator",
@@ -67,5 +66,5 @@ def build(*, mass, stiffness, static, kinetic, speed, gravity) -> Example:
         f"{static:g} and {kinetic:g}.",
         figures={"Phase portrait": curve("x", "d/dt x")},
         exact=exact,
-        scene=particles_scene(lambda q: q[:, None] * np.array([1.0, 0.0]), ("mass",)),
+        scene=spring_scene(-2.0 * slides),
     )

@@ -18,7 +18,7 @@ from zwang.equations.system import System
 from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
-from zwang.scene import particles_scene
+from zwang.scene import Bar, Mark, Scene, Seen, array_namespace
 
 ENTRY = Entry(
     "block-on-incline",
@@ -68,6 +68,14 @@ def build(*, slope, static, kinetic, speed, gravity) -> Example:
         }
 
     lies = np.array([[np.cos(slope), np.sin(slope)], [-np.sin(slope), np.cos(slope)]])
+    ways = np.linspace(0.0, ENTRY.duration)
+    ends = np.array([[np.min(exact(ways)["x"]), 0.0], [1.1 * np.max(exact(ways)["x"]), 0.0]])
+
+    def seen(q):
+        xp = array_namespace(q)
+        still = xp.asarray(ends) + 0 * q[:, None]
+        return Seen(xp.concatenate([still, q[:, None]], axis=1) @ lies)
+
     return Example(
         Model(system, [plane, grip], params, name="block-on-incline"),
         q0=np.zeros(2),
@@ -76,5 +84,10 @@ def build(*, slope, static, kinetic, speed, gravity) -> Example:
         description=f"A block moves up an incline of {slope:g} rad at {speed:g} m/s.",
         figures={"Phase portrait": curve("x", "d/dt x")},
         exact=exact,
-        scene=particles_scene(lambda q: q[None] @ lies, ("block",), along=("plane",)),
+        scene=Scene(
+            ("foot", "top", "block"),
+            seen,
+            (Bar(("foot", "top"), kind="rod"),),
+            joints=(Mark("block", "block", "block", constraints=("plane",)),),
+        ),
     )

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from zwang.equations.system import System
+from zwang.scene import Bar, Mark, Scene, Seen, array_namespace
 
 
 def mass_on_spring() -> System:
@@ -20,6 +21,18 @@ def mass_on_spring() -> System:
         coordinates=["x"],
         units=["m"],
     )
+
+
+def spring_scene(wall: float) -> Scene:
+    """A mass that slides along x, and its spring from a wall at some x [m]."""
+
+    def seen(q):
+        xp = array_namespace(q)
+        x = xp.stack([0 * q[:, 0] + wall, q[:, 0]], axis=1)
+        return Seen(xp.stack([x, 0 * x], axis=2))
+
+    marks = Mark("wall", "wall", "none", True, ()), Mark("mass", "mass", "block", constraints=())
+    return Scene(("wall", "mass"), seen, (Bar(("wall", "mass"), kind="spring"),), joints=marks)
 
 
 def body_in_plane(gyration: float) -> System:

@@ -18,7 +18,7 @@ from zwang.equations.system import System
 from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
-from zwang.scene import particles_scene
+from zwang.scene import Bar, Mark, Scene, Seen, array_namespace
 
 ENTRY = Entry(
     "rope-hoist",
@@ -52,6 +52,13 @@ def build(*, stroke, rate, slack, mass, gravity) -> Example:
         Inequality(lambda q, t, p: q[0], name="floor", unit="m"),
         Inequality(rope, name="rope", unit="m"),
     ]
+    high = 3 * stroke
+
+    def seen(q):
+        xp = array_namespace(q)
+        y = xp.stack([0 * q[:, 0] + high, q[:, 0]], axis=1)
+        return Seen(xp.stack([0 * y, y], axis=2))
+
     params = {"stroke": stroke, "rate": rate, "slack": slack, "mass": mass, "gravity": gravity}
     return Example(
         Model(system, constraints, params, name="rope-hoist"),
@@ -60,5 +67,13 @@ def build(*, stroke, rate, slack, mass, gravity) -> Example:
         duration=1.5,
         description=f"A load of {mass:g} kg hangs on a rope that is wound up and down.",
         figures={"Load": curve("y", "d/dt y")},
-        scene=particles_scene(lambda q: q * np.array([[0.0, 1.0]]), ("load",), along=("floor",)),
+        scene=Scene(
+            ("drum", "load"),
+            seen,
+            (Bar(("drum", "load"), kind="rod"),),
+            joints=(
+                Mark("drum", "drum", "pin", True, constraints=("rope",)),
+                Mark("load", "load", "block", constraints=("floor",)),
+            ),
+        ),
     )

@@ -18,7 +18,7 @@ from zwang.equations.system import System
 from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
-from zwang.scene import particles_scene
+from zwang.scene import Bar, Mark, Plate, Scene, Seen, array_namespace
 
 ENTRY = Entry(
     "table-on-four-legs",
@@ -41,6 +41,7 @@ NAMES = ("front left", "front right", "back right", "back left")
 def build(*, mass, inertia, half, load_x, load_y, gravity) -> Example:
     """The model at rest, with small tilts."""
     legs = half * np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, -1.0], [-1.0, 1.0]])
+    twice = np.tile(legs, (2, 1))
     loads = lambda p: jnp.stack([-p["mass"] * p["gravity"], p["load_y"], p["load_x"]])
     system = System(
         3,
@@ -51,6 +52,14 @@ def build(*, mass, inertia, half, load_x, load_y, gravity) -> Example:
         units=["m", "rad", "rad"],
     )
     heights = lambda q: q[0] + legs[:, 1] * q[1] - legs[:, 0] * q[2]
+
+    def seen(q):
+        xp = array_namespace(q)
+        tall = xp.asarray([[0.0] * len(NAMES), [0.8 * half] * len(NAMES)]).reshape(-1, 1)
+        heights = q[:, :1] + q[:, 1:2] * twice[:, 1] - q[:, 2:] * twice[:, 0] + tall[:, 0]
+        level = xp.asarray(twice) + 0 * heights[..., None]
+        return Seen(xp.concatenate([level, heights[..., None]], axis=2))
+
     feet = Inequality(lambda q, t, p: heights(q), name="leg", parts=NAMES, unit="m")
     params = {"mass": mass, "inertia": inertia, "load_x": load_x, "load_y": load_y}
     return Example(
@@ -61,5 +70,11 @@ def build(*, mass, inertia, half, load_x, load_y, gravity) -> Example:
         description=f"A table of {mass:g} kg stands on four legs under a load beside its center.",
         figures={"Tilt": curve("roll", "pitch")},
         exact=lambda t: dict.fromkeys(system.coordinates, np.zeros_like(t)),
-        scene=particles_scene(lambda q: np.column_stack([legs, heights(q)]), NAMES, along=NAMES),
+        scene=Scene(
+            (*NAMES, *(f"top {x}" for x in NAMES)),
+            seen,
+            tuple(Bar((x, f"top {x}"), "table") for x in NAMES),
+            (Plate(tuple(f"top {x}" for x in NAMES), "table"),),
+            tuple(Mark(x, x, "contact", constraints=(x,)) for x in NAMES),
+        ),
     )

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from zwang.bodies.shape import Shape
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import DryFriction, Inequality
 from zwang.gallery.contact.bodies import body_in_plane
 from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
-from zwang.scene import particles_scene
+from zwang.scene import Mark, Scene, Seen, array_namespace
 
 ENTRY = Entry(
     "thrown-sphere",
@@ -44,6 +45,12 @@ def build(*, radius, mass, mu, speed, gravity) -> Example:
         name="grip",
         unit="m/s",
     )
+
+    def seen(q):
+        xp = array_namespace(q)
+        low = xp.stack([q[:, 0], q[:, 1] - radius], axis=1)
+        return Seen(xp.stack([q[:, :2], low], axis=1), poses=q[:, None])
+
     params = {"mass": mass, "mu": mu, "gravity": gravity}
     rolls = 2 * speed / (7 * mu * gravity)
 
@@ -64,5 +71,11 @@ def build(*, radius, mass, mu, speed, gravity) -> Example:
         description=f"A sphere is thrown with {speed:g} m/s on a floor with friction {mu:g}.",
         figures={"Speed": curve("x", "d/dt x"), "Spin": curve("x", "d/dt angle")},
         exact=exact,
-        scene=particles_scene(lambda q: q[None, :2], ("sphere",), along=("floor",)),
+        scene=Scene(
+            ("sphere", "lowest point"),
+            seen,
+            joints=(Mark("floor", "lowest point", "contact", constraints=("floor",)),),
+            bodies={"sphere": (Shape("cylinder", (radius, radius)),)},
+            traces=("sphere",),
+        ),
     )

@@ -46,18 +46,13 @@ MOST_UNROLLED_TURNS, MOST_UNROLLED_OPERATIONS = 4, 400
 than `ALLOWED_OF_FEW` times it where there are few turns."""
 ALLOWED_OF_FEW = 4
 INDEXED = {
-    "dynamic_slice",
-    "dynamic_update_slice",
-    "gather",
-    "scatter",
-    "scatter-add",
-    "scatter_add",
-    "scatter-mul",
-    "scatter_mul",
-    "scatter-min",
-    "scatter-max",
+    "dynamic_slice": slice(1, None),
+    "dynamic_update_slice": slice(2, None),
+    **dict.fromkeys(["gather", "scatter", "scatter-add", "scatter_add"], slice(1, 2)),
+    **dict.fromkeys(["scatter-mul", "scatter_mul", "scatter-min", "scatter-max"], slice(1, 2)),
 }
-"""Operations whose first operand lies in memory if their indices are not known."""
+"""Operations whose first operand lies in memory if their indices, these of the operands, are not
+known."""
 
 
 def indexed(jaxpr: Jaxpr, constant: Sequence[bool] = ()) -> set[int]:
@@ -77,7 +72,7 @@ def indexed(jaxpr: Jaxpr, constant: Sequence[bool] = ()) -> set[int]:
         are_known = [isinstance(x, Literal) or x in known for x in eqn.invars]
         name = eqn.primitive.name
         programs = _inner_programs(eqn)
-        if name in INDEXED and sources[0] is not None and not all(are_known[1:]):
+        if name in INDEXED and sources[0] is not None and not all(are_known[INDEXED[name]]):
             found.add(sources[0])
         for program, first in programs:
             # what a loop carries does not stay what it was

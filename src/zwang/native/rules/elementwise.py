@@ -38,7 +38,7 @@ def elementwise(call: Call, function: Callable[..., Operand], commutes: bool = F
     b, out = call.builder, call.outputs[0]
     in_loops = any(isinstance(x, Memory) and x.size > 1 for x in call.inputs)
     if not in_loops or (out.size <= MOST_LOADED and any(map(is_written_out, call.inputs))):
-        arrays = [np.broadcast_to(scalars(b, x), out.shape) for x in call.inputs]
+        arrays = [scalars(b, x) for x in call.inputs]
         types = list(map(register_type, (*call.dtypes, out.dtype)))
         return each(b, function, arrays, types[:-1], types[-1], commutes)
     target = new_memory(b, out.dtype, out.shape)

@@ -20,6 +20,7 @@ from zwang.native.arrays import (
     element,
     fill,
     index_sum,
+    is_constant,
     loop,
     memory,
     new_memory,
@@ -135,6 +136,32 @@ class _Windows:
             corner[axis] = _start(b, self.dtype, i, most)
         return corner, inside
 
+    def known(self, kept: Sequence[int], clipped: bool) -> tuple[np.ndarray, np.ndarray] | None:
+        """Where the elements of all windows lie in the operand, counted row by row, and whether
+        they lie inside, by window and along the axes that are `kept`; None where an index is a
+        value.
+        """
+        if not is_constant(self.starts) or not math.prod(self.shape):
+            return None
+        beyond, where = max(self.shape, default=0), self.starts.shape[:-1]
+        given = [min(int(i), beyond) for i in self.starts.reshape(-1).tolist()]
+        starts = np.array(given, np.int64).reshape(self.starts.shape)
+        inside = np.ones(where + (1,) * len(kept), bool)
+        places = np.zeros(where + tuple(self.sizes[axis] for axis in kept), np.int64)
+
+        def along(steps: np.ndarray, k: int) -> np.ndarray:
+            return steps.reshape(-1, *[1] * (places.ndim - k - 1))
+
+        for axis, k in self.batching:
+            places += along(self.strides[axis] * np.arange(where[k]), k)
+        for k, axis in enumerate(kept):
+            places += along(self.strides[axis] * np.arange(self.sizes[axis]), len(where) + k)
+        for k, axis in enumerate(self.to_axes):
+            i, most = starts[..., k].reshape(inside.shape), self.shape[axis] - self.sizes[axis]
+            places += self.strides[axis] * np.clip(i, 0, most)
+            inside &= clipped | ((i >= 0) & (i <= most))
+        return places, np.broadcast_to(inside, places.shape)
+
     def _inside(self, i: Operand, most: int) -> Operand:
         b, t = self.b, register_type(self.dtype)
         if type(i) is not Value:
@@ -161,8 +188,15 @@ def gather(call: Call) -> Emitted:
     outer = [axis for axis in range(len(out.shape)) if axis not in d.offset_dims]
     fill_value = _fill_value(p.get("fill_value"), out.dtype)
     found = np.empty(out.shape, object)
+    clipped = mode != "fill_or_drop"
+    if isinstance(x, np.ndarray) and (at := windows.known(kept, clipped)) is not None:
+        places, inside = at
+        by_window = np.moveaxis(found, [*outer, *d.offset_dims], range(found.ndim))
+        by_window[...] = x.reshape(-1)[places]
+        by_window[~inside] = fill_value
+        return found
     for where in np.ndindex(*starts.shape[:-1]):
-        corner, inside = windows.corner(where, mode != "fill_or_drop")
+        corner, inside = windows.corner(where, clipped)
         for offset in np.ndindex(*(sizes[axis] for axis in kept)):
             index = list(corner)
             for axis, o in zip(kept, offset, strict=True):
@@ -228,6 +262,12 @@ def scatter(call: Call) -> Emitted:
     outer = [axis for axis in range(len(updates.shape)) if axis not in d.update_window_dims]
     combine = _combination(b, COMBINED[call.name], call.dtypes[0])
 
+    t = register_type(call.dtypes[0])
+    if isinstance(x, np.ndarray) and (found := windows.known(kept, mode == "clip")) is not None:
+        new = np.moveaxis(
+            scalars(b, updates), [*outer, *d.update_window_dims], range(found[0].ndim)
+        )
+        return _replaced(b, t, combine, x, *found, new)
     corners = {
         where: windows.corner(where, mode == "clip") for where in np.ndindex(*starts.shape[:-1])
     }
@@ -236,14 +276,8 @@ def scatter(call: Call) -> Emitted:
         for corner, inside in corners.values()
         for i in corner
     )
-    place: Elements = writable(call) if unknown or isinstance(x, Memory) else x.copy()
-    if (
-        isinstance(place, Memory)
-        and unknown
-        and len(corners) == 1
-        and updates.size > MOST_UNROLLED
-        and combine is None
-    ):
+    place = writable(call)
+    if unknown and len(corners) == 1 and updates.size > MOST_UNROLLED and combine is None:
         return _written_window(
             call,
             place,
@@ -253,8 +287,6 @@ def scatter(call: Call) -> Emitted:
             updates,
         )
     values = scalars(b, updates)
-    t = register_type(call.dtypes[0])
-    terms: dict[tuple, list] = {}
     for where, (corner, inside) in corners.items():
         if inside is False:
             continue
@@ -268,28 +300,38 @@ def scatter(call: Call) -> Emitted:
             for axis, i in zip(d.update_window_dims, offset, strict=True):
                 at[axis] = i
             new = values.item(*at)
-            if combine is not None and inside is True and not isinstance(place, Memory):
-                terms.setdefault(tuple(index), [place[tuple(index)]]).append(new)
-                continue
-            old = (
-                new
-                if combine is None and inside is True
-                else _element(b, place, call.dtypes[0], index)
-            )
+            old = new if combine is None and inside is True else element(b, place, index)
             if combine is not None:
                 new = combine(old, new)
-            new = b.select(t, inside, new, old) if inside is not True else new
-            if isinstance(place, Memory):
-                assign(b, place, index, new)
-            else:
-                place[tuple(index)] = new
-    if combine is not None and isinstance(place, np.ndarray):
-        _combined(b, t, combine, terms, place)
+            assign(b, place, index, b.select(t, inside, new, old) if inside is not True else new)
     return place
 
 
+def _replaced(
+    b: Builder,
+    t: str,
+    combine: Callable | None,
+    x: Scalars,
+    places: np.ndarray,
+    inside: np.ndarray,
+    new: Scalars,
+) -> Scalars:
+    """Scalars with new ones at known places, combined with those that are there."""
+    changed, terms = x.copy(), {}
+    flat = changed.reshape(-1)
+    given = zip(places[inside].tolist(), new[inside].tolist(), strict=True)
+    if combine is None:
+        for at, y in given:
+            flat[at] = y
+        return changed
+    for at, y in given:
+        terms.setdefault(at, [flat[at]]).append(y)
+    _combined(b, t, combine, terms, flat)
+    return changed
+
+
 def _combined(
-    b: Builder, t: str, combine: Callable, terms: dict[tuple, list], place: Scalars
+    b: Builder, t: str, combine: Callable, terms: dict[int, list], place: Scalars
 ) -> None:
     """Write what the terms of each element are together, of many by loops."""
     whole = lambda *x: functools.reduce(combine, x)

@@ -1,70 +1,70 @@
-"""What may let go, over a run: when gaps are closed and frictions stick, what impacts give, and how
-much of what friction may give is asked for.
+"""What may let go, over a run: when gaps are closed and frictions stick, what impacts give, and
+friction in its cone.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from zwang.compile.blocks import mapped
 from zwang.dynamics.vector_field import HELD_OFF, HELD_ON, is_spent
+from zwang.equations.constraint import DryFriction
+from zwang.equations.constraint.units import MODEL_UNITS
+from zwang.output.contact import Held, contacts_of, held, impulse_unit
 from zwang.output.report.figures import Chart, finished
 from zwang.output.report.tables import Table
-from zwang.plots import Curve, Label, Panel
-from zwang.plots.data import INK, PALETTE
+from zwang.plots import Curve, Label, Panel, Picture
+from zwang.plots.data import DASHED, HALF, INK, MUTED, PALETTE
 from zwang.simulation.contact import Contacts
 from zwang.simulation.results import Run
 from zwang.simulation.results.plot import lines, units_of
 
 THICK, THIN = 7.0, 2.0
 """Widths of the bands of what holds and of what slides [point]."""
+CONES_HEIGHT = 2.6
+"""Height of the picture of friction cones [inch]."""
 
 
 def contact(run: Run) -> list[Chart]:
-    """Bands over time, impulses, and friction beside its limit; nothing of a model without what
-    may let go.
+    """Bands over time, impulses, and friction beside its limit and its load; nothing of a model
+    without what may let go.
     """
-    if not run.model.constraints.loose:
+    bands = held(run)
+    if not bands:
         return []
-    first = run.steps.applied.shape[1]
-    contacts = Contacts(run.model, run.flow.dynamics.p, 0)
-    first -= len(contacts.names)
-    modes = np.asarray(run.steps.applied)[:, first:]
-    panels, tables = [_bands(run, contacts, modes)], {"held": _held(run, contacts, modes)}
-    if hits := _impulses(run, contacts):
+    contacts, modes = contacts_of(run)
+    panels, tables = [_bands(run, bands)], {"held": _held(run, contacts, modes)}
+    if hits := _impulses(run, bands):
         panels.append(hits)
-    used = _used(run, contacts, modes[run.saved])
+    charts = []
     if len(contacts.frictions):
+        forces, loads = _rubbed(run, contacts, modes[run.saved])
+        used = np.abs(forces) / (loads * np.array([x.static or np.nan for x in contacts.frictions]))
         names = [x.law.name for x in contacts.frictions]
         panels.append(lines(run.t, used, names, "friction of its limit [1]"))
         tables["friction"] = Table(run.t, [(name, "1") for name in names], used)
+        charts = [_cones(run, contacts, forces, loads)]
     caption = (
         "Thick: a gap that is closed, or a friction that sticks. Thin: a friction that slides. "
         "Impulses of the gaps at their impacts. Friction beside the largest force that sticks, "
         "μ₀ N: within its cone it is below 1; one that slides gives μ/μ₀."
     )
-    return [finished(run, "contact", "Contact and friction", caption, panels, tables)]
+    return [finished(run, "contact", "Contact and friction", caption, panels, tables), *charts]
 
 
-def _bands(run: Run, contacts: Contacts, modes: np.ndarray) -> Panel:
+def _bands(run: Run, bands: list[Held]) -> Panel:
     """A row for each gap and friction, the first one on top."""
-    t, count = run.steps.t, len(contacts.names)
     curves, labels = [], []
-    for k, name in enumerate(contacts.names):
-        up = float(count - k)
-        holds = (modes[:, k] > HELD_OFF) | is_spent(modes[:, k])
-        slides = ~holds & (modes[:, k] != HELD_OFF)
-        color = PALETTE[0] if k < len(contacts.gaps) else PALETTE[1]
-        for width, which in ((THICK, holds), (THIN, slides)):
-            ends = np.diff(np.concatenate([[False], which[:-1], [False]]).astype(int))
-            begins, stops = t[np.flatnonzero(ends > 0)], t[np.flatnonzero(ends < 0)]
-            x = np.stack([begins, stops, np.full(len(begins), np.nan)], axis=1).ravel()
-            if len(x):
+    for k, band in enumerate(bands):
+        up, color = float(len(bands) - k), PALETTE[0 if band.gap else 1]
+        for width, times in ((THICK, band.holds), (THIN, band.slides)):
+            if len(times):
+                x = np.column_stack([times, np.full(len(times), np.nan)]).ravel()
                 curves.append(Curve(x, up, color=color, width=width))
-        labels.append(Label((t[0], up), name, INK, (2.0, 5.0)))
-    curves = curves or [Curve(t[[0, -1]], np.nan)]
-    return Panel(
-        curves, "gap or friction [1]", limits=(0.5, count + 0.9), whole=True, labels=labels
-    )
+        labels.append(Label((run.steps.t[0], up), band.name, INK, (2.0, 5.0)))
+    curves = curves or [Curve(run.steps.t[[0, -1]], np.nan)]
+    limits = (0.5, len(bands) + 0.9)
+    return Panel(curves, "gap or friction [1]", limits=limits, whole=True, labels=labels)
 
 
 def _held(run: Run, contacts: Contacts, modes: np.ndarray) -> Table:
@@ -75,34 +75,61 @@ def _held(run: Run, contacts: Contacts, modes: np.ndarray) -> Table:
     return Table(run.steps.t, [(name, "1") for name in contacts.names], held)
 
 
-def _impulses(run: Run, contacts: Contacts) -> Panel | None:
+def _impulses(run: Run, bands: list[Held]) -> Panel | None:
     """A line for each impulse of a gap."""
-    unit = dict(zip(contacts.gaps, contacts.names, strict=False))
     curves = []
-    for k, name in enumerate(contacts.names[: len(contacts.gaps)]):
-        hits = [(x.time, *x.multipliers[name]) for x in run.switches if x.multipliers.get(name)]
-        if hits:
-            at, size = np.array(hits)[:, 0], np.array(hits)[:, 1]
-            gap = np.full(len(at), np.nan)
+    for k, band in enumerate(bands):
+        if len(band.impulses):
+            (at, size), gap = band.impulses.T, np.full(len(band.impulses), np.nan)
             x, y = np.stack([at, at, gap], 1).ravel(), np.stack([0 * at, size, gap], 1).ravel()
-            curves.append(Curve(x, y, name, PALETTE[k % len(PALETTE)], 1.6))
-    units = {units_of(run.variables, "multipliers")[row] for row in unit}
-    unit = f"{units.pop()} s" if len(units) == 1 and "" not in units else "force × s"
-    return Panel(curves, f"impulse Λ [{unit}]") if curves else None
+            curves.append(Curve(x, y, band.name, PALETTE[k % len(PALETTE)], 1.6))
+    return Panel(curves, f"impulse Λ [{impulse_unit(run, bands)}]") if curves else None
 
 
-def _used(run: Run, contacts: Contacts, modes: np.ndarray) -> np.ndarray:
-    """Force of each friction beside the largest that sticks, shape (samples, frictions); NaN where
-    it is not loaded.
+def _cones(run: Run, contacts: Contacts, forces: np.ndarray, loads: np.ndarray) -> Chart:
+    """Each friction beside its load, in the plane with its sign, and the lines ±μ₀ N."""
+    rows = units_of(run.variables, "multipliers")
+    units = {rows[x.rows[0]] for x in contacts.frictions}
+    unit = units.pop() if len(units) == 1 and "" not in units else MODEL_UNITS
+    most = float(np.nanmax(loads, initial=0.0)) or 1.0
+    curves, sides = [], {x.static: len(x.rows) for x in contacts.frictions}
+    for mu, count in sides.items():
+        for side in (1.0,) if count == 2 else (-1.0, 1.0):
+            edge = np.array([0.0, most])
+            curves.append(Curve(side * mu * edge, edge, color=MUTED, width=0.9, dash=DASHED))
+    for k, x in enumerate(contacts.frictions):
+        points = {"width": 0.0, "marker": "o", "size": 2.5}
+        color = PALETTE[k % len(PALETTE)]
+        curves.append(Curve(forces[:, k], loads[:, k], x.law.name, color, **points))
+    panel = Panel(curves, f"load N [{unit}]", limits=(0.0, None))
+    caption = (
+        "Friction force at every sample beside its load. Dashed: ±μ₀ N. Inside a friction sticks; "
+        "one that slides lies on ±μ N."
+    )
+    picture = Picture([panel], f"friction force [{unit}]", width=HALF, height=CONES_HEIGHT)
+    return Chart("cones", "Friction cones", caption, picture, {})
+
+
+def _rubbed(run: Run, contacts: Contacts, modes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Force of each friction at the samples, with its sign where it has one row, and its load,
+    shapes (samples, frictions); NaN where it is not loaded.
     """
     multipliers = run.variables["multipliers"].values.reshape(len(run.t), -1)
-    used = np.full((len(run.t), len(contacts.frictions)), np.nan)
+    found = np.full((2, len(run.t), len(contacts.frictions)), np.nan)
     for k, x in enumerate(contacts.frictions):
         own = modes[:, len(contacts.gaps) + k]
+        slip = np.asarray(mapped(_slip, (x.law, x.p), run.q, run.v, run.t))
         for i, (mode, forces) in enumerate(zip(own, multipliers, strict=True)):
-            most = x.static * x.load_of(forces, x.load, contacts.gaps)
-            if mode == HELD_ON and most > 0:
-                used[i, k] = np.linalg.norm(forces[x.rows]) / most
-            elif mode < HELD_OFF and x.static > 0:
-                used[i, k] = 1.0 if is_spent(mode) else x.kinetic(0.0) / x.static
-    return used
+            load = x.load_of(forces, x.load, contacts.gaps)
+            if mode == HELD_OFF or not load > 0:
+                continue
+            speed = float(np.linalg.norm(slip[i]))
+            mu = x.static if is_spent(mode) else x.kinetic(speed)
+            size = np.linalg.norm(forces[x.rows]) if mode == HELD_ON else mu * load
+            way = forces[x.rows][0] if mode == HELD_ON else -slip[i, 0]
+            found[:, i, k] = size * np.sign(way) if len(x.rows) == 1 else size, load
+    return found[0], found[1]
+
+
+def _slip(law: DryFriction, p, q, v, t):
+    return law.sliding_velocity(q, v, t, p)

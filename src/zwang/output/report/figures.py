@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from zwang.equations.constraint.units import MODEL_UNITS
-from zwang.output.report.tables import Table
+from zwang.output.report.tables import Table, stem
 from zwang.plots import Curve, Mark, Panel, Picture
 from zwang.plots.data import MARK, MUTED, PANEL
 from zwang.simulation.results import Run, Variables
@@ -61,7 +61,12 @@ def charts(run: Run, transmitted: Sequence[Chart] = ()) -> list[Chart]:
 def added(run: Run) -> list[Chart]:
     """A chart of each quantity that `run.add` has added."""
     names = [n for n, x in run.variables.items() if x.attrs.get(ADDED)]
-    return [_drawn(run, n, f"added-{i}", n, f"{n}, added to the run.") for i, n in enumerate(names)]
+    stems = [f"added_{stem(n)}" for n in names]
+    files = [x if stems.count(x) == 1 else f"{x}_{i}" for i, x in enumerate(stems)]
+    return [
+        _drawn(run, n, f"added-{i}", n, f"{n}, added to the run.", file)
+        for i, (n, file) in enumerate(zip(names, files, strict=True))
+    ]
 
 
 def coordinates(run: Run) -> Chart:
@@ -344,11 +349,13 @@ def exact_error(run: Run, exact) -> Chart:
     )
 
 
-def _drawn(run: Run, name: str, key: str, title: str, caption: str) -> Chart:
-    """A variable of the dataset, a panel per unit."""
+def _drawn(run: Run, name: str, key: str, title: str, caption: str, file: str = "") -> Chart:
+    """A variable of the dataset, a panel per unit; its numbers are in a file called as its key, or
+    `file`.
+    """
     data = run.variables
     panels = [panel(data, name, unit) for unit in dict.fromkeys(units_of(data, name))]
-    return finished(run, key, title, caption, panels, {key: _table(data, name)})
+    return finished(run, key, title, caption, panels, {file or key: _table(data, name)})
 
 
 def _residuals(data: Variables, name: str, ylabel: str) -> Panel:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +18,7 @@ from zwang.output.report.html import HERE, render
 from zwang.output.report.joints import driving_efforts, joint_forces
 from zwang.output.report.summary import Summary, summarize
 from zwang.output.report.svg import drawn, inline_svg, is_wide
-from zwang.output.report.tables import Table, save_curves
+from zwang.output.report.tables import Table, save_curves, stem
 from zwang.plots import Picture
 from zwang.simulation.results import Run
 
@@ -263,7 +262,7 @@ def _section(chart: Chart, folder: Path) -> Section:
     own, curves = chart.key.startswith("own"), None
     if own and chart.figure is not None:
         make_folder(folder)
-        name = re.sub(r"\W+", "_", chart.title.lower()).strip("_") or chart.key
+        name = stem(chart.title.lower()) or chart.key
         curves = (
             f"{folder.name}/{name}.csv"
             if save_curves(chart.figure, folder / f"{name}.csv")

@@ -6,6 +6,7 @@ import csv
 import dataclasses
 import io
 import itertools
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,11 @@ MOST_NUMBERS = 2_000_000
 
 CURVE = 8
 """Points in a row that make a line a curve with numbers of its own; a bar of a drawing is none."""
+
+
+def stem(title: str) -> str:
+    """What a title leaves for the name of a file."""
+    return re.sub(r"\W+", "_", title).strip("_")
 
 
 @dataclasses.dataclass(frozen=True)

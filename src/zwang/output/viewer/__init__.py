@@ -5,7 +5,10 @@ nothing.
 |---|---|
 | `motion.py` | a run and its scene as numbers at 30 frames per second |
 | `sketch.py` | these numbers as lines on a canvas, for notebooks |
-| `page.py` | these numbers with `view.html`, `view.css` and `view.js` in one file |
+| `page.py` | these numbers with `view.html`, `view.css` and its programs in one file |
+| `view.js` | plays them; `unpack.js` reads them, `parts.js` draws parts of one shape by one call |
+| `contact.js` | what may let go: bands below the slider, forces in their cones |
+| `live.js` | simulates, from what `live.py` gives |
 | `mode.py` | the same for a mode of a linearization |
 | `free_motion.py` | the same for a direction that constraints leave free |
 | `oscillation.py` | a swing to and fro, which both of them show |

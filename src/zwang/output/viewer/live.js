@@ -28,11 +28,11 @@ function simulation(data, el, view) {
   }
   function show() {
     module.see();
+    if (module.push) module.push();
     places.set(at.seen.subarray(0, 3 * numbers.points));
     axes.set(at.seen.subarray(3 * numbers.points, shift));
     poses.set(at.seen.subarray(shift));
     for (const x of [places, axes, poses]) x.copyWithin(x.length / 2, 0, x.length / 2);
-    el.left.textContent = `violation ${at.violation[0].toExponential(1)}, ${at.accepted[0]} steps`;
     view.changed();
   }
   const put = (name, x) =>
@@ -84,9 +84,14 @@ function simulation(data, el, view) {
       if (!(seconds > 0) || at.result[0] !== 0n) return false;
       at.until[0] = at.t[0] + Math.min(seconds, FRAME * Math.max(Number(el.speed.value), 1));
       for (let k = 0; k < 4 && at.t[0] < at.until[0]; k++) module.advance();
-      if (at.result[0] !== 0n) el.left.textContent = "the simulation ends here: start again";
-      else show();
+      show();
       return true;
+    },
+    say() {
+      el.left.textContent =
+        at.result[0] === 0n
+          ? `violation ${at.violation[0].toExponential(1)}, ${at.accepted[0]} steps`
+          : "the simulation ends here: start again";
     },
     advanceTo(t) {
       at.until[0] = t;
@@ -95,6 +100,8 @@ function simulation(data, el, view) {
       return [...at.y];
     },
     state: () => [...at.y],
+    // of the joints, three numbers each
+    forces: () => at.forces ?? [],
     steps: () => Number(at.accepted[0]),
     reset: () => reset(),
     // where the points are in the window
@@ -142,6 +149,8 @@ function simulation(data, el, view) {
       label.append(title, slider, shown);
       el.sliders.append(label);
     });
+    el.parameters.hidden = !el.sliders.childElementCount;
+    el.parameters.open = innerHeight > 560;
     el.letgo.disabled = false;
     el.stage.dataset.simulates = "ready";
     window.zwang = made;
@@ -163,11 +172,10 @@ function simulation(data, el, view) {
       box,
     ];
   };
-  const live = () => el.time.textContent.includes("simulated");
   el.stage.addEventListener(
     "pointerdown",
     event => {
-      if (!at || !live()) return;
+      if (!view.live()) return;
       const [x, y, box] = where(event);
       const far = data.points.map((_, i) => {
         const seen = view.seen(i);

@@ -6,7 +6,7 @@ from typing import Any
 
 from zwang.codegen.browser import browser_program
 from zwang.codegen.names import shapes
-from zwang.output.viewer.motion import everything, upright
+from zwang.output.viewer.motion import everything, in_page, upright
 from zwang.scene import Scene
 from zwang.simulation.results import Run
 
@@ -20,12 +20,14 @@ def live(run: Run, scene: Scene) -> dict[str, Any]:
     start = run.steps.y[0][: run.model.system.nq], run.steps.y[0][run.model.system.nq :]
     begin, end = float(run.steps.t[0]), float(run.steps.t[-1])
     turn = upright(scene, run.q[0])
+    forces_of = scene.forces_of
     program = browser_program(
         run.model,
         *start,
         duration=end - begin,
         t0=begin,
         seen=lambda q: everything(scene, q, turn),
+        forces=None if forces_of is None else lambda *x: in_page(turn, forces_of(*x)),
     )
     # tables of numbers are geometry: frames, offsets, inertia tensors
     sliders = [len(shape) < 2 for shape in shapes(run.model)]

@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from zwang.bodies.shape import MESHES, Shape
-from zwang.compile.blocks import mapped
-from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.files import read_bytes
 from zwang.files.packing import curves
+from zwang.output.contact import contact_forces, held, impulse_unit, rates_of
 from zwang.scene import Mark, Scene, array_namespace
 from zwang.simulation.results import Run
 from zwang.simulation.results.interpolate import hermite
@@ -89,14 +88,18 @@ def motion(run: Run, scene: Scene) -> dict[str, Any]:
         "samples": curves(run.t),
         "violation": curves(violations(run, scene.joints)),
         "forces": None,
+        "contact": _contact(run, scene, turn),
     }
     # forces at the samples only, as their computation at every frame would take longer than the run
     if scene.forces is not None and scene.joints:
-        forces = np.asarray(scene.forces(run))
-        lifted = np.zeros((*forces.shape[:2], 3))
-        lifted[..., : forces.shape[2]] = forces
-        made["forces"] = curves(_turned(turn, lifted), smooth=True)
+        made["forces"] = curves(in_page(turn, np.asarray(scene.forces(run))), smooth=True)
     return made
+
+
+def in_page(turn: Turn, vectors: np.ndarray) -> np.ndarray:
+    """Vectors of the plane or of space, shape (..., d), as the page has them, shape (..., 3)."""
+    xp, d = array_namespace(vectors), vectors.shape[-1]
+    return _turned(turn, xp.concatenate([vectors, xp.zeros_like(vectors[..., : 3 - d])], axis=-1))
 
 
 def everything(scene: Scene, q: np.ndarray, turn: Turn) -> np.ndarray:
@@ -147,10 +150,6 @@ def _turned_poses(turn: Turn, poses: np.ndarray) -> np.ndarray:
     return xp.concatenate([_turned(turn, poses[..., :3]), scalar, vector], axis=-1)
 
 
-def _rate(system: System, p, q, v, t):
-    return system.rate(q, v, t, p)
-
-
 def configurations(run: Run, times: np.ndarray) -> np.ndarray:
     """q at any times, shape (n, nq): cubic between the accepted steps and their rates, which an eye
     cannot tell from exact.
@@ -161,8 +160,7 @@ def configurations(run: Run, times: np.ndarray) -> np.ndarray:
     t, q, v = run.steps.t, run.steps.y[:, :nq], run.steps.y[:, nq:]
     if len(t) < 2:
         return np.repeat(q, len(times), axis=0)
-    velocities_are_rates = system.velocity_map is None and system.offset is None
-    rates = v if velocities_are_rates else np.asarray(mapped(_rate, (system, p), q, v, t))
+    rates = rates_of(system, p, q, v, t)
     made = np.empty((len(times), nq))
     # an impact is two steps at one instant; no curve goes through both
     for piece in np.split(np.arange(len(t)), np.flatnonzero(np.diff(t) <= 0) + 1):
@@ -195,6 +193,39 @@ def violations(run: Run, joints: tuple[Mark, ...]) -> np.ndarray:
         if joints
         else worst[:, :0]
     )
+
+
+def _contact(run: Run, scene: Scene, turn: Turn) -> dict[str, Any] | None:
+    """What may let go as bands over time, and the forces of contacts at their points."""
+    bands = held(run)
+    if not bands:
+        return None
+    forces = contact_forces(run, scene)
+    names = [x.name for x in bands]
+    both = [_turned(turn, x) for force in forces for x in (force.normal, force.tangential)]
+    return {
+        "bands": [
+            {
+                "name": x.name,
+                "gap": x.gap,
+                "holds": x.holds.ravel().tolist(),
+                "slides": x.slides.ravel().tolist(),
+                "impulses": x.impulses.ravel().tolist(),
+            }
+            for x in bands
+        ],
+        "unit": impulse_unit(run, bands),
+        "points": [
+            {
+                "point": x.point,
+                "gap": names.index(x.name),
+                "friction": names.index(x.friction) if x.friction else -1,
+                "coefficient": x.coefficient,
+            }
+            for x in forces
+        ],
+        "forces": curves(np.stack(both, axis=1), smooth=True) if both else None,
+    }
 
 
 def _owner(owners: list[str], body: str) -> int:

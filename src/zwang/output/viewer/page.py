@@ -70,6 +70,7 @@ def view_text(
         stopped=stopped,
         report=report,
         simulates=simulates,
+        lets_go=numbers["contact"] is not None,
         wasm=Markup(" 'wasm-unsafe-eval'") if simulates else "",
     )
 

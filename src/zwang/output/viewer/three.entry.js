@@ -1,10 +1,8 @@
 export {
-  AmbientLight, ArrowHelper, Box3, BoxGeometry, BufferAttribute, BufferGeometry, CapsuleGeometry,
-    Color, ConeGeometry, CylinderGeometry,
-  DirectionalLight, DoubleSide, GridHelper, Group, HemisphereLight, Matrix4, Mesh,
-    MeshBasicMaterial, MeshLambertMaterial, MOUSE,
-  OrthographicCamera, PerspectiveCamera, Quaternion, Scene, SphereGeometry, TorusGeometry, TOUCH,
-    Vector3, WebGLRenderer,
+  BoxGeometry, BufferAttribute, BufferGeometry, Color, ConeGeometry, CylinderGeometry,
+    DirectionalLight, DoubleSide, Group, HemisphereLight, InstancedMesh, Matrix4, Mesh,
+    MeshBasicMaterial, MeshLambertMaterial, MOUSE, OrthographicCamera, PerspectiveCamera,
+    Quaternion, Scene, SphereGeometry, TOUCH, Vector3, WebGLRenderer,
 } from "three";
 export { OrbitControls } from "three/addons/controls/OrbitControls.js";
 export { Line2 } from "three/addons/lines/Line2.js";

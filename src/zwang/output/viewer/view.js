@@ -9,6 +9,7 @@
     axes = curves(data.axes),
     poses = curves(data.poses),
     live = null; // the simulation that has taken over from the run
+  const played = [places, axes, poses];
   const samples = curves(data.samples);
   const violation = curves(data.violation),
     forces = data.forces && curves(data.forces);
@@ -25,8 +26,13 @@
   const SPEEDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
   // longest arrow over the size of the scene; decades of the violation's colors
   const LONGEST = 0.3,
+    CONE = 0.16, // length of a side of a friction cone over the same
     CLEAN = -14,
     BAD = -6;
+  // milliseconds from the last change to rest, and between two changes of the page's texts where a
+  // processor draws
+  const REST = 150,
+    SAY = 100;
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   const colorOf = owner =>
     owner < 0 ? (dark ? "#b0b8c0" : "#58626c") : PALETTE[owner % PALETTE.length];
@@ -34,9 +40,11 @@
   const UP = V(0, 0, 1);
 
   // --- the renderer, or why there is none ---
-  let renderer;
+  const PAGE = getComputedStyle(document.body).backgroundColor;
+  let renderer, software;
   try {
-    renderer = new THREE.WebGLRenderer({ antialias: true, alpha: true });
+    software = drawnByProcessor();
+    renderer = new THREE.WebGLRenderer({ antialias: !software, alpha: false });
   } catch (error) {
     el.trouble.hidden = false;
     el.trouble.textContent =
@@ -44,7 +52,7 @@
       "or open the page in another browser.";
     return;
   }
-  renderer.setPixelRatio(devicePixelRatio);
+  renderer.setClearColor(PAGE);
   el.stage.prepend(renderer.domElement);
   const scene = new THREE.Scene(),
     marks = new THREE.Group(),
@@ -86,7 +94,7 @@
     mesh: () => 0,
   };
   const reachOf = shape => REACH[shape.kind](shape.size) + Math.hypot(...shape.position);
-  let own = 1e-6;
+  let own = 0;
   for (const f of instants) {
     const machine = box();
     movers.forEach(i => put(machine, point(f, i)));
@@ -103,38 +111,14 @@
     whole_ = Math.max(span(room), 1e-6);
   // by a point at rest: it swings, and does not travel
   const held = data.bars.some(bar => bar.ends.some(i => !movers.includes(i)));
-  const travels = movers.length > 0 && !held && own < 0.5 * whole_,
+  // a particle alone has no size of its own
+  const travels = movers.length > 0 && !held && own < 0.5 * whole_ && own > 0.01 * whole_,
     size = travels ? own : whole_,
     thick = 0.008 * size;
 
   // --- parts ---
-  const lit = (color, opacity = 1) =>
-    new THREE.MeshLambertMaterial({
-      color,
-      transparent: opacity < 1,
-      opacity,
-      side: THREE.DoubleSide,
-    });
-  const ball = new THREE.SphereGeometry(1, 20, 14),
-    rod = new THREE.CylinderGeometry(1, 1, 1, 20).rotateX(Math.PI / 2);
-  const cube = new THREE.BoxGeometry(1, 1, 1),
-    tip = new THREE.ConeGeometry(1, 1, 20).rotateX(Math.PI / 2);
-  const mesh = (geometry, material, parent) => {
-    const x = new THREE.Mesh(geometry, material);
-    parent.add(x);
-    return x;
-  };
-  const lines = [],
-    wide = (color, width, dashed = false) => {
-      const m = new THREE.LineMaterial({ color, linewidth: width, dashed, transparent: true });
-      lines.push(m);
-      return m;
-    };
-  const polyline = (corners, material, parent) => {
-    const line = new THREE.Line2(new THREE.LineGeometry().setPositions(corners), material);
-    parent.add(line);
-    return line;
-  };
+  const kit = drawing(),
+    { wide, partsOf, strokesOf, polyline } = kit;
 
   function coil() {
     // a spring from 0 to 1 along z: a zigzag in the plane, a helix in space
@@ -152,22 +136,18 @@
   const bars = data.bars.map(bar => {
     if (bar.kind === "spring")
       return { ...bar, line: polyline(coil(), wide(dark ? "#2fc49a" : "#00795a", 2), bodies) };
-    const material = lit(colorOf(bar.owner)),
-      r = bar.kind === "bar" ? thick : 0.6 * thick;
     const shortest = [...Array(frames)].reduce((least, _, f) => {
       return Math.min(least, point(f, bar.ends[0]).distanceTo(point(f, bar.ends[1])));
     }, Infinity);
-    // a cylinder as long as its stroke allows
-    const tube = bar.kind === "actuator" ? mesh(rod, lit("#8b6f2f"), bodies) : null;
-    return {
-      ...bar,
-      r,
-      shortest,
-      tube,
-      shaft: mesh(rod, material, bodies),
-      caps: [mesh(ball, material, bodies), mesh(ball, material, bodies)],
-    };
+    return { ...bar, r: bar.kind === "bar" ? thick : 0.6 * thick, shortest };
   });
+  const stiff = bars.filter(bar => !bar.line),
+    inks = stiff.map(bar => colorOf(bar.owner)),
+    shafts = partsOf("tube", inks, thick, bodies),
+    domes = partsOf("dome", [...inks, ...inks], thick, bodies);
+  // cylinders as long as their strokes allow
+  const strokes = bars.filter(bar => bar.kind === "actuator"),
+    cylinders = partsOf("rod", Array(strokes.length).fill("#8b6f2f"), 1.6 * thick, bodies);
   const plates = data.plates.map(plate => {
     // a fan around its middle, corner n
     const n = plate.corners.length,
@@ -181,117 +161,63 @@
       side: THREE.DoubleSide,
       depthWrite: false,
     });
-    const face = mesh(geometry, material, bodies);
+    const face = new THREE.Mesh(geometry, material);
+    bodies.add(face);
     face.frustumCulled = false;
     return { ...plate, face };
   });
 
-  function solid(shape, owner) {
-    const s = shape.size,
-      color = shape.color ? new THREE.Color(...shape.color.slice(0, 3)) : colorOf(owner);
-    const opacity = shape.color ? shape.color[3] : data.space ? 1 : 0.35,
-      material = lit(color, opacity),
-      group = new THREE.Group();
-    if (shape.kind === "box") mesh(cube, material, group).scale.set(...s);
-    else if (shape.kind === "sphere") mesh(new THREE.SphereGeometry(s[0], 32, 20), material, group);
-    else if (shape.kind === "ellipsoid")
-      mesh(new THREE.SphereGeometry(1, 32, 20), material, group).scale.set(...s);
-    else if (shape.kind === "capsule")
-      mesh(new THREE.CapsuleGeometry(s[0], s[1], 10, 24).rotateX(Math.PI / 2), material, group);
-    else if (shape.kind === "cylinder") {
-      mesh(new THREE.CylinderGeometry(s[0], s[0], s[1], 48).rotateX(Math.PI / 2), material, group);
-      const ring = [...Array(65)].flatMap((_, i) => [
-        s[0] * Math.cos((i * Math.PI) / 32),
-        s[0] * Math.sin((i * Math.PI) / 32),
-        0,
-      ]);
-      // an edge and a spoke, so that one sees it turn
-      for (const z of data.space ? [-s[1] / 2, s[1] / 2] : [s[1] / 2]) {
-        polyline(ring, wide(dark ? "#dde3ea" : "#26303a", 1.2), group).position.z = z * 1.02;
-        polyline([0, 0, 0, s[0], 0, 0], wide(dark ? "#dde3ea" : "#26303a", 1.6), group).position.z =
-          z * 1.02;
-      }
-    } else {
-      const bytes = bytesOf(shape.mesh);
-      const loaded =
-        shape.format === "stl"
-          ? new THREE.Mesh(new THREE.STLLoader().parse(bytes.buffer))
-          : new THREE.OBJLoader().parse(new TextDecoder().decode(bytes));
-      loaded.traverse(part => {
-        if (part.isMesh) part.material = material;
-      });
-      loaded.scale.set(...s);
-      group.add(loaded);
-    }
-    group.position.set(...shape.position);
-    group.quaternion.set(...shape.orientation.slice(1), shape.orientation[0]);
-    return group;
-  }
-  const carried = data.bodies.map(body => {
-    const group = new THREE.Group();
-    body.shapes.forEach(shape => group.add(solid(shape, body.owner)));
-    bodies.add(group);
-    return group;
+  const { groups: carried, follow } = shapesOf(data.bodies, bodies, kit, {
+    space: data.space,
+    edge: dark ? "#dde3ea" : "#26303a",
+    colorOf,
   });
 
-  const JOINT = dark ? "#f0f3f6" : "#30363d";
-  const pins = joints.map(joint => {
-    const material = lit(JOINT),
-      group = new THREE.Group(),
-      s = 1.7 * thick;
-    if (joint.symbol === "pin") mesh(rod, material, group).scale.set(s, s, 3.2 * thick);
-    if (joint.symbol === "slide")
-      mesh(cube, material, group).scale.set(3 * thick, 3 * thick, 6 * thick);
-    if (joint.symbol === "ball") mesh(ball, material, group).scale.setScalar(s);
-    if (joint.symbol === "block") mesh(cube, material, group).scale.setScalar(3.2 * thick);
-    if (joint.symbol === "contact") mesh(ball, material, group).scale.setScalar(0.9 * thick);
-    if (data.space && joint.symbol !== "ball" && joint.symbol !== "contact")
-      polyline([0, 0, -9 * thick, 0, 0, 9 * thick], wide(JOINT, 1), group);
-    marks.add(group);
-    let foot = null;
-    if (joint.grounded && joint.symbol !== "contact") {
-      foot = new THREE.Group();
-      const color = dark ? "#8b949e" : "#6e7781";
-      if (data.space) mesh(tip, lit(color, 0.55), foot).scale.set(3 * thick, 3 * thick, 5 * thick);
-      else {
-        polyline(
-          [0, 0, 0, -3 * thick, -5 * thick, 0, 3 * thick, -5 * thick, 0, 0, 0, 0],
-          wide(color, 1.6),
-          foot,
-        );
-        for (let i = -4; i < 4; i++)
-          polyline(
-            [i * thick, -6.4 * thick, 0, (i + 1.4) * thick, -5 * thick, 0],
-            wide(color, 1.2),
-            foot,
-          );
-        polyline([-4.4 * thick, -5 * thick, 0, 4.4 * thick, -5 * thick, 0], wide(color, 1.6), foot);
-      }
-      marks.add(foot);
-    }
-    return { group, material, foot };
-  });
+  const JOINT = new THREE.Color(dark ? "#f0f3f6" : "#30363d"),
+    FOOT = dark ? "#8b949e" : "#6e7781";
+  const SYMBOLS = {
+    pin: ["rod", 1.7, 1.7, 3.2],
+    slide: ["cube", 3, 3, 6],
+    ball: ["ball", 1.7],
+    block: ["cube", 3.2],
+    contact: ["ball", 0.9],
+  };
+  // for each joint its place among those of its kind
+  const kinds = joints.map(joint => SYMBOLS[joint.symbol]?.[0]),
+    rank = joints.map((_, j) => kinds.slice(0, j).filter(x => x === kinds[j]).length),
+    marked = Object.fromEntries(
+      ["rod", "cube", "ball"].map(kind => {
+        const colors = kinds.filter(x => x === kind).map(() => JOINT);
+        return [kind, partsOf(kind, colors, 3.2 * thick, marks)];
+      }),
+    );
+  const numbered = chosen => joints.map((_, j) => j).filter(j => chosen(joints[j])),
+    turning = numbered(x => data.space && !["ball", "contact", "none"].includes(x.symbol)),
+    footed = numbered(x => x.grounded && x.symbol !== "contact"),
+    moveAxis = strokesOf(new Float32Array(6 * turning.length), JOINT, 1, marks);
+  // a triangle on hatched ground: x and y of strokes
+  const HATCH = [...Array(8)].map((_, i) => [i - 4, -6.4, i - 2.6, -5]),
+    GROUND = [[0, 0, -3, -5], [3, -5, 0, 0], [-4.4, -5, 4.4, -5], ...HATCH];
+  const feet = data.space
+    ? partsOf("tip", Array(footed.length).fill(FOOT), 3 * thick, marks, 0.55)
+    : strokesOf(new Float32Array(6 * GROUND.length * footed.length), FOOT, 1.5, marks);
 
   const ARROW = dark ? "#ff8a80" : "#c62828";
   let strongest = 0;
   if (forces)
     for (let i = 0; i < forces.length; i += 3)
       strongest = Math.max(strongest, Math.hypot(forces[i], forces[i + 1], forces[i + 2]) || 0);
-  const darts =
-    strongest > 0
-      ? joints.map(() => {
-          const group = new THREE.Group(),
-            material = lit(ARROW);
-          material.depthTest = false;
-          material.transparent = true;
-          arrows.add(group);
-          // over all else
-          const [shaft, head] = [rod, tip].map(geometry =>
-            Object.assign(mesh(geometry, material, group), { renderOrder: 9 }),
-          );
-          return { group, shaft, head };
-        })
-      : [];
+  const contacts = data.contact && contactsOf(data.contact, kit, arrows, CONE * size);
+  strongest = Math.max(strongest, contacts ? contacts.strongest() : 0);
+  const pushed = contacts ? data.contact.points.map(x => x.point) : [],
+    shoved = [...joints.map(joint => joint.point), ...pushed]; // points with arrows
+  const darts = (strongest > 0 ? ["tube", "tip"] : []).map(kind => {
+    const made = partsOf(kind, Array(shoved.length).fill(ARROW), 1.4 * thick, arrows);
+    // over all else
+    Object.assign(made.set.material, { depthTest: false, transparent: true });
+    made.set.renderOrder = 9;
+    return made;
+  });
 
   const trails = data.traces.map((drawn, i) => {
     const all = new Float32Array(3 * frames);
@@ -309,14 +235,20 @@
     const p = 10 ** Math.floor(Math.log10(x));
     return p * [1, 2, 5, 10].find(k => k * p >= x);
   })(size / (travels ? 6 : 12));
-  const cells = 2 * Math.ceil(((travels ? 2.5 : 0.9) * size) / spacing),
-    grid = new THREE.GridHelper(
-      cells * spacing,
-      cells,
-      dark ? "#30363d" : "#d3d9df",
-      dark ? "#21262d" : "#e6eaee",
-    );
-  grid.rotateX(Math.PI / 2);
+  const half = Math.ceil(((travels ? 2.5 : 0.9) * size) / spacing),
+    grid = new THREE.Group(),
+    across = (k, far = half * spacing, x = k * spacing) => [
+      ...[x, -far, 0, x, far, 0],
+      ...[-far, x, 0, far, x, 0],
+    ],
+    others = [...Array(2 * half + 1)].map((_, i) => i - half).filter(k => k !== 0);
+  strokesOf(others.flatMap(k => across(k)), dark ? "#21262d" : "#e6eaee", 1, grid);
+  strokesOf(across(0), dark ? "#30363d" : "#d3d9df", 1, grid);
+  // before all else, and behind it
+  for (const line of grid.children) {
+    Object.assign(line.material, { transparent: false, depthTest: false, depthWrite: false });
+    line.renderOrder = -1;
+  }
   const floor = data.space
     ? Math.min(low.z - 2 * thick, joints.some(j => j.symbol === "contact") ? 0 : Infinity)
     : -0.2 * size;
@@ -330,7 +262,6 @@
   scene.add(grid);
   const digits = x => Number(x.toPrecision(3)).toString().replace("-", "−");
   el.scale.textContent = `grid ${digits(spacing)} ${data.unit}`;
-  el.arrows.textContent = strongest > 0 ? `longest arrow ${digits(strongest)} N` : "";
   if (strongest > 0) el.arrows.style.color = ARROW;
 
   // --- the eye ---
@@ -372,9 +303,17 @@
     resize();
     orbit.update();
   }
+  let [width, height] = [1, 1];
+  // a processor has time for smooth edges only at rest, where it draws smaller pixels
+  function sharpen(rest) {
+    const ratio = !software ? devicePixelRatio : rest ? Math.max(2, devicePixelRatio) : 1;
+    resting = rest;
+    if (ratio !== renderer.getPixelRatio()) renderer.setPixelRatio(ratio);
+  }
   function resize() {
-    const width = el.stage.clientWidth,
-      height = Math.max(el.stage.clientHeight, 1);
+    width = el.stage.clientWidth;
+    height = Math.max(el.stage.clientHeight, 1);
+    sharpen(false);
     renderer.setSize(width, height);
     if (data.space) camera.aspect = width / height;
     else {
@@ -387,7 +326,15 @@
       });
     }
     camera.updateProjectionMatrix();
-    lines.forEach(m => m.resolution.set(width, height));
+    look();
+  }
+
+  // pixels of a unit of length where the eye looks
+  function look() {
+    const high = data.space
+        ? 2 * Math.tan((camera.fov * Math.PI) / 360) * camera.position.distanceTo(orbit.target)
+        : (camera.top - camera.bottom) / camera.zoom;
+    kit.seenBy(width, height, height / high);
     stale = true;
   }
 
@@ -429,10 +376,15 @@
     stale = true,
     playing = false,
     last = 0,
+    drawn = 0,
+    said = 0,
+    resting = false,
     low_ = 0,
     part = 0,
+    colored = false,
     followed = V();
   const tmp = V(),
+    color = new THREE.Color(),
     between = new THREE.Quaternion(),
     turn = new THREE.Quaternion();
   const mixed = (array, width, i) => {
@@ -448,12 +400,13 @@
   const place = i => mixed(places, points.length, i);
   const center = () =>
     movers.reduce((sum, i) => sum.add(place(i)), V()).divideScalar(Math.max(movers.length, 1));
-  const aim = (object, way) => object.quaternion.setFromUnitVectors(UP, tmp.copy(way).normalize());
+  const towards = way => turn.setFromUnitVectors(UP, tmp.copy(way).normalize());
 
   function show() {
     const f = end > start && !live ? ((now - start) / (end - start)) * (frames - 1) : 0;
     low_ = Math.min(Math.floor(f), frames - 1);
     part = f - low_;
+    let [k, cylinder] = [0, 0];
     for (const bar of bars) {
       const [a, b] = bar.ends.map(place),
         way = b.clone().sub(a),
@@ -461,7 +414,7 @@
       if (bar.line) {
         bar.line.position.copy(a);
         bar.line.scale.set(2.6 * thick, 2.6 * thick, length);
-        if (data.space) aim(bar.line, way);
+        if (data.space) bar.line.quaternion.copy(towards(way));
         else
           bar.line.quaternion.setFromRotationMatrix(
             new THREE.Matrix4().makeBasis(
@@ -472,18 +425,14 @@
           );
         continue;
       }
-      bar.shaft.position.copy(a).add(b).multiplyScalar(0.5);
-      bar.shaft.scale.set(bar.r, bar.r, length);
-      aim(bar.shaft, way);
-      if (bar.tube) {
-        bar.tube.position.copy(a).addScaledVector(way, (0.45 * bar.shortest) / length);
-        bar.tube.scale.set(1.6 * thick, 1.6 * thick, 0.9 * bar.shortest);
-        aim(bar.tube, way);
+      towards(way);
+      shafts.put(k, tmp.copy(a).add(b).multiplyScalar(0.5), turn, bar.r, bar.r, length);
+      domes.put(k + stiff.length, b, turn, bar.r);
+      if (bar.kind === "actuator") {
+        tmp.copy(a).addScaledVector(way, (0.45 * bar.shortest) / length);
+        cylinders.put(cylinder++, tmp, turn, 1.6 * thick, 1.6 * thick, 0.9 * bar.shortest);
       }
-      bar.caps.forEach((cap, i) => {
-        cap.position.copy(i ? b : a);
-        cap.scale.setScalar(bar.r);
-      });
+      domes.put(k++, a, towards(way.negate()), bar.r);
     }
     for (const plate of plates) {
       const corner = plate.face.geometry.attributes.position;
@@ -507,12 +456,33 @@
         ),
       );
     });
-    pins.forEach(({ group, foot }, j) => {
+    follow();
+    joints.forEach(({ symbol, point }, j) => {
+      if (!kinds[j]) return;
+      const axis = mixed(axes, joints.length, j),
+        [kind, ...scale] = SYMBOLS[symbol];
+      towards(axis.lengthSq() > 0.1 ? axis : UP);
+      marked[kind].put(rank[j], place(point), turn, ...scale.map(x => x * thick));
+    });
+    turning.forEach((j, i) => {
       const axis = mixed(axes, joints.length, j),
         at = place(joints[j].point);
-      group.position.copy(at);
-      aim(group, axis.lengthSq() > 0.1 ? axis : UP);
-      if (foot) foot.position.copy(at).sub(V(0, 0, data.space ? 3 * thick : 0));
+      if (axis.lengthSq() < 0.1) axis.copy(UP);
+      axis.setLength(9 * thick);
+      moveAxis(i, at.clone().sub(axis), at.add(axis));
+    });
+    footed.forEach((j, i) => {
+      const at = place(joints[j].point);
+      if (data.space)
+        feet.put(i, at.sub(V(0, 0, 3 * thick)), towards(UP), 3 * thick, 3 * thick, 5 * thick);
+      else
+        GROUND.forEach(([a, b, c, d], g) =>
+          feet(
+            i * GROUND.length + g,
+            V(a, b).multiplyScalar(thick).add(at),
+            V(c, d).multiplyScalar(thick).add(at),
+          ),
+        );
     });
     if (el.follow.checked) {
       const at = center();
@@ -525,14 +495,32 @@
       trail.geometry.instanceCount = Math.max(low_, 1);
     });
     instant();
-    el.scrub.value = end > start ? (now - start) / (end - start) : 0;
-    el.time.textContent = live
-      ? `t = ${live.time().toFixed(3)} s, simulated`
-      : `t = ${now.toFixed(3)} s of ${digits(end)} s`;
+  }
+
+  // the arrow of a force
+  function push(j, f) {
+    strongest = Math.max(strongest, f.length() || 0); // of a simulation there may be larger ones
+    const length = (LONGEST * size * f.length()) / strongest,
+      shown = length > 0.5 * thick ? 1 : 0,
+      head = Math.min(4 * thick, 0.5 * length),
+      from = place(shoved[j]);
+    towards(f.normalize());
+    [
+      [length - head, 0.45 * thick, (length - head) / 2],
+      [head, 0.35 * head, length - head / 2],
+    ].forEach(([long, r, middle], i) => {
+      tmp.copy(from).addScaledVector(f, middle);
+      darts[i].put(j, tmp, turn, shown * r, shown * r, shown * long);
+    });
   }
 
   function instant() {
-    if (live) return; // forces and violations are those of the run
+    if (live) {
+      const found = live.forces();
+      if (darts.length)
+        joints.forEach((_, j) => push(j, V(...found.slice(3 * j, 3 * j + 3))));
+      return; // violations are those of the run
+    }
     // forces and violations, known at the samples of the run
     let k = 1;
     while (k < samples.length - 1 && samples[k] < now) k++;
@@ -544,37 +532,38 @@
           : 0;
     const n = joints.length,
       at = (array, i, j, c, width) => array[(i * n + j) * width + c];
-    darts.forEach((dart, j) => {
-      const f = V(
-        ...[0, 1, 2].map(c => (1 - w) * at(forces, before, j, c, 3) + w * at(forces, k, j, c, 3)),
-      );
-      const length = (LONGEST * size * f.length()) / strongest,
-        head = Math.min(4 * thick, 0.5 * length);
-      dart.group.visible = length > 0.5 * thick;
-      dart.group.position.copy(place(joints[j].point));
-      aim(dart.group, f);
-      dart.shaft.scale.set(0.45 * thick, 0.45 * thick, Math.max(length - head, 1e-9));
-      dart.shaft.position.z = (length - head) / 2;
-      dart.head.scale.set(0.35 * head, 0.35 * head, head);
-      dart.head.position.z = length - head / 2;
+    const met = contacts ? contacts.forces(before, k, w, now) : [];
+    if (contacts) contacts.draw(met, place, now);
+    shoved.forEach((_, j) => {
+      if (!darts.length) return;
+      const f = V();
+      if (j >= n) f.addVectors(...met[j - n]);
+      else if (forces)
+        f.set(
+          ...[0, 1, 2].map(c => (1 - w) * at(forces, before, j, c, 3) + w * at(forces, k, j, c, 3)),
+        );
+      push(j, f);
     });
-    pins.forEach(({ material }, j) => {
+    if (!el.violation.checked && !colored) return;
+    colored = el.violation.checked;
+    joints.forEach((_, j) => {
+      if (!kinds[j]) return;
       const x = Math.max(at(violation, before, j, 0, 1), at(violation, k, j, 0, 1));
       const level = Math.min(
         Math.max((Math.log10(Math.max(x, 1e-300)) - CLEAN) / (BAD - CLEAN), 0),
         1,
       );
-      if (!el.violation.checked || Number.isNaN(x)) material.color.set(JOINT);
-      else if (level < 0.5)
-        material.color.set("#1a9850").lerp(new THREE.Color("#e6c229"), 2 * level);
-      else material.color.set("#e6c229").lerp(new THREE.Color("#d7191c"), 2 * level - 1);
+      if (!colored || Number.isNaN(x)) color.copy(JOINT);
+      else if (level < 0.5) color.set("#1a9850").lerp(new THREE.Color("#e6c229"), 2 * level);
+      else color.set("#e6c229").lerp(new THREE.Color("#d7191c"), 2 * level - 1);
+      marked[kinds[j]].dye(rank[j], color);
     });
   }
 
   function draw() {
     marks.visible = el.joints.checked;
     paths.visible = el.traces.checked && !live;
-    arrows.visible = el.forces.checked && !live;
+    arrows.visible = el.forces.checked;
     el.labels.hidden = !el.names.checked;
     el.colors.hidden = !el.violation.checked;
     el.arrows.hidden = !el.forces.checked;
@@ -582,18 +571,40 @@
     lamp.target.position.copy(orbit.target);
     lamp.target.updateMatrixWorld();
     renderer.render(scene, camera);
-    if (el.names.checked)
-      for (const { x, at, up } of titles) {
-        const seen = at().project(camera);
-        const left = ((seen.x + 1) / 2) * el.stage.clientWidth + 7;
-        const top = ((1 - seen.y) / 2) * el.stage.clientHeight + up;
-        x.style.transform = `translate(${left}px, ${top}px)`;
-      }
+    if (!el.names.checked) return;
+    const taken = [];
+    for (const title of titles) {
+      const seen = title.at().project(camera),
+        left = ((seen.x + 1) / 2) * width + 7;
+      title.wide ||= title.x.offsetWidth;
+      title.high ||= title.x.offsetHeight;
+      // below the ones before, where it would cover them
+      let top = ((1 - seen.y) / 2) * height + title.up;
+      const { wide, high } = title,
+        covered = () =>
+          taken.find(b => left < b[0] + b[2] && b[0] < left + wide && Math.abs(top - b[1]) < high);
+      for (let other = covered(); other; other = covered()) top = other[1] + high;
+      taken.push([left, top, wide]);
+      title.x.style.transform = `translate(${left}px, ${top}px)`;
+    }
+  }
+
+  // what changes the page's layout, and is read at leisure
+  function say() {
+    const gone = end > start ? (now - start) / (end - start) : 0;
+    el.scrub.value = gone;
+    el.cursor.style.marginLeft = `calc(8px + ${gone} * (100% - 16px))`;
+    el.time.textContent = live
+      ? `t = ${live.time().toFixed(3)} s, simulated`
+      : `t = ${now.toFixed(3)} s of ${digits(end)} s`;
+    el.arrows.textContent = strongest > 0 ? `longest arrow ${digits(strongest)} N` : "";
+    if (live) live.say();
   }
 
   // --- time ---
   function tick(clock) {
-    if (live) stale = live.tick(playing ? ((clock - last) / 1000) * Number(el.speed.value) : 0);
+    if (live)
+      stale = live.tick(playing ? ((clock - last) / 1000) * Number(el.speed.value) : 0) || stale;
     else if (playing) {
       now += ((clock - last) / 1000) * Number(el.speed.value);
       if (now > end) {
@@ -606,10 +617,16 @@
       stale = true;
     }
     last = clock;
-    if (stale) {
+    if (stale || (!resting && clock - drawn > REST)) {
+      if (stale) drawn = clock;
+      if (stale === resting) sharpen(!stale);
       stale = false;
       show();
       draw();
+      if (resting || !software || clock - said > SAY) {
+        said = clock;
+        say();
+      }
     }
     requestAnimationFrame(tick);
   }
@@ -618,9 +635,11 @@
     playing = on;
     el.play.textContent = on ? "❚❚" : "▶";
     el.play.setAttribute("aria-pressed", on);
+    say();
   }
   const go = time => {
     live = null;
+    [places, axes, poses] = played;
     now = Math.min(Math.max(time, start), end);
     stale = true;
   };
@@ -679,8 +698,8 @@
   );
   el.play.addEventListener("click", () => play(!playing));
   el.scrub.addEventListener("input", () => {
-    play(false);
     go(start + Number(el.scrub.value) * (end - start));
+    play(false);
   });
   el.reset.addEventListener("click", whole);
   ["names", "joints", "traces", "forces", "violation"].forEach(id =>
@@ -696,15 +715,20 @@
     names: titles.length,
     joints: joints.length,
     traces: trails.length,
-    forces: darts.length,
+    forces: strongest,
     violation: joints.length,
   })) {
     el[id].disabled = !there;
     el[id].checked &&= there > 0;
   }
-  orbit.addEventListener("change", () => {
-    stale = true;
-  });
+  orbit.addEventListener("change", look);
+  if (data.contact) {
+    bandsOf(data.contact, el, start, end, time => {
+      play(false);
+      go(time);
+    });
+    el.cursor.hidden = false;
+  }
   if (data.live)
     simulation(data, el, {
       // the mechanism's points on the screen, and the arrays of one instant
@@ -717,10 +741,7 @@
         stale = true;
         play(true);
       },
-      finish: () => {
-        [places, axes, poses] = [data.places, data.axes, data.poses].map(floats);
-        go(start);
-      },
+      live: () => live !== null,
       changed: () => {
         stale = true;
       },

@@ -20,12 +20,9 @@ PROMINENCE = 1.0
 """A dip of the log-determinant shallower than this is no candidate; losing one rank dips by 2
 log(distance), e.g. 5 at a step's distance of 0.1.
 """
-RISE = 12.0
-"""Singular values that are e⁶ = 400 times those of a dip are those of the motion around it."""
 WALKED = 200
-"""Steps within which they are looked for: near a singular configuration steps may be tiny."""
-HIGH = 1e300
-"""Stands for a log-determinant that is not known, at the ends of a run."""
+"""Steps within which the motion around a dip is looked for: near a singular configuration steps may
+be tiny."""
 FIRST = np.linspace(0.0, 1.0, 9)
 """Where a dip is looked at first, in parts of its width."""
 NEAR = np.array([-1.0, 0.0, 1.0])
@@ -38,11 +35,8 @@ FAR = np.concatenate([-(16.0 ** -np.arange(1, 4)), [0.0], 16.0 ** -np.arange(3, 
 """The same where it was not: narrowed down at least eight times."""
 
 
-SMALL_THROUGHOUT = 2e-2
-"""Singular values below this on both sides of a dip stay small all along: rows that are nearly
-parallel. They would hide one that vanishes until it is smaller still."""
 MOST_SMALL = 3
-"""Most of them that are looked for."""
+"""Most singular values that stay small all along and are looked for."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,7 +112,9 @@ def find_crossings(
     beside = np.maximum(
         rows_before.lowest(generic, MOST_SMALL), rows_after.lowest(generic, MOST_SMALL)
     )
-    many = 1 + int(np.max(np.sum(beside < SMALL_THROUGHOUT, axis=1)))
+    # singular values below this on both sides of a dip stay small all along: rows that are nearly
+    # parallel. They would hide one that vanishes until it is smaller still
+    many = 1 + int(np.max(np.sum(beside < 2e-2, axis=1)))
     height = lambda rows, rank: np.prod(rows.lowest(rank, many), axis=1)
     beside_it = t[np.maximum(dips - 1, 0)], t[np.minimum(dips + 1, len(t) - 1)]
     sides = np.stack([height(scaled_rows(x, True), generic) for x in beside_it], axis=1)
@@ -188,13 +184,14 @@ def _dips(log_det: np.ndarray) -> np.ndarray:
     something lower. An end of the run is no height: what came before it, or would come after it,
     is not known, and a run may begin just before a singular configuration.
     """
-    values = np.concatenate([[HIGH], np.where(np.isnan(log_det), HIGH, log_det), [HIGH]])
+    high = 1e300  # in place of a log-determinant that is not known, at the ends of a run
+    values = np.concatenate([[high], np.where(np.isnan(log_det), high, log_det), [high]])
     last = np.flatnonzero(np.diff(values, append=np.nan) != 0)  # of each run of equal values
     first, level = np.concatenate([[0], last[:-1] + 1]), values[last]
     slope = np.sign(np.diff(level))
     low = 1 + np.flatnonzero((slope[:-1] < 0) & (slope[1:] > 0))
     # before the first minimum, between two, after the last
-    between = np.maximum.reduceat(np.where(level < HIGH, level, -np.inf), np.append(0, low))
+    between = np.maximum.reduceat(np.where(level < high, level, -np.inf), np.append(0, low))
     left, at_start = _climbs(level[low], between[:-1])
     right, at_end = (x[::-1] for x in _climbs(level[low][::-1], between[:0:-1]))
     lower = np.minimum(np.where(at_start, np.inf, left), np.where(at_end, np.inf, right))
@@ -205,11 +202,12 @@ def _dips(log_det: np.ndarray) -> np.ndarray:
 
 def _shoulder(log_det: np.ndarray, dip: int, side: int) -> int:
     """The step before (side −1) or after a dip (1) whose rows are those of the motion around it:
-    the nearest that is `RISE` higher, or the highest before something lower.
+    the nearest that is 12 higher, whose singular values are e⁶ = 400 times those of the dip, or the
+    highest before something lower.
     """
     far = log_det[dip + 1 :][:WALKED] if side > 0 else log_det[:dip][::-1][:WALKED]
     climb = np.where(np.isnan(far), -np.inf, far) - log_det[dip]
-    lower, higher = np.flatnonzero(climb < 0), np.flatnonzero(climb >= RISE)
+    lower, higher = np.flatnonzero(climb < 0), np.flatnonzero(climb >= 12)
     way = climb[: max(lower[0], 1)] if len(lower) else climb
     if not len(way):
         return dip

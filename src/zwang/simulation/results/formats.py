@@ -85,11 +85,11 @@ def columns(data: Mapping[Any, Any]) -> Iterator[tuple[str, np.ndarray]]:
             yield _heading(str(name), label, unit), values[:, i]
 
 
-def _along(data: Any, name: str) -> np.ndarray | None:
+def _along(data: Mapping[Any, Any], name: str) -> np.ndarray | None:
     return np.asarray(data[name].values) if name in data else None
 
 
-def _units(data: Any, name: str, along: str) -> list[str] | None:
+def _units(data: Mapping[Any, Any], name: str, along: str) -> list[str] | None:
     """The unit of each entry of a variable, where they have their own."""
     found = _along(data, "force_unit" if name == "constraint_force" else f"{along}_unit")
     if found is None or name not in RATES:

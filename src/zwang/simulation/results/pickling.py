@@ -10,8 +10,9 @@ from typing import Any
 
 from zwang.errors import ModelError
 from zwang.inputs.arrays import require_float64
+from zwang.objects.extras import installation
 
-INSTALL = "install cloudpickle by pip install 'zwang[pickle]'"
+INSTALL = f"install cloudpickle ({installation('pickle')})"
 
 
 def to_bytes(run) -> bytes:

@@ -64,6 +64,7 @@ def panel(data: Variables, name: str, unit: str | None = None) -> Panel:
     # where no potential is known, what is called energy is that of motion
     alone = str(data[name].attrs.get("long_name", "")).endswith(KINETIC_ALONE)
     title = "kinetic energy" if alone else name.replace("_", " ")
+    labels = [title] if alone else labels
     shown_unit = unit if unit is not None else ", ".join(dict.fromkeys(u for u in units if u))
     return lines(
         data["time"].values,
@@ -102,6 +103,11 @@ def lowest(values: np.ndarray, span: float) -> float | None:
     """Where a logarithmic axis begins: a whole decade, at most `span` below that of the median;
     None where nothing is positive.
     """
+    values = values.reshape(len(values), -1)
+    with np.errstate(invalid="ignore"):
+        peaks = np.max(np.where(np.isfinite(values), values, 0.0), axis=0, initial=0.0)
+    # a curve that stays far below the others at all times does not choose the axis
+    values = values[:, peaks >= 10.0 ** (-2 * span) * np.max(peaks, initial=0.0)]
     positive = values[np.isfinite(values) & (values > 0)]
     if not positive.size:
         return None
@@ -109,11 +115,11 @@ def lowest(values: np.ndarray, span: float) -> float | None:
     return float(10.0 ** max(low, median - span))
 
 
-def most_varying(values: np.ndarray) -> list[int]:
+def most_varying(values: np.ndarray, most: int = MOST_NAMED_CURVES) -> list[int]:
     """Indices of the columns to show, in their order."""
-    if values.shape[1] <= MOST_NAMED_CURVES:
+    if values.shape[1] <= most:
         return list(range(values.shape[1]))
-    return sorted(np.argsort(-np.ptp(values, axis=0), kind="stable")[:MOST_NAMED_CURVES])
+    return sorted(np.argsort(-np.ptp(values, axis=0), kind="stable")[:most])
 
 
 def units_of(data: Variables, name: str) -> list[str]:

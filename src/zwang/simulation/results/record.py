@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -16,6 +17,7 @@ from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.errors import ModelError, Result
 from zwang.inputs.arguments import function, label, real_array, text
 from zwang.objects.display import present
+from zwang.plots.script import opens_in_scripts
 from zwang.simulation.results.branch_taken import with_branches
 from zwang.simulation.results.crossing import Crossing, find_crossings
 from zwang.simulation.results.dataset import variables_of
@@ -262,7 +264,8 @@ class Run:
 
         Args:
             name: of the variable; one of this name is replaced if it was added, too.
-            quantity: (q, v, t) at a sample → a number, or a list of numbers.
+            quantity: (q, v, t), or (q, v, t, p) with the parameters, at a sample → a number, or a
+                list of numbers.
             unit: its unit.
 
         Raises:
@@ -270,13 +273,15 @@ class Run:
                 no numbers of one shape.
         """
         name, unit = label(name, "run.add: name"), text(unit, "run.add: unit")
-        function(quantity, "run.add: quantity", "(q, v, t)")
+        with_params = inspect.isfunction(quantity) and quantity.__code__.co_argcount == 4
+        p = (self.flow.dynamics.p,) if with_params else ()
+        function(quantity, "run.add: quantity", "(q, v, t, p)" if p else "(q, v, t)")
         own = self.variables
         if name in own and not own[name].attrs.get(ADDED):
             raise ModelError(f"run.add: {name!r} is a variable of the run; take another name.")
         at_samples = zip(self.q, self.v, self.t, strict=True)
         try:
-            values = np.array([np.asarray(quantity(*at), float) for at in at_samples])
+            values = np.array([np.asarray(quantity(*at, *p), float) for at in at_samples])
         except (TypeError, ValueError, IndexError) as error:
             raise ModelError(
                 f"run.add: {name!r} failed ({error}); expected a function (q, v, t) of one sample "
@@ -394,14 +399,16 @@ class Run:
         """What a notebook shows: the summary, the motion to play, and figures."""
         return present("notebook", self)
 
+    @opens_in_scripts
     def plot(self, variables: str | Sequence[str] | None = None, path: str | Path | None = None):
         """A matplotlib figure of some of the dataset's variables over time, with names and units.
 
         Args:
             variables: a name or several; by default q, v, violation and energy, and of a closed
                 loop also the control and the tracking error.
-            path: a file to write it to (`.svg`, `.png`, `.pdf`, …), which is returned then; a
-                script that gives none opens the figure by `.show()` or saves it by `.savefig`.
+            path: a file to write it to (`.svg`, `.png`, `.pdf`, …), which is returned then. A
+                figure that a script neither shows nor saves opens when the script ends, which says
+                where it is; `.show()` opens it at once, `.savefig(path)` saves it.
         """
         from zwang.simulation.results.plot import plot
 

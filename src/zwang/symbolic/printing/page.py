@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Collection
 
 import sympy as sp
 from sympy.printing.mathml import MathMLPresentationPrinter
@@ -31,6 +32,16 @@ BRACE = "border-left:solid .09em;border-radius:.6em;padding-left:.35em"
 """Parentheses of a matrix, and what holds cases together: drawn, as few systems have a font whose
 brackets stretch.
 """
+ABOUT = (
+    "What a row of A is without its shares <i>z</i><sup>c</sup> in the rows before it is called "
+    "<i>z</i>; it is orthogonal to them in the metric of M<sup>−1</sup>. With "
+    "<i>y</i> = M<sup>−1</sup><i>z</i><sup>T</sup> and <i>d</i> = <i>z</i> <i>y</i>, each row "
+    "changes the acceleration <i>w</i> by <i>y</i> times its share <i>r</i><sup>w</sup>. What is "
+    "short has no name."
+)
+"""What the letters of definitions stand for."""
+_NAMED = re.compile(r"([A-Za-z])(\w*?)((?:_\d+)+)_*")
+"""Letters and numbers of a definition's name."""
 WIDE = "overflow:auto hidden;margin:.6em 0;padding:2px 0"
 """A formula may be wider than the page, or a cell of a notebook, which has no styles of ours."""
 
@@ -38,12 +49,20 @@ WIDE = "overflow:auto hidden;margin:.6em 0;padding:2px 0"
 class _Printer(MathMLPresentationPrinter):
     """Rates as dots over their coordinates, parentheses and cases of any height."""
 
-    def __init__(self, rates: dict[sp.Symbol, sp.Symbol]):
+    def __init__(self, rates: dict[sp.Symbol, sp.Symbol], defined: Collection[sp.Symbol] = ()):
         # a dot between factors, as names may have several letters and entries of a row none between
         super().__init__({"mul_symbol": "dot", "mat_delim": ""})
-        self._rates = rates
+        self._rates, self._defined = rates, set(defined)
 
     def _print_Symbol(self, symbol, style="plain"):
+        if symbol in self._defined and (parts := _NAMED.fullmatch(symbol.name)):
+            head, tail, below = parts.groups()
+            letter = self._made("mi", head)
+            index = self._made("mn", below.strip("_").replace("_", " "))
+            if not tail:
+                return self._made("msub", letter, index)
+            above = self._made("mtext", f"({tail})" if tail.isdigit() else tail)
+            return self._made("msubsup", letter, index, above)
         if symbol not in self._rates:
             return super()._print_Symbol(symbol, style)
         over, dot = self.dom.createElement("mover"), self.dom.createElement("mo")
@@ -107,13 +126,14 @@ def content(found: Derivation, level: int = 2) -> str:
         found: the derivation.
         level: of its headings.
     """
-    e, printer = found.equations, _Printer(_rates(found))
+    e, printer = found.equations, _Printer(_rates(found), [s for s, _ in found.definitions])
     shown = lambda x: _plain(printer.doprint(x))
     heading = lambda text: f"<h{level}>{text}</h{level}>"
     system = [("M", e.M), ("F", e.F), ("φ", e.phi), ("ψ", e.psi), ("A", e.A), ("b", e.b)]
     parts = [_math(f"<mi>{letter}</mi>", shown(x)) for letter, x in system if x.rows]
     if found.definitions:
         parts.append(heading("Definitions, in order"))
+        parts.append(f"<p>{ABOUT}</p>" if e.A.rows else "")
         parts += [_math(shown(symbol), shown(x)) for symbol, x in found.definitions]
     parts.append(heading("Explicit equation of motion"))
     parts += [_math(RESULTS[key], shown(x)) for key, x in found.outputs.items()]

@@ -7,12 +7,10 @@ from typing import Annotated
 
 import typer
 
-from zwang.cli.advice import fitted
+from zwang.cli.analysis import folder, publish, saved
 from zwang.cli.balance import Find, FindOption, equilibrium_about
 from zwang.cli.model_options import ModelName, Settings
-from zwang.cli.subject import start, write
-from zwang.cli.target import load_target
-from zwang.cli.terminal import say
+from zwang.cli.target import target_of
 
 
 def command(
@@ -34,10 +32,7 @@ def command(
     ] = False,
     set_: Settings = None,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Folder for linearization.nc, eigenvalues.svg and regulator.nc."
-        ),
+        Path | None, folder("linearization.nc, eigenvalues.svg and regulator.nc")
     ] = None,
 ) -> int:
     """Minimal linear equations about a model's equilibrium or start: poles, controllability, gains
@@ -49,26 +44,22 @@ def command(
 
     [cyan]zwang linearize double-pendulum --find nearest --set angle1=170 --set angle2=170[/]
     """
-    target = load_target(model, start(model, set_))
+    target = target_of(model, set_)
     from zwang.analysis.linearize import linearize
 
-    params, q, v = target.params or None, target.q0, target.v0
+    q, v = target.q0, target.v0
     if not at_start:
         rest = equilibrium_about(target, find)
         q, v = rest.q, rest.v
-    linear = linearize(
-        target.model, q, v, params=params, inputs=tuple(input_ or ()), outputs=output or None
-    )
-    say(fitted(str(linear)))
+    asked = {"inputs": tuple(input_ or ()), "outputs": output or None}
+    linear = linearize(target.model, q, v, params=target.params, **asked)
+    text = str(linear)
     if linear.inputs:
-        say(f"  {linear.controllability()}; {linear.observability()}")
-    regulator = None
+        text += f"\n  {linear.controllability()}; {linear.observability()}"
+    publish(text, out, saved("linearization", linear, eigenvalues=linear.plot))
     if lqr_:
         from zwang.analysis.lqr import lqr
 
         regulator = lqr(linear)
-        say(fitted(str(regulator)))
-    picture = lambda path: linear.plot().save(path)
-    files = {"linearization.nc": linear.save, "eigenvalues.svg": picture}
-    write(out, files if regulator is None else {**files, "regulator.nc": regulator.save})
+        publish(regulator, out, saved("regulator", regulator))
     return 0

@@ -7,20 +7,26 @@ from typing import Annotated, Any
 
 import typer
 
-from zwang.cli.advice import fitted
-from zwang.cli.angles import First, Last
+from zwang.cli.analysis import (
+    Driven,
+    First,
+    Last,
+    Rate,
+    folder,
+    numbers,
+    publish,
+    ranges,
+    saved,
+    subject_of,
+)
 from zwang.cli.failure import UserError
 from zwang.cli.model_options import ModelName, Settings
-from zwang.cli.subject import mechanism_or_model, numbers, ranges, start, write
-from zwang.cli.terminal import say
 from zwang.thresholds import ALL_BUT_ZERO
 
 
 def command(
     model: ModelName,
-    input_: Annotated[
-        str, typer.Argument(metavar="INPUT", help="The coordinate or joint that is driven.")
-    ],
+    input_: Driven,
     from_: First,
     to: Last,
     vary: Annotated[
@@ -43,12 +49,10 @@ def command(
         list[str] | None,
         typer.Option(metavar="NAME=LOW:HIGH", help="Limits of an output's stroke; repeatable."),
     ] = None,
-    rate: Annotated[float, typer.Option(help="Rate of the input \\[unit/s].")] = 1.0,
+    rate: Rate = 1.0,
     samples: Annotated[int, typer.Option(help="Number of configurations.", min=3)] = 61,
     set_: Settings = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for design.nc and its picture.")
-    ] = None,
+    out: Annotated[Path | None, folder("design.nc and its picture")] = None,
 ) -> int:
     """Dimensions that make a mechanism's motion what it should be, on the branch of its start.
 
@@ -59,7 +63,6 @@ def command(
     [cyan]zwang design quick-return shaft --from 0 --to 6.2832 --vary crank=0.05:0.3
     --time-ratio guide=2[/]
     """
-    given = start(model, set_)
     bounds = ranges(vary, "--vary")
     from zwang.analysis.design import design
     from zwang.analysis.design_targets import (
@@ -76,7 +79,7 @@ def command(
     targets += [Stroke(x, *pair) for x, pair in ranges(stroke or [], "--stroke").items()]
     if transmission is not None:
         targets.append(TransmissionAngle(*_links(transmission)))
-    subject, options = mechanism_or_model(model, given)
+    subject, options = subject_of(model, set_)
     outputs = tuple(x.output for x in targets if isinstance(x, (TimeRatio, Stroke)))
     found = design(
         subject,
@@ -90,8 +93,7 @@ def command(
         trace=tuple(straight or ()),
         **options,
     )
-    say(fitted(str(found)))
-    write(out, {"design.nc": found.save, "design.svg": lambda path: found.plot().save(path)})
+    publish(found, out, saved("design", found, design=found.plot))
     kept = all(x >= -ALL_BUT_ZERO for x in found.limits.values())
     return 0 if found.converged and kept else 3
 

@@ -7,10 +7,8 @@ from typing import Annotated
 
 import typer
 
-from zwang.cli.advice import fitted
+from zwang.cli.analysis import folder, publish, ranges, saved, subject_of
 from zwang.cli.model_options import ModelName, Settings
-from zwang.cli.subject import mechanism_or_model, ranges, start, write
-from zwang.cli.terminal import say
 
 
 def command(
@@ -24,9 +22,7 @@ def command(
     ],
     samples: Annotated[int, typer.Option(help="Values of each input.", min=2)] = 41,
     set_: Settings = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for workspace.nc and its pictures.")
-    ] = None,
+    out: Annotated[Path | None, folder("workspace.nc and its pictures")] = None,
 ) -> int:
     """What a point of a mechanism reaches over its inputs, how well, and where it is singular.
 
@@ -34,16 +30,11 @@ def command(
 
     [cyan]zwang workspace four-bar coupler.end --input A=0.5:2.5[/]
     """
-    given = start(model, set_)
     spans = ranges(input_, "--input")
-    subject, options = mechanism_or_model(model, given)
+    subject, options = subject_of(model, set_)
     from zwang.analysis.workspace import workspace
 
     found = workspace(subject, spans, point, samples=samples, **options)
-    say(fitted(str(found)))
-    pictures = {
-        "workspace.svg": lambda path: found.plot().save(path),
-        "inputs.svg": lambda path: found.plot_inputs().save(path),
-    }
-    write(out, {"workspace.nc": found.save, **pictures})
+    pictures = {"workspace": found.plot, "inputs": found.plot_inputs}
+    publish(found, out, saved("workspace", found, **pictures))
     return 0

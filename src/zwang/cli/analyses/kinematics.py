@@ -7,11 +7,8 @@ from typing import Annotated
 
 import typer
 
-from zwang.cli.advice import fitted
-from zwang.cli.angles import First, Last
+from zwang.cli.analysis import Driven, First, Last, Rate, folder, publish, saved, subject_of
 from zwang.cli.model_options import Settings
-from zwang.cli.subject import mechanism_or_model, start, write
-from zwang.cli.terminal import say
 
 
 def command(
@@ -19,16 +16,17 @@ def command(
         str,
         typer.Argument(metavar="MODEL", help="As of [bold]zwang run[/]; drives are set aside."),
     ],
-    input_: Annotated[
-        str,
-        typer.Argument(metavar="INPUT", help="The name of a coordinate or of a joint."),
-    ],
+    input_: Driven,
     from_: First,
     to: Last,
-    rate: Annotated[float, typer.Option(help="Rate of the input \\[unit/s].")] = 1.0,
+    rate: Rate = 1.0,
     output: Annotated[
         list[str] | None,
         typer.Option(help="A coordinate whose rate and dead points are asked for; repeatable."),
+    ] = None,
+    transmission: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="Angles of coupler and output link, for their angle."),
     ] = None,
     trace: Annotated[
         list[str] | None, typer.Option(help="A point whose path is drawn; repeatable.")
@@ -38,9 +36,7 @@ def command(
         bool, typer.Option("--follow", help="Go on along the branch behind limit positions.")
     ] = False,
     set_: Settings = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder for kinematics.nc, .csv and pictures.")
-    ] = None,
+    out: Annotated[Path | None, folder("kinematics.nc, .csv and pictures")] = None,
 ) -> int:
     """Follow a mechanism over its input: positions, velocities, accelerations, limit positions,
     dead points, on one branch, every step certified.
@@ -49,11 +45,12 @@ def command(
 
     Examples:
 
-    [cyan]zwang kinematics four-bar A --from 0 --to 6.2832 --output D[/]
+    [cyan]zwang kinematics four-bar A --from 0 --to 360deg --output D
+    --transmission coupler.angle,rocker.angle --out results/four-bar[/]
 
     [cyan]zwang kinematics four-bar D --from 2 --to 1 --follow --out results/four-bar[/]
     """
-    subject, options = mechanism_or_model(model, start(model, set_))
+    subject, options = subject_of(model, set_)
     from zwang.analysis.kinematics import kinematics
 
     found = kinematics(
@@ -64,13 +61,11 @@ def command(
         samples=samples,
         output=tuple(output or ()),
         trace=tuple(trace or ()),
+        transmission=None if transmission is None else tuple(transmission.split(",")),
         at_limit="follow" if follow else "stop",
         **options,
     )
-    say(fitted(str(found)))
-    picture = lambda path: found.plot().save(path)
-    files = {"kinematics.nc": found.save, "kinematics.csv": found.save, "kinematics.svg": picture}
-    traces = {"traces.svg": lambda path: found.plot_traces().save(path)} if found.traces else {}
-    write(out, {**files, **traces})
+    pictures = {"traces": found.plot_traces} if found.traces else {}
+    publish(found, out, saved("kinematics", found, kinematics=found.plot, **pictures))
     # an exit code of its own where the branch ended early, so that scripts notice
     return 0 if found.ended in ("range", "closed") else 3

@@ -7,10 +7,8 @@ from typing import Annotated
 
 import typer
 
-from zwang.cli.advice import fitted
+from zwang.cli.analysis import folder, numbers, publish, saved, subject_of
 from zwang.cli.model_options import ModelName, Settings
-from zwang.cli.subject import mechanism_or_model, numbers, start, write
-from zwang.cli.terminal import say
 
 
 def command(
@@ -23,10 +21,7 @@ def command(
         int, typer.Option(help="Random starts, where no homotopy finds all modes.", min=1)
     ] = 2048,
     set_: Settings = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder for assembly-modes.nc and a picture."),
-    ] = None,
+    out: Annotated[Path | None, folder("assembly-modes.nc and a picture")] = None,
 ) -> int:
     """All configurations of a mechanism at given inputs: of loops in the plane by a homotopy, which
     finds all of them with probability one, of others from random starts.
@@ -35,18 +30,11 @@ def command(
 
     [cyan]zwang assembly-modes four-bar --input A=1.1[/]
     """
-    given = start(model, set_)
     held = numbers(input_ or [], "--input")
-    subject, options = mechanism_or_model(model, given)
+    subject, options = subject_of(model, set_)
     from zwang.analysis.assembly_modes import assembly_modes
-    from zwang.mechanism.drawing import picture
-    from zwang.mechanism.mechanism import Mechanism
 
     found = assembly_modes(subject, held, starts=starts, **options)
-    say(fitted(str(found)))
-    if out is not None:
-        files = {"assembly-modes.nc": found.save}
-        if isinstance(subject, Mechanism):
-            files["assembly-modes.svg"] = lambda path: picture(subject, found.q).save(path)
-        write(out, files)
+    name = "assembly-modes"
+    publish(found, out, saved(name, found, **{name: found.plot}))
     return 0

@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from zwang.cli.advice import fitted
+from zwang.cli.analysis import Steady, folder, publish, saved
+from zwang.cli.angles import number
 from zwang.cli.model_options import ModelName, Settings
-from zwang.cli.subject import start, write
-from zwang.cli.target import load_target
-from zwang.cli.terminal import say
+from zwang.cli.target import target_of
 
 
 def command(
@@ -20,18 +19,20 @@ def command(
         str,
         typer.Argument(metavar="OVER", help="A parameter, or a velocity of a steady motion."),
     ],
-    from_: Annotated[float, typer.Option("--from", help="Lowest value of the parameter.")],
-    to: Annotated[float, typer.Option("--to", help="Highest value of the parameter.")],
-    steady: Annotated[
-        bool, typer.Option("--steady", help="A steady motion at the start's velocities.")
-    ] = False,
+    from_: Annotated[
+        float,
+        typer.Option("--from", parser=number, metavar="X", help="Lowest value of the parameter."),
+    ],
+    to: Annotated[
+        float,
+        typer.Option("--to", parser=number, metavar="X", help="Highest value of the parameter."),
+    ],
+    steady: Steady = False,
     hold: Annotated[
         list[str] | None, typer.Option(help="A coordinate or velocity that is kept; repeatable.")
     ] = None,
     set_: Settings = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for continuation.nc and its picture.")
-    ] = None,
+    out: Annotated[Path | None, folder("continuation.nc and its picture")] = None,
 ) -> int:
     """Follow an equilibrium or a steady motion in a parameter, through folds, branch points and
     Hopf points.
@@ -40,7 +41,7 @@ def command(
 
     [cyan]zwang continuation my_governor.py speed --from 1 --to 6[/]
     """
-    target = load_target(model, start(model, set_))
+    target = target_of(model, set_)
     from zwang.analysis.continuation import continuation
 
     found = continuation(
@@ -50,9 +51,7 @@ def command(
         to=(from_, to),
         v=target.v0 if steady else None,
         hold=tuple(hold or ()),
-        params=target.params or None,
+        params=target.params,
     )
-    say(fitted(str(found)))
-    picture = lambda path: found.plot().save(path)
-    write(out, {"continuation.nc": found.save, "continuation.svg": picture})
+    publish(found, out, saved("continuation", found, continuation=found.plot))
     return 0

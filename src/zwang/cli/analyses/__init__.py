@@ -1,0 +1,1 @@
+"""Commands of analyses: one file each, whose name is the command's."""

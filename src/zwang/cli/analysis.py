@@ -1,0 +1,186 @@
+"""What commands of analyses share: options, what they work on, what they print and write."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from zwang.cli.advice import fitted
+from zwang.cli.angles import number
+from zwang.cli.failure import UserError
+from zwang.cli.target import Target, load_target, locate, made_folder, started
+from zwang.cli.terminal import say, warn
+from zwang.cli.values import like
+from zwang.errors import ModelError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from zwang.analysis.result import AbstractResult
+    from zwang.dynamics.model import Model
+    from zwang.plots import Picture
+
+Value = TypeVar("Value")
+Files = Mapping[str, Callable[[Path], object]]
+"""What writes files at paths, by their names."""
+
+Driven = Annotated[
+    str,
+    typer.Argument(metavar="INPUT", help="The name of the coordinate or joint that is driven."),
+]
+First = Annotated[
+    float,
+    typer.Option(
+        "--from", parser=number, metavar="X", help="First value of the input \\[its unit]."
+    ),
+]
+Last = Annotated[
+    float,
+    typer.Option("--to", parser=number, metavar="X", help="Last value of the input \\[its unit]."),
+]
+Rate = Annotated[
+    float,
+    typer.Option(parser=number, metavar="X", help="Rate of the input \\[unit/s], such as 60rpm."),
+]
+Steady = Annotated[
+    bool, typer.Option("--steady", help="A steady motion at the start's velocities.")
+]
+Amplitude = Annotated[
+    float, typer.Option(help="On these pages, of the coordinate that moves most.")
+]
+
+
+def folder(files: str):
+    """The option --out, for a folder that some files are written to."""
+    return typer.Option("--out", metavar="DIR", help=f"Folder for {files}.")
+
+
+def subject_of(model: str, set_: list[str] | None) -> tuple[Any, dict[str, Any]]:
+    """The mechanism of MODEL, or its model with its start."""
+    given = started(model, set_)
+    from zwang.gallery.index.mechanisms import FOLDER
+    from zwang.mechanism import read
+
+    path = locate(model)
+    file = FOLDER / f"{model}.toml" if path is None else path
+    if file.suffix == ".toml" and file.is_file():
+        known = read(file).parameters
+        chosen: dict[str, Any] = {
+            k: like(x, 0.0, f"--set {k}") for k, x in given.items() if k in known
+        }
+        if len(chosen) == len(given):
+            return read(file, **chosen), {}
+    target = load_target(model, given)
+    return target.model, {"q": target.q0, "params": target.params}
+
+
+def publish(
+    found: object,
+    out: Path | None = None,
+    files: Files | None = None,
+    warnings: Sequence[str] = (),
+) -> None:
+    """Print what an analysis has found, and write files where a folder is asked for.
+
+    Args:
+        found: a result, which says itself in words.
+        out: the folder.
+        files: what writes each of them.
+        warnings: of the model.
+    """
+    say(fitted(str(found)))
+    for sentence in warnings:
+        warn(sentence)
+    if out is not None and files:
+        write(out, files)
+
+
+def write(out: Path, files: Files) -> None:
+    """Write files to a folder, and say which."""
+    made = made_folder(out)
+    for name, save in files.items():
+        save(made / name)
+    say("written: " + ", ".join(str(made / name) for name in files))
+
+
+def saved(name: str, found: AbstractResult, **pictures: Callable[[], Picture]) -> Files:
+    """The data of a result, as NetCDF and, of what is a table, as CSV, and its pictures.
+
+    Args:
+        name: of the files of data.
+        found: the result.
+        pictures: functions that draw them, by their names.
+    """
+    data = {f"{name}{ending}": found.save for ending in found.formats if ending != ".parquet"}
+    return data | {
+        f"{name}.svg": lambda path, draw=draw: draw().save(path) for name, draw in pictures.items()
+    }
+
+
+def free_motion_pages(
+    target: Target, model: Model, ways: Mapping[str, tuple[str, np.ndarray]], amplitude: float
+) -> Files:
+    """Pages that play a model along velocities from its start; none of a model without a scene.
+
+    Args:
+        ways: title of each page and its velocity, by the name of its file.
+    """
+    if target.scene is None:
+        return {}
+    from zwang.output.viewer import write_free_motion
+
+    page = functools.partial(
+        write_free_motion, model, target.q0, scene=target.scene, params=target.params
+    )
+    return {
+        f"{name}.html": lambda path, title=title, way=way: page(
+            direction=way, path=path, name=title, amplitude=amplitude
+        )
+        for name, (title, way) in ways.items()
+    }
+
+
+def ranges(given: Sequence[str], option: str) -> dict[str, tuple[float, float]]:
+    """`NAME=LOW:HIGH`, several times.
+
+    Raises:
+        UserError: for text of another form.
+    """
+
+    from zwang.mechanism.expression import quantity
+
+    def span(text: str) -> tuple[float, float]:
+        low, high = map(quantity, text.split(":"))
+        return low, high
+
+    return _read(given, option, "NAME=LOW:HIGH, such as left=0:3.1 or left=0:180deg", span)
+
+
+def numbers(given: Sequence[str], option: str) -> dict[str, float]:
+    """`NAME=VALUE`, several times.
+
+    Raises:
+        UserError: for text of another form.
+    """
+    from zwang.mechanism.expression import quantity
+
+    return _read(given, option, "NAME=VALUE, such as A=1.1 or A=60deg", quantity)
+
+
+def _read(
+    given: Sequence[str], option: str, form: str, read: Callable[[str], Value]
+) -> dict[str, Value]:
+    found = {}
+    for text in given:
+        name, _, value = text.rpartition("=")
+        try:
+            found[name] = read(value)
+        except (ValueError, ModelError):
+            name = ""
+        if not name:
+            raise UserError(f"{option} is {text!r:.80}, expected {form}")
+    return found
