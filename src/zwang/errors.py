@@ -107,6 +107,7 @@ class Result(enum.IntEnum):
     PARADOX = 19
     NEARLY_PARALLEL = 20
     SINGULAR_STOP = 21
+    NOT_KEPT = 22
 
     @property
     def sentence(self) -> str:
@@ -176,7 +177,14 @@ _ENDS: dict[Result, tuple[Any, ...]] = {
         TOLERATED,
     ),
     Result.AT_LIMIT: (
-        "the servo constraints ask for more than the limits of the actuators allow at this state",
+        "the servo constraints ask for more than the limits of the actuators allow at this state, "
+        "or the inequalities that come first",
+    ),
+    Result.NOT_KEPT: (
+        "no control within the limits of the actuators keeps all inequalities of the servo at this "
+        "state",
+        Remedy("begin to turn back earlier, by a smaller gain of the inequality"),
+        Remedy("start farther from it"),
     ),
     Result.NOT_MET: ("a constraint was to be switched on where it is not met",),
     Result.CHATTERING: (

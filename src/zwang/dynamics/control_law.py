@@ -146,6 +146,11 @@ class AbstractControlLaw(Record):
         """What the law adds to the system of its own, in words; "" where it is nothing."""
         return ""
 
+    @property
+    def inequalities(self) -> tuple[str, ...]:
+        """Names of the servo constraints that are inequalities."""
+        return ()
+
     def residual_units(self) -> dict[str, tuple[str, str]]:
         """Units of φ and ψ of each servo constraint, where it states them."""
         return {}

@@ -15,6 +15,7 @@ systems.
 | `controller.py` | the equations: u, reacting passive force, residual, rank, authority |
 | `control.py` | `control`: all that at one state |
 | `limits.py` | `Limits` of the actuators, and the quadratic program that keeps them |
+| `keeping.py` | inequalities and limits in one problem |
 | `loop.py` | `Loop`: sampled, delayed, noisy control, and controllers that believe another model |
 | `lie_derivative.py`, `relative_degree.py` | constraints reached after more differentiation |
 | `dynamic_extension.py`, `input_chain.py` | integrators before actuators that act too early |

@@ -42,6 +42,12 @@ def controller(
             f"{model.name}: expected a zw.Servo, whose constraints are looked at, got "
             f"{shown(given)}."
         )
+    if wishes := [c.name for c in given.constraints if c.level.lets_go]:
+        raise ModelError(
+            f"{model.name}: servo constraint {wishes[0]!r} is a zw.Inequality, which "
+            "holds only now and then: leave it out where constraints are differentiated or taken "
+            "as equations."
+        )
     return given.bound(dynamics)
 
 
@@ -147,7 +153,7 @@ def raise_on_failure(answer: Control, model: Model) -> None:
         Result.AT_LIMIT,
     ):
         return
-    if result in (Result.NO_AUTHORITY, Result.TOO_FEW_ACTUATORS):
+    if result in (Result.NO_AUTHORITY, Result.TOO_FEW_ACTUATORS, Result.NOT_KEPT):
         further = (
             "; zw.servo.with_found_degrees(model, servo, q, v) differentiates it until one does"
             if result is Result.NO_AUTHORITY

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 from zwang.algebra.judgement import relative_residual
@@ -27,9 +28,10 @@ from zwang.dynamics.equation_of_motion import Dynamics, Equation
 from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
 from zwang.errors import Result
-from zwang.objects.record import Record, replace
+from zwang.objects.record import Record, field, replace
+from zwang.servo.keeping import keeping
 from zwang.servo.lie_derivative import DifferentiatedConstraint, chain, differentiated
-from zwang.servo.limits import limited
+from zwang.servo.limits import Limits, limited
 from zwang.servo.null_space import AUTHORITY_THRESHOLD, ReducedServoSystem
 from zwang.thresholds import ACCEPTED_VIOLATION
 
@@ -58,15 +60,21 @@ class Controller(Record):
         dynamics: of the passive system, with the parameters that the controller believes in.
         servo: what is to be enforced.
         rows: the servo constraints, differentiated as often as their degree says.
+        one_sided: which of their rows are inequalities.
     """
 
     dynamics: Dynamics
     servo: Servo
     rows: Constraints
+    one_sided: tuple[bool, ...] = field(static=True)
 
     def __init__(self, dynamics: Dynamics, servo: Servo):
         self.dynamics, self.servo = dynamics, servo
         self.rows = differentiated(servo.constraints, dynamics, servo.degrees)
+        which = np.zeros(self.rows.m, bool)
+        for name in servo.inequalities:
+            which[self.rows.row_slices[name]] = True
+        self.one_sided = tuple(which.tolist())
 
     def target(self, s: State) -> Float[Array, " rows"]:
         """`b_s` with the pull of the gains, shape (rows,)."""
@@ -117,16 +125,15 @@ class Controller(Record):
             # the cosine between what a row asks for and what the best actuator does once hinges
             # have reacted
             authority = jnp.max(jnp.abs(G) / jnp.where(width > 0, width, 1.0), axis=1, initial=0.0)
-            reachable = (authority > AUTHORITY_THRESHOLD)[:, None]
-            reduced = ReducedServoSystem(
-                reachable * G, K, scale * (b - A @ a0), self.servo.pseudoinverse
-            )
             # a row without authority is left out: its round-off would otherwise be inverted into a
             # huge control
+            G = (authority > AUTHORITY_THRESHOLD)[:, None] * G
+            r, one_sided = scale * (b - A @ a0), np.array(self.one_sided, bool)
+            held, kept = np.flatnonzero(~one_sided), np.flatnonzero(one_sided)
+            reduced = ReducedServoSystem(G[held], K[held], r[held], self.servo.pseudoinverse)
             wanted = self.servo.null_space.choose(reduced, s, p)
-            return self._within_limits(reduced, wanted, s, before, elapsed), ServoProblem(
-                reduced, wanted, authority
-            )
+            u = self._within_limits(reduced, G[kept], r[kept], wanted, s, before, elapsed)
+            return u, ServoProblem(reduced, wanted, authority)
 
         if all(c.nonideal is None for c in self.dynamics.constraints.members):
             # I − C⁺C: what hinges let through
@@ -153,15 +160,17 @@ class Controller(Record):
         return ServoSolution(self, eq, A, b, B, scale, u, achieved(u), corrected(u)[1])
 
     def _within_limits(
-        self, reduced: ReducedServoSystem, wanted, s: State, before, elapsed
+        self, reduced: ReducedServoSystem, C, d, wanted, s: State, before, elapsed
     ) -> Float[Array, " nu"]:
+        """The control within its limits that keeps the inequalities `C u ≥ d`."""
         limits, nu = self.servo.limits, len(wanted)
-        if limits is None:
+        if limits is None and not len(d):
             return wanted
         weights = self.servo.null_space.weights(nu, s, self.dynamics.p)
-        return limited(
-            reduced.G, reduced.r, wanted, weights, *limits.box(nu, before, elapsed), reduced.method
-        )
+        box = (Limits() if limits is None else limits).box(nu, before, elapsed)
+        if not len(d):
+            return limited(reduced.G, reduced.r, wanted, weights, *box, reduced.method)
+        return keeping(reduced.G, reduced.r, C, d, wanted, weights, box, reduced.method)
 
     def acceleration(self, eq: Equation, u: Float[Array, " nu"]) -> Float[Array, " nv"]:
         """v̇ of the passive system under a given control."""
@@ -191,6 +200,9 @@ class Controller(Record):
         )
         per = 1 / jnp.where(asked > 0, asked, 1.0)
         miss = per * c.scale * (c.A @ c.acceleration - c.b)
+        one_sided = np.array(self.one_sided, bool)
+        miss = jnp.where(one_sided, jnp.minimum(miss, 0.0), miss)
+        broken = jnp.any(one_sided & (miss < -SOLVED))
         slices = self.rows.row_slices
         authority = {
             name: jnp.min(c.problem.authority[rows], initial=1.0) for name, rows in slices.items()
@@ -200,7 +212,7 @@ class Controller(Record):
         # from the equation of motion, so that nonideal and ideal parts are both in it
         passive_force = c.eq.mass.apply(c.acceleration) - c.eq.force - actuator_force
         passive_residual = constraint_residual(c.eq, c.acceleration)
-        code = self._code(c, best.u, per, passive_residual)
+        code = self._code(c, best.u, per, broken, passive_residual)
         phi, psi = self._errors(c.eq.state)
         return Control(
             u=c.u,
@@ -218,15 +230,16 @@ class Controller(Record):
         )
 
     def _code(
-        self, c: ServoSolution, best: Float[Array, " nu"], per, passive_residual
+        self, c: ServoSolution, best: Float[Array, " nu"], per, broken, passive_residual
     ) -> Int[Array, ""]:
         """Whether the servo constraints can be met, and if not, why; `per` makes accelerations of
-        rows at unit length relative.
+        rows at unit length relative, and `broken` says that an inequality is not kept.
         """
         reduced = c.problem.reduced
         # what is missed without limits, and within
         without, within = (per * (reduced.r - reduced.G @ u) for u in (c.problem.u, best))
-        lost = jnp.any((c.problem.authority <= AUTHORITY_THRESHOLD) & (jnp.abs(without) > SOLVED))
+        authority = c.problem.authority[~np.array(self.one_sided, bool)]
+        lost = jnp.any((authority <= AUTHORITY_THRESHOLD) & (jnp.abs(without) > SOLVED))
         # AT_LIMIT only where the same control without limits would do it
         code = jnp.where(jnp.linalg.norm(within) <= SOLVED, Result.SUCCESS, Result.AT_LIMIT)
         code = jnp.where(
@@ -234,6 +247,7 @@ class Controller(Record):
             code,
             jnp.where(lost, Result.NO_AUTHORITY, Result.TOO_FEW_ACTUATORS),
         )
+        code = jnp.where(broken, Result.NOT_KEPT, code)
         # causes that make all others meaningless overwrite them, the gravest last
         code = jnp.where(passive_residual <= ACCEPTED_VIOLATION, code, Result.INCONSISTENT)
         code = jnp.where(jnp.all(jnp.isfinite(c.acceleration)), code, Result.NON_FINITE)
@@ -242,14 +256,20 @@ class Controller(Record):
     def _errors(self, s: State) -> tuple[dict, dict]:
         """Largest |φ| and |ψ| of each servo constraint, NaN where it has none."""
         system, p, none = self.dynamics.system, self.dynamics.p, jnp.asarray(jnp.nan)
-        largest = lambda x: jnp.max(jnp.abs(x), initial=0.0)
+
+        def largest(c, x):
+            # a gap that is open is no error, and its rate is none at all
+            return jnp.max(jnp.maximum(-x, 0.0) if c.level.lets_go else jnp.abs(x), initial=0.0)
+
         phi = {
-            c.name: largest(c.position_residual(system, s.q, s.t, p)) if c.level.has_phi else none
+            c.name: largest(c, c.position_residual(system, s.q, s.t, p))
+            if c.level.has_phi
+            else none
             for c in self.servo.constraints
         }
         psi = {
-            c.name: largest(c.velocity_residual(system, s.q, s.v, s.t, p))
-            if c.level.has_psi
+            c.name: largest(c, c.velocity_residual(system, s.q, s.v, s.t, p))
+            if c.level.has_psi and not (c.level.lets_go and c.level.has_phi)
             else none
             for c in self.servo.constraints
         }

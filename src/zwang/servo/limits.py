@@ -156,14 +156,17 @@ def limited(
     low, high = (lower - wanted) / easy, (upper - wanted) / easy
     # the active set is a decision and constant nearly everywhere: the derivative is that of the
     # equations on it, which follow
-    found = _active_set(*jax.lax.stop_gradient((scaled, low, high)))
+    gram = scaled.T @ scaled
+    # strictly convex, so that the minimum is unique although servo rows may be fewer than actuators
+    H = gram + STRONGER * jnp.maximum(jnp.trace(gram), 1e-300) * jnp.eye(len(wanted))
+    found = active_set(*jax.lax.stop_gradient((H, jnp.zeros(len(wanted)), low, high)))
     bound = found.bound
     x = jnp.where(bound, jnp.where(found.x <= jax.lax.stop_gradient(low), low, high), 0.0)
     free = jnp.where(bound, 0.0, 1.0) * scaled
     any_bound = jnp.any(bound)
     # what the free actuators must still provide
     rest = jnp.where(any_bound, r - G @ wanted - scaled @ x, 0.0)
-    x = jnp.where(bound, x, Pseudoinverse(method, free).solve(rest))
+    x = jnp.where(bound, x, Pseudoinverse(method, free).solve_any(rest))
     size = jnp.max(jnp.abs(jax.lax.stop_gradient(x)), initial=0.0)
     fits = jnp.all((x >= low - BEYOND * size) & (x <= high + BEYOND * size))
     # the pseudoinverse treats a small σ as 0 where ε does not
@@ -180,19 +183,17 @@ class _Found(Record):
     done: Bool[Array, ""]
 
 
-def _active_set(G, low, high) -> _Found:
-    """`min ½‖G x‖² + ½ε‖x‖²` over low ≤ x ≤ high, by the primal active-set method."""
-    nu = G.shape[1]
-    gram = G.T @ G
-    size = jnp.maximum(jnp.trace(gram), 1e-300)
-    # strictly convex, so that the minimum is unique although servo rows may be fewer than actuators
-    H = gram + STRONGER * size * jnp.eye(nu)
+def active_set(H, g, low, high) -> _Found:
+    """`min ½ xᵀH x − gᵀx` over low ≤ x ≤ high, by the primal active-set method; H is positive
+    definite.
+    """
+    n, size = len(g), jnp.trace(H)
 
     def step(f: _Found) -> _Found:
         free = jnp.where(f.bound, 0.0, 1.0)
         fixed = (1 - free) * f.x
         held = LU(free[:, None] * H * free + jnp.diag(1 - free))
-        y = held.solve(fixed - free * (H @ fixed))
+        y = held.solve(fixed + free * (g - H @ fixed))
         # the first limit on the way from x to y, if there is one
         wall = jnp.where(y > f.x, high, low)
         beyond = ~f.bound & ((y > high) | (y < low))
@@ -203,7 +204,8 @@ def _active_set(G, low, high) -> _Found:
         stopped = share[first] < jnp.inf
         onward = jnp.where(beyond & (share <= share[first]), wall, f.x + share[first] * (y - f.x))
 
-        pull = H @ y  # at the minimum on these entries: does another one want to leave its limit?
+        # at the minimum on these entries: does another one want to leave its limit?
+        pull = H @ y - g
         wish = jnp.where(f.bound, jnp.where(f.x <= low, -pull, pull), -jnp.inf)
         # an entry that has no room cannot leave, and would be chosen for ever
         wish = jnp.where(f.bound & (low == high), -jnp.inf, wish)
@@ -214,10 +216,10 @@ def _active_set(G, low, high) -> _Found:
         bound = jnp.where(
             stopped,
             f.bound | (beyond & (share <= share[first])),
-            f.bound & (done | (jnp.arange(nu) != leaver)),
+            f.bound & (done | (jnp.arange(n) != leaver)),
         )
         return _Found(jnp.where(stopped, onward, y), bound, f.steps + 1, done)
 
-    x = jnp.clip(jnp.zeros(nu), low, high)
-    start = _Found(x, x != 0, jnp.asarray(0), jnp.all(x == 0))
-    return jax.lax.while_loop(lambda f: ~f.done & (f.steps < MOST_SET_CHANGES * nu), step, start)
+    x = jnp.clip(jnp.zeros(n), low, high)
+    start = _Found(x, x != 0, jnp.asarray(0), jnp.all(x == 0) & jnp.all(g == 0))
+    return jax.lax.while_loop(lambda f: ~f.done & (f.steps < MOST_SET_CHANGES * n), step, start)

@@ -11,6 +11,7 @@ import numpy as np
 from zwang.algebra.pseudoinverse import AbstractPseudoinverse, Proximal
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.constraint import AbstractConstraint, Constraints
+from zwang.equations.constraint.level import Cone
 from zwang.errors import ModelError
 from zwang.inputs.arguments import count, items, mapping, strategy
 from zwang.inputs.arrays import require_float64
@@ -20,7 +21,7 @@ from zwang.objects.display import present
 from zwang.objects.record import field, replace
 from zwang.servo.actuation import AbstractActuated
 from zwang.servo.controller import Controller, blank
-from zwang.servo.gains import AbstractGain, as_gain, fit_rows, require_decay
+from zwang.servo.gains import AbstractGain, as_gain, fit_rows, require_decay, require_real
 from zwang.servo.limits import Limits
 from zwang.servo.null_space import AUTHORITY_THRESHOLD, AbstractNullSpace, LeastNorm
 from zwang.servo.start_error import kept_errors
@@ -33,7 +34,8 @@ class Servo(AbstractActuated):
 
     Args:
         constraints: `Holonomic`, `Nonholonomic` or `AccelerationConstraint` objects, each with its
-            own name.
+            own name; an `Inequality` is a gap, or a velocity, that the actuators keep from becoming
+            negative before they do anything else (`zwang.servo.keeping`).
         actuation: `(q, t, p)` → B, shape (nv, nu), or a matrix: `B u` is the generalized force of
             the actuators. Of a hierarchy also by name, `{"motor": {"leg a.crank.angle": 1.0}}`:
             what each actuator pushes, or a function that returns this.
@@ -42,7 +44,8 @@ class Servo(AbstractActuated):
         gains: by constraint name, or one for all: a gain of `zwang.servo.gains`, or a number k
             [1/s] for poles at −k. A constraint without a gain keeps its error (‖φ̈‖ = 0 only),
             which is right for a start without error. A gain whose error dynamics have a pole with
-            a real part that is not negative is refused.
+            a real part that is not negative is refused. An `Inequality` needs one with real poles:
+            one at −k lets a gap g close at k g at most.
         null_space: the choice among all controls that work, `LeastNorm()` by default; see
             `zwang.servo.null_space`.
         limits: `zw.servo.Limits` of the actuators; none by default. Where they are reached, servo
@@ -88,14 +91,13 @@ class Servo(AbstractActuated):
             constraints,
             AbstractConstraint,
             "Servo: constraints",
-            "zw.Holonomic, zw.Nonholonomic or zw.AccelerationConstraint",
+            "zw.Holonomic, zw.Nonholonomic, zw.AccelerationConstraint or zw.Inequality",
         )
         for c in constraints:
-            if c.level.lets_go:
+            if c.level.cone is Cone.RUBS:
                 raise ModelError(
-                    f"servo constraint {c.name!r} is a zw.{type(c).__name__}, which lets go: "
-                    "actuators hold what is asked for at all times; give a zw.Holonomic or a "
-                    "zw.Nonholonomic."
+                    f"servo constraint {c.name!r} is a zw.{type(c).__name__}: friction is no wish; "
+                    "give a zw.Holonomic, a zw.Nonholonomic or a zw.Inequality."
                 )
             # a nonideal force is a property of a physical contact, not of a wish
             if c.nonideal is not None:
@@ -144,8 +146,7 @@ class Servo(AbstractActuated):
 
     def _checked_gains(self, gains) -> dict[str, AbstractGain]:
         controlled = [name for name, degree in self.degrees.items() if degree > 0]
-        if gains is None:
-            return {}
+        gains = {} if gains is None else gains
         # acceleration constraints have no residual that could decay, hence no gain
         if not isinstance(gains, Mapping):
             gains = dict.fromkeys(controlled, gains)
@@ -158,7 +159,19 @@ class Servo(AbstractActuated):
         checked = {name: as_gain(gain, name) for name, gain in gains.items()}
         for name, gain in checked.items():
             require_decay(name, gain, self.degrees[name])
+        for name in self.inequalities:
+            if name not in checked:
+                raise ModelError(
+                    f"Servo: {name!r} is a zw.Inequality and has no gain: give gains={{{name!r}: "
+                    "k}, with which it may close at k times its gap."
+                )
+            require_real(name, checked[name], self.degrees[name])
         return checked
+
+    @property
+    def inequalities(self) -> tuple[str, ...]:
+        """Names of the constraints that are inequalities."""
+        return tuple(c.name for c in self.constraints if c.level.lets_go)
 
     def by_name(self, names, constraint):
         def actuation(q, t, p):

@@ -16,6 +16,7 @@ from zwang.servo.gains.base import AbstractGain as AbstractGain
 from zwang.servo.gains.decay import as_gain as as_gain
 from zwang.servo.gains.decay import fit_rows as fit_rows
 from zwang.servo.gains.decay import require_decay as require_decay
+from zwang.servo.gains.decay import require_real as require_real
 from zwang.servo.gains.first_order import FirstOrder as FirstOrder
 from zwang.servo.gains.poles import Poles as Poles
 from zwang.servo.gains.rate import Rate as Rate

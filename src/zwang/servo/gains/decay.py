@@ -10,6 +10,7 @@ from zwang.inputs.arguments import instance
 from zwang.inputs.arrays import is_concrete
 from zwang.servo.gains.base import AbstractGain, numbers
 from zwang.servo.gains.rate import Rate
+from zwang.thresholds import ROOT_OF_ROUND_OFF
 
 MARGINAL = 1e-12
 """A pole whose real part is smaller than this part of the largest pole counts as undamped: the
@@ -76,6 +77,25 @@ def require_decay(name: str, gain: AbstractGain, order: int) -> None:
         "expected negative real parts; zw.servo.Rate(k) and zw.servo.Poles(p1, ...) take the decay "
         "rates as positive numbers."
     )
+
+
+def require_real(name: str, gain: AbstractGain, order: int) -> None:
+    """Refuse a gain under which an inequality would not be kept.
+
+    Raises:
+        ModelError: if the gain is not linear, or has poles that are not real.
+    """
+    if not is_concrete(gain):
+        return
+    poles = gain.error_poles(order)
+    # a double pole is known to the root of round-off
+    if not len(poles) or np.any(np.abs(np.imag(poles)) > ROOT_OF_ROUND_OFF * np.abs(poles)):
+        shown = ", ".join(_shown(s) for s in poles[:6]) or "of no linear law"
+        raise ModelError(
+            f"Servo: the gain of the inequality {name!r}, {type(gain).__name__}, has the poles "
+            f"{shown}, expected real ones, or it would swing below zero: give a number, "
+            "zw.servo.Rate(k) or zw.servo.Poles(p1, ...)."
+        )
 
 
 def _shown(pole: complex) -> str:

@@ -106,7 +106,7 @@ def of_motion(model: Model, params: PyTree, t, q, v) -> tuple[str, ...]:
     reach, speed = (np.max(np.abs(x), axis=0) for x in (q, v))
     kept = law.kept_errors(dynamics.passive, start, reach, speed)
     largest = float(np.max(reach, initial=0.0))
-    said = [unmet(samples), *error_kept(samples, kept)]
+    said = [unmet(samples), broken(samples, law), *error_kept(samples, kept)]
     said += [*error_grows(samples, largest, sampled=False), saturated(samples, law)]
     return tuple(filter(None, said))
 
@@ -125,6 +125,19 @@ def unmet(at: ServoSamples) -> str:
         f"servo constraint {at.names[worst]!r} could not be met "
         f"{where} ({misses_by(missed[when, worst], 2)} at most, at t = "
         f"{at.t[when]:.4g} s): {Result(int(at.code[when])).sentence}."
+    )
+
+
+def broken(at: ServoSamples, law: AbstractControlLaw) -> str:
+    """Which inequality is not kept, as no control within the limits keeps it; empty if all are."""
+    bad = at.code == Result.NOT_KEPT
+    if not bad.any() or not law.inequalities:
+        return ""
+    missed = [np.max(at.missed[bad, at.names.index(name)]) for name in law.inequalities]
+    return (
+        f"servo constraint {law.inequalities[int(np.argmax(missed))]!r} is not kept at {bad.sum()} "
+        f"of {len(bad)} samples, first at t = {at.t[int(np.argmax(bad))]:.4g} s: "
+        f"{Result.NOT_KEPT.sentence}."
     )
 
 

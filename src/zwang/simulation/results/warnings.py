@@ -70,6 +70,7 @@ def _servo(run: Run, data: Variables) -> Iterator[str]:
     if law is None or at is None:
         return
     yield servo_warnings.unmet(at)
+    yield servo_warnings.broken(at, law)
     y, nq = np.abs(run.steps.y), run.model.system.nq
     start = host_state(run.steps.y[0, :nq], run.steps.y[0, nq:], run.steps.t[0])
     reach, speed = np.split(np.max(y, axis=0), [nq])
