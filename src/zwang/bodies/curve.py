@@ -19,7 +19,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float, PyTree
 
 from zwang.bodies.contact import Touch
-from zwang.compile.hints import CustomDerivative
+from zwang.compile.derivative import CustomDerivative
 from zwang.inputs.arguments import choice, count, flag, function, number, refuse
 
 ALONG_A_CURVE = 64
