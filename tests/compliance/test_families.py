@@ -83,6 +83,7 @@ def test_every_gain_fits_some_order(key):
 
 WRAPPERS = {
     "ByName",
+    "Differentiable",
     "ReplicatedConstraint",
     "Leading",
     "DifferentiatedConstraint",

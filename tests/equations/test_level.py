@@ -44,11 +44,10 @@ def test_rows_are_sorted_by_what_their_levels_have():
     [
         lambda gap: zw.Hierarchy([[zw.Module(zw.Model(FREE, [gap]), name="m")]]),
         lambda gap: zw.Hierarchy([[zw.Module(zw.Model(FREE), name="m")], [gap]]),
-        lambda gap: zw.Servo([gap], np.eye(2)),
     ],
-    ids=["module", "between modules", "servo"],
+    ids=["module", "between modules"],
 )
 def test_what_lets_go_is_not_held_as_an_equation(make):
-    """Hierarchies and servos held a gap in both directions, without a word."""
+    """Hierarchies held a gap in both directions, without a word."""
     with pytest.raises(zw.ModelError, match="'floor' .*lets go"):
         make(zw.Inequality(lambda q, t, p: q[1], name="floor"))
