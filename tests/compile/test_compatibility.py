@@ -8,10 +8,12 @@ import sys
 import tomllib
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
 import pytest
 
 import zwang
-from zwang.compile.compatibility import TESTED_VERSIONS
+from zwang.compile.compatibility import TESTED_VERSIONS, outside_of_programs, trace_context
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = Path(zwang.__file__).parent
@@ -140,3 +142,17 @@ def test_tested_versions_are_those_of_the_constraints_and_bound_the_dependencies
     required = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     major, minor = TESTED_VERSIONS["jax"].split(".")[:2]
     assert f"jax>=0.10,<{major}.{int(minor) + 1}" in required
+
+
+def test_outside_of_programs_arrays_have_values_and_programs_their_keys():
+    """A start that was asked for in another context was compiled for it, and again for the run."""
+    before = trace_context()
+    with outside_of_programs():
+        assert trace_context() == before
+
+    def program(x):
+        with outside_of_programs():
+            known = float(jnp.asarray(2.0) + 1.0)
+        return known * x
+
+    assert jax.jit(program)(2.0) == 6.0

@@ -1,7 +1,6 @@
 """Levels of constraints, and what cannot follow one that lets go."""
 
 import jax.numpy as jnp
-import numpy as np
 import pytest
 
 import zwang as zw

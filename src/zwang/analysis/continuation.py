@@ -16,7 +16,6 @@ import dataclasses
 import functools
 from typing import TYPE_CHECKING
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -31,6 +30,7 @@ from zwang.analysis.moving_state import Motion, branch_equations, critical_direc
 from zwang.analysis.path import zero_between
 from zwang.analysis.result import AbstractResult, branch_picture, dataset_of
 from zwang.analysis.sensitivity import near_fold
+from zwang.compile.compatibility import outside_of_programs
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.inputs.arguments import count, host_only, instance, known, listed, number, refuse
@@ -171,7 +171,7 @@ class Continuation(AbstractResult):
             free[model.system.nv : len(x)] = driven is not None  # rates stay along the branch
             x, free = np.concatenate([x, special.point.multipliers]), np.flatnonzero(free)
             fields = (None, None) if symmetric is None else (symmetric.base, symmetric.fields)
-            with jax.ensure_compile_time_eval():  # it may be asked for inside a program
+            with outside_of_programs():
                 here = at({})
                 motion = Motion.of(special.q, problem.t, *fields)
                 equations = branch_equations(motion, x, free, driven)

@@ -7,7 +7,6 @@ import functools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -37,6 +36,7 @@ from zwang.analysis.moving_state import (
 from zwang.analysis.resting import resting
 from zwang.analysis.result import AbstractResult, dataset_of, rounded, shortened
 from zwang.analysis.sensitivity import Root
+from zwang.compile.compatibility import outside_of_programs
 from zwang.dynamics.model import Model
 from zwang.equations.state import host_state
 from zwang.errors import ModelError
@@ -164,7 +164,7 @@ class Equilibrium(AbstractResult):
         dynamics = dynamics_of(self.model, params)
         if not self.steady:
             return near_balance(*self._rest, dynamics)
-        with jax.ensure_compile_time_eval():  # it may be asked for first inside a program
+        with outside_of_programs():
             linear = self.linearization
         return moving_state(linear, dynamics)
 

@@ -26,6 +26,7 @@ from zwang.analysis.path import Limit, Meeting
 from zwang.analysis.result import TABLES, AbstractResult, dataset_of, with_unit
 from zwang.analysis.sensitivity import last_direction, near_fold
 from zwang.analysis.subject import Quantity, quantity_rates
+from zwang.compile.compatibility import outside_of_programs
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.model import Model
 from zwang.equations.constraint.units import MODEL_UNITS, per_second
@@ -135,7 +136,7 @@ class Kinematics(AbstractResult):
     @cached_property
     def _here(self) -> Dynamics:
         """The equations at the parameters of this result."""
-        with jax.ensure_compile_time_eval():  # it may be asked for first inside a program
+        with outside_of_programs():
             return self.model.dynamics(self.params, Proximal())
 
     def configurations(self, params: PyTree) -> Array:

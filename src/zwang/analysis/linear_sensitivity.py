@@ -54,6 +54,7 @@ from zwang.analysis.local_equations import (
 )
 from zwang.analysis.moving_state import MovingState, moving_state, varied
 from zwang.analysis.sensitivity import held
+from zwang.compile.compatibility import outside_of_programs
 from zwang.dynamics.functions import as_velocity, velocity_map
 from zwang.errors import ModelError
 from zwang.inputs.arrays import AnyArray
@@ -193,7 +194,7 @@ def eigenvalues_at(
             found.append(jnp.zeros((), complex))
             continue
         s, p = linear.here.state, linear.here.dynamics.p
-        with jax.ensure_compile_time_eval():  # it may be asked for inside a program
+        with outside_of_programs():
             xi = np.asarray(as_velocity(linear.model.system, s.q, s.t, p, mode.shape))
         row, x = _eigenpair(linear, value, np.concatenate([xi, mode.shape_v]))
         found.append(value - row @ _applied(at, value, x))

@@ -17,7 +17,6 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
@@ -45,6 +44,7 @@ from zwang.analysis.local_equations import (
 )
 from zwang.analysis.result import AbstractResult, eigenvalue_picture
 from zwang.analysis.symmetry import Symmetries, symmetries
+from zwang.compile.compatibility import outside_of_programs
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.inputs.arguments import host_only, instance
@@ -160,7 +160,7 @@ class Linearization(LinearSystem, AbstractResult):
         """The equations of an equilibrium or a steady motion, and their solution."""
         from zwang.analysis.moving_state import balance_at
 
-        with jax.ensure_compile_time_eval():  # it may be asked for first inside a program
+        with outside_of_programs():
             rates = () if self.found is None else self._steady_rates[0]
         here = self.here
         return balance_at(here.dynamics, self.q, self.t, here.multipliers, self.found, rates)

@@ -25,6 +25,7 @@ from zwang.algebra.mass_matrix import DiagonalMass
 from zwang.algebra.pseudoinverse import SVD
 from zwang.algebra.rank import DEPENDENT_ROWS
 from zwang.analysis.local_equations import force
+from zwang.compile.compatibility import outside_of_programs
 from zwang.compile.hints import over_rows
 from zwang.dynamics import functions
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -194,7 +195,7 @@ def over_output(value: Callable, q) -> Callable:
 def rows_and_rates(dynamics: Dynamics, q, t) -> tuple[np.ndarray, np.ndarray]:
     """A, and the rates of φ by t with q held, shapes (m, nv) and (m,)."""
     still, c, p = jnp.zeros(dynamics.system.nv), dynamics.constraints, dynamics.p
-    with jax.ensure_compile_time_eval():  # it may be asked for inside a program
+    with outside_of_programs():
         A = c.matrix(jnp.asarray(q), still, t, p)
         return np.asarray(A), np.asarray(c.velocity_residual(jnp.asarray(q), still, t, p))
 

@@ -34,6 +34,7 @@ from zwang.analysis.sensitivity import (
     with_slope,
 )
 from zwang.compile import program
+from zwang.compile.compatibility import outside_of_programs
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.equations.state import State
 from zwang.errors import ModelError
@@ -198,7 +199,7 @@ def balance_at(
     solution.
     """
     base, fields = (None, None) if found is None else (found.base, found.fields)
-    with jax.ensure_compile_time_eval():  # it may be asked for first inside a program
+    with outside_of_programs():
         motion = Motion.of(q, t, base, fields)
         return motion, balanced(motion, dynamics, np.asarray(rates, float), multipliers)
 

@@ -21,6 +21,7 @@ import numpy as np
 from jax import Array
 
 from zwang.algebra.decomposition import Decomposition
+from zwang.compile.compatibility import outside_of_programs
 from zwang.inputs.arrays import AnyArray
 from zwang.thresholds import DERIVED, ROOT_OF_ROUND_OFF
 
@@ -128,7 +129,7 @@ def near_fold(equations: Callable, here, there, s, y, null) -> tuple[Root, Any]:
         here, there: the dynamics at the parameters of the result, and at others.
         s, y, null: the fold as it was found, and the direction of y that turns back.
     """
-    with jax.ensure_compile_time_eval():  # it may be asked for inside a program
+    with outside_of_programs():
         found = root(
             with_slope(fold(equations(here))), np.concatenate([[s], y, null]), np.asarray(null)
         )

@@ -24,6 +24,7 @@ from zwang.analysis.moving_mechanism import newton, rows_at, unweighted
 from zwang.analysis.sensitivity import fold, last_direction, root, with_slope
 from zwang.analysis.subject import Quantity
 from zwang.compile import program
+from zwang.compile.compatibility import outside_of_programs
 from zwang.compile.hints import over_rows
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.errors import ModelError
@@ -342,7 +343,7 @@ def edge_inputs(grid: Grid, edges: Edges, second: bool, there: Dynamics) -> Arra
     if not len(edges.q):
         return jnp.zeros((0, len(grid.held)))
     equations = lambda d: fold(along_edge(grid, d)) if second else lost_direction(grid, d)
-    with jax.ensure_compile_time_eval():  # it may be asked for inside a program
+    with outside_of_programs():
         nv, both = grid.dynamics.system.nv, with_slope(equations(grid.dynamics))
         nulls = np.zeros((len(edges.q), 0))
         if second:

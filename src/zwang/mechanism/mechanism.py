@@ -14,6 +14,7 @@ from jaxtyping import Array, Float
 
 from zwang.bodies.inertia import NO_BODY, impossible
 from zwang.compile.blocks import mapped
+from zwang.compile.compatibility import outside_of_programs
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint
 from zwang.equations.state import State
@@ -345,7 +346,7 @@ class Mechanism:
         """
         idle = idle_at_start(self.switches)
         if not idle:
-            with jax.ensure_compile_time_eval():  # it may be asked for first inside a program
+            with outside_of_programs():
                 return assemble(self)
         # what does not hold at the start is not there, nor what may let go of it
         parts = ("joints", "laws", "drives")

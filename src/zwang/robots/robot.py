@@ -10,7 +10,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -18,6 +17,7 @@ from jaxtyping import Array, Float
 from zwang.bodies import BodyTree
 from zwang.bodies.body import entry
 from zwang.bodies.tree.branching import GROUND
+from zwang.compile.compatibility import outside_of_programs
 from zwang.dynamics.control_law import AbstractControlLaw
 from zwang.dynamics.model import Model
 from zwang.equations.constraint import AbstractConstraint, Holonomic
@@ -426,7 +426,7 @@ class Robot:
     @cached_property
     def start_state(self) -> State:
         """The file's configuration, with its loops closed, at rest."""
-        with jax.ensure_compile_time_eval():  # it may be asked for first inside a program
+        with outside_of_programs():
             return self.state()
 
     def jacobian(self, q, body: str, offset=(0.0, 0.0, 0.0)) -> Float[Array, "6 nv"]:
