@@ -175,7 +175,7 @@ class ConstrainedVectorField(Record):
         return self.rate_and_residual(t, y, jnp.isnan(t))[0]
 
     def rate_and_residual(self, t, y, asked: Bool[Array, ""] | bool = True):
-        """`ẏ`, and what is left of `A v̇ = b` (`Dynamics.residual`), 0 unless `asked` for."""
+        """`ẏ` and the residual of `A v̇ = b` (`Dynamics.residual`), which is 0 unless `asked`."""
         return _rate(self.drift, self.dynamics, t, y, jnp.asarray(asked, bool))
 
     def project_step(self, t, y, error) -> Landing:

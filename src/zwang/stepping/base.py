@@ -24,8 +24,8 @@ class Flow(Protocol):
     def rate_and_residual(
         self, t: Float[Array, ""], y: Float[Array, " n"], asked: Bool[Array, ""] | bool = True
     ) -> tuple[Float[Array, " n"], Float[Array, ""]]:
-        """`ẏ`, and what is left of `A v̇ = b` relative to the accelerations in it, 0
-        unless it is asked for.
+        """`ẏ` and the residual of `A v̇ = b` relative to its accelerations, which is 0 unless it is
+        `asked` for.
         """
         raise NotImplementedError
 

@@ -26,8 +26,8 @@ CONES_HEIGHT = 2.6
 
 
 def contact(run: Run) -> list[Chart]:
-    """Bands over time, impulses, and friction beside its limit and its load; nothing of a model
-    without what may let go.
+    """Charts of a model with gaps or dry friction: bands over time, impulses, friction relative to
+    its limit, and friction against load. None of other models.
     """
     bands = held(run)
     if not bands:
@@ -87,7 +87,7 @@ def _impulses(run: Run, bands: list[Held]) -> Panel | None:
 
 
 def _cones(run: Run, contacts: Contacts, forces: np.ndarray, loads: np.ndarray) -> Chart:
-    """Each friction beside its load, in the plane with its sign, and the lines ±μ₀ N."""
+    """Each friction force against its load, signed where it has one row, and the lines ±μ₀ N."""
     rows = units_of(run.variables, "multipliers")
     units = {rows[x.rows[0]] for x in contacts.frictions}
     unit = units.pop() if len(units) == 1 and "" not in units else MODEL_UNITS
@@ -103,8 +103,8 @@ def _cones(run: Run, contacts: Contacts, forces: np.ndarray, loads: np.ndarray) 
         curves.append(Curve(forces[:, k], loads[:, k], x.law.name, color, **points))
     panel = Panel(curves, f"load N [{unit}]", limits=(0.0, None))
     caption = (
-        "Friction force at every sample beside its load. Dashed: ±μ₀ N. Inside a friction sticks; "
-        "one that slides lies on ±μ N."
+        "Friction force against load at every sample. The dashed lines are ±μ₀ N: a friction that "
+        "sticks lies between them, and one that slides lies on ±μ N."
     )
     picture = Picture([panel], f"friction force [{unit}]", width=HALF, height=CONES_HEIGHT)
     return Chart("cones", "Friction cones", caption, picture, {})
