@@ -92,6 +92,25 @@ def principal(K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.linalg.eigh(0.5 * (K + np.swapaxes(K, -1, -2)))
 
 
+def forms_of(values: Callable[[np.ndarray], np.ndarray], directions: np.ndarray) -> np.ndarray:
+    """Symmetric matrices Q of quadratic forms on the span of some directions, shape (forms, k, k).
+
+    By polarization: the forms are known along single directions only.
+
+    Args:
+        values: vectors, shape (n, size), → the forms along each, shape (n, forms).
+        directions: shape (size, k).
+    """
+    first, second = np.tril_indices(directions.shape[1])
+    sums = directions[:, first] + directions[:, second]
+    found = values(np.where(first == second, 0.5 * sums, sums).T)
+    Q = np.zeros((found.shape[1], directions.shape[1], directions.shape[1]))
+    Q[:, first, second] = Q[:, second, first] = found.T
+    along = np.einsum("fii->fi", Q)
+    mixed = 0.5 * (Q - along[:, :, None] - along[:, None])
+    return np.where(np.eye(directions.shape[1], dtype=bool), Q, mixed)
+
+
 def zeros_of_form(form: np.ndarray, double: float = 0.0) -> np.ndarray:
     """Unit vectors u of the plane with uᵀ Q u = 0, one of ±u each, shape (k, 2); no row where the
     form has one sign.

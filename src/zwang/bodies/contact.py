@@ -31,6 +31,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from zwang.equations.constraint.nonideal import length
 from zwang.thresholds import RESOLVED, SMALL_PART
 
 Size = Float[Array, " numbers"]
@@ -65,16 +66,10 @@ class Placed(NamedTuple):
         return Placed(-self.axes.T @ self.place, self.axes.T)
 
 
-def _length(x: Array) -> Array:
-    """Lengths along the last axis, with derivative 0 at zero."""
-    square = jnp.sum(x * x, axis=-1)
-    return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)
-
-
 def _apart(nearest: Array, centers: Array, radius) -> Touch:
     """Balls around centers beside the nearest points of a surface."""
     away = centers - nearest
-    distance = _length(away)
+    distance = length(away)
     normal = away / jnp.where(distance > 0, distance, 1.0)[..., None]
     way = jnp.full(distance.shape, jnp.inf)
     return Touch(distance - radius, way, centers - radius * normal, normal)
@@ -180,7 +175,7 @@ def _box_balls(half: Array, centers: Array, radius) -> Touch:
     beyond, side = jnp.abs(centers) - half, jnp.where(centers >= 0, 1.0, -1.0)
     outside = jnp.any(beyond > 0, axis=1)
     away = jnp.where(beyond > 0, beyond, 0.0)
-    distance = _length(away)
+    distance = length(away)
     deepest = jnp.arange(len(half)) == jnp.argmax(beyond, axis=1)[:, None]
     normal = side * jnp.where(
         outside[:, None], away / jnp.where(outside, distance, 1.0)[:, None], deepest
@@ -194,7 +189,7 @@ def _box_sphere(first, second, at):
 
 
 def _cylinder_sphere(first, second, at):
-    across, along = _length(at.place[:2]), at.place[2]
+    across, along = length(at.place[:2]), at.place[2]
     half = jnp.stack([first[0], first[1] / 2])
     found = _box_balls(half, jnp.stack([across, along])[None], second[0])
     outward = at.place[:2] / jnp.where(across > 0, across, 1.0)
@@ -236,7 +231,7 @@ def _edges(a: Array, b: Array, at: Placed, least) -> Touch:
     """
     e, f = jnp.eye(3), at.axes.T
     across = jnp.cross(e[:, None], f[None])
-    size = _length(across)
+    size = length(across)
     skew = size**2 > RESOLVED
     across = across / jnp.where(skew, size, 1.0)[..., None]
     across = jnp.where(across @ at.place >= 0, 1.0, -1.0)[..., None] * across

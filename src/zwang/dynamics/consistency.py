@@ -13,7 +13,7 @@ import numpy as np
 from zwang.algebra.judgement import ABSENT, relative_residuals, row_scale, units_of
 from zwang.algebra.metric import Metric, Rows, metric_of, rows_of
 from zwang.algebra.rank import NEARLY_PARALLEL, PLACED
-from zwang.algebra.spectrum import principal
+from zwang.algebra.spectrum import forms_of, principal
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, evaluate_along, moved
 from zwang.dynamics.number_range import acts, kin_of
@@ -210,21 +210,14 @@ def _of_one_sign(
         return -(0.5 * (values(w) + values(-w)) - still)
 
     still = values(np.zeros((1, len(tangent))))
-    # by polarization, as b gives the form along single directions only
-    first, second = np.tril_indices(count)
-    pairs = np.where(first == second, 0.5, 1.0) * (tangent[:, first] + tangent[:, second])
-    H = np.zeros((count, count, len(rows)))
-    H[first, second] = H[second, first] = forms(pairs.T)
-    single = H[np.arange(count), np.arange(count)]
-    mixed = 0.5 * (H - single[:, None] - single[None])
-    H = np.where(np.eye(count, dtype=bool)[:, :, None], H, mixed)
+    H = forms_of(forms, tangent)
     # beside the Hessian along all directions: along tangents alone it may be all round-off
     random = np.random.default_rng(1829).standard_normal((4, dynamics.system.nv))
     scale = np.max(np.abs(forms(random @ metric.W.T)), axis=0)
     found = {}
     phi = np.asarray(evaluate(dynamics, state).phi) if len(rows) else np.zeros(0)
     for k, row in enumerate(rows):
-        value = principal(H[:, :, k])[0]
+        value = principal(H[k])[0]
         of_kin = np.max(loudest[kin_of(dynamics.constraints, row)])
         small = max(AGREEMENT * scale[k], SOLUTION_ERROR * of_kin, 1e-300)
         if np.max(np.abs(value)) <= small or (value[0] < -small and value[-1] > small):

@@ -61,8 +61,9 @@ class ContactProblem(NamedTuple):
         at = evaluate(dynamics, state)
         A = dense_rows(at.A)
         phi, psi = dynamics.constraints.by_row(at.phi, at.psi)
-        if (beyond := _beyond(dynamics, state)) is not None:
-            phi[dynamics.constraints.one_sided_rows[np.asarray(beyond) > 0]] = np.inf
+        if dynamics.constraints.has_ends:
+            beyond = np.asarray(_beyond(dynamics, state))
+            phi[dynamics.constraints.one_sided_rows[beyond > 0]] = np.inf
         metric = dense_metric(at.M, A if dynamics.singular_mass else None)
         length = metric.lengths(A)
         scales = dynamics.scales

@@ -72,19 +72,24 @@ class Events(Record):
         return _event_values(self, flow, controller_state, t, y)
 
     def peaks(
-        self, flow: ConstrainedVectorField, controller_state, t, y
-    ) -> Float[Array, " e"] | None:
-        """What rises where an open gap closes; −inf of all others, None without gaps."""
+        self, flow: ConstrainedVectorField, controller_state
+    ) -> Callable[[Array, Array], Array] | None:
+        """(t, y) → what rises where an open gap closes; −inf of all others, None without gaps."""
         gaps = flow.dynamics.constraints.one_sided_rows
         if not len(gaps):
             return None
         assert flow.switched is not None
-        s, first = flow.state(t, y), len(self.stops) + len(self.conditions)
-        values = jnp.full(len(self.rising), -jnp.inf)
         closed = controller_state[flow.switched[gaps]] > HELD_OFF
-        beyond = flow.dynamics.constraints.beyond(s.q, s.t, flow.dynamics.p)
-        open_values = jnp.where(closed, -jnp.inf, _closing(flow.dynamics, s, beyond))
-        return values.at[first : first + len(gaps)].set(open_values)
+        first = len(self.stops) + len(self.conditions)
+
+        def values(t, y):
+            s = flow.state(t, y)
+            beyond = flow.dynamics.constraints.beyond(s.q, s.t, flow.dynamics.p)
+            open_values = jnp.where(closed, -jnp.inf, _closing(flow.dynamics, s, beyond))
+            others = jnp.full(len(self.rising), -jnp.inf)
+            return others.at[first : first + len(gaps)].set(open_values)
+
+        return values
 
     def values(self, flow: ConstrainedVectorField, controller_state, t, y) -> Float[Array, " e"]:
         s, dynamics = flow.state(jnp.asarray(t), jnp.asarray(y)), flow.dynamics

@@ -21,7 +21,7 @@ import numpy as np
 from zwang.algebra.decomposition import Decomposition, inverse_of_each
 from zwang.algebra.mass_matrix import dense_mass
 from zwang.algebra.metric import Metric, dense_metric, dense_rows
-from zwang.algebra.spectrum import zeros_of_form
+from zwang.algebra.spectrum import forms_of, zeros_of_form
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, evaluate_along, moved
 from zwang.equations.state import host_state
@@ -133,14 +133,7 @@ def _forms(
     terms = np.maximum(np.abs(b - rest), np.abs(beside - rest))
     if np.all(np.abs(left.T @ (b - rest)) <= RESOLVED * (np.abs(left).T @ terms)):
         return np.zeros((0, k, k))
-    e, (first, second) = np.eye(k), np.tril_indices(k)
-    found = left.T @ (rates((e[first] + e[second]) @ kernel.T) - rest).T
-    matrices = np.zeros((left.shape[1], k, k))
-    matrices[:, first, second] = matrices[:, second, first] = found
-    # Q (e_i + e_j) (e_i + e_j), of which that of i = j is four times Q e_i e_i
-    single = np.einsum("fii->fi", matrices) / 4
-    mixed = 0.5 * (matrices - single[:, :, None] - single[:, None])
-    matrices = np.where(e == 1, matrices / 4, mixed)
+    matrices = forms_of(lambda w: (rates(w) - rest) @ left, kernel)
     size = np.max(np.abs(matrices), axis=(1, 2), initial=0.0)
     return matrices[size > 1e-9 * max(np.max(size, initial=0.0), 1e-6)]
 

@@ -258,7 +258,8 @@ class CompiledMechanism:
         rough = [n for n, x in made.joints.items() if x.friction and x.friction.static is not None]
         found = [joint_slip(name, self.joints, self.rate) for name in rough]
         found += [y for x in contacts for y in x.frictions]
-        loads = [*made.laws, *(x.name for x in self.gaps), *(n for x in contacts for n in x.parts)]
+        loads = [*made.laws, *(x.name for x in self.gaps)]
+        loads += [part for x in contacts for part in x.gap.labels]
         slips = [resolved_slip(n, x, self.joints, loads) for n, x in made.frictions.items()]
         return [*found, *(x.constraint(self.joints, self.rate) for x in slips)]
 

@@ -50,11 +50,9 @@ class ResolvedContact:
     """A contact whose names are known.
 
     Attributes:
-        parts: names of its rows.
         gap: its gaps; `frictions`: one of each, or none.
     """
 
-    parts: tuple[str, ...]
     gap: Inequality
     frictions: tuple[DryFriction, ...]
 
@@ -117,7 +115,7 @@ def resolved_contact(
     if given.static is None:
         if given.kinetic is not None:
             raise PartError((*where, "kinetic"), "needs static, at which the contact sticks.")
-        return ResolvedContact(parts, gap, ())
+        return ResolvedContact(gap, ())
     if joints.geometry.d == 3 and rows > MOST_ROUGH:
         raise PartError(
             (*where, "static"),
@@ -146,7 +144,7 @@ def resolved_contact(
         )
         for row, part in enumerate(parts)
     )
-    return ResolvedContact(parts, gap, frictions)
+    return ResolvedContact(gap, frictions)
 
 
 def _pair(given: Contact, joints: JointConstraints, where: Where) -> _Pair:

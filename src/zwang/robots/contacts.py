@@ -26,6 +26,7 @@ from zwang.equations.constraint import AbstractConstraint, DryFriction, Inequali
 from zwang.errors import ModelError
 from zwang.inputs.suggestions import did_you_mean
 from zwang.robots.description import CONTACTS, FRICTION, LIMITS, Description, LettingGo
+from zwang.robots.loop_constraints import relative_ends
 from zwang.robots.text import of_quaternion
 
 if TYPE_CHECKING:
@@ -120,19 +121,20 @@ def _of_pair(
     made: Description, tree: BodyTree, pair: tuple[str, str], restitution: float
 ) -> Inequality:
     """The gaps of two bodies."""
-    bodies, shapes = [int(entry(tree._index, x)) for x in pair], _shapes_of(made, pair)
-    frames = [[of_quaternion(x.position, x.orientation) for x in both] for both in shapes]
+    first, second = (int(entry(tree._index, x)) for x in pair)
+    shapes = _shapes_of(made, pair)
+    ends = [(first, second)] * len(shapes)
+    frames = [
+        np.stack([of_quaternion(x.position, x.orientation) for x in side])
+        for side in zip(*shapes, strict=True)
+    ]
+    own = dict(zip(("first", "second"), frames, strict=True))
 
     def rows(q, p):
-        poses = tree.poses(q, p)
-        found = []
-        for (a, b), own in zip(shapes, frames, strict=True):
-            first, second = (poses[k] @ frame for k, frame in zip(bodies, own, strict=True))
-            back = first[:3, :3].T
-            place = back @ (second[:3, 3] - first[:3, 3])
-            sizes = jnp.asarray(a.size, float), jnp.asarray(b.size, float)
-            found.append(touch((a.kind, b.kind), sizes, place, back @ second[:3, :3]))
-        return found
+        return [
+            touch((a.kind, b.kind), (jnp.asarray(a.size), jnp.asarray(b.size)), *pose)
+            for (a, b), *pose in zip(shapes, *relative_ends(tree, ends, q, own, p), strict=True)
+        ]
 
     return Inequality(
         lambda q, t, p: jnp.concatenate([x.gap for x in rows(q, p)]),

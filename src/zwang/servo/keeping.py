@@ -57,12 +57,13 @@ def keeping(
         wanted: u*, which would be taken without limits and rows.
         weights: W, how much a change of each entry counts against others.
         box: lower and upper limits.
-        method: for pseudoinverses of what is left.
+        method: of pseudoinverses.
     """
     easy = 1 / jnp.sqrt(weights)
     low, high = ((x - wanted) / easy for x in box)
     G, C, r, d = G * easy, C * easy, r - G @ wanted, d - C @ wanted
-    length = jnp.linalg.norm(jax.lax.stop_gradient(C), axis=1)
+    size = lambda rows: jnp.linalg.norm(jax.lax.stop_gradient(rows), axis=1)
+    length = size(C)
     unit = 1 / jnp.where(length > 0, length, 1.0)
     # a row without authority is met or missed whatever u is
     C, d = unit[:, None] * C, jnp.where(length > 0, unit * d, 0.0)
@@ -74,7 +75,6 @@ def keeping(
     x = x + held.solve_any(jnp.where(rows, d - C @ x, 0.0))
     # what the rows leave free, without the round-off of what they do not
     left = jax.vmap(lambda g: g - held.solve(rows * (C @ g)))(G * free)
-    size = lambda rows: jnp.linalg.norm(jax.lax.stop_gradient(rows), axis=1)
     left = jnp.where((size(left) > AUTHORITY_THRESHOLD * size(G))[:, None], left, 0.0)
     x = x + Pseudoinverse(method, left).solve_any(jnp.where(acts, r - G @ x, 0.0))
     within = BEYOND * jax.lax.stop_gradient(jnp.max(jnp.abs(x), initial=0.0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import jax
@@ -22,8 +23,8 @@ class EventFunctions(Protocol):
     below it upward, the others wherever they reach or cross it.
 
     `peaks` are rising ones that are also looked for where they come and go within one step, as a
-    gap between a fast body and a small one does: their values, and −inf of all others; None if
-    there are none.
+    gap between a fast body and a small one does: (t, y) → their values, and −inf of all others;
+    None if there are none.
     """
 
     @property
@@ -33,7 +34,7 @@ class EventFunctions(Protocol):
     def __call__(self, flow, controller_state, t, y) -> Float[Array, " e"]:
         raise NotImplementedError
 
-    def peaks(self, flow, controller_state, t, y) -> Float[Array, " e"] | None:
+    def peaks(self, flow, controller_state) -> Callable[[Array, Array], Array] | None:
         raise NotImplementedError
 
 
@@ -74,9 +75,9 @@ def crossed_events(
     if not np.all(events.rising):
         within, inside = _between(events.rising, lambda s: at(*path(s)), before, values)
         crossed = crossed | within
-    if events.peaks(flow, controller_state, *start) is not None:
-        peaks = lambda s: without_derivative(events.peaks(flow, controller_state, *path(s)))
-        within, where = _peaks(peaks, before, values)
+    if (peaks := events.peaks(flow, controller_state)) is not None:
+        inner = lambda s: without_derivative(peaks(*path(s)))
+        within, where = _peaks(inner, before, values)
         crossed, inside = crossed | within, jnp.minimum(inside, where)
     # A rising event that has taken effect must fall below this before it can take effect again,
     # relative to the largest value of its function so far: on its own constraint it is zero up to

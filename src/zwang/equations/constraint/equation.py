@@ -128,14 +128,19 @@ class Constraints(Record):
         """Indices of the rows that are gaps."""
         return self.rows_where(lambda level: level.cone is Cone.PUSHES)
 
+    @property
+    def has_ends(self) -> bool:
+        """Whether any gap has ends."""
+        return any(isinstance(c, Inequality) and c.within is not None for c in self.members)
+
     def beyond(self, q, t, p) -> Float[Array, " gaps"] | None:
         """By how much each gap is beyond its ends, round-off of the largest coordinate apart;
         negative where there is a gap, None if none has ends.
         """
+        if not self.has_ends:
+            return None
         each = zip(self.members, self.sizes, strict=True)
         own = [(c, size) for c, size in each if isinstance(c, Inequality)]
-        if all(c.within is None for c, _ in own):
-            return None
         ways = jnp.concatenate([c.way_to_end(q, t, p, size) for c, size in own])
         return -ways - ROUND_OFF * jnp.max(jnp.abs(q))
 

@@ -58,6 +58,6 @@ def sliding(velocity, rest_speed):
 
 
 def length(x):
-    """Length, with a derivative that is 0 at zero."""
-    square = x @ x
+    """Length along the last axis, with a derivative that is 0 at zero."""
+    square = x @ x if jnp.ndim(x) == 1 else jnp.sum(x * x, axis=-1)
     return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from zwang.equations.constraint.nonideal import length
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.inputs.arguments import number
@@ -12,7 +13,7 @@ from zwang.inputs.arrays import is_concrete
 from zwang.objects.record import field, replace
 from zwang.servo.gains.base import AbstractGain
 from zwang.servo.gains.rate import Rate
-from zwang.servo.gains.robust import Robust, length
+from zwang.servo.gains.robust import Robust
 
 
 class Adaptive(AbstractGain):

@@ -7,6 +7,7 @@ import math
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from zwang.equations.constraint.nonideal import length
 from zwang.errors import ModelError
 from zwang.inputs.arguments import number
 from zwang.inputs.arrays import is_concrete
@@ -104,9 +105,3 @@ class Robust(AbstractGain):
     def ultimate_bound(self, order: int) -> Float[Array, ""]:
         """The size below which ‖y‖ stays in the end, for a residual of this order [unit of y]."""
         return self.bound * self.layer / (self.k * self.layer + self.bound) / self.k ** (order - 1)
-
-
-def length(z: Float[Array, " rows"]) -> Float[Array, ""]:
-    """‖z‖, with a derivative that is 0 at zero."""
-    square = z @ z
-    return jnp.where(square > 0, jnp.sqrt(jnp.where(square > 0, square, 1.0)), 0.0)
