@@ -23,7 +23,7 @@ from zwang.dynamics.model import Model, refuse_letting_go
 from zwang.dynamics.vector_field import shares_at
 from zwang.errors import ModelError, Result
 from zwang.files.packing import packed
-from zwang.native import NotNativeError
+from zwang.native.errors import NotNativeError
 from zwang.native.webassembly import FUSED, ROUNDED_TWICE, Module
 from zwang.objects.record import is_array
 from zwang.simulation.run_setup import RunRequest, RunSetup, set_up

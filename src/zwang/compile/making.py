@@ -19,7 +19,9 @@ from zwang.compile.options import compiler_options
 from zwang.compile.program_cache import cache
 from zwang.compile.program_cache.source_digest import ModuleConstants
 from zwang.errors import ModelError
-from zwang.native import NativeFunction, NotNativeError, fast_code_apart, translated
+from zwang.native.compiled import NativeFunction
+from zwang.native.errors import NotNativeError
+from zwang.native.machine import fast_code_apart
 from zwang.objects.recent import Recent
 from zwang.objects.record import is_array
 
@@ -79,6 +81,9 @@ def obtained(
 def _made(flat: FlatFunction, arrays: list, of_each: list[bool] | None) -> CompiledProgram:
     begun = time.perf_counter()
     if is_native_wanted():
+        # forty modules, which a process whose programs are all kept does without
+        from zwang.native.translation import translated
+
         with native_trace():
             traced = jax.jit(flat).trace(*arrays)
         _refuse_kept_values(traced, arrays)

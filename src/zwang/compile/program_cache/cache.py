@@ -28,7 +28,8 @@ from zwang.compile.program_cache.store import Store
 from zwang.files.reading import file_name
 from zwang.inputs.arguments import flag
 from zwang.inputs.call import misfits_named
-from zwang.native import NativeFunction, Stored
+from zwang.native.compiled import NativeFunction
+from zwang.native.module import Stored
 from zwang.objects.recent import Recent
 from zwang.objects.record import is_array
 

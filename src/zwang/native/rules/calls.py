@@ -10,6 +10,7 @@ from jax.extend.core import ClosedJaxpr
 
 from zwang.native.arrays import scalar
 from zwang.native.errors import NotNativeError
+from zwang.native.instructions import WRITTEN_OUT
 from zwang.native.subroutines import results_of
 from zwang.native.walk import Call, alike_from, emit_jaxpr, released, retained, rule
 
@@ -26,9 +27,6 @@ def inner(call: Call, program: Any, inputs: list | None = None) -> list:
     return found
 
 
-WRITTEN_OUT = "written out: "
-"""The beginning of the names of inner programs that are written without loops over their elements
-(`zwang.compile.hints.written_out`)."""
 PROGRAMS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call")
 """Parameters by which primitives name their inner program."""
 
