@@ -13,6 +13,7 @@ from jaxtyping import Array, Float
 from zwang.algebra.pseudoinverse import SVD
 from zwang.dynamics.control_law import Control
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
+from zwang.dynamics.sparse_structure import relative
 from zwang.errors import ModelError, Result
 from zwang.inputs.arguments import flag, function, label, strategy
 from zwang.inputs.arrays import require_float64
@@ -191,5 +192,4 @@ class Fed(Record):
 
 def _missed(reduced: ReducedServoSystem, u) -> Float[Array, ""]:
     """Share of the forces that a control leaves undone."""
-    left, asked = reduced.G @ u - reduced.r, jnp.linalg.norm(reduced.r)
-    return jnp.linalg.norm(left) / jnp.where(asked > 0, asked, 1.0)
+    return relative(reduced.G @ u - reduced.r, reduced.r)
