@@ -96,8 +96,7 @@ class Feedback(AbstractActuated):
 
     def checked(self, passive):
         nu, system = super().checked(passive), passive.system
-        q, v, t = (jax.ShapeDtypeStruct(s, float) for s in ((system.nq,), (system.nv,), ()))
-        given = outcome(self._given, "function(q, v, t, p)", q, v, t, passive.p).shape
+        given = outcome(self._given, "function(q, v, t, p)", *system.shapes, passive.p).shape
         size = system.nv if self.forces else nu
         if given != (size,):
             what = "the force on each velocity" if self.forces else "a number for each actuator"
