@@ -1,8 +1,8 @@
 """Parts of a study on the disk: one Parquet file each, written beside its place and renamed, so
 that a part that is there is whole.
 
-The tables are alone in the folder, so that programs that read Parquet take it as a whole; they leave
-out names that begin with an underscore, as those of the manifest and the motions do.
+The tables are alone in the folder, so that programs that read Parquet take it as a whole; they
+leave out names that begin with an underscore, as those of the manifest and the motions do.
 """
 
 from __future__ import annotations
