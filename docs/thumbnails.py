@@ -25,7 +25,7 @@ MUTED = "var(--color-foreground-muted)"
 
 
 def coil(x, y) -> tuple[np.ndarray, np.ndarray]:
-    """A spring between each two points: a zigzag of eight turns, a sixth as wide as long."""
+    """A spring between each two points as a zigzag, a sixth as wide as it is long."""
     ends = np.stack([x, y], axis=1)
     along = np.linspace(0.0, 1.0, 21)[:, None]
     side = np.concatenate([np.zeros(3), np.tile([1.0, -1.0], 8)[:15], np.zeros(3)])[:, None] / 12

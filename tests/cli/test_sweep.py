@@ -131,9 +131,8 @@ def test_a_closed_loop_under_delays_noise_masses_and_starts_has_a_rate_and_a_wor
     manifest = json.loads((out / "_sweep.json").read_text())
     assert manifest["sample"]["kind"] == "draws" and manifest["sample"]["seed"] == 1
     worst = max(rows, key=lambda row: float(row["x.max"]))
-    listed = re.findall(
-        r"zwang (sweep [^<]* --case \d+)", (tmp_path / f"{out.name}.html").read_text()
-    )
+    page = (tmp_path / f"{out.name}.html").read_text()
+    listed = re.findall(r"zwang (sweep [^<]* --case \d+)", page)
     (again,) = {x for x in listed if x.endswith(f"--case {worst['case']}")}
     assert command_line(*shlex.split(again)).code == 0
     run = zw.load(tmp_path / f"out-case-{int(worst['case']):06d}" / "run.nc")
