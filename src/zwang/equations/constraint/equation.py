@@ -162,6 +162,20 @@ class Constraints(Record):
             if isinstance(c, DryFriction)
         ]
 
+    def sliding_pulls(self, q, v, t, p) -> dict[str, Float[Array, " nv"]]:
+        """Force by a unit of its load of each dry friction that slides or gives all it may, by
+        name.
+        """
+        pulls: dict[str, Float[Array, " nv"]] = {}
+        if (sliding := self.sliding) is None:
+            return pulls
+        for x in self.frictions:
+            direction = sliding[x.indices]
+            straight = False if self.on is None else self.on[x.rows.start]
+            pull = x.law.sliding_force(q, v, t, p, 1.0, direction, straight)
+            pulls[x.law.name] = jnp.where(jnp.any(direction != 0), pull, 0.0)
+        return pulls
+
     def ideal_forces(
         self, c: AbstractConstraint, A, multipliers: Float[Array, " m"]
     ) -> Float[Array, "parts nv"]:
