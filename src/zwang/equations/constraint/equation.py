@@ -27,7 +27,7 @@ from jaxtyping import Array, Bool, Float, Int
 from zwang.algebra.sparsity_pattern import dependencies, grouped
 from zwang.compile.engine import is_native
 from zwang.equations.constraint.base import AbstractConstraint
-from zwang.equations.constraint.dry_friction import DryFriction
+from zwang.equations.constraint.dry_friction import DryFriction, gives_all
 from zwang.equations.constraint.inequality import Inequality
 from zwang.equations.constraint.level import AbstractLevel, Cone, rows_of
 from zwang.equations.system import System
@@ -287,7 +287,7 @@ class Constraints(Record):
 
     def _present(self, x, rows: np.ndarray):
         """x, the values of some rows, with zeros where they are switched off, and without what is
-        along the direction in which friction slides straight on.
+        along the direction in which friction slides straight on, or gives all it may.
         """
         if (on := self.on) is None:
             return x
@@ -297,6 +297,7 @@ class Constraints(Record):
             if friction.in_space and len(own := np.flatnonzero(np.isin(rows, friction.indices))):
                 assert sliding is not None
                 along = jnp.where(on[friction.indices], sliding[friction.indices], 0.0)
+                along = jnp.where(gives_all(along), along / 2, along)
                 x = x.at[own].add(-jnp.tensordot(along, along @ x[own], axes=0))
         return x
 
