@@ -104,8 +104,13 @@ class ConstrainedVectorField(Record):
                 return replace(self, dynamics=self.dynamics.with_rows(on))
             pull = direction_of(modes) + xp.where(spent, 2 * xp.cos(SPENT - modes), 0.0)
             sliding = xp.where(self.switched < 0, 0.0, pull[self.switched])
-            second = [x.rows.start + 1 for x in self.dynamics.constraints.frictions if x.in_space]
+            of_plane = [x for x in self.dynamics.constraints.frictions if x.in_space]
+            second = [x.rows.start + 1 for x in of_plane]
             if second:
+                # what gives all it may along a direction holds across it, or what is held by some
+                # of many such contacts alone could turn about them
+                rows = np.isin(np.arange(len(on)), [x.indices for x in of_plane])
+                on = on | (rows & (self.switched >= 0) & spent[self.switched])
                 angle = straight_angle(modes)[self.switched]
                 part = xp.where(np.isin(np.arange(len(on)), second), xp.sin(angle), xp.cos(angle))
                 along = (self.switched >= 0) & straight[self.switched]
