@@ -7,7 +7,7 @@ from typing import final
 
 LEAST_ALIKE = 64
 """Elements that are computed alike by a loop; fewer are written out, but where something else is
-said (`zwang.native.walk.alike_from`).
+said (`zwang.native.walk.written_out`).
 """
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +10,7 @@ from jax.extend.core import ClosedJaxpr
 from zwang.native.arrays import scalar
 from zwang.native.errors import NotNativeError
 from zwang.native.subroutines import results_of
-from zwang.native.walk import Call, alike_from, emit_jaxpr, released, retained, rule
+from zwang.native.walk import Call, emit_jaxpr, released, retained, rule, written_out
 
 
 def inner(call: Call, program: Any, inputs: list | None = None) -> list:
@@ -62,7 +61,7 @@ def call_inner(call: Call) -> list:
             if call.name not in ("jit", "pjit"):
                 return inner(call, program)
             if call.params["name"].startswith(WRITTEN_OUT):
-                with alike_from(call.builder, math.inf):
+                with written_out(call.builder):
                     return inner(call, program)
             shared = results_of(call, program)
             return inner(call, program) if shared is None else shared
