@@ -14,7 +14,7 @@ WRITTEN_OUT = "written out: "
 (`zwang.compile.hints.written_out`)."""
 LEAST_ALIKE = 64
 """Elements that are computed alike by a loop; fewer are written out, but where something else is
-said (`zwang.native.walk.alike_from`).
+said (`zwang.native.walk.written_out`).
 """
 
 
