@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.judgement import row_scale
@@ -318,15 +320,35 @@ def forces_at(dynamics: Dynamics, s: State) -> tuple[Array, Array]:
     return _multipliers(dynamics, eq), jnp.sqrt(jnp.abs(eq.free_acceleration @ eq.force))
 
 
-def shares_at(dynamics: Dynamics, s: State) -> dict[str, Array]:
-    """Generalized force of each constraint by name, `Aᵀλ` of its rows and what it impresses."""
+class Acting(NamedTuple):
+    """What acts at one state.
+
+    Attributes:
+        acceleration: v̇, shape (nv,).
+        multipliers: λ of each constraint by name.
+        shares: generalized force of each constraint by name, `Aᵀλ` of its rows and what it
+            impresses, shape (nv,).
+        control: u, shape (nu,); empty without control.
+        params: parameters.
+    """
+
+    acceleration: Array
+    multipliers: dict[str, Array]
+    shares: dict[str, Array]
+    control: Array
+    params: PyTree
+
+
+def acting_at(dynamics: Dynamics, s: State) -> Acting:
+    """What acts at a state."""
     eq = dynamics.equation_at(s)
     A, multipliers = eq.gauss.A, _multipliers(dynamics, eq)
     impressed = dynamics.nonideal_forces(eq, multipliers)
-    return {
-        name: A[rows].T @ multipliers[rows] + impressed.get(name, 0.0)
-        for name, rows in dynamics.constraints.row_slices.items()
-    }
+    own = dynamics.constraints.row_slices
+    shares = {k: A[rows].T @ multipliers[rows] + impressed.get(k, 0.0) for k, rows in own.items()}
+    control = jnp.zeros(0) if eq.choice is None else eq.choice.u
+    of_rows = {k: multipliers[rows] for k, rows in own.items()}
+    return Acting(dynamics.acceleration(eq), of_rows, shares, control, dynamics.p)
 
 
 def _multipliers(dynamics: Dynamics, eq) -> Array:
