@@ -153,7 +153,7 @@ class NaturalMap:
         """z after sweeps in which each block is projected in turn, given all others."""
         D, rho, z = self.D, self.rho, z.copy()
         w = D @ z + self.c
-        blocks = [(np.array([i]), None) for i in range(self.n)] + [(x.own, x) for x in self.disks]
+        blocks = [(np.array([i]), None) for i in range(self.n)] + [(x.rows, x) for x in self.disks]
         for _ in range(self.sweeps):
             for own, disk in blocks:
                 y = z[own] - rho[own[0]] * w[own]
