@@ -109,27 +109,7 @@ def _beyond(dynamics: Dynamics, s: State):
     return dynamics.constraints.beyond(s.q, s.t, dynamics.p)
 
 
-class Rubbing(NamedTuple):
-    """One or two tangents along which a force may rub.
-
-    Attributes:
-        rows: their rows.
-        owner: which gap of a problem loads it; −1 of none.
-        limit: coefficient μ of that load.
-        fixed: largest force beside it.
-    """
-
-    rows: np.ndarray
-    owner: int
-    limit: float
-    fixed: float = 0.0
-
-    def scaled(self, part: float) -> Rubbing:
-        """It with a part of what it may give."""
-        return self._replace(limit=part * self.limit, fixed=part * self.fixed)
-
-
-def rubbing_rows(rubbing: Sequence[Rubbing]) -> np.ndarray:
+def rubbing_rows(rubbing: Sequence[Disk]) -> np.ndarray:
     """The rows of all tangents, one after another."""
     return np.concatenate([np.zeros(0, int), *(x.rows for x in rubbing)])
 
@@ -137,7 +117,7 @@ def rubbing_rows(rubbing: Sequence[Rubbing]) -> np.ndarray:
 def coulomb(
     problem: ContactProblem,
     normal: np.ndarray,
-    rubbing: Sequence[Rubbing],
+    rubbing: Sequence[Disk],
     left: np.ndarray,
     pulls: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray] | None:
@@ -149,7 +129,7 @@ def coulomb(
 
     Args:
         normal: rows of the gaps.
-        rubbing: tangents; a gap may load several.
+        rubbing: tangents, with the number of the gap that loads them; a gap may load several.
         left: l of all rows.
         pulls: force that slides already, by a unit of λ of each gap, shape (nv, gaps).
 
@@ -178,7 +158,7 @@ def coulomb(
     if np.any(np.diag(D)[:n] <= 0):
         return None  # no force opens it, or two do: Painlevé's paradox
     disks = [
-        Disk(own, x.owner, x.limit * unit[x.owner] / unit[own[0]], float(x.fixed / unit[own[0]]))
+        Disk(own, x.owner, x.share * unit[x.owner] / unit[own[0]], float(x.fixed / unit[own[0]]))
         for own, x in zip(tangents, rubbing, strict=True)
     ]
     if n + len(disks) < len(rows):

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.dynamics.contact_problem import ContactProblem, Rubbing, coulomb, rubbing_rows
+from zwang.algebra.cone_complementarity import Disk
+from zwang.dynamics.contact_problem import ContactProblem, coulomb, rubbing_rows
 from zwang.dynamics.model import Model
 from zwang.dynamics.placement import place
 from zwang.dynamics.scales import size_of
@@ -310,7 +311,7 @@ class Contacts:
         met[normal] *= 1 + np.where(poisson, 0.0, e)
         places = closing.tolist()
         rubbing = [
-            Rubbing(x.rows, places.index(x.gap), x.kinetic(float(np.linalg.norm(psi[x.rows]))))
+            Disk(x.rows, places.index(x.gap), x.kinetic(float(np.linalg.norm(psi[x.rows]))))
             for x in rubs
         ]
         impulse = _impulses(problem, normal, rubbing, met)
@@ -318,7 +319,7 @@ class Contacts:
         if np.any(returned > 0):
             impulse[normal] += returned
             met = met + problem.A @ problem.response(problem.A.T @ impulse)
-            rubbing = [x._replace(fixed=x.limit * returned[x.owner]) for x in rubbing]
+            rubbing = [x._replace(fixed=x.share * returned[x.owner]) for x in rubbing]
             impulse += _impulses(problem, normal, rubbing, met)
         pushes = {self.names[k]: (float(impulse[self.gaps[k]]),) for k in closing}
         change = problem.response(problem.A.T @ impulse)
@@ -353,7 +354,7 @@ class Contacts:
         )
 
 
-def _impulses(problem: ContactProblem, normal, rubbing: Sequence[Rubbing], met) -> np.ndarray:
+def _impulses(problem: ContactProblem, normal, rubbing: Sequence[Disk], met) -> np.ndarray:
     """Λ of all rows, zero where nothing is met, of gaps that are met with some velocities.
 
     Raises:

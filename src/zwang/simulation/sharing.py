@@ -15,29 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from zwang.algebra.complementarity import complementary
+from zwang.algebra.cone_complementarity import Disk
 from zwang.dynamics.contact_problem import ContactProblem
 from zwang.thresholds import AGREEMENT, ROUND_OFF, SOLUTION_ERROR
-
-
-class Sticking(NamedTuple):
-    """A friction that sticks, with a force of at most share · λ + fixed.
-
-    Attributes:
-        rows: its own; owner: that of λ, or −1.
-    """
-
-    rows: np.ndarray
-    owner: int
-    share: float
-    fixed: float
-
-    def scaled(self, part: float) -> Sticking:
-        """It with a part of what it may give."""
-        return self._replace(share=part * self.share, fixed=part * self.fixed)
-
-    def limit(self, forces: np.ndarray) -> float:
-        """The largest force that it may give beside all others [N, N·m …]."""
-        return self.fixed + (self.share * forces[self.owner] if self.owner >= 0 else 0.0)
 
 
 class Shares(NamedTuple):
@@ -61,7 +41,7 @@ def shares(
     rows: np.ndarray,
     need: np.ndarray,
     gaps: Sequence[int] | np.ndarray,
-    sticking: Mapping[int, Sticking],
+    sticking: Mapping[int, Disk],
 ) -> Shares | None:
     """The forces of least norm, rows at unit length, that are within all limits; None if none are.
 
@@ -69,7 +49,7 @@ def shares(
         rows: all rows that hold.
         need: what they give together, shape (nv,).
         gaps: those of them that are gaps.
-        sticking: frictions by their places.
+        sticking: by the places of frictions, what they may give.
     """
     factored, forces = problem.some(rows), np.zeros(len(problem.A))
     forces[rows] = factored.multipliers(need)
@@ -113,7 +93,7 @@ def shares(
         for k, x in open_to.items():
             own = forces[x.rows]
             size = np.linalg.norm(own)
-            excess = problem.length[x.rows[0]] * (size - max(x.limit(forces), 0.0)) / terms
+            excess = problem.length[x.rows[0]] * (size - max(x.radius(forces), 0.0)) / terms
             worst = max(worst, excess)
             if excess > ROUND_OFF:
                 beyond.append((k, own / size))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,8 +9,9 @@ from jax.extend.core import ClosedJaxpr
 
 from zwang.native.arrays import Memory, scalar
 from zwang.native.errors import NotNativeError
+from zwang.native.instructions import WRITTEN_OUT
 from zwang.native.subroutines import results_of
-from zwang.native.walk import Call, alike_from, emit_jaxpr, released, retained, rule
+from zwang.native.walk import Call, emit_jaxpr, released, retained, rule, written_out
 
 
 def inner(call: Call, program: Any, inputs: list | None = None) -> list:
@@ -26,9 +26,6 @@ def inner(call: Call, program: Any, inputs: list | None = None) -> list:
     return found
 
 
-WRITTEN_OUT = "written out: "
-"""The beginning of the names of inner programs that are written without loops over their elements
-(`zwang.compile.hints.written_out`)."""
 PROGRAMS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call")
 """Parameters by which primitives name their inner program."""
 
@@ -62,7 +59,7 @@ def call_inner(call: Call) -> list:
             if call.name not in ("jit", "pjit"):
                 return inner(call, program)
             if call.params["name"].startswith(WRITTEN_OUT):
-                with alike_from(call.builder, math.inf):
+                with written_out(call.builder):
                     return inner(call, program)
             shared = results_of(call, program)
             return _once(call, program) if shared is None else shared
