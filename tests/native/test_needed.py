@@ -1,4 +1,6 @@
-"""Dead code of a traced program is not emitted; dense factors are left to LAPACK."""
+"""Dead code of a traced program is not emitted, nor an inner program twice; dense factors are left
+to LAPACK.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +39,20 @@ def test_a_loop_is_emitted_whole(monkeypatch):
     np.testing.assert_array_equal(function(f, X)(X), 0.0)
     g = lambda x: jax.lax.scan(turn, (1.0, 1.0), x)[1]
     np.testing.assert_array_equal(function(g, X)(X), [1.0, 1.0, 2.0])
+
+
+def test_an_inner_program_is_emitted_once_for_the_same_operands(monkeypatch):
+    """Also in both ways of a branch, which do not know each other's values; 0 and −0 differ."""
+    emitted, own = [], walk.RULES["exp"]
+    monkeypatch.setitem(walk.RULES, "exp", lambda call: emitted.append(call) or own(call))
+    inner = jax.jit(lambda x, y: jnp.exp(x) + jnp.arctan2(y, -x))
+
+    def outer(x):
+        ways = lambda k: jax.lax.cond(x[0] > k, lambda: inner(3 * x, 1.0), lambda: inner(x, 1.0))
+        return inner(x, 0.0), inner(x, 0.0), inner(x, -0.0), ways(0.5), ways(1.5)
+
+    np.testing.assert_allclose(function(outer, X)(X), outer(jnp.asarray(X)), rtol=1e-14)
+    assert len(emitted) == 6
 
 
 @pytest.mark.parametrize("n", [39, 40])

@@ -79,7 +79,8 @@ def _once(call: Call, program: ClosedJaxpr) -> list:
     given = tuple(sign(x) for array in scalars for x in array.reshape(-1).tolist())
     b = call.builder
     # the program as well as its number, which another one might have after it
-    key = "inner", id(program.jaxpr), b.lanes, b.mask, b.least_alike, tuple(call.needed), given
+    written = b.lanes, b.mask, b.least_alike, b.fuses_pairs
+    key = "inner", id(program.jaxpr), written, tuple(call.needed), given
     if (known := b.remembered(key)) is not None:
         return [*known[1]]
     found = inner(call, program)
