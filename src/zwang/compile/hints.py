@@ -15,8 +15,7 @@ from jax.custom_batching import custom_vmap
 from jaxtyping import PyTree
 
 from zwang.compile.engine import is_native
-from zwang.native.rules.calls import WRITTEN_OUT
-from zwang.native.subroutines import SHARED
+from zwang.native.instructions import SHARED, WRITTEN_OUT
 from zwang.objects.recent import Recent
 from zwang.objects.record import combine, partition
 
