@@ -11,7 +11,7 @@ entries, axes one, and ways between points two, whose zeros native code leaves o
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, ArrayLike, Float
 
 from zwang.bodies.screws.twist import hat
 from zwang.bodies.tree.branching import GROUND, Branching
@@ -64,7 +64,7 @@ def with_joint_numbers(tree: Branching, p, own_axes: bool = False) -> dict:
     return {**p, "joints": {**known, "point": L, "square": times(turning, turning)}}
 
 
-def _in_base_axes(tree: Branching, p, L: AnyArray, axis: AnyArray, way: AnyArray) -> dict:
+def _in_base_axes(tree: Branching, p, L: ArrayLike, axis: ArrayLike, way: ArrayLike) -> dict:
     mass, first, second = moments(tree, L, p)
     return {
         "apart": L - xp.concatenate([L, xp.zeros((1, 3))])[np.array(tree.parent)],
@@ -107,7 +107,7 @@ def _home_axes(tree: Branching, axis: AnyArray) -> Float[np.ndarray, "n 3 3"]:
         B, u = np.eye(3) if parent == GROUND else made[parent], axis[own]
         if is_ball:
             skewed = np.any(_without_noise(u @ u.T - np.eye(3))) or np.cross(u[0], u[1]) @ u[2] < 0
-            B = B if skewed else u.T
+            B = B if skewed else np.asarray(u).T
         elif np.any(u):
             B = B @ _nearest_axes(B.T @ u[0] / np.linalg.norm(u[0]))
         made.append(B)
@@ -188,7 +188,7 @@ def centers(twist: Float[Array, "n 3 6"]) -> Float[Array, "n 3"]:
 
 
 def moments(
-    tree: Branching, L: Float[Array, "n 3"], p
+    tree: Branching, L: ArrayLike, p
 ) -> tuple[Float[Array, " n"], Float[Array, "n 3"], Float[Array, "n 3 3"]]:
     """Mass, first and second moments of mass about L, ∫ r dm and ∫ r rᵀ dm, of the bodies on each
     joint at q = 0.
