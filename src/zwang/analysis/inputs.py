@@ -61,7 +61,7 @@ def chosen_inputs(model: Model, params, inputs: object) -> Inputs:
         return Inputs(model)
     actuation = getattr(inputs, "actuation_matrix", None)
     if isinstance(inputs, AbstractControlLaw) and actuation is not None:
-        nu = inputs.checked(model.passive.dynamics())
+        nu = inputs.checked(model.passive.dynamics(lets_go=not inputs.by_constraints))
         names, units = tuple(inputs.names(nu)), tuple(inputs.units(nu))
         return Inputs(model.passive, names, None, actuation, np.zeros(nu), units=units)
     lists = isinstance(inputs, (list, tuple)) and all(isinstance(x, (list, tuple)) for x in inputs)

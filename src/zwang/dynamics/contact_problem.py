@@ -23,6 +23,7 @@ from zwang.compile import model_program
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
 from zwang.equations.state import State
+from zwang.thresholds import RESOLVED
 
 
 class ContactProblem(NamedTuple):
@@ -76,6 +77,13 @@ class ContactProblem(NamedTuple):
         return cls(
             A, np.asarray(at.b), length, shared, phi, psi, F, metric, held, metric.rows(A[held])
         )
+
+    def held_anyway(self, rows: np.ndarray) -> np.ndarray:
+        """Which of some rows depend on those that hold, as that of a stop at a dead point does: no
+        motion is left along them, and no force on them changes one.
+        """
+        left = np.linalg.norm(self.A[rows] @ self.rows.kernel, axis=1)
+        return left <= RESOLVED * self.length[rows]
 
     def response(self, force: np.ndarray) -> np.ndarray:
         """`M⁻¹ f` beside the rows that hold, of each column of f."""

@@ -151,7 +151,8 @@ class Model(Record):
             instance(
                 servo, AbstractControlLaw, "Model: servo", "zw.Servo(constraints, actuation, ...)"
             )
-            servo.checked(self.dynamics(pseudoinverse=Proximal()))
+            lets_go = not servo.by_constraints
+            servo.checked(self.dynamics(pseudoinverse=Proximal(), lets_go=lets_go))
             self.servo = servo
 
     def __repr__(self) -> str:

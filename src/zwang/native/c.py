@@ -16,10 +16,10 @@ from collections.abc import Iterable, Sequence
 from jax.extend.core import ClosedJaxpr
 
 from zwang.native.builder import Builder
-from zwang.native.compiled import instructions_of
 from zwang.native.errors import NotNativeError
 from zwang.native.instructions import Block, Operand, Value
 from zwang.native.text import single_uses, transfers, used
+from zwang.native.translation import instructions_of
 from zwang.native.types import FLOATS, register_type, stored_type
 
 LONGEST_LINE = 90

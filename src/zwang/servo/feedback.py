@@ -90,6 +90,10 @@ class Feedback(AbstractActuated):
     def __repr__(self) -> str:
         return present("text_of_values", self)
 
+    @property
+    def by_constraints(self) -> bool:
+        return False
+
     def checked(self, passive):
         nu, system = super().checked(passive), passive.system
         given = outcome(self._given, "function(q, v, t, p)", *system.shapes, passive.p).shape

@@ -148,6 +148,9 @@ class Contacts:
         closed = problem.phi[self.gaps] <= AT_INSTANT * (place + rate * span)
         # at its end a gap lets go
         shut = (closed | was_shut) & np.isfinite(problem.phi[self.gaps])
+        # where all else leaves no motion along a gap, as at a dead point, no force opens it
+        self._refuse_driven(problem, shut & (fixed := problem.held_anyway(self.gaps)), slow)
+        shut &= ~fixed
         impact = self._collide(problem, v, t, shut, slow, place)
         if impact is not None:
             after = impact.v
@@ -216,6 +219,19 @@ class Contacts:
             raise ModelError(
                 f"{self.model.name}: the start penetrates {self.names[k]!r}: its gap is "
                 f"{gap[k]:.3g}, expected at least 0; start from where it is open or closed."
+            )
+
+    def _refuse_driven(self, problem: ContactProblem, fixed: np.ndarray, slow) -> None:
+        """Raise if gaps close that no force can open, as what holds moves them."""
+        psi, acceleration = problem.psi[self.gaps], problem.acceleration(problem.F)
+        rate = (problem.A @ acceleration - problem.b)[self.gaps]
+        zero = SOLUTION_ERROR * problem.length[self.gaps] * problem.metric.speed(acceleration)
+        slow = slow[self.gaps]
+        if np.any(bad := fixed & ((psi < -slow) | ((psi <= slow) & (rate < -zero)))):
+            name = self.names[int(np.argmax(bad))]
+            raise MotionEndError(
+                Result.INCONSISTENT,
+                f"{name} closes, and all other constraints leave no motion that opens it",
             )
 
     def _problem(self, flow, modes: np.ndarray, state: State) -> ContactProblem:

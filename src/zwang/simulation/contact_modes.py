@@ -261,7 +261,8 @@ def _released(
     acting += problem.A[rubbing_rows(weaker)].T @ rub
     rate = problem.A @ problem.acceleration(force + acting) - problem.b
     moved = {k: rate[at.frictions[k].rows] for k in hardly}
-    return {k: s / np.linalg.norm(s) for k, s in moved.items() if np.any(s)}
+    # squares of what is all but zero vanish
+    return {k: s / size for k, s in moved.items() if (size := np.linalg.norm(s)) > 0}
 
 
 def _ways(
