@@ -12,7 +12,7 @@ MOST = {
     "files with factorizations outside algebra": 2,
     "Newton iterations onto φ": 4,
     "thresholds in core and analysis": 45,
-    "annotations `Any` and casts": 117,
+    "annotations `Any` and casts": 106,
 }
 """What each of them is now: lower it where it falls."""
 MEASURES = {what: measure for what, measure, _, _ in table.MEASURES}

@@ -89,9 +89,9 @@ class Switched(Record):
 
     m = property(lambda self: sum(rows.size for rows in self.given.rows.values()))
     row_slices = property(lambda self: self.given.slices)
-    owner = Constraints.owner
+    owner, worst, by_row = Constraints.owner, Constraints.worst, Constraints.by_row
     loose, frictions = (), ()
-    one_sided_rows = np.zeros(0, int)
+    one_sided_rows = outright_rows = np.zeros(0, int)
     position_rows = property(lambda self: self.given.numbers("position"))
     velocity_rows = property(lambda self: self.given.numbers("position", "velocity"))
     owners = property(lambda self: self.given.rows)

@@ -6,7 +6,7 @@ import pytest
 
 import zwang as zw
 from tests.crossed import some
-from zwang.dynamics.number_range import acts
+from zwang.dynamics.number_range import acting_rows
 from zwang.simulation import placed_start
 
 TIMES = np.linspace(0.0, 1.0, 5)
@@ -133,6 +133,20 @@ def test_a_row_far_below_another_is_round_off_if_it_is_of_the_same_constraint(to
     model = zw.Model(system, members)
     dynamics, state = model.dynamics(), model.state([1.0, 3.0], [0.0, 0.0])
     A = np.asarray(dynamics.matrix(state))
-    on_host = [acts(dynamics, state, A, row) for row in range(2)]
+    on_host = acting_rows(dynamics, state, A).tolist()
     assert on_host == [True, not together]
     assert np.asarray(placed_start._acts(dynamics, state, A)).tolist() == on_host
+
+
+def test_a_row_that_is_given_outright_holds_in_any_unit():
+    """Once a ValueError of `zw.motion`, and no row at all of `zw.trajectory`."""
+    system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.array([1.0, 2.0]))
+    slide = zw.Holonomic(lambda q, t, p: q[0], name="slide")
+    outright = zw.AccelerationConstraint(
+        lambda q, v, t, p: jnp.array([0.0, 1e-20]), lambda q, v, t, p: 3e-20, name="outright"
+    )
+    model = zw.Model(system, [slide, outright])
+    found = zw.motion(model, [0.0, 0.0], [0.0, 0.0])
+    np.testing.assert_allclose(found.acceleration, [0.0, 3.0], atol=1e-12)
+    compiled = zw.trajectory(model, [0.0, 0.0], [0.0, 0.0], np.array([0.0, 1.0]))
+    np.testing.assert_allclose(compiled.q[-1], [0.0, 1.5], atol=1e-12)

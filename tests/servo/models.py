@@ -18,6 +18,12 @@ def closed(model: zw.Model, servo: Servo) -> zw.Model:
     )
 
 
+def with_other_numbers(model: zw.Model, q, v, duration: float, params, **options):
+    """A run whose parameters are not those that the controller believes."""
+    loop = zw.Loop(model=model)
+    return zw.simulate(model, q, v, duration=duration, params=params, loop=loop, **options)
+
+
 @functools.cache
 def two_masses() -> zw.Model:
     """Two masses on a line with a spring between them (servo paper, section V)."""

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from tests.servo import models
 from zwang.errors import ModelError
 
 K, MISMATCH = 4.0, 0.25
@@ -82,14 +83,8 @@ def test_with_a_constant_load_it_comes_to_rest_where_the_equations_say(learning)
 
 def test_beyond_its_assumptions_the_bound_does_not_hold(learning):
     """A load of 150 N where ρ is that of 1 N."""
-    run = zw.simulate(
-        learning.model,
-        learning.q,
-        learning.v,
-        duration=4.0,
-        params={"load": 150.0, "pitch": 0.8},
-        loop=zw.Loop(model=learning.model),
-    )
+    load = {"load": 150.0, "pitch": 0.8}
+    run = models.with_other_numbers(learning.model, learning.q, learning.v, 4.0, load)
     assert np.abs(run.q[:, 0] - np.sin(run.t)).max() > float(LEARNS.error_bound(RHO))
 
 

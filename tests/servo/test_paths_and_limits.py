@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from tests.servo import models
 from zwang.errors import ModelError
 
 
@@ -78,14 +79,7 @@ def test_what_is_led_within_limits_stays_where_the_bound_says():
     c = np.log(0.12 / 0.08)
     assert float(row.phi.reached(c)[1]) == pytest.approx(0.02)
     assert np.asarray(study.dataset["far"]).max() <= 0.02 + 1e-9
-    run = zw.simulate(
-        loop,
-        [0.02],
-        [0.0],
-        duration=4.0,
-        params={"load": 3.0, "pitch": 0.5},
-        loop=zw.Loop(model=loop),
-    )
+    run = models.with_other_numbers(loop, [0.02], [0.0], 4.0, {"load": 3.0, "pitch": 0.5})
     assert 0.02 < np.abs(run.q).max() < 0.1
 
 

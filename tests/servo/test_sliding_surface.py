@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import zwang as zw
+from tests.servo import models
 from zwang.errors import ModelError
 
 K, LAYER, MISMATCH = 2.0, 0.05, 0.25
@@ -56,14 +57,7 @@ def test_of_1000_uncertain_systems_none_leaves_the_bounds():
 def test_beyond_its_assumptions_the_bound_does_not_hold():
     """A load of 20 N where 1 N is assumed."""
     model = driven(SURFACE)
-    run = zw.simulate(
-        model,
-        [0.0],
-        [1.0],
-        duration=4.0,
-        params={"load": 20.0, "pitch": 0.5},
-        loop=zw.Loop(model=model),
-    )
+    run = models.with_other_numbers(model, [0.0], [1.0], 4.0, {"load": 20.0, "pitch": 0.5})
     assert np.abs(run.q[:, 0] - np.sin(run.t)).max() > float(SURFACE.error_bound)
 
 

@@ -304,5 +304,5 @@ def _rows(flow: ConstrainedVectorField, contacts: Contacts, q, v, t) -> tuple[Ar
     """ψ of all rows and its derivative by v, gaps and frictions included."""
     every = on_device(np.full(len(contacts.names), HELD_ON))
     c, p = flow.with_input(every).dynamics.constraints, flow.dynamics.p
-    psi = lambda v: jnp.zeros(c.m).at[c.velocity_rows].set(c.velocity_residual(q, v, t, p))
+    psi = lambda v: c.velocity_by_row(q, v, t, p)
     return psi(v), jax.jacfwd(psi)(jnp.asarray(v))

@@ -64,8 +64,7 @@ def _forms(dynamics: Dynamics, rows: np.ndarray, q, t):
     """Rows of R: [A | ψ(q, 0, t)], shape (len(rows), nv + 1)."""
     c, p, still = dynamics.constraints, dynamics.p, jnp.zeros(dynamics.system.nv)
     A = c.matrix(q, still, t, p)[rows]
-    at_rest = jnp.zeros(c.m).at[c.velocity_rows].set(c.velocity_residual(q, still, t, p))
-    return jnp.column_stack([A, at_rest[rows]])
+    return jnp.column_stack([A, c.velocity_by_row(q, still, t, p)[rows]])
 
 
 def _direction(dynamics: Dynamics, rows: np.ndarray, scale, x, w):
@@ -84,7 +83,7 @@ def _nonlinear_direction(dynamics: Dynamics, rows: np.ndarray, scale, x, w):
 
     def step(_, v):
         A = c.matrix(q, v, t, p)[rows] * scale[:-1]
-        slip = jnp.zeros(c.m).at[c.velocity_rows].set(c.velocity_residual(q, v, t, p))[rows]
+        slip = c.velocity_by_row(q, v, t, p)[rows]
         return v - scale[:-1] * (A.T @ LU(A @ A.T).solve(slip))
 
     # steps of Newton's iteration towards velocities that rows which are not linear in v allow

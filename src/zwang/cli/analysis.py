@@ -14,7 +14,7 @@ from zwang.cli.failure import UserError
 from zwang.cli.quantities import number
 from zwang.cli.target import Target, load_target, locate, made_folder, started
 from zwang.cli.terminal import say, warn
-from zwang.cli.values import like
+from zwang.cli.values import settings_like
 from zwang.errors import ModelError
 
 if TYPE_CHECKING:
@@ -69,9 +69,7 @@ def subject_of(model: str, set_: list[str] | None) -> tuple[Any, dict[str, Any]]
     file = FOLDER / f"{model}.toml" if path is None else path
     if file.suffix == ".toml" and file.is_file():
         known = read(file).parameters
-        chosen: dict[str, Any] = {
-            k: like(x, 0.0, f"--set {k}") for k, x in given.items() if k in known
-        }
+        chosen = settings_like(given, dict.fromkeys(known, 0.0))
         if len(chosen) == len(given):
             return read(file, **chosen), {}
     target = load_target(model, given)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zwang.cli.failure import UserError
-from zwang.cli.values import assignments, like, number_or_list
+from zwang.cli.values import assignments, number_or_list, settings_like
 from zwang.errors import ModelError, OutputError
 from zwang.files import is_file, make_folder
 from zwang.files.reading import shown_path
@@ -215,11 +215,7 @@ def _from_gallery(
 
     entry = ENTRIES[name]
     known = entry.settings
-    chosen: dict[str, Any] = {
-        key: like(text, known[key].default, f"--set {key}")
-        for key, text in given.items()
-        if key in known
-    }
+    chosen = settings_like(given, {key: setting.default for key, setting in known.items()})
     if drawn is not None and (file := FOLDER / f"{name}.toml").is_file():
         from zwang.mechanism import read
 
@@ -261,9 +257,7 @@ def _from_file(
 
     # read twice: values given are those of the file’s own parameters, whose names come first
     known = read(path).parameters
-    settings: dict[str, Any] = {
-        key: like(text, 0.0, f"--set {key}") for key, text in given.items() if key in known
-    }
+    settings = settings_like(given, dict.fromkeys(known, 0.0))
     mechanism = read(path, **settings)
     if drawn is not None:
         _draw(mechanism, mechanism.name, drawn)

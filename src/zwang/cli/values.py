@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from zwang.cli.failure import UserError
 from zwang.errors import ModelError
@@ -54,6 +55,15 @@ def number_or_list(text: str, what: str):
         f"{what} is {text!r:.60}, expected a finite number, as 0.3, 20deg, 30mm or 60rpm, or a "
         "list of them such as 1,2,3"
     )
+
+
+def settings_like(given: Mapping[str, str], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of those of `--set` that have a default, of its type.
+
+    Raises:
+        UserError: for one that is of another type.
+    """
+    return {k: like(x, defaults[k], f"--set {k}") for k, x in given.items() if k in defaults}
 
 
 def like(text: str, default, what: str):

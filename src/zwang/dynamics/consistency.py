@@ -16,7 +16,7 @@ from zwang.algebra.rank import NEARLY_PARALLEL, PLACED
 from zwang.algebra.spectrum import forms_of, principal
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
 from zwang.dynamics.evaluation import ModelEvaluation, evaluate, evaluate_along, moved
-from zwang.dynamics.number_range import acts, kin_of
+from zwang.dynamics.number_range import acting_rows
 from zwang.equations.state import State, host_state
 from zwang.thresholds import AGREEMENT, MARGIN, SMALL_PART, SOLUTION_ERROR
 
@@ -145,7 +145,10 @@ def vanishing_rows(dynamics: Dynamics, at: ModelEvaluation, state: State) -> dic
     # what depends on no direction of motion, and is zero all the same, is kept without a force
     moving = [i for i in moving if np.any(c.pattern[i])]
     # a row that is short by its units alone does not vanish
-    second = [i for i in moving if i not in found and not acts(dynamics, state, A, int(i))]
+    second = [i for i in moving if i not in found]
+    if second:
+        acting = acting_rows(dynamics, state, A)
+        second = [i for i in second if not acting[i]]
     found |= _of_one_sign(dynamics, state, metric, A, length, second) if second else {}
     return {int(i): why for i, why in sorted(found.items())}
 
@@ -218,7 +221,7 @@ def _of_one_sign(
     phi = np.asarray(evaluate(dynamics, state).phi) if len(rows) else np.zeros(0)
     for k, row in enumerate(rows):
         value = principal(H[k])[0]
-        of_kin = np.max(loudest[kin_of(dynamics.constraints, row)])
+        of_kin = np.max(loudest[c.owner(row)[1]])
         small = max(AGREEMENT * scale[k], SOLUTION_ERROR * of_kin, 1e-300)
         if np.max(np.abs(value)) <= small or (value[0] < -small and value[-1] > small):
             continue

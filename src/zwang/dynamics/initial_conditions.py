@@ -21,7 +21,7 @@ from zwang.dynamics.evaluation import ModelEvaluation, evaluate, residuals
 from zwang.dynamics.matrix_structure import DENSE
 from zwang.dynamics.model import Model
 from zwang.dynamics.motion import augmented, contradiction, refuse_vanishing, row_name
-from zwang.dynamics.number_range import acts, refuse_range, round_off_of_kin
+from zwang.dynamics.number_range import acting_rows, refuse_range, round_off_of_kin
 from zwang.dynamics.placement import Apart, Placement, place
 from zwang.dynamics.scales import measure
 from zwang.equations.constraint import AbstractConstraint, Constraints
@@ -374,7 +374,7 @@ def lost_in_round_off(model: Model, dynamics: Dynamics, start: Start) -> str:
     if np.max(np.abs(residuals), initial=0.0) > SOLUTION_ERROR or not len(gone):
         return ""
     row = int(gone[np.argmin(size[gone])])
-    if acts(dynamics, start.given, rows, row):
+    if acting_rows(dynamics, start.given, rows)[row]:
         return ""
     return f"constraint {row_name(model, row)} has a gradient of {size[row]:.0e} there"
 
@@ -384,7 +384,7 @@ def worst_violation(model: Model, state: State, params: PyTree) -> str:
     c, p = model.constraints, model.params if params is None else model.merged(params)
     phi, psi = residuals(c, state, p)
     size, symbol = (phi, "phi") if phi.max(initial=0.0) > SOLUTION_ERROR else (psi, "psi")
-    name = max(c.row_slices, key=lambda n: float(size[c.row_slices[n]].max(initial=0.0)))
+    name = c.worst(size)
     return f"constraint {name!r} has {symbol} = {size[c.row_slices[name]].max():.3g}"
 
 

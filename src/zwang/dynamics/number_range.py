@@ -87,11 +87,6 @@ def probes(nv: int) -> np.ndarray:
     return sizes[:, None, None] * random.standard_normal((3, nv))
 
 
-def kin_of(constraints: Constraints, row: int) -> slice:
-    """The rows of the constraint that a row belongs to."""
-    return next(x for x in constraints.row_slices.values() if x.start <= row < x.stop)
-
-
 def round_off_of_kin(xp: ModuleType, constraints: Constraints, A):
     """Rows that are the round-off of others of their constraint, which have their unit, shape (m,);
     by the entries of A, as a light body makes such a row long in the metric of M⁻¹.
@@ -104,38 +99,44 @@ def round_off_of_kin(xp: ModuleType, constraints: Constraints, A):
     return ~(size > ROUND_OFF * xp.concatenate(kin))
 
 
-def acts(dynamics: Dynamics, state: State, A, row: int) -> bool:
-    """Whether a row that is far shorter than others is one like any other in units of its own: its
-    gradient gives the change of its residual, which one that vanishes here, or is round-off, does
-    not.
+def acting_rows(dynamics: Dynamics, state: State, A) -> np.ndarray:
+    """Which of the rows that are far shorter than others are like any other in units of their own,
+    shape (m,): the gradient of one that vanishes here, or is round-off, does not give the change of
+    its residual.
     """
-    c = dynamics.constraints
-    if round_off_of_kin(np, c, A)[row]:
-        return False
-    gradient = A[[row]].toarray()[0] if hasattr(A, "toarray") else np.asarray(A)[row]
-    position = row in set(c.position_rows.tolist())
-    place = list(c.position_rows if position else c.velocity_rows).index(row)
+    c, nv = dynamics.constraints, dynamics.system.nv
+    steps = probes(nv).reshape(-1, nv)
 
-    def residual(dv):
-        if position:
-            there = host_state(moved(dynamics, state.q, dv, state.t), state.v, state.t)
-            return float(np.asarray(evaluate(dynamics, there).phi)[place])
-        there = host_state(state.q, np.asarray(state.v) + dv, state.t)
-        return float(np.asarray(evaluate(dynamics, there).psi)[place])
+    def residuals(dv):
+        there = host_state(moved(dynamics, state.q, dv, state.t), state.v, state.t)
+        pushed = host_state(state.q, np.asarray(state.v) + dv, state.t)
+        phi, psi = c.by_row(evaluate(dynamics, there).phi, evaluate(dynamics, pushed).psi)
+        # ψ of a position row is linear in v even where its gradient is round-off
+        psi[c.position_rows] = phi[c.position_rows]
+        return psi
 
-    still = residual(np.zeros(dynamics.system.nv))
+    change = np.stack([residuals(dv) for dv in steps]) - residuals(np.zeros(nv))
+    return changes_as_expected(np, c, A, change, (A @ steps.T).T)
 
-    def given(step) -> bool:
-        change, expected = residual(step) - still, float(gradient @ step)
-        return MARGIN * abs(change - expected) < abs(expected)
 
-    return any(all(map(given, steps)) for steps in probes(dynamics.system.nv))
+def changes_as_expected(xp: ModuleType, constraints: Constraints, A, change, expected):
+    """Which rows are not the round-off of others, and change along all `probes` of one size as
+    their gradient says, shape (m,); rows that are given outright have nothing that changes.
+
+    Args:
+        change, expected: of each row along each step, shape (steps, m).
+    """
+    given = MARGIN * abs(change - expected) < abs(expected)
+    # steps of one size after those of another
+    alike = xp.any(xp.all(given.reshape(*probes(1).shape[:2], -1), axis=1), axis=0)
+    alike = alike | np.isin(np.arange(constraints.m), constraints.outright_rows)
+    return ~round_off_of_kin(xp, constraints, A) & alike
 
 
 def of_typical_length(dynamics: Dynamics, state: State, A, length: np.ndarray) -> np.ndarray:
     """Lengths of rows (m,), and 0 of those that are round-off and not short by their units."""
     longest = np.max(length, initial=0.0)
     short = np.flatnonzero((length > 0) & ~(length > ABSENT * longest))
-    gone = [i for i in short if not acts(dynamics, state, A, int(i))]
+    gone = short[~acting_rows(dynamics, state, A)[short]] if len(short) else short
     kin = round_off_of_kin(np, dynamics.constraints, A)
     return np.where(np.isin(np.arange(len(length)), gone) | kin, 0.0, length)

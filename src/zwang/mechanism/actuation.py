@@ -17,7 +17,7 @@ from zwang.mechanism.geometry import GROUND
 from zwang.mechanism.joint_constraints import JointConstraints
 from zwang.mechanism.prescribed_motion import following
 from zwang.mechanism.relative_pose import DISPLACEMENT, value_and_rate
-from zwang.mechanism.resolution import Ends, coordinate_named, ends_between
+from zwang.mechanism.resolution import Ends, coordinate_between
 from zwang.mechanism.schema import Actuator, ServoConstraint
 from zwang.servo import Limits, Servo
 
@@ -117,9 +117,7 @@ def _constraint(
         points = geometry.point(GROUND, where), geometry.point(part.on, (*where, "on"))
         ends = Ends(*points, DISPLACEMENT)
     elif part.on is not None:
-        ends = ends_between((GROUND, part.on), geometry, where)
-        coordinate = coordinate_named(part.coordinate, (*where, "coordinate"), name)
-        ends = Ends(ends.a, ends.b, coordinate)
+        ends = coordinate_between((GROUND, part.on), geometry, where, part.coordinate)
     else:
         assert part.joint is not None
         ends = joints.of(part.joint, part.coordinate, where)

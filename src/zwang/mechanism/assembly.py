@@ -339,7 +339,7 @@ def _unplaced(mechanism: Mechanism, model: Model, state: State) -> AssemblyError
     phi, psi = residuals(c, state, model.params)
     # an open joint makes every velocity wrong, too, so that position is blamed first
     residual = phi if phi.max(initial=0.0) > OPEN else psi
-    worst = max(c.row_slices, key=lambda n: float(residual[c.row_slices[n]].max(initial=0.0)))
+    worst = c.worst(residual)
     what = "stays open by" if residual is phi else "has its rate off by"
     size = residual[c.row_slices[worst]].max()
     joint = mechanism.joints.get(worst)

@@ -26,6 +26,7 @@ from zwang.mechanism.joint_constraints import JointConstraints
 from zwang.mechanism.relative_pose import RelativePose, relative_poses, value_and_rate
 from zwang.mechanism.resolution import ends_between
 from zwang.mechanism.schema import Table
+from zwang.mechanism.slipping import RUBS, coefficients
 from zwang.mechanism.tables import spline
 
 SURFACES = {
@@ -37,8 +38,6 @@ SURFACES = {
 """Kinds of shapes that touch, and their numbers."""
 OF_CURVES = ("x", "y", "ends", "through", "closed", "free", "pieces")
 """What only a curve has."""
-RUBS = " friction"
-"""Ending of the name of a contact's friction."""
 Where = tuple[str, ...]
 
 
@@ -113,9 +112,7 @@ def resolved_contact(
         if given.kinetic is not None:
             raise PartError((*where, "kinetic"), "needs static, at which the contact sticks.")
         return ResolvedContact(gap, ())
-    static = joints.formula(given.static, (), (*where, "static"))
-    kinetic = given.static if given.kinetic is None else given.kinetic
-    slides = joints.formula(kinetic, ("speed",), (*where, "kinetic"))
+    static, kinetic = coefficients(given, joints, where)
 
     # of all rows at once, as programs trace it once for all of their frictions
     @traced_once
@@ -130,8 +127,8 @@ def resolved_contact(
         DryFriction(
             slip(row),
             load=part,
-            static=lambda p: static.traced(p["parameters"]),
-            kinetic=lambda speed, p: slides.traced({**p["parameters"], "speed": speed}),
+            static=static,
+            kinetic=kinetic,
             name=f"{part}{RUBS}",
             unit="m/s",
         )

@@ -16,8 +16,8 @@ from zwang.inputs.arithmetic import xp
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.geometry import GROUND
 from zwang.mechanism.joint_constraints import JointConstraints
-from zwang.mechanism.relative_pose import ALL, DISPLACEMENT, counted, relative_poses
-from zwang.mechanism.resolution import Ends, coordinate_named, ends_between
+from zwang.mechanism.relative_pose import ALL, DISPLACEMENT, DISTANCE, counted, relative_poses
+from zwang.mechanism.resolution import Ends, coordinate_between, ends_between
 from zwang.mechanism.schema import Bushing, Force, Spring
 
 PLACES, SPEEDS = ("x", "y", "z"), ("vx", "vy", "vz")
@@ -190,13 +190,10 @@ def _resolved(name: str, force: Force, joints: JointConstraints) -> tuple[Ends, 
     if force.joint is not None:
         ends = joints.of(force.joint, force.coordinate, where)
     elif force.between is not None:
-        pair = ends_between(force.between, geometry, where)
-        coordinate = coordinate_named(force.coordinate or "distance", (*where, "coordinate"), name)
-        ends = Ends(pair.a, pair.b, coordinate)
+        chosen = force.coordinate or DISTANCE.name
+        ends = coordinate_between(force.between, geometry, where, chosen)
     else:
-        ends = ends_between((GROUND, force.on), geometry, where)
-        coordinate = coordinate_named(force.coordinate, (*where, "coordinate"), name)
-        ends = Ends(ends.a, ends.b, coordinate)
+        ends = coordinate_between((GROUND, force.on), geometry, where, force.coordinate)
     one = joints.formula(force.effort, ("t", "value", "rate"), (*where, "effort"))
     if "value" in one.names:
         joints.turns.count(ends, name)

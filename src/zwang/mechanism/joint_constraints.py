@@ -32,8 +32,8 @@ from zwang.mechanism.resolution import (
     Ends,
     Tables,
     checked_formula,
+    coordinate_between,
     coordinate_named,
-    ends_between,
     require_joint,
     resolve_joints,
 )
@@ -150,9 +150,8 @@ class JointConstraints:
             raise PartError(where, "expected either between or joint.")
         if part.joint is not None:
             return self.of(part.joint, part.coordinate, where)
-        ends = ends_between(part.between, self.geometry, where)
         chosen = part.coordinate or DISTANCE.name
-        return Ends(ends.a, ends.b, coordinate_named(chosen, (*where, "coordinate"), where[-1]))
+        return coordinate_between(part.between, self.geometry, where, chosen)
 
     def coordinate(self, ends: Ends) -> Callable:
         """`(q, p)` → the coordinate of one pair of points."""

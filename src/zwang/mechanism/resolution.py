@@ -67,6 +67,16 @@ def ends_between(points, geometry: Geometry, where) -> Ends:
     return Ends(a, b)
 
 
+def coordinate_between(points, geometry: Geometry, where, coordinate: str | None) -> Ends:
+    """Two points of different bodies with a coordinate of their relative pose, by its name.
+
+    Raises:
+        PartError: for an unknown point, two of one body, or no such coordinate.
+    """
+    ends = ends_between(points, geometry, where)
+    return Ends(ends.a, ends.b, coordinate_named(coordinate, (*where, "coordinate"), where[-1]))
+
+
 def require_joint(name: str, joints: Iterable[str], where) -> None:
     """Refuse a name that no joint has.
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from zwang.equations.constraint import DryFriction
 from zwang.inputs.suggestions import did_you_mean
-from zwang.mechanism.contact_schema import Slip
+from zwang.mechanism.contact_schema import Contact, Slip
 from zwang.mechanism.expression import Expression
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.gaps import RATE, values_and_rates
@@ -23,7 +23,7 @@ from zwang.mechanism.relative_pose import value_and_rate
 from zwang.mechanism.resolution import Ends
 
 RUBS = " friction"
-"""Ending of the name of a joint's friction."""
+"""Ending of the name of the friction of a joint or a contact."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,7 +32,8 @@ class ResolvedSlip:
 
     Attributes:
         name: of the friction.
-        slip, static, kinetic: its formulas.
+        slip: its formula.
+        static, kinetic: coefficients of a `zw.DryFriction`.
         load: that of the load, or the name of the constraint whose force it is.
         load_rows: which rows of that constraint are forces.
         ends: the points and coordinates by the names that the formula has for them.
@@ -41,15 +42,15 @@ class ResolvedSlip:
     name: str
     slip: Expression
     load: Expression | str
-    static: Expression
-    kinetic: Expression
+    static: Callable
+    kinetic: Callable
     load_rows: tuple[int, ...]
     ends: Mapping[str, Ends]
 
     def constraint(self, joints: JointConstraints, rate: Callable) -> DryFriction:
         """It as a constraint; `rate` is `(q, v, t, p)` → q̇."""
         coordinates = {name: joints.coordinate(ends) for name, ends in self.ends.items()}
-        slip, load, static, kinetic = self.slip, self.load, self.static, self.kinetic
+        slip, load = self.slip, self.load
 
         def sliding(q, v, t, p):
             values = values_and_rates(coordinates, q, rate(q, v, t, p), p)
@@ -58,8 +59,8 @@ class ResolvedSlip:
         return DryFriction(
             sliding,
             load=load if isinstance(load, str) else lambda p: load.traced(p["parameters"]),
-            static=lambda p: static.traced(p["parameters"]),
-            kinetic=lambda speed, p: kinetic.traced({**p["parameters"], "speed": speed}),
+            static=self.static,
+            kinetic=self.kinetic,
             name=self.name,
             load_rows=self.load_rows,
         )
@@ -99,10 +100,18 @@ def resolved_slip(
             raise PartError(
                 error.where, f"{error.message.rstrip('.')}{did_you_mean(str(given.load), known)}"
             ) from None
+    return ResolvedSlip(name, slip, load, *coefficients(given, joints, where), rows, ends)
+
+
+def coefficients(
+    given: Contact | Slip, joints: JointConstraints, where: tuple[str, ...]
+) -> tuple[Callable, Callable]:
+    """`static` and `kinetic` of a `zw.DryFriction`, from formulas."""
     static = joints.formula(given.static, (), (*where, "static"))
-    kinetic = given.static if given.kinetic is None else given.kinetic
-    sliding = joints.formula(kinetic, ("speed",), (*where, "kinetic"))
-    return ResolvedSlip(name, slip, load, static, sliding, rows, ends)
+    sliding = given.static if given.kinetic is None else given.kinetic
+    kinetic = joints.formula(sliding, ("speed",), (*where, "kinetic"))
+    slides = lambda speed, p: kinetic.traced({**p["parameters"], "speed": speed})
+    return (lambda p: static.traced(p["parameters"])), slides
 
 
 def joint_slip(name: str, joints: JointConstraints, rate: Callable) -> DryFriction:

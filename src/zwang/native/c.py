@@ -12,13 +12,12 @@ import dataclasses
 import math
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from jax.extend.core import ClosedJaxpr
 
 from zwang.native.builder import Builder
 from zwang.native.errors import NotNativeError
-from zwang.native.instructions import Block, Value
+from zwang.native.instructions import Block, Operand, Value
 from zwang.native.text import single_uses, transfers, used
 from zwang.native.translation import instructions_of
 from zwang.native.types import FLOATS, register_type, stored_type
@@ -105,7 +104,7 @@ def c_function(
     return CFunction("\n".join(lines), tuple(writer.helpers.values()), writer.instructions)
 
 
-def constant(x: Any) -> str:
+def constant(x: float) -> str:
     """A number as C reads it back to the last bit."""
     if isinstance(x, bool):
         return str(int(x))
@@ -181,7 +180,7 @@ class _Writer:
 
     # instructions
 
-    def operand(self, x: Any) -> str:
+    def operand(self, x: Operand) -> str:
         return self.text[x] if type(x) is Value else constant(x)
 
     def _instruction(self, x: Value, block: Block) -> list[str]:

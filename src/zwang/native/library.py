@@ -9,7 +9,7 @@ import importlib
 import sys
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
-from typing import Any
+from types import ModuleType
 
 from zwang.native.errors import NotNativeError
 
@@ -26,7 +26,7 @@ def address_of(name: str) -> int:
     return _address(name.removeprefix("zwang."))
 
 
-def lapack_routines() -> Any:
+def lapack_routines() -> ModuleType:
     """The module whose functions are LAPACK's (`dpotrf`, `dgtsv`, …), for Python."""
     return _module("scipy.linalg._flapack")
 
@@ -45,7 +45,7 @@ def _address(name: str) -> int:
 
 
 @functools.cache
-def _module(name: str) -> Any:
+def _module(name: str) -> ModuleType:
     if "scipy.linalg" not in sys.modules:
         # an extension that another version of SciPy has elsewhere is left to its own import
         with contextlib.suppress(ImportError, AttributeError):
@@ -54,7 +54,7 @@ def _module(name: str) -> Any:
     return importlib.import_module(name)
 
 
-def _alone(name: str) -> Any:
+def _alone(name: str) -> ModuleType:
     """An extension module of `scipy.linalg` without `scipy.linalg` itself."""
     import scipy
 

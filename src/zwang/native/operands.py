@@ -95,7 +95,7 @@ class Operands:
         return stored(b, group.type, values, group.wide).base
 
 
-def _constant(x: Any) -> Any:
+def _constant(x: float) -> float | str:
     """A constant as a part of a key: zeros of both signs differ, NaN is itself."""
     if x > 0 or x < 0:
         return x

@@ -10,13 +10,13 @@ from __future__ import annotations
 import heapq
 import struct
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from zwang.native.builder import Builder
 from zwang.native.errors import NotNativeError
-from zwang.native.instructions import Block, Value
+from zwang.native.instructions import Block, Operand, Value
 from zwang.native.stack_codes import (
     ARITHMETIC,
     BLOCK,
@@ -207,7 +207,7 @@ class StackFunction:
 
     # instructions
 
-    def _push(self, t: str, x: Any) -> Code:
+    def _push(self, t: str, x: Operand) -> Code:
         """Code that leaves an operand on the stack."""
         if type(x) is Value:
             return self.pushed.get(x) or (x,)
@@ -240,7 +240,7 @@ class StackFunction:
                     self.pushed[x] = written
         return tuple(parts)
 
-    def _stored(self, stored: str, where: tuple[int, Code], value: Any) -> Code:
+    def _stored(self, stored: str, where: tuple[int, Code], value: Operand) -> Code:
         at, moved = where
         code = bytes([STORE[stored]]) + b"\x00" + unsigned(at)
         return (*moved, *self._push(stored, value), code)

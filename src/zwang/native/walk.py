@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
+from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
 
 from zwang.native.arrays import MOST_LOADED, Memory, Scalars, constants, is_constant, known, scalars
 from zwang.native.builder import Builder
@@ -225,7 +225,7 @@ def _live(jaxpr: Jaxpr, wanted: Sequence) -> tuple[list, set]:
     return eqns[::-1], live
 
 
-def _reads(eqn: Any, needed: tuple[bool, ...]) -> Sequence[bool]:
+def _reads(eqn: JaxprEqn, needed: tuple[bool, ...]) -> Sequence[bool]:
     """Which operands an operation reads for some of its results."""
     name = str(eqn.params.get("name", ""))
     # what has a way of its own to be emitted is known by all of its operands
@@ -282,7 +282,7 @@ def retained(call: Call) -> None:
             x.buffer.live += 1
 
 
-def _programs(eqn: Any) -> Iterator[Jaxpr]:
+def _programs(eqn: JaxprEqn) -> Iterator[Jaxpr]:
     """The inner programs of an operation that are emitted."""
     for x in eqn.params.values():
         for each in x if isinstance(x, (tuple, list)) else (x,):

@@ -46,8 +46,6 @@ NAMED = (Result.INCONSISTENT, Result.NOT_CONVERGED, Result.VANISHING)
 """Ends of a motion for which constraints are to be named."""
 CANNOT_STEP = (Result.NON_FINITE, Result.STEP_TOO_SMALL, Result.NOT_CONVERGED)
 """Ends of a motion that a mass that vanishes, or Painlevé's paradox, may be behind."""
-MASSLESS = (Result.SINGULAR_MASS, *CANNOT_STEP, Result.TOO_MANY_STEPS)
-"""Ends of a motion whose cause may be a mass that is gone."""
 
 
 class SingularMass(AbstractMonitor):
@@ -145,8 +143,7 @@ def blocked(
         does, rows, left = "keeps psi", c.velocity_rows, at.psi
     residual = np.zeros(c.m)
     residual[rows] = np.abs(np.asarray(left))
-    size = unit * residual
-    worst = max(c.row_slices, key=lambda n: float(size[c.row_slices[n]].max(initial=0.0)))
+    worst = c.worst(unit * residual)
     return Result.NOT_CONVERGED, (
         f"constraint {worst!r} {does} = {residual[c.row_slices[worst]].max():.3g} after it"
     )
@@ -243,8 +240,9 @@ def why_ended(model: Model, code: int, start: State, end: State, params=None) ->
         beyond := beyond_range(passive, evaluate(passive, end), end)
     ):
         return when + beyond
+    gone = result in (Result.SINGULAR_MASS, *CANNOT_STEP, Result.TOO_MANY_STEPS)
     # of a model that is said to be massless it is no reason
-    if result in MASSLESS and not (passive.singular_mass and result is not Result.SINGULAR_MASS):
+    if gone and not (passive.singular_mass and result is not Result.SINGULAR_MASS):
         # what a fixed step has stepped over lies further ahead, by parts of the time
         at = where_singular(passive, float(end.t), y, (0.03, 0.1, 0.3))
         if at is not None and (found := massless(model, np.asarray(at.M))):

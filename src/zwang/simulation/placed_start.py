@@ -20,7 +20,14 @@ from zwang.compile.hints import for_any_member, over_rows
 from zwang.dynamics import functions
 from zwang.dynamics.drift import Projection
 from zwang.dynamics.equation_of_motion import Dynamics, Scales
-from zwang.dynamics.number_range import out_of_range, probes, round_off_of_kin, row_sizes, too_large
+from zwang.dynamics.number_range import (
+    changes_as_expected,
+    out_of_range,
+    probes,
+    round_off_of_kin,
+    row_sizes,
+    too_large,
+)
 from zwang.dynamics.scales import (
     NEIGHBOURS,
     UNTYPICAL,
@@ -34,9 +41,9 @@ from zwang.dynamics.scales import (
     tangent_of,
 )
 from zwang.equations.state import State
-from zwang.inputs.arrays import without_derivative
+from zwang.inputs.arrays import select, without_derivative
 from zwang.simulation.differentiable import corrected, position_violation
-from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, MARGIN, SHORT_WAY
+from zwang.thresholds import AGREEMENT, ALL_BUT_ZERO, SHORT_WAY
 
 TANGENT = 6
 """Directions of motion, drawn at random, on whose pairs the form of a row that vanishes is
@@ -129,7 +136,7 @@ def measured(dynamics: Dynamics, s: State, span: Float[Array, ""]) -> Measured:
 
         reach = jax.lax.map(reached, places)
         taken = here.far & are_typical(jnp, nearby, scales, places.length, reach)
-        scales = jax.tree_util.tree_map(lambda x, y: jnp.where(taken, x, y), nearby, scales)
+        scales = select(taken, nearby, scales)
         scales = dataclasses.replace(
             scales, row_length=_of_typical_length(dynamics, s, here.A, scales.row_length)
         )
@@ -228,11 +235,11 @@ def _of_typical_length(dynamics: Dynamics, s: State, A, length) -> Float[Array, 
 
 def _acts(dynamics: Dynamics, s: State, A) -> Bool[Array, " m"]:
     """Which rows have a gradient that gives the change of their residual
-    (`zwang.dynamics.number_range.acts`).
+    (`zwang.dynamics.number_range.acting_rows`).
     """
     c = dynamics.constraints
     steps = jnp.asarray(probes(dynamics.system.nv))
-    sizes, flat = len(steps), steps.reshape(-1, dynamics.system.nv)
+    flat = steps.reshape(-1, dynamics.system.nv)
     moved = over_rows(lambda d: dynamics.position_residual(State(dynamics.move(s, d), s.v, s.t)))
     pushed = over_rows(lambda d: dynamics.velocity_residual(State(s.q, s.v + d, s.t)))
     change = jnp.zeros((len(flat), c.m))
@@ -240,6 +247,4 @@ def _acts(dynamics: Dynamics, s: State, A) -> Bool[Array, " m"]:
     # ψ of a position row is linear in v even where its gradient is round-off
     change = change.at[:, c.position_rows].set(moved(flat) - dynamics.position_residual(s))
     expected = over_rows(lambda d: A @ d)(flat)
-    given = MARGIN * abs(change - expected) < abs(expected)
-    there = ~round_off_of_kin(jnp, c, A)
-    return there & jnp.any(jnp.all(given.reshape(sizes, -1, c.m), axis=1), axis=0)
+    return changes_as_expected(jnp, c, A, change, expected)

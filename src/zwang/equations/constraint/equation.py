@@ -118,6 +118,11 @@ class Constraints(Record):
         """Name and rows of the constraint, or of the part of one, that a row belongs to."""
         return next((n, s) for n, s in self.row_slices.items() if s.start <= row < s.stop)
 
+    def worst(self, size: np.ndarray) -> str:
+        """Name of the constraint, or of the part of one, with the largest of the sizes of rows."""
+        slices = self.row_slices
+        return max(slices, key=lambda name: float(size[slices[name]].max(initial=0.0)))
+
     def rows_of(self, c: AbstractConstraint) -> slice:
         """The rows of one member, all its parts."""
         slices = self.row_slices
@@ -213,6 +218,11 @@ class Constraints(Record):
         found = np.zeros((2, self.m))
         found[0, self.position_rows], found[1, self.velocity_rows] = phi, psi
         return found[0], found[1]
+
+    def velocity_by_row(self, q, v, t, p) -> Float[Array, " m"]:
+        """ψ of all rows, zero of those that have none."""
+        psi = self.velocity_residual(q, v, t, p)
+        return jnp.zeros(self.m).at[self.velocity_rows].set(psi)
 
     def position_residual(self, q, t, p) -> Float[Array, " holonomic"]:
         """`φ(q, t)` of the holonomic rows, shape (len(position_rows),)."""
@@ -350,7 +360,7 @@ class Entries:
     def pattern(self) -> Bool[np.ndarray, "rows nv"]:
         """Which entries can differ from zero."""
         c, system = self._constraints, self._constraints.system
-        q, v, t = (jax.ShapeDtypeStruct(s, jnp.float64) for s in ((system.nq,), (system.nv,), ()))
+        q, v, t = system.shapes
         followed = [x for x in c.members if x.level.has_psi and not x.is_full]
 
         def along(w, q, v, t, p):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from jax.extend.core import ClosedJaxpr
+from jax.extend.core import ClosedJaxpr, Jaxpr
 
 from zwang.native.arrays import Memory, scalar
 from zwang.native.errors import NotNativeError
@@ -15,7 +15,7 @@ from zwang.native.subroutines import results_of
 from zwang.native.walk import Call, emit_jaxpr, released, retained, rule, written_out
 
 
-def inner(call: Call, program: Any, inputs: list | None = None) -> list:
+def inner(call: Call, program: ClosedJaxpr | Jaxpr, inputs: list | None = None) -> list:
     """The results of an inner program."""
     jaxpr, consts = (
         (program.jaxpr, program.consts) if isinstance(program, ClosedJaxpr) else (program, ())
