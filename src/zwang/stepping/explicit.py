@@ -84,7 +84,7 @@ def clear_lengths(method: Tableau, least: Float[Array, " later"]) -> Float[Array
     nodes = np.unique(method.c)
     middles, room = (nodes[1:] + nodes[:-1]) / 2, np.diff(nodes) / 2
     # σ is proportional to the distance from the configuration, and σ² a parabola
-    a, b, d = jnp.asarray(np.linalg.pinv(np.vander(method.c[1:], 3))) @ least**2
+    a, b, d = jnp.asarray(np.polyfit(method.c[1:], np.eye(len(least)), 2)) @ least**2
     at = -b / (2 * jnp.where(a > 0, a, jnp.inf))
     # of the stages of the next step, too, if that is as long
     apart = jnp.min(jnp.abs(np.append(nodes, 1 + nodes) - at))
