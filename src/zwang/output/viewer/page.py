@@ -87,8 +87,10 @@ def rendered(template: str, data: dict, **values) -> str:
 
 
 def _text(file: str) -> Markup:
-    text = Markup((HERE / file).read_text(encoding="utf-8"))
+    text = (HERE / file).read_text(encoding="utf-8")
     if file != "three.js":
-        return text
+        # indentation and comments would be a fifth of a page's own program
+        lines = map(str.strip, text.splitlines())
+        return Markup("\n".join(x for x in lines if not x.startswith("//")))
     # the licence of a library asks to stand in every copy
-    return Markup("/*! three.js\n") + _text("three.LICENSE") + "*/\n" + text
+    return Markup("/*! three.js\n") + _text("three.LICENSE") + "*/\n" + Markup(text)
