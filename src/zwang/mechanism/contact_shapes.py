@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import jax.numpy as jnp
 import numpy as np
+from numpy.typing import ArrayLike
 
 from zwang.bodies.rotation import quaternion
 from zwang.bodies.shape import Shape
@@ -14,8 +16,8 @@ from zwang.mechanism.resolution import ends_between
 from zwang.scene import GROUND
 
 if TYPE_CHECKING:
+    from zwang.mechanism.contact_schema import Surface
     from zwang.mechanism.mechanism import Mechanism
-    from zwang.mechanism.schema import Surface
 
 SLAB_LENGTH = 3.0
 """Length of a drawn plane without end over the size of the mechanism at its start."""
@@ -106,16 +108,20 @@ def _axes(m: Mechanism, point: int) -> np.ndarray:
 
 
 def _on_body(
-    m: Mechanism, point: int, kind: str, size: list[float], place=0.0, angle: float = 0.0
+    m: Mechanism,
+    point: int,
+    kind: str,
+    size: list[float],
+    place: ArrayLike = 0.0,
+    angle: float = 0.0,
 ) -> Shape:
     """A shape at a place in the axes of a point, turned by an angle about z."""
     c, s = np.cos(angle), np.sin(angle)
     axes, turn = np.eye(3), np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
     axes[: m.d, : m.d] = _axes(m, point)
     at = np.zeros(3)
-    at[: m.d] = m.geometry.offset[point] + _axes(m, point) @ (place + np.zeros(m.d))
-    with on_host():
-        attitude = np.asarray(quaternion((axes @ turn)[None]))[0]
+    at[: m.d] = m.geometry.offset[point] + _axes(m, point) @ (np.asarray(place) + np.zeros(m.d))
+    attitude = np.asarray(quaternion(jnp.asarray(axes @ turn)[None]))[0]
     fixed = m.geometry.carrier[point] == len(m.bodies)
     color = LIGHT if fixed and m.d == 3 else None
     return Shape(kind, size, tuple(map(float, at)), tuple(map(float, attitude)), color)

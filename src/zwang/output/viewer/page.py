@@ -81,7 +81,9 @@ def rendered(template: str, data: dict, **values) -> str:
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     # "<" is escaped, lest a name in the data close the script element
-    numbers = Markup(json.dumps(data, allow_nan=False).replace("<", "\\u003c"))
+    numbers = Markup(
+        json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    )
     values = {"data": numbers, "file": _text, "version": __version__, **values}
     return environment.get_template(template).render(**values)
 
