@@ -309,6 +309,15 @@ print(zw.analysis.stable_inversion(car, servo, [0.0, 0.0], span=(0.0, 1.0), rtol
 rest, there = ([0.0], [0.0]), ([1.0], [0.0])
 print(zw.analysis.optimal_control(cart, rest, there, 1.0, inputs=[[1.0]], intervals=4))
 """,
+    "Phase": HEAD
+    + """ball = zw.Model(
+    zw.System(1, lambda q, t, p: jnp.ones(1), lambda q, v, t, p: jnp.array([-9.81])),
+    [zw.Inequality(lambda q, t, p: q[0], name="floor", restitution=0.8, unit="m")], name="ball",
+)
+phases = [zw.analysis.Phase((0.1, 2.0), rebounds="floor"), zw.analysis.Phase((0.1, 2.0))]
+there = ([1.0], [0.0])
+print(zw.analysis.optimal_control(ball, there, there, phases, inputs=[[1.0]], intervals=2))
+""",
     "bodies": HEAD
     + """from zwang.bodies import Body, RigidBodies
 body = RigidBodies([Body("plate", 2.0, (0.1, 0.1, 0.2))])

@@ -293,6 +293,15 @@ def particles_scene(
     return Scene(names, seen, joints=marks, traces=names, **options)
 
 
+def particle_scene(coordinates: Sequence[str], units: Sequence[str]) -> Scene | None:
+    """The particle whose place is given by coordinates x and y, or x, y and z, in m; None of other
+    coordinates.
+    """
+    if "".join(coordinates) not in ("xy", "xyz") or set(units) != {"m"}:
+        return None
+    return particles_scene(lambda q: q[None], ("particle",))
+
+
 def bodies_scene(
     shapes: Mapping[str, tuple[Shape, ...]],
     points: Mapping[str, tuple[str, Sequence[float]]] = MappingProxyType({}),

@@ -36,6 +36,8 @@
 | `time_varying.py` | linear equations and gains along a trajectory |
 | `stable_inversion.py` | `stable_inversion`: the bounded motion of an unstable inversion |
 | `optimal_control.py`, `optimal_problem.py` | `optimal_control`: the cheapest motion |
+| `optimal_phase.py`, `optimal_junction.py` | phases between events, and where they meet |
+| `optimal_interval.py`, `control_pieces.py` | one interval; a control as polynomials |
 | `optimal_motion.py` | what it found |
 | `transcription.py` | the motion as a nonlinear program on a grid |
 | `nonlinear_program.py` | nonlinear programs, by IPOPT |
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from zwang.analysis.linearize import linearize as linearize
     from zwang.analysis.lqr import lqr as lqr
     from zwang.analysis.optimal_control import optimal_control as optimal_control
+    from zwang.analysis.optimal_phase import Phase as Phase
     from zwang.analysis.side_by_side import side_by_side as side_by_side
     from zwang.analysis.stable_inversion import stable_inversion as stable_inversion
     from zwang.analysis.workspace import workspace as workspace

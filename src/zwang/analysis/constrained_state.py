@@ -117,15 +117,21 @@ def turned_like(tangent: TangentSpace, before: TangentSpace) -> TangentSpace:
     return TangentSpace(tangent.metric, tangent.Y @ along, tangent.W @ by, tangent.lean @ along)
 
 
-def dynamics_of(model: Model, params) -> Dynamics:
-    """The dynamics of a model with dense A, which all tangent spaces here are found from."""
+def dynamics_of(model: Model, params, on: np.ndarray | None = None) -> Dynamics:
+    """The dynamics of a model with dense A, which all tangent spaces here are found from.
+
+    Args:
+        model, params: the model, and parameters that differ from its own.
+        on: which rows hold, of a model whose rows may let go, shape (m,).
+    """
     if model.system.offset is not None:
         raise ModelError(
             f"{model.name} has rates that no velocity moves (offset=, as zw.HigherOrder makes "
             "them), which equilibria and linearizations do not cover; expected a model of second "
             "order."
         )
-    return model.dynamics(params, Proximal())
+    dynamics = model.dynamics(params, Proximal(), lets_go=on is not None)
+    return dynamics if on is None else dynamics.with_rows(on)
 
 
 def refuse_friction(model: Model, dynamics: Dynamics, s: State) -> None:

@@ -61,7 +61,7 @@ def chosen_inputs(model: Model, params, inputs: object) -> Inputs:
         return Inputs(model)
     actuation = getattr(inputs, "actuation_matrix", None)
     if isinstance(inputs, AbstractControlLaw) and actuation is not None:
-        nu = inputs.checked(model.passive.dynamics())
+        nu = inputs.checked(model.passive.dynamics(lets_go=not inputs.by_constraints))
         names, units = tuple(inputs.names(nu)), tuple(inputs.units(nu))
         return Inputs(model.passive, names, None, actuation, np.zeros(nu), units=units)
     lists = isinstance(inputs, (list, tuple)) and all(isinstance(x, (list, tuple)) for x in inputs)
@@ -86,6 +86,12 @@ def _named(model: Model, params, given: tuple[str, ...]) -> Inputs:
         raise ModelError(
             f"inputs: {unknown[0]!r} is neither a parameter nor a velocity of {model.name}"
             f"{did_you_mean(unknown[0], known)}"
+        )
+    if twofold := [x for x in given if x in own and x in velocities]:
+        raise ModelError(
+            f"inputs: {twofold[0]!r} is a parameter and a velocity of {model.name}, expected a "
+            "name that is one of them; rename the parameter, or give forces along velocities as "
+            f"the columns of an array of shape ({len(velocities)}, nu)."
         )
     names, entries, tangents = [], [], []
     for name in (x for x in given if x in own):

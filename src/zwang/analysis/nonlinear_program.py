@@ -51,6 +51,12 @@ class Pattern:
         begins = np.searchsorted(at, np.arange(shape[1] + 1) * shape[0])
         return cls(shape, begins, at % shape[0], entry)
 
+    @property
+    def places(self) -> tuple[np.ndarray, np.ndarray]:
+        """Row and column of each given value."""
+        columns = np.repeat(np.arange(self.shape[1]), np.diff(self.columns))
+        return self.rows[self.entry], columns[self.entry]
+
     def values(self, given: np.ndarray) -> np.ndarray:
         """The entries, of the values given."""
         return np.bincount(self.entry, given, len(self.rows))

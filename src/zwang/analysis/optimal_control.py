@@ -16,37 +16,38 @@ Source: Bock and Plitt (1984), A multiple shooting algorithm for direct solution
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import jax.numpy as jnp
 import numpy as np
+import scipy.linalg
 from jaxtyping import PyTree
 
-from zwang.analysis.constrained_state import dynamics_of, placed
+from zwang.analysis.constrained_state import placed
 from zwang.analysis.inputs import chosen_inputs
 from zwang.analysis.nonlinear_program import solved
 from zwang.analysis.optimal_interval import Problem
+from zwang.analysis.optimal_junction import Chain, followed
 from zwang.analysis.optimal_motion import OptimalMotion, optimal_motion
+from zwang.analysis.optimal_phase import Schedule, schedule_of
 from zwang.analysis.optimal_problem import (
+    Guess,
     bounds_of,
     checked_cost,
     end_of_motion,
+    free_directions,
     law_of,
     refuse_infeasible,
     span_of,
     state_pair,
     waypoints,
 )
-from zwang.analysis.transcription import Transcription
-from zwang.dynamics.drift import Projection
-from zwang.dynamics.model import Model, refuse_letting_go
-from zwang.dynamics.scales import measure
+from zwang.analysis.transcription import Goal, Transcription
+from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.inputs.arguments import count, flag, host_only, number, optional_function
-from zwang.objects.record import replace
-from zwang.simulation.differentiable import Differentiable
-from zwang.simulation.switching import refuse_switches
-from zwang.thresholds import AGREEMENT, DEFAULT_RTOL, ROUND_OFF
+from zwang.simulation.switching import Switch
+from zwang.thresholds import AGREEMENT, DEFAULT_RTOL
 
 
 @host_only("choose the motion before, with the numbers of one problem")
@@ -68,6 +69,7 @@ def optimal_control(
     rtol: float = DEFAULT_RTOL,
     tolerance: float = AGREEMENT,
     max_iterations: int = 1000,
+    switches: Sequence[Switch] | None = None,
     params: PyTree = None,
 ) -> OptimalMotion:
     """The cheapest motion from one state to another that stays on the constraints.
@@ -78,7 +80,8 @@ def optimal_control(
         model: the model.
         start: (q, v), on the constraints.
         end: (q, v); an entry that is NaN is free.
-        duration: of the motion [s], or (least, most) where it is chosen, too.
+        duration: of the motion [s], or (least, most) where it is chosen, too; or a list of
+            `zw.analysis.Phase`, where gaps and switched constraints change along the motion.
         inputs: what is controlled: a control law whose actuators are meant (the model's by
             default), names of velocities, or a matrix B of shape (nv, nu).
         cost: (q, v, u, t, p) → what is integrated over time, "effort" (uᵀu) or "time".
@@ -92,11 +95,13 @@ def optimal_control(
         degree: of the control as a polynomial over an interval.
         jumps: whether the control may jump between intervals, as bang-bang controls do.
         guess: coordinates between start and end, both included, shape (any, nq), evenly spaced
-            in time; or an `OptimalMotion`.
+            in time; or an `OptimalMotion`, of as many phases.
         t0: when the motion begins [s].
         rtol: error of the step over an interval beside the state, above which it is divided.
         tolerance: of the conditions of optimality, scaled.
         max_iterations: of the solver, on each grid.
+        switches: which constraints are switched, and when, as of `zw.simulate`, in phases; by
+            default those that the model was declared with.
         params: parameters that differ from the model's.
 
     Returns:
@@ -112,58 +117,92 @@ def optimal_control(
         >>> found = zw.analysis.optimal_control(model, (q0, v0), (q1, v1), 2.0, bounds=limits)
         >>> run = zw.simulate(found.model, found.q[0], found.v[0], duration=2.0)
     """
-    refuse_switches(model, "optimal control")
-    refuse_letting_go(model)
     t0, rtol = number(t0, "optimal_control: t0"), number(rtol, "optimal_control: rtol", above=0.0)
-    least, most = span_of(duration)
-    acting = chosen_inputs(model, params, model.servo if inputs is None else inputs)
-    law, nu = law_of(acting, model.servo if inputs is None else inputs)
-    degree = count(degree, "optimal_control: degree", most=9)
+    given = model.servo if inputs is None else inputs
+    acting = chosen_inputs(model, params, given)
+    law, nu = law_of(acting, given)
     passive = acting.model.with_params(params)
-    dense, middle = dynamics_of(passive, None), 0.5 * (least + most)
+    known = guess if isinstance(guess, OptimalMotion) else None
+    schedule = schedule_of(model, passive, duration, switches, guess if known is None else None)
+    spans = np.array([span_of(x.duration) for x in schedule.phases])
+    middle = 0.5 * float(np.sum(spans))
+    dense = [schedule.dense(k) for k in range(len(spans))]
     q, v = state_pair(start, passive, "start")
-    s = placed(passive, dense, q, v, t0, "optimal_control: start")
-    goal = end_of_motion(passive, dense, state_pair(end, passive, "end", True), s, t0 + middle)
-    box = bounds_of(passive, acting, law, bounds or {})
-    dynamics = passive.dynamics()
-    dynamics = replace(dynamics, scales=measure(dynamics, s, middle))
-    # corrections after a step; each squares the violation, and steps over an interval are long
-    drift = Differentiable(Projection(), 3)
+    s = placed(passive, dense[0], q, v, t0, "optimal_control: start")
+    goal = end_of_motion(passive, dense[-1], state_pair(end, passive, "end", True), s, t0 + middle)
     last = optional_function(end_cost, "optimal_control: end_cost", "(q, v, t, p) → a number")
-    of = Problem(
-        ConstrainedVectorField(dynamics, drift, jnp.asarray(ROUND_OFF)),
-        law,
-        checked_cost(cost, passive, nu),
-        _nothing if last is None else last,
-        box.functions,
-        jnp.asarray(t0),
-        box.rows,
-        degree,
-    )
+    base = schedule.motion(s, middle)
+    all_bounds = [{**(bounds or {}), **(x.bounds or {})} for x in schedule.phases]
+    boxes = [bounds_of(passive, acting, law, x) for x in all_bounds]
+    problems = [
+        Problem(
+            schedule.flow(base, schedule.holds[k]),
+            law,
+            checked_cost(cost, passive, nu),
+            _nothing if last is None else last,
+            (*box.functions, *schedule.room),
+            schedule.watched,
+            jnp.asarray(float(k == len(boxes) - 1)),
+            (*box.rows, *schedule.gaps.tolist()),
+            count(degree, "optimal_control: degree", most=9),
+        )
+        for k, box in enumerate(boxes)
+    ]
     joined = not flag(jumps, "optimal_control: jumps") and degree > 0
     tau = np.linspace(0.0, 1.0, count(intervals, "optimal_control: intervals", least=1) + 1)
-    limits = {**box.limits, "T": (np.array(least), np.array(most))}
     ends = np.concatenate([np.asarray(s.q), np.asarray(s.v)]), goal.x
-    if known := isinstance(guess, OptimalMotion):
-        (tau, x, c), middle = guess.as_guess(degree), min(max(guess.duration, least), most)
+    if known is None:
+        points = [x.guess for x in schedule.phases]
+        begun = waypoints(problems, tau, points, ends, np.mean(spans, axis=1), t0, nu)
     else:
-        x = waypoints(of, tau, guess, ends, middle)
-        c = np.zeros((len(tau) - 1, degree + 1, nu))
-    grid = Transcription(of, tau, ends[0], goal, limits, joined)
-    w, history, near = grid.packed(x, c, middle), [], known
+        begun = known.as_guess(degree, spans)
+    limits = [
+        {**schedule.limits(box, k), "T": spans[k], "begin": (t0, np.inf if k else t0)}
+        for k, box in enumerate(boxes)
+    ]
+    chain, w = _chained(schedule, problems, limits, (ends[0], goal), begun, base, joined)
+    history, near = [], known is not None
     options = {"tolerance": number(tolerance, "optimal_control: tolerance", above=0.0)}
     most_iterations = count(max_iterations, "optimal_control: max_iterations", least=1)
     while True:
-        found = solved(grid.program(), w, near=near, most_iterations=most_iterations, **options)
+        found = solved(chain.program(), w, near=near, most_iterations=most_iterations, **options)
         history.append(found.history)
-        parts = np.where(grid.evaluated(found.w)[2] > rtol, 2, 1)
-        if not found.found or np.all(parts == 1) or np.sum(parts) > 1000:
+        divided = chain.divided(found.w, rtol) if found.found else None
+        if divided is None:
             break
-        (grid, w), near = grid.divided(found.w, parts), True
+        (chain, w), near = divided, True
     system = passive.system
     states = [*system.coordinates, *(f"{y} rate" for y in system.velocities)]
-    refuse_infeasible(grid, found, box.names, states)
-    return optimal_motion(passive, grid, found, np.concatenate(history))
+    refuse_infeasible(chain, found, schedule.named(boxes[0]), states)
+    return optimal_motion(schedule, chain, found, np.concatenate(history))
+
+
+def _chained(
+    schedule: Schedule,
+    problems: Sequence[Problem],
+    limits: Sequence[dict],
+    ends: tuple[np.ndarray, Goal],
+    begun: Sequence[Guess],
+    base: ConstrainedVectorField,
+    joined: bool,
+) -> tuple[Chain, np.ndarray]:
+    """The phases as one nonlinear program, and where the search begins."""
+    grids, junctions, asked, (start, goal) = [], [], [], ends
+    final = len(problems) - 1
+    for k, (of, own, at) in enumerate(zip(problems, limits, begun, strict=True)):
+        wanted = goal if k == final else Goal.nothing(at.x[-1])
+        grids.append(Transcription(of, at.tau, None if k else start, wanted, own, joined))
+        if k == final and schedule.phases[k].end is None:
+            continue
+        junctions.append(schedule.junction(k, of, base))
+        s = of.flow.state(jnp.asarray(at.begin + at.T), jnp.asarray(at.x[-1]))
+        y = np.concatenate([at.x[-1], at.c[-1, -1], [at.T, at.begin]])
+        # along what the constraints of the phase leave free, any control, and time
+        rest = np.eye(len(y) - len(at.x[-1]))
+        along = scipy.linalg.block_diag(free_directions(schedule.dense(k), s), rest)
+        asked.append(followed(junctions[-1], y, np.asarray(along)))
+    w = [g.packed(at.x, at.c, at.T, at.begin) for g, at in zip(grids, begun, strict=True)]
+    return Chain(grids, junctions, asked), np.concatenate(w)
 
 
 def _nothing(q, v, t, p):

@@ -4,10 +4,10 @@ constraints.
     x_{k+1} = Φ(x_k, c_k, T)
 
 x = (q, v) are all coordinates and velocities, c the control's coefficients over the interval, T the
-duration. Φ is one step of order 8, projected onto φ = 0 and ψ = 0 wherever it begins, so that every
-solution is on the constraints at the nodes, and between them, where the motion is Φ over a part of
-the interval. Each equation holds its x_{k+1} by itself: they are independent however many rows of
-constraints depend on each other, and where rows lose rank.
+duration of the phase that it is of. Φ is one step of order 8, projected onto φ = 0 and ψ = 0
+wherever it begins, so that every solution is on the constraints at the nodes, and between them,
+where the motion is Φ over a part of the interval. Each equation holds its x_{k+1} by itself: they
+are independent however many rows of constraints depend on each other, and where rows lose rank.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.analysis.control_pieces import ControlPieces, weights
+from zwang.dynamics.run_events import SwitchCondition
 from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.objects.record import Record, field, replace
 from zwang.servo.feedback import Feedback
@@ -37,7 +38,8 @@ class Problem(Record):
         cost: (q, v, u, t, p) → the integrand.
         end_cost: (q, v, t, p) → what is added at the end.
         limited: (q, v, u, t, p) → numbers that are limited at both ends of an interval.
-        begins: t₀ [s].
+        watched: conditions of switches, which are limited there, too.
+        last: 1 of the last phase, whose end the cost at the end is for, 0 of others.
         multipliers: rows whose multipliers are limited at both ends.
         degree: of the control over an interval.
     """
@@ -47,7 +49,8 @@ class Problem(Record):
     cost: Callable
     end_cost: Callable
     limited: tuple[Callable, ...]
-    begins: Float[Array, ""]
+    watched: tuple[SwitchCondition, ...]
+    last: Float[Array, ""]
     multipliers: tuple[int, ...] = field(static=True)
     degree: int = field(static=True)
 
@@ -61,19 +64,25 @@ class Problem(Record):
         s, p = flow.state(t, x), flow.dynamics.p
         u = pieces(s.q, s.v, t, p)
         found = [jnp.ravel(jnp.asarray(f(s.q, s.v, u, t, p), float)) for f in self.limited]
-        if self.multipliers:
-            found.append(flow.dynamics.equation_at(s).multipliers[np.array(self.multipliers)])
+        multipliers = jnp.zeros(0)
+        if self.multipliers or any(c.off for c in self.watched):
+            multipliers = flow.dynamics.equation_at(s).multipliers
+            found.append(multipliers[np.array(self.multipliers, int)])
+        for c in self.watched:
+            own = (multipliers[slice(*c.rows)],) if c.off else ()
+            found.append(jnp.ravel(c.function(s.q, s.v, t, p, *own)))
         return jnp.concatenate([*found, jnp.zeros(0)])
 
 
 class Variables(NamedTuple):
     """The state at the begin of an interval, the control's coefficients, shape (degree + 1, nu),
-    and the duration [s].
+    and duration and begin of the phase [s].
     """
 
     x: Array
     c: Array
     T: Array
+    begin: Array
 
 
 class Flight(NamedTuple):
@@ -101,11 +110,11 @@ def flown(of: Problem, tau, z: Variables, part=1.0) -> Flight:
 
     Args:
         of: the problem.
-        tau: where the interval begins and ends, as parts of the duration.
+        tau: where the interval begins and ends, as parts of the phase.
         z: its variables.
         part: how far the step goes, 1 to the end of the interval.
     """
-    t, whole = of.begins + tau[0] * z.T, (tau[1] - tau[0]) * z.T
+    t, whole = z.begin + tau[0] * z.T, (tau[1] - tau[0]) * z.T
     pieces, h = ControlPieces(jnp.stack([t, t + whole]), z.c[None]), part * whole
     flow = of.under(pieces)
     rates, _ = stage_rates(flow.rate_and_residual, TABLEAU, t, z.x, h)
@@ -127,7 +136,8 @@ def cost_of(of: Problem, tau, at: Flight) -> Array:
     along = jax.vmap(integrand)(jnp.asarray(TABLEAU.matrix), jnp.asarray(TABLEAU.c, float))
     end = at.flow.state(at.t + at.h, at.end)
     final = jnp.asarray(of.end_cost(end.q, end.v, end.t, p), float)
-    return at.h * (jnp.asarray(TABLEAU.weights[0]) @ along) + jnp.where(tau[1] == 1, final, 0)
+    ends = (tau[1] == 1) & (of.last > 0)
+    return at.h * (jnp.asarray(TABLEAU.weights[0]) @ along) + jnp.where(ends, final, 0)
 
 
 class Outcome(NamedTuple):

@@ -14,11 +14,15 @@ from zwang.analysis.linearize import linearize
 from zwang.analysis.lqr import lqr
 from zwang.analysis.nonlinear_program import ENDED, UNFINISHED, Optimum
 from zwang.analysis.optimal_interval import Between
+from zwang.analysis.optimal_junction import Chain
+from zwang.analysis.optimal_phase import Schedule
+from zwang.analysis.optimal_problem import Guess
 from zwang.analysis.result import AbstractResult, with_unit
 from zwang.analysis.time_varying import TrackingRegulator
-from zwang.analysis.transcription import Transcription
+from zwang.analysis.transcription import PHASE_DURATION, Transcription
 from zwang.dynamics.model import Model
 from zwang.equations.constraint.units import one
+from zwang.errors import ModelError
 from zwang.inputs.text import counted
 from zwang.objects.record import replace
 from zwang.plots import Curve, Panel, Picture
@@ -43,12 +47,15 @@ class OptimalMotion(AbstractResult):
     Attributes:
         passive: the model without control.
         feedforward: u(t) as a control law.
-        t, q, v: the motion at the ends of the intervals, shapes (nodes,), (nodes, nq), (nodes, nv).
+        t, q, v: the motion at the ends of the intervals, shapes (nodes,), (nodes, nq), (nodes, nv);
+            where phases meet, before and after.
         cost, duration: what was minimized, and how long the motion takes [s].
         samples: the motion between nodes: `.t`, `.x`, `.u`, `.multipliers` and `.off`, the size of
             φ and ψ together.
         error: largest error of a step over an interval, beside the state.
         bounds: lowest and highest q and v together, u, and what else was limited.
+        phases: of several phases the motion of each, with the equations that hold along it as its
+            model; empty of one.
         status: how the solver ended.
         history: cost and largest violation by iteration, shape (iterations, 2).
     """
@@ -65,6 +72,7 @@ class OptimalMotion(AbstractResult):
     bounds: dict[str, tuple[np.ndarray, np.ndarray]]
     status: str
     history: np.ndarray
+    phases: tuple[OptimalMotion, ...] = ()
 
     @property
     def pieces(self) -> ControlPieces:
@@ -73,7 +81,9 @@ class OptimalMotion(AbstractResult):
 
     @property
     def u(self) -> np.ndarray:
-        """Controls at the nodes, from the left at the last one, shape (nodes, nu)."""
+        """Controls at the nodes, from the left at the last one of a phase, shape (nodes, nu)."""
+        if self.phases:
+            return np.concatenate([x.u for x in self.phases])
         c = np.asarray(self.pieces.c)
         return np.vstack([c[:, 0], c[-1:, -1]])
 
@@ -97,7 +107,15 @@ class OptimalMotion(AbstractResult):
 
         Args:
             Q, R: weights of all coordinates and velocities, and of the actuators.
+
+        Raises:
+            ModelError: for a motion of several phases.
         """
+        if self.phases:
+            raise ModelError(
+                f"{self.passive.name}: a regulator is one of a phase, expected "
+                "found.phases[k].regulator(...) or .feedback(...)."
+            )
         along = linearize(self.passive, self.q, self.v, t=self.t, inputs=self.feedforward)
         return lqr(along, Q, R)
 
@@ -125,15 +143,28 @@ class OptimalMotion(AbstractResult):
         nq = self.passive.system.nq
         return x[:, :nq], x[:, nq:]
 
-    def as_guess(self, degree: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Ends of the intervals as parts of the duration, states there, and the control's
-        coefficients, of another degree by its values.
+    def as_guess(self, degree: int, spans: np.ndarray) -> list[Guess]:
+        """Where another search begins.
+
+        Args:
+            degree: of its control, which has the values of this one.
+            spans: least and most duration of its phases, shape (phases, 2).
         """
-        c = np.asarray(self.pieces.c)
-        if c.shape[1] != degree + 1:
-            ends = np.linspace(0.0, 1.0, degree + 1) if degree else np.array([0.5])
-            c = np.stack([np.asarray(weights(c.shape[1] - 1, s)) for s in ends]) @ c
-        return (self.t - self.t[0]) / self.duration, np.hstack([self.q, self.v]), c
+        own = self.phases or (self,)
+        if len(own) != len(spans):
+            raise ModelError(
+                f"optimal_control: guess has {len(own)} phases, expected {len(spans)}."
+            )
+        found, begin = [], float(self.t[0])
+        for x, (least, most) in zip(own, spans.tolist(), strict=True):
+            c = np.asarray(x.pieces.c)
+            if c.shape[1] != degree + 1:
+                ends = np.linspace(0.0, 1.0, degree + 1) if degree else np.array([0.5])
+                c = np.stack([np.asarray(weights(c.shape[1] - 1, s)) for s in ends]) @ c
+            tau, T = (x.t - x.t[0]) / x.duration, min(max(x.duration, least), most)
+            found.append(Guess(tau, np.hstack([x.q, x.v]), c, T, begin))
+            begin += T
+        return found
 
     @property
     def dataset(self) -> xr.Dataset:
@@ -208,11 +239,20 @@ class OptimalMotion(AbstractResult):
 
     def __str__(self) -> str:
         return (
-            f"{self.passive.name}: optimal motion of {self.duration:.6g} s in {len(self.t) - 1} "
-            f"intervals, cost {self.cost:.8g}; {self.sentence}; φ and ψ at most "
+            f"{self.passive.name}: optimal motion of {self.duration:.6g} s in "
+            f"{self._divided}, cost {self.cost:.8g}; {self.sentence}; φ and ψ at most "
             f"{self.kinematic_error:.1e} at nodes and between them; error of a step "
             f"{self.error:.1e}{self._at_bounds()}"
         )
+
+    @property
+    def _divided(self) -> str:
+        """How many intervals and phases it has."""
+        intervals = f"{len(self.pieces.c)} intervals"
+        if not self.phases:
+            return intervals
+        lengths = ", ".join(f"{x.duration:.6g}" for x in self.phases)
+        return f"{len(self.phases)} phases ({lengths} s) and {intervals}"
 
     def _at_bounds(self) -> str:
         """Which controls are at their bounds, and for how much of the time."""
@@ -228,19 +268,55 @@ class OptimalMotion(AbstractResult):
 
 
 def optimal_motion(
-    model: Model, grid: Transcription, found: Optimum, history: np.ndarray
+    schedule: Schedule, chain: Chain, found: Optimum, history: np.ndarray
 ) -> OptimalMotion:
-    """The result of a solution on a grid, with the motion between nodes."""
-    x, c, t = found.w[grid.x_at], found.w[grid.c_at], grid.times(found.w)
+    """The result of a solution, with the motion between nodes."""
+    split = chain.parts(found.w)
+    each = [_of_grid(schedule.model, g, w, found) for g, w in zip(chain.grids, split, strict=True)]
+    whole = dataclasses.replace(each[0], history=history)
+    if len(each) == 1:
+        return whole
+    t = np.concatenate([each[0].t[:1], *(x.t[1:] for x in each)])
+    c = np.concatenate([np.asarray(x.pieces.c) for x in each])
+    joined = lambda name: np.concatenate([getattr(x, name) for x in each])
+    samples = Between(*map(np.concatenate, zip(*(x.samples for x in each), strict=True)))
+    widest = lambda k: tuple(
+        f.reduce([x.bounds[k][i] for x in each]) for i, f in enumerate((np.minimum, np.maximum))
+    )
+    phases = []
+    for k, x in enumerate(each):
+        rows = slice(None) if schedule.switching is None else schedule.on(schedule.holds[k])
+        own = x.samples._replace(multipliers=x.samples.multipliers[:, rows])
+        phases.append(dataclasses.replace(x, passive=schedule.passive(k), samples=own))
+    return dataclasses.replace(
+        whole,
+        feedforward=replace(
+            whole.feedforward, function=ControlPieces(jnp.asarray(t), jnp.asarray(c))
+        ),
+        t=joined("t"),
+        q=joined("q"),
+        v=joined("v"),
+        cost=sum(x.cost for x in each),
+        duration=sum(x.duration for x in each),
+        samples=samples,
+        error=max(x.error for x in each),
+        bounds={k: widest(k) for k in ("x", "c", "limited")},
+        phases=tuple(phases),
+    )
+
+
+def _of_grid(model: Model, grid: Transcription, w: np.ndarray, found: Optimum) -> OptimalMotion:
+    """The motion of one phase."""
+    x, c, t = w[grid.x_at], w[grid.c_at], grid.times(w)
     nq, N = model.system.nq, len(grid.tau) - 1
     law = replace(grid.problem.law, function=ControlPieces(jnp.asarray(t), jnp.asarray(c)))
-    parts = [grid.between(found.w, (i + 1) / PER_INTERVAL) for i in range(PER_INTERVAL)]
-    first = grid.between(found.w, 0.0, slice(1))
+    parts = [grid.between(w, (i + 1) / PER_INTERVAL) for i in range(PER_INTERVAL)]
+    first = grid.between(w, 0.0, slice(1))
     size = N * PER_INTERVAL
     inner = lambda rest: np.stack(rest, 1).reshape(size, *rest[0].shape[1:])
     joined = lambda own, rest: np.concatenate([own, inner(rest)])
     samples = Between(*(joined(f, rest) for f, *rest in zip(first, *parts, strict=True)))
-    values, _, error = grid.evaluated(found.w)
+    values, _, error = grid.evaluated(w)
     return OptimalMotion(
         model,
         law,
@@ -248,12 +324,12 @@ def optimal_motion(
         x[:, :nq],
         x[:, nq:],
         float(np.sum(values[:, -1])),
-        float(found.w[0]),
+        float(w[PHASE_DURATION]),
         samples,
         float(np.max(error)),
         grid.limits,
         found.status,
-        history,
+        found.history,
     )
 
 

@@ -15,7 +15,8 @@ from zwang.analysis.constrained_state import aligned, on_constraints, solve
 from zwang.analysis.inputs import Inputs, chosen_outputs
 from zwang.analysis.nonlinear_program import UNFINISHED, Optimum
 from zwang.analysis.optimal_interval import Problem
-from zwang.analysis.transcription import Goal, Transcription
+from zwang.analysis.optimal_junction import Chain
+from zwang.analysis.transcription import Goal
 from zwang.compile.blocks import mapped
 from zwang.dynamics import functions
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -125,15 +126,19 @@ def end_of_motion(model: Model, dynamics: Dynamics, end: tuple, start: State, t:
             f"{np.max(moved):.2g}; see zw.consistent_state(model, q, v), or leave entries free by "
             "NaN."
         )
-    nq, nv = model.system.nq, model.system.nv
-    N = np.asarray(functions.velocity_map(model.system, s.q, s.t, dynamics.p))
-    T = solve(dynamics, s).tangent.basis
-    along = np.vstack([N @ T[:nv], T[nv:]])[asked]
-    rows = aligned(Decomposition(along).range).T
-    held = np.zeros((len(rows), nq + nv))
+    rows = aligned(Decomposition(free_directions(dynamics, s)[asked]).range).T
+    held = np.zeros((len(rows), len(wanted)))
     held[:, asked] = rows
     x = np.where(asked, wanted, np.concatenate([np.asarray(s.q), np.asarray(s.v)]))
     return Goal(held, held @ x, x)
+
+
+def free_directions(dynamics: Dynamics, s: State) -> np.ndarray:
+    """Changes of q and v that the constraints leave free, columns of shape (nq + nv,)."""
+    nv = dynamics.system.nv
+    N = np.asarray(functions.velocity_map(dynamics.system, s.q, s.t, dynamics.p))
+    T = solve(dynamics, s).tangent.basis
+    return np.vstack([N @ T[:nv], T[nv:]])
 
 
 def bounds_of(model: Model, acting: Inputs, law: Feedback, bounds: Mapping) -> Bounds:
@@ -213,37 +218,75 @@ def checked_cost(cost: object, model: Model, nu: int) -> Callable:
     return f
 
 
-def waypoints(of: Problem, tau: np.ndarray, guess: object, ends: tuple, T: float) -> np.ndarray:
-    """States at nodes to begin with, along waypoints and moved onto the constraints, shape
-    (nodes, nx).
+class Guess(NamedTuple):
+    """Where the search for a phase begins: its grid, states at the nodes, the control's
+    coefficients, duration and begin [s].
+    """
+
+    tau: np.ndarray
+    x: np.ndarray
+    c: np.ndarray
+    T: float
+    begin: float
+
+
+def waypoints(
+    problems: Sequence[Problem],
+    tau: np.ndarray,
+    given: Sequence,
+    ends: tuple[np.ndarray, np.ndarray],
+    durations: np.ndarray,
+    t0: float,
+    nu: int,
+) -> list[Guess]:
+    """Phases to begin with: states along waypoints, moved onto the constraints, without control.
 
     Args:
-        of: the problem.
+        problems: of the phases.
         tau: ends of the intervals as parts of the duration.
-        guess: coordinates from the start to the end; None for a straight line.
+        given: coordinates along each phase; None for a straight line.
         ends: the first and the last state.
-        T: the duration.
+        durations, t0: of the phases, and begin of the first one [s].
+        nu: number of actuators.
     """
-    nq = of.flow.dynamics.system.nq
-    points = np.stack([x[:nq] for x in ends])
-    if guess is not None:
-        points = np.asarray(real_array(guess, "optimal_control: guess"))
+    nq = problems[0].flow.dynamics.system.nq
+    points = [None if x is None else _checked_guess(x, nq) for x in given]
+    begins = t0 + np.concatenate([[0.0], np.cumsum(durations)])
+    share = (begins - t0) / (begins[-1] - t0)
+    corners = ends[0][:nq] + share[:, None] * (ends[1] - ends[0])[:nq]
+    # a waypoint where another phase begins or ends serves both
+    for k, own in enumerate(points):
+        if own is not None:
+            corners[k], corners[k + 1] = own[0], own[-1]
+    found = []
+    for k, (of, own) in enumerate(zip(problems, points, strict=True)):
+        own = corners[k : k + 2] if own is None else own
+        at = np.linspace(0.0, 1.0, len(own))
+        q = np.stack([np.interp(tau, at, x) for x in own.T], axis=1)
+        t = begins[k] + tau * durations[k]
+        x = np.array(mapped(_near, (of.flow.dynamics,), q, np.gradient(q, t, axis=0), t))
+        if not k:
+            x[0] = ends[0]
+        if k == len(problems) - 1:
+            x[-1] = ends[1]
+        if not np.all(np.isfinite(x)):
+            raise ModelError(
+                "optimal_control: the straight line from start to end cannot be moved onto the "
+                "constraints; give guess=, coordinates to pass on the way."
+            )
+        c = np.zeros((len(tau) - 1, of.degree + 1, nu))
+        found.append(Guess(tau, x, c, float(durations[k]), float(begins[k])))
+    return found
+
+
+def _checked_guess(given: object, nq: int) -> np.ndarray:
+    points = np.asarray(real_array(given, "optimal_control: guess"))
     if points.ndim != 2 or points.shape[1] != nq or len(points) < 2:
         raise ModelError(
             f"optimal_control: guess has shape {points.shape}, expected (any, {nq}): "
             "coordinates to pass on the way, from the start to the end."
         )
-    at = np.linspace(0.0, 1.0, len(points))
-    q = np.stack([np.interp(tau, at, x) for x in points.T], axis=1)
-    t = float(of.begins) + tau * T
-    x = np.array(mapped(_near, (of.flow.dynamics,), q, np.gradient(q, t, axis=0), t))
-    x[0], x[-1] = ends
-    if not np.all(np.isfinite(x)):
-        raise ModelError(
-            "optimal_control: the straight line from start to end cannot be moved onto the "
-            "constraints; give guess=, coordinates to pass on the way."
-        )
-    return x
+    return points
 
 
 def _near(dynamics: Dynamics, q, rate, t):
@@ -255,20 +298,19 @@ def _near(dynamics: Dynamics, q, rate, t):
 
 
 def refuse_infeasible(
-    grid: Transcription, found: Optimum, names: tuple[str, ...], states: list[str]
+    chain: Chain, found: Optimum, names: tuple[str, ...], states: list[str]
 ) -> None:
     """Raise where no motion was found, with what is missed most.
 
     Args:
-        grid, found: where the solver ended.
+        chain, found: where the solver ended.
         names: of what is limited (`Bounds.names`).
         states: names of q and v.
     """
     if found.found or found.status in UNFINISHED:
         return
-    program = grid.program()
-    off = program.missed(found.w)
-    what = grid.described(int(np.argmax(off)), names, states)
+    off = chain.program().missed(found.w)
+    what = chain.described(int(np.argmax(off)), names, states)
     raise ModelError(
         f"optimal_control: no motion from start to end within the bounds was found ({found.status} "
         f"after {counted(len(found.history), 'iteration')}); what is missed most is {what}, by "

@@ -1,9 +1,10 @@
-"""An optimal control problem on a grid as a nonlinear program."""
+"""One phase of an optimal control problem on a grid as a nonlinear program."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -22,6 +23,8 @@ from zwang.analysis.optimal_interval import (
 from zwang.compile.blocks import mapped
 from zwang.thresholds import LAST_DIGIT
 
+PHASE_DURATION, PHASE_BEGIN = 0, 1
+"""Where w has the duration and the begin of the phase."""
 CHANGE = LAST_DIGIT ** (1 / 3)
 """Relative change of a variable by which Jacobians are differenced for the Hessian: its error
 is then the square of this, 1e-10; that of the Jacobian is round-off."""
@@ -42,11 +45,30 @@ def slopes(of: Problem, tau, z):
 def _split(of: Problem, z) -> Variables:
     """The variables of an interval, of one array."""
     nx = of.flow.dynamics.system.nq + of.flow.dynamics.system.nv
-    return Variables(z[:nx], z[nx:-1].reshape(of.degree + 1, -1), z[-1])
+    return Variables(z[:nx], z[nx:-2].reshape(of.degree + 1, -1), z[-2], z[-1])
 
 
 def _between(of: Problem, tau, z, part) -> tuple:
     return between(of, tau, _split(of, z), part)
+
+
+def curvature(slopes: Callable, z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """`Σ y ∇²f` at some points, by differences of Jacobians, shape (points, n, n).
+
+    Args:
+        slopes: (indices of points, arguments) → Jacobians there, shape (any, rows, n).
+        z: arguments, shape (points, n).
+        y: weights of the rows, shape (points, rows).
+    """
+    count, n = z.shape
+    size = np.maximum(1.0, np.max(np.abs(z), axis=0))
+    # so that what is added is what is divided by
+    step = (size + CHANGE * size) - size
+    moved = np.stack([z[:, None] + s * np.diag(step) for s in (1, -1)], axis=1)
+    J = slopes(np.repeat(np.arange(count), 2 * n), moved.reshape(-1, n))
+    g = np.einsum("ksjab,ka->ksjb", J.reshape(count, 2, n, -1, n), y)
+    H = (g[:, 0] - g[:, 1]) / (2 * step[:, None])
+    return 0.5 * (H + np.swapaxes(H, 1, 2))
 
 
 class Goal(NamedTuple):
@@ -58,33 +80,39 @@ class Goal(NamedTuple):
     at: np.ndarray
     x: np.ndarray
 
+    @classmethod
+    def nothing(cls, x: np.ndarray) -> Goal:
+        """Nothing is asked of a last state near x."""
+        return cls(np.zeros((0, len(x))), np.zeros(0), x)
+
 
 @dataclasses.dataclass(eq=False)
 class Transcription:
-    """The nonlinear program of a problem on a grid.
+    """The nonlinear program of a phase on a grid.
 
     Attributes:
         problem: the problem.
         tau: ends of the intervals as parts of the duration, shape (intervals + 1,).
-        start: x_0.
+        start: x_0, or None where the phase before decides on it.
         goal: what is asked of x_N.
-        limits: lowest and highest "T", "x", "c" and "limited".
+        limits: lowest and highest "T", "begin", "x", "c" and "limited"; "limited first" and
+            "limited last" where these differ at the ends of the phase.
         joined: whether the control is continuous.
     """
 
     problem: Problem
     tau: np.ndarray
-    start: np.ndarray
+    start: np.ndarray | None
     goal: Goal
     limits: dict[str, tuple[np.ndarray, np.ndarray]]
     joined: bool
 
     def __post_init__(self):
-        N, nx = len(self.tau) - 1, len(self.start)
+        N, nx = len(self.tau) - 1, len(self.goal.x)
         d, nu = self.problem.degree, len(self.limits["c"][0])
         own = d if self.joined else d + 1  # coefficients of an interval that are not the next one's
         block = nx + own * nu
-        first = 1 + block * np.arange(N + 1)
+        first = 2 + block * np.arange(N + 1)
         self.x_at = first[:, None] + np.arange(nx)
         c_at = (first[:N, None] + nx + np.arange(own * nu)).reshape(N, own, nu)
         self.size = int(first[N] + nx)
@@ -94,19 +122,20 @@ class Transcription:
             after = np.concatenate([c_at[1:, 0], last[None]])
             c_at, self.size = np.concatenate([c_at, after[:, None]], axis=1), self.size + nu
         self.c_at = c_at
-        self.z_at = np.hstack([self.x_at[:N], c_at.reshape(N, -1), np.zeros((N, 1), int)])
+        whole = np.tile([PHASE_DURATION, PHASE_BEGIN], (N, 1))
+        self.z_at = np.hstack([self.x_at[:N], c_at.reshape(N, -1), whole])
         self.spans = np.stack([self.tau[:-1], self.tau[1:]], axis=1)
         self._known = np.zeros(0), ()
 
-    def packed(self, x: np.ndarray, c: np.ndarray, T: float) -> np.ndarray:
-        """w of states (N + 1, nx), coefficients (N, degree + 1, nu) and the duration."""
+    def packed(self, x: np.ndarray, c: np.ndarray, T: float, begin: float) -> np.ndarray:
+        """w of states (N + 1, nx), coefficients (N, degree + 1, nu), duration and begin [s]."""
         w = np.zeros(self.size)
-        w[0], w[self.x_at], w[self.c_at] = T, x, c
+        w[PHASE_DURATION], w[PHASE_BEGIN], w[self.x_at], w[self.c_at] = T, begin, x, c
         return w
 
     def times(self, w: np.ndarray) -> np.ndarray:
         """Times of the nodes [s]."""
-        return float(self.problem.begins) + self.tau * w[0]
+        return w[PHASE_BEGIN] + self.tau * w[PHASE_DURATION]
 
     def between(self, w: np.ndarray, part: float, chosen: slice | np.ndarray = slice(None)):
         """The motion at a part of some intervals."""
@@ -131,7 +160,7 @@ class Transcription:
         whole = w[self.c_at]
         c = [y for k, own in enumerate(whole) for y in (halves(own) if parts[k] == 2 else [own])]
         made = dataclasses.replace(self, tau=tau)
-        return made, made.packed(x, np.array(c), float(w[0]))
+        return made, made.packed(x, np.array(c), w[PHASE_DURATION], w[PHASE_BEGIN])
 
     def program(self) -> NonlinearProgram:
         """The program, with exact first derivatives; second ones by differences of these.
@@ -139,10 +168,9 @@ class Transcription:
         Its constraints are Φ − x of each interval and what is limited there, interval by interval,
         then the end.
         """
-        N, nx, nz = len(self.tau) - 1, len(self.start), self.z_at.shape[1]
-        limited = [np.tile(x, 2) for x in self.limits["limited"]]
-        low, high = (np.tile(np.concatenate([np.zeros(nx), x]), N) for x in limited)
-        each, ends = nx + len(limited[0]), len(self.goal.at)
+        N, nx, nz = len(self.tau) - 1, len(self.goal.x), self.z_at.shape[1]
+        low, high = self._limits()
+        each, ends = len(low) // N, len(self.goal.at)
         rows = np.arange(N * each).reshape(N, each)
         last = N * each + np.arange(ends)
         pattern = [
@@ -155,8 +183,9 @@ class Transcription:
         for side in (0, 1):
             at = {k: x[side] for k, x in self.limits.items()}
             x = np.tile(at["x"], (N + 1, 1))
-            x[0] = self.start
-            box.append(self.packed(x, np.broadcast_to(at["c"], self.c_at.shape), float(at["T"])))
+            x[0] = x[0] if self.start is None else self.start
+            c = np.broadcast_to(at["c"], self.c_at.shape)
+            box.append(self.packed(x, c, float(at["T"]), float(at["begin"])))
         return NonlinearProgram(
             lambda w: float(np.sum(self.evaluated(w)[0][:, -1])),
             self._gradient,
@@ -171,6 +200,19 @@ class Transcription:
             np.concatenate([high, self.goal.at]),
             *box,
         )
+
+    def _limits(self) -> list[np.ndarray]:
+        """Lowest and highest values of the rows of all intervals."""
+        N, nx, found = len(self.tau) - 1, len(self.goal.x), []
+        for side in (0, 1):
+            usual, first, last = (
+                self.limits.get(k, self.limits["limited"])[side]
+                for k in ("limited", "limited first", "limited last")
+            )
+            rows = np.tile(np.concatenate([np.zeros(nx), usual, usual]), (N, 1))
+            rows[0, nx : nx + len(usual)], rows[-1, nx + len(usual) :] = first, last
+            found.append(rows.ravel())
+        return found
 
     def _constraints(self, w: np.ndarray) -> np.ndarray:
         x, found = w[self.x_at], self.evaluated(w)[0][:, :-1].copy()
@@ -189,7 +231,7 @@ class Transcription:
             names: of what is limited at both ends of an interval.
             states: names of q and v.
         """
-        nx = len(self.start)
+        nx = len(self.goal.x)
         k, i = divmod(row, nx + 2 * len(names))
         if k == len(self.tau) - 1:
             return f"the end of {states[int(np.argmax(np.abs(self.goal.held[i])))]!r}"
@@ -210,15 +252,6 @@ class Transcription:
         N = len(self.tau) - 1
         y = multipliers[: len(multipliers) - len(self.goal.at)].reshape(N, -1)
         y = np.hstack([y, np.full((N, 1), of_cost)])
-        z = w[self.z_at]
-        nz = z.shape[1]
-        size = np.maximum(1.0, np.max(np.abs(z), axis=0))
-        # so that what is added is what is divided by
-        step = (size + CHANGE * size) - size
-        moved = np.stack([z[:, None] + s * np.diag(step) for s in (1, -1)], axis=1)
-        spans = np.repeat(self.spans, 2 * nz, axis=0)
-        J = self._slopes(spans, moved.reshape(-1, nz))[1].reshape(N, 2, nz, -1, nz)
-        g = np.einsum("ksjab,ka->ksjb", J, y)
-        H = (g[:, 0] - g[:, 1]) / (2 * step[:, None])
+        at = lambda k, z: self._slopes(self.spans[k], z)[1]
         i, j = self._pairs
-        return 0.5 * (H[:, i, j] + H[:, j, i]).ravel()
+        return curvature(at, w[self.z_at], y)[:, i, j].ravel()

@@ -18,7 +18,7 @@ from zwang.codegen.names import parameters
 from zwang.dynamics.model import Model
 from zwang.errors import ModelError
 from zwang.files.packing import packed
-from zwang.native import NotNativeError
+from zwang.native.errors import NotNativeError
 from zwang.native.webassembly import FUSED, ROUNDED_TWICE, Module
 from zwang.simulation.run_setup import RunRequest, set_up
 from zwang.simulation.switching import refuse_switches

@@ -142,6 +142,13 @@ class AbstractControlLaw(Record):
         """
 
     @property
+    def by_constraints(self) -> bool:
+        """Whether u depends on which constraints hold, which a law without rows of its own does
+        not ask.
+        """
+        return True
+
+    @property
     def remark(self) -> str:
         """What the law adds to the system of its own, in words; "" where it is nothing."""
         return ""
