@@ -43,7 +43,8 @@ for (const t of times) {
 }
 if (module_.push) module_.push();
 if (module_.grasp) module_.grasp();
-for (const name of ["forces", "grasped", "slopes", "lever", "give"])
+if (module_.accelerate) module_.accelerate();
+for (const name of ["forces", "grasped", "slopes", "lever", "acceleration"])
   found[name] = [...(at[name] ?? [])];
 found.turns = steps.turn?.times() ?? [];
 found.functions = WebAssembly.Module.imports(compiled).map((x) => x.name);

@@ -33,6 +33,9 @@ from zwang.inputs.arguments import (
 )
 from zwang.objects.display import present
 
+GROUND = "ground"
+"""Name of the body that does not move: gray, without a name on the picture, whose size does not
+count for the view."""
 Symbol = Literal["pin", "slide", "ball", "block", "contact", "none"]
 
 

@@ -34,14 +34,15 @@ class BrowserProgram:
 
     Functions of the module, which take and return nothing:
 
-        derive    the numbers of the steps that follow from p, which begin as those of a run
-        advance   steps from the state to the time `until`, some hundred at most
-        place     y onto the constraints at t, by the least change in the mass metric
-        see       what there is to see at y
-        push      forces to show at y, if there are any
-        grasp     where what is held is, `lever` of v to its velocity, and `give`
-        touch     gaps, their rates and accelerations, and what forces at them do
-        load      their forces as they are held, and events
+        derive      the numbers of the steps that follow from p, which begin as those of a run
+        advance     steps from the state to the time `until`, some hundred at most
+        place       y onto the constraints at t, by the least change in the mass metric
+        see         what there is to see at y
+        push        forces to show at y, if there are any
+        grasp       where what is held is, and how it moves by q (`slopes`) and by v (`lever`)
+        accelerate  v̇ at y
+        touch       gaps, their rates and accelerations, and what forces at them do
+        load        their forces as they are held, and events
 
     A force `pull` is added to F, shape (nv,). Models without gaps have no `touch` and `load`.
 
@@ -130,8 +131,9 @@ def browser_program(
         if forces is not None:
             module.add("push", steps.pushing(forces), at, ["forces"])
         if grip is not None:
-            found = ["grasped", "slopes", "lever", "give"]
-            module.add("grasp", steps.grasping(grip, grips), [*at, "held"], found)
+            given, found = [*numbers, "t", "y", "held"], ["grasped", "slopes", "lever"]
+            module.add("grasp", steps.grasping(grip, grips), given, found)
+            module.add("accelerate", steps.accelerating(), at, ["acceleration"])
         if len(steps.gaps):
             module.add("touch", steps.touching(), [*numbers, "t", "y"], [*TOUCHED])
             module.add("load", steps.loading(), at, ["load", "pushes", "events"])

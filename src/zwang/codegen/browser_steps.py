@@ -16,7 +16,6 @@ from jaxtyping import Array
 from zwang.codegen.names import parameters, with_parameters
 from zwang.compile import native_trace
 from zwang.compile.flat import FlatFunction, Zeros, with_structure, zeros_of
-from zwang.compile.hints import over_rows
 from zwang.dynamics import functions
 from zwang.dynamics.drift import AbstractDrift, AbstractStabilization
 from zwang.dynamics.scales import size_of
@@ -227,23 +226,25 @@ class BrowserSteps:
         return self._of_numbers(push, *self.at)
 
     def grasping(self, grip: Callable, numbers: int):
-        """Place of what is held, its changes by q and by v, and what a force there does: the trace
-        of the accelerations that unit forces cause.
-        """
+        """Place of what is held, and its changes by q and by v."""
 
-        def grasp(flow, events, tolerances, t, y, *given):
-            *modes, held = given
-            flow, state = _held(flow, modes), flow.state(t, y)
+        def grasp(flow, events, tolerances, t, y, held):
+            state, system, p = flow.state(t, y), flow.dynamics.system, flow.dynamics.p
             place, back = jax.vjp(lambda q: grip(q, held), state.q)
             slopes = jnp.stack([back(x)[0] for x in jnp.eye(3)])
-            system, p = flow.dynamics.system, flow.dynamics.p
-            lever = slopes
-            if system.velocity_map is not None:
-                lever = slopes @ functions.velocity_map(system, state.q, t, p)
-            give = jnp.sum(lever * _caused(flow, t, y, lever))
-            return place, slopes, lever, give
+            if system.velocity_map is None:
+                return place, slopes, slopes
+            return place, slopes, slopes @ functions.velocity_map(system, state.q, t, p)
 
-        return self._of_numbers(grasp, *self.at, held=np.zeros(numbers))
+        return self._of_numbers(grasp, "t", "y", held=np.zeros(numbers))
+
+    def accelerating(self):
+        """Accelerations, by the subroutine that steps call."""
+
+        def accelerate(flow, events, tolerances, t, y, *modes):
+            return flow.split(_held(flow, modes).rate(t, y))[1]
+
+        return self._of_numbers(accelerate, *self.at)
 
     def touching(self):
         """What decides how gaps are held, as all of them are open: gaps, their rates and their
@@ -332,12 +333,3 @@ class BrowserSteps:
 def _held(flow, modes: Sequence[Array]):
     """The flow as gaps are held, if there are any."""
     return flow.with_input(*modes) if modes else flow
-
-
-def _caused(flow: ConstrainedVectorField, t, y, forces: Array) -> Array:
-    """Accelerations that each of some forces causes, by the subroutine that steps call; in a loop,
-    as one that knew which entries of a force are zero would be another one.
-    """
-    rate = lambda force: flow.split(_pulled(flow, force).rate(t, y))[1]
-    none, *found = over_rows(rate)(jnp.concatenate([jnp.zeros_like(forces[:1]), forces]))
-    return jnp.stack(found) - none

@@ -156,12 +156,17 @@ def _pair(given: Contact, joints: JointConstraints, where: Where) -> _Pair:
             (*where, "shapes"),
             f"there is no contact of a {kinds[0]} and a {kinds[1]} in {world}{second}.",
         )
-    sizes = _sizes(one, joints, each[0]), _sizes(other, joints, each[1])
-    curve = _curve(one, joints, each[0]) if curved else None
+    sizes = sizes_of(one, joints, each[0]), sizes_of(other, joints, each[1])
+    curve = curve_of(one, joints, each[0]) if curved else None
     return _Pair(kinds, sizes, curve)
 
 
-def _sizes(given: Surface, joints: JointConstraints, where: Where) -> tuple[Expression, ...]:
+def sizes_of(given: Surface, joints: JointConstraints, where: Where) -> tuple[Expression, ...]:
+    """Formulas of the numbers of a shape.
+
+    Raises:
+        PartError: for numbers that do not fit, naming them.
+    """
     d, kind = joints.geometry.d, given.kind
     if kind != "curve":
         new = Surface(kind, given.size)
@@ -182,7 +187,12 @@ def _sizes(given: Surface, joints: JointConstraints, where: Where) -> tuple[Expr
     return tuple(joints.formula(x, (), (*where, "size")) for x in given.size)
 
 
-def _curve(given: Surface, joints: JointConstraints, where: Where) -> Curve:
+def curve_of(given: Surface, joints: JointConstraints, where: Where) -> Curve:
+    """A curve that touches.
+
+    Raises:
+        PartError: for one that makes no sense, naming it.
+    """
     if not given.through:
         for field in ("x", "y", "ends"):
             if getattr(given, field) is None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from zwang.algebra.decomposition import Decomposition
 from zwang.bodies.shape import Shape
+from zwang.mechanism.contact_shapes import contact_shapes
 from zwang.mechanism.geometry import Geometry
 from zwang.mechanism.joint_constraints import RATES
 from zwang.mechanism.mechanism import Mechanism
@@ -19,7 +20,7 @@ from zwang.mechanism.reactions import reactions, traced_shares
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.resolution import Ends
 from zwang.mechanism.schema import Link
-from zwang.scene import Bar, Mark, Plate, Scene, Seen, array_namespace
+from zwang.scene import GROUND, Bar, Mark, Plate, Scene, Seen, array_namespace
 
 if TYPE_CHECKING:
     from zwang.simulation.results import Run
@@ -51,7 +52,8 @@ def scene(m: Mechanism) -> Scene:
     )
     belts = [name for name, kind in kinds.items() if kind.line == "belt"]
     slides = [kinds[name].symbol == "slide" for name in marked]
-    outlines = _outlines(m, names, marked)
+    outlines, touch = _outlines(m, names, marked), contact_shapes(m)
+    bodies = {x: (*_shapes(y, m.d), *touch.get(x, ())) for x, y in m.bodies.items()}
     rods = [
         Bar((names[e.a], names[e.b]), kind="rod")
         for name, e in marked.items()
@@ -59,11 +61,11 @@ def scene(m: Mechanism) -> Scene:
     ]
     return Scene(
         points=(*geometry.index, *(f"{name}.{i}" for name in belts for i in range(4))),
-        seen=_seen(m, [e.a for e in marked.values()], slides, belts),
+        seen=_seen(m, [e.a for e in marked.values()], slides, belts, GROUND in touch),
         bars=(*(x for x in outlines if isinstance(x, Bar)), *rods, *_bars(m, belts)),
         plates=tuple(x for x in outlines if isinstance(x, Plate)),
         joints=joints,
-        bodies={name: _shapes(link, m.d) for name, link in m.bodies.items()},
+        bodies={**bodies, **({GROUND: tuple(touch[GROUND])} if GROUND in touch else {})},
         traces=m.look.traces,
         forces=lambda run: joint_forces(m, run, tuple(marked)),
         forces_of=_forces_of(m, tuple(marked)),
@@ -136,9 +138,9 @@ def _forces_of(m: Mechanism, names: tuple[str, ...]):
     return forces if names else None
 
 
-def _seen(m: Mechanism, firsts: list[int], slide: list[bool], belts: list[str]):
+def _seen(m: Mechanism, firsts: list[int], slide: list[bool], belts: list[str], grounded: bool):
     """`q (n, nq)` → `Seen`; the axis of a slide in the plane is x of its first point, all others
-    turn about z of theirs.
+    turn about z of theirs. The ground is the last body, if it is one.
     """
     slides = np.array(slide, bool)
 
@@ -147,10 +149,16 @@ def _seen(m: Mechanism, firsts: list[int], slide: list[bool], belts: list[str]):
         (place, attitude), bodies = map(xp.asarray, found.points), xp.asarray(found.bodies)
         place = xp.concatenate([place, *(belt(m, name, place, attitude) for name in belts)], axis=1)
         attitude = attitude[:, np.array(firsts, int)]
+        poses = bodies.reshape(len(q), len(m.bodies), -1)
+        if grounded:
+            still = np.zeros(7 if m.d == 3 else 3)
+            still[3:4] = 1.0  # of a quaternion
+            still = xp.zeros((len(q), 1, 1)) + still
+            poses = xp.concatenate([poses, still], axis=1)
         if m.d == 3:
-            return Seen(place, attitude[..., 2], bodies.reshape(len(q), -1, 7))
+            return Seen(place, attitude[..., 2], poses)
         axes = slides[:, None] * xp.stack([xp.cos(attitude), xp.sin(attitude)], axis=-1)
-        return Seen(place, axes, bodies.reshape(len(q), -1, 3))
+        return Seen(place, axes, poses)
 
     return seen
 

@@ -324,8 +324,8 @@ class SpanningTree:
             found, tensor = self.as_bodies(params, own)
         kept, moments = found["inertia"], np.diagonal(tensor, axis1=1, axis2=2)
         beyond = tensor - moments[:, None] * np.eye(3)
-        principal = np.ndim(own["inertia"]) == 2
-        if principal and np.abs(beyond).max() > PRODUCTS * np.abs(tensor).max():
+        most = PRODUCTS * np.abs(tensor).max()
+        if np.ndim(own["inertia"]) == 2 and np.abs(beyond).max() > most:
             raise ModelError(
                 "the inertia of a body was given products in its own axes, where it was declared "
                 "by principal moments; declare it by six entries, xx, yy, zz, xy, xz, yz."
@@ -336,9 +336,7 @@ class SpanningTree:
         return {**found, "inertia": np.where(close, inertia, kept)}
 
     def as_bodies(self, params: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[dict, Array]:
-        """The same, traced or not, and the tensors of inertia in the bodies' axes; products that
-        have no place in `own` are left out.
-        """
+        """The same, traced or not, without a check, and tensors of inertia in the bodies' axes."""
         # which rows of loops are kept was decided in each coordinates on their own
         found = {name: params[name] for name in own if name != "keep"}
         R = xp.asarray(params["frame"])[self.order, :3, :3]

@@ -138,3 +138,41 @@ def test_a_belt_touches_its_wheels():
         assert (
             abs(way @ (at[first] - at["c"])) < 1e-14 and abs(way @ (at[second] - at["a"])) < 1e-14
         )  # along a tangent of both
+
+
+SHAPES = """
+world = "space"
+[ground]
+low = [0.5, 0.0, -0.2]
+[bodies.pill]
+at = [0.0, 0.0, 0.5]
+inertia = [0.1, 0.1, 0.1]
+[bodies.pill.points]
+tip = [0.3, 0.0, 0.0]
+[bodies.crate]
+at = [1.0, 0.0, 0.5]
+inertia = [0.1, 0.1, 0.1]
+[contacts.one]
+between = ["ground.low", "pill.tip"]
+shapes = [{ kind = "plane", size = [2.0, 1.0] }, { kind = "capsule", size = [0.1, 0.4] }]
+[contacts.two]
+between = ["ground", "crate"]
+shapes = [{ kind = "plane" }, { kind = "box", size = [0.3, 0.2, 0.1] }]
+"""
+
+
+def test_shapes_of_contacts_stand_where_they_touch(tmp_path):
+    """On their bodies; planes are the upper faces of slabs that do not move."""
+    (tmp_path / "shapes.toml").write_text(SHAPES)
+    m = read(tmp_path / "shapes.toml")
+    drawn, q = scene(m), m.start_state.q
+    assert list(drawn.bodies) == ["pill", "crate", "ground"]
+    (pill,), (crate,), (small, endless) = drawn.bodies.values()
+    assert (pill.kind, pill.size, pill.position) == ("capsule", [0.1, 0.4], (0.3, 0.0, 0.0))
+    assert (crate.kind, crate.size, crate.position) == ("box", [0.3, 0.2, 0.1], (0.0, 0.0, 0.0))
+    for slab, height in ((small, -0.2), (endless, 0.0)):
+        assert slab.position[2] + slab.size[2] / 2 == pytest.approx(height, abs=1e-12)
+    assert small.size[:2] == [2.0, 1.0] and small.position[:2] == (0.5, 0.0)
+    # the part below the mechanism
+    assert abs(endless.position[0] - 0.5) < 0.5 and endless.size[0] > 1.0
+    np.testing.assert_array_equal(drawn.at(q[None]).poses[0, 2], [0, 0, 0, 1, 0, 0, 0])

@@ -64,11 +64,25 @@ function simulation(data, el, view) {
     at.y.fill(0, nq());
     anew();
   }
+  // what unit forces at the place that is held give it in accelerations, all directions together
+  function give() {
+    const under = force => {
+      at.pull.set(force);
+      module.accelerate();
+      return [...at.acceleration];
+    };
+    const none = under(new Float64Array(nv()));
+    return [0, 1, 2].reduce((sum, c) => {
+      const lever = row("lever", c, nv());
+      return sum + dot(lever, under(lever)) - dot(lever, none);
+    }, 0);
+  }
   // the force of a spring between the place that is held and the mouse, as a part of F
   function pull() {
     grasp();
     const rate = (2 * Math.PI * TURNS) / speed(),
-      mass = at.give[0] > 0 ? (data.space ? 3 : 2) / at.give[0] : 0,
+      gives = give(),
+      mass = gives > 0 ? (data.space ? 3 : 2) / gives : 0,
       v = at.y.subarray(nq());
     held.force = held.to.toArray().map((x, c) => {
       const moves = dot(row("lever", c, nv()), v);
@@ -223,7 +237,8 @@ function simulation(data, el, view) {
       [weights[ends[0]], weights[ends[1]]] = [1 - s, s];
       return { weights, depth: a.z + s * (b.z - a.z) };
     }
-    for (const [b, { shapes }] of bodies.entries()) {
+    for (const [b, { shapes, owner }] of bodies.entries()) {
+      if (owner < 0) continue;
       const [px, py, pz, w, ...r] = poses.subarray(7 * b, 7 * b + 7),
         center = V(px, py, pz),
         reach = Math.max(0, ...shapes.map(view.reach)),

@@ -15,7 +15,7 @@ from zwang.errors import ModelError
 from zwang.files import read_bytes
 from zwang.files.packing import curves
 from zwang.output.contact import contact_forces, held, impulse_unit, rates_of
-from zwang.scene import Mark, Scene, array_namespace
+from zwang.scene import GROUND, Mark, Scene, array_namespace
 from zwang.simulation.results import Run
 from zwang.simulation.results.interpolate import hermite
 
@@ -47,6 +47,7 @@ def motion(run: Run, scene: Scene) -> dict[str, Any]:
     owners = list(
         dict.fromkeys([*scene.bodies, *(x.body for x in (*scene.bars, *scene.plates) if x.body)])
     )
+    owners = [x for x in owners if x != GROUND]
     made: dict[str, Any] = {
         "space": scene.dimensions(run.q[0]) == 3,
         "unit": scene.unit,
@@ -69,7 +70,7 @@ def motion(run: Run, scene: Scene) -> dict[str, Any]:
             for plate in scene.plates
         ],
         "bodies": [
-            {"owner": owners.index(name), "shapes": [_shape(name, x) for x in shapes]}
+            {"owner": _owner(owners, name), "shapes": [_shape(name, x) for x in shapes]}
             for name, shapes in scene.bodies.items()
         ],
         "joints": [
@@ -229,7 +230,7 @@ def _contact(run: Run, scene: Scene, turn: Turn) -> dict[str, Any] | None:
 
 
 def _owner(owners: list[str], body: str) -> int:
-    return owners.index(body) if body else -1
+    return owners.index(body) if body and body != GROUND else -1
 
 
 def _shape(body: str, shape: Shape) -> dict[str, Any]:

@@ -82,14 +82,18 @@ def rendered(template: str, data: dict, **values) -> str:
         loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     # "<" is escaped, lest a name in the data close the script element
-    numbers = Markup(json.dumps(data, allow_nan=False).replace("<", "\\u003c"))
+    numbers = Markup(
+        json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    )
     values = {"data": numbers, "file": _text, "version": __version__, **values}
     return environment.get_template(template).render(**values)
 
 
 def _text(file: str) -> Markup:
-    text = Markup((HERE / file).read_text(encoding="utf-8"))
+    text = (HERE / file).read_text(encoding="utf-8")
     if file != "three.js":
-        return text
+        # indentation and comments would be a fifth of a page's own program
+        lines = map(str.strip, text.splitlines())
+        return Markup("\n".join(x for x in lines if not x.startswith("//")))
     # the licence of a library asks to stand in every copy
-    return Markup("/*! three.js\n") + _text("three.LICENSE") + "*/\n" + text
+    return Markup("/*! three.js\n") + _text("three.LICENSE") + "*/\n" + Markup(text)

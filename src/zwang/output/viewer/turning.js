@@ -1,5 +1,5 @@
-// Decides how gaps are held from an instant on, at which a step has ended because one of them closes
-// or pulls, as zwang.simulation.contact does along a run:
+// Decides how gaps are held from an instant on, at which a step has ended because one of them
+// closes or pulls, as zwang.simulation.contact does along a run:
 //   0 ≤ ġ⁺ + e ġ⁻ ⊥ Λ ≥ 0    of those that are hit,    0 ≤ g̈ ⊥ λ ≥ 0    of those that stay closed.
 "use strict";
 function turning(module, at, given) {
@@ -175,7 +175,8 @@ function turning(module, at, given) {
       at.refused[0] = 0n;
       at.fired.fill(0);
       at.lengths.fill(NaN);
-      at.result[0] = BigInt(changed === null ? given.paradox : idle > chatter ? given.chattering : 0);
+      const end = idle > chatter ? given.chattering : 0;
+      at.result[0] = BigInt(changed === null ? given.paradox : end);
     },
     // from here on, where forces or numbers have changed
     changed() {

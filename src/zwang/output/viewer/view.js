@@ -99,7 +99,7 @@
     const machine = box();
     movers.forEach(i => put(machine, point(f, i)));
     data.bodies.forEach((body, b) =>
-      body.shapes.forEach(shape => {
+      (body.owner < 0 ? [] : body.shapes).forEach(shape => {
         const at = 7 * (f * data.bodies.length + b);
         for (const x of [machine, room]) put(x, V(...poses.subarray(at, at + 3)), reachOf(shape));
       }),
