@@ -45,7 +45,7 @@ def write_member(name: str, folder: Path, duration: float | None = None) -> Path
         )
         try:
             shown(True)
-        except zw.ModelError:  # what lets go, or is switched, is played
+        except zw.ModelError:  # what rubs, or is switched, is played
             shown(False)
     return page
 

@@ -18,8 +18,21 @@ WIDTH, HEIGHT, ROOM = 220.0, 140.0, 14.0
 """Size of a picture and room around what is drawn [pixels]."""
 THICK, DOT, FEW = 3.0, 4.0, 3
 """Lines and dots [pixels]; where fewer points are seen, or points alone, their paths are drawn."""
+BEGIN, SLOW = 4.0, 60.0
+"""Part of a run whose paths are drawn, and duration of one that is drawn as a whole [s]."""
 BRAND, INK = "var(--color-brand-primary)", "var(--color-foreground-primary)"
 MUTED = "var(--color-foreground-muted)"
+
+
+def coil(x, y) -> tuple[np.ndarray, np.ndarray]:
+    """A spring between each two points as a zigzag, a sixth as wide as it is long."""
+    ends = np.stack([x, y], axis=1)
+    along = np.linspace(0.0, 1.0, 21)[:, None]
+    side = np.concatenate([np.zeros(3), np.tile([1.0, -1.0], 8)[:15], np.zeros(3)])[:, None] / 12
+    drawn = []
+    for a, b in zip(ends[:-1], ends[1:], strict=True):
+        drawn.append(a + along * (b - a) + side * np.array([a[1] - b[1], b[0] - a[0]]))
+    return tuple(np.concatenate(drawn).T)
 
 
 def thumbnail(name: str) -> str:
@@ -34,8 +47,9 @@ def thumbnail(name: str) -> str:
         return turned[..., :2] if flat else projected(turned, *np.radians(scene.view))
 
     def paths() -> list[np.ndarray]:
+        seconds = BEGIN if example.duration < SLOW else np.inf
         with contextlib.redirect_stdout(io.StringIO()):
-            run = example.run(duration=min(example.duration, 4.0), rtol=1e-6)
+            run = example.run(duration=min(example.duration, seconds), rtol=1e-6)
         t = np.linspace(float(run.steps.t[0]), float(run.steps.t[-1]), 200)
         places = scene.at(configurations(run, t)).places
         return [seen(places[:, i]) for i in range(places.shape[1])]
@@ -44,11 +58,11 @@ def thumbnail(name: str) -> str:
     wires = [seen(moved(wire(x), poses[:, i])[0]) for i, x in enumerate(scene.bodies.values())]
     curves = scene_picture(scene, q).panels[0].curves
     shaped = len(scene.points) >= FEW and (scene.bars or scene.plates or scene.bodies)
-    traced = [] if shaped else paths()
+    traced = [] if shaped else [x for x in paths() if np.min(np.ptp(x, axis=0)) > 0]
     lines = [(x.T, MUTED, THICK / 2, "") for x in traced]
     lines += [(x.T, BRAND, THICK / 2, "") for x in wires if len(x)]
     lines += [
-        ((c.x, c.y), BRAND, THICK, ' stroke-dasharray="5 4"' if c.dash else "")
+        (coil(c.x, c.y), BRAND, THICK / 2, "") if c.dash else ((c.x, c.y), BRAND, THICK, "")
         for c in curves
         if not c.marker
     ]

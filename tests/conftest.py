@@ -24,6 +24,7 @@ import pytest
 
 from tests.eager import compute_by_numpy, left_to_xla
 from zwang.compile import interface, keep_programs, making
+from zwang.compile.program_cache import cache
 from zwang.objects.recent import Recent
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -156,7 +157,7 @@ def compiled(monkeypatch, request):
         return programs[-1]
 
     monkeypatch.setattr(making, "_made", watched)
-    for asked in (interface, making):
+    for asked in (interface, cache):
         monkeypatch.setattr(asked, "trace_context", lambda: (request.node.nodeid,))
     return programs
 

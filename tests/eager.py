@@ -12,6 +12,7 @@ import contextlib
 import functools
 import math
 import os
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -224,7 +225,29 @@ def left_to_xla() -> Iterator[None]:
     _few = before
 
 
-_few = 0 if os.environ.get("ZWANG_ENGINE") == "xla" else FEW
+@contextlib.contextmanager
+def compilations() -> Iterator[list[dict]]:
+    """What XLA compiles inside, on this thread; no operation that NumPy computes is handed to XLA
+    there because it was computed often before.
+    """
+    global _few
+    before, _few = _few, math.inf if _few else 0
+    seen: list[dict] = []
+    here = threading.get_ident()
+
+    def listen(event: str, *_: Any, **about: Any) -> None:
+        if "backend_compile" in event and threading.get_ident() == here:
+            seen.append(about)
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    try:
+        yield seen
+    finally:
+        jax.monitoring.unregister_event_duration_listener(listen)
+        _few = before
+
+
+_few: float = 0 if os.environ.get("ZWANG_ENGINE") == "xla" else FEW
 
 
 def compute_by_numpy() -> None:

@@ -433,6 +433,37 @@ def toy() -> Iterator[Found]:
     yield from kept(run)
 
 
+def billiards() -> Iterator[Found]:
+    """A ball that slides along s is slowed by μ g along it, and rolls once it has lost 2/7 of s."""
+    _, run = ran("billiards")
+    mu, g, r, e = 0.2, 9.81, 0.03, 0.95
+    size = lambda x: float(np.linalg.norm(x))
+    v, slip, red = (
+        np.array([2.0, 0.0]),
+        np.array([2.0 + 20.0 * r, 40.0 * r]),
+        np.array([1.2, -0.19]),
+    )
+    rolls = 2 * size(slip) / (7 * mu * g)
+    x = v * rolls - mu * g * slip / size(slip) * rolls**2 / 2
+    v = v - 2 / 7 * slip
+    way, along = red - x, v / size(v)
+    aside = way @ [-along[1], along[0]]
+    hits = rolls + (way @ along - np.sqrt(4 * r**2 - aside**2)) / size(v)
+    normal = (red - x - v * (hits - rolls)) / (2 * r)
+    passed = (1 + e) / 2 * (v @ normal) * normal
+    again = hits + 2 * size(passed) / (7 * mu * g)
+    instants = {"rolls": rolls, "hits": hits, "rolls again": again}
+    times = [x.time for x in run.switches if x.time > 0]
+    for (what, exact), ours in zip(instants.items(), times, strict=True):
+        yield Found(f"the cue ball {what} at [s]", exact, ours)
+    for k, name in enumerate("xy"):
+        yield Found(
+            f"the cue ball goes on along {name} [m/s]", (v - 5 / 7 * passed)[k], run.v[-1, k]
+        )
+        yield Found(f"the red ball goes on along {name} [m/s]", 5 / 7 * passed[k], run.v[-1, 6 + k])
+    yield from kept(run)
+
+
 def halved(holds: Callable[[float], bool], below: float, above: float) -> float:
     """The number from which on something holds."""
     for _ in range(HALVINGS):
@@ -458,5 +489,6 @@ CASES: dict[str, Callable[[], Iterator[Found]]] = {
     "slider-crank-clearance": crank,
     "four-bar with clearance": four_bar,
     "woodpecker": toy,
+    "billiards": billiards,
 }
 """What is known of each member."""

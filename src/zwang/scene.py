@@ -127,8 +127,8 @@ class Scene:
         traces: points whose path is drawn.
         forces: a run → force of each joint in space at its n samples [N], shape (n, joints, d);
             arrows are drawn where it is given.
-        forces_of: the same of one configuration and the generalized force of each constraint by
-            name, of operations of JAX, shape (joints, d): by it a page that simulates draws forces.
+        forces_of: the same of one state and what acts there (`zwang.dynamics.vector_field.Acting`),
+            of operations of JAX, shape (joints, d): by it a page that simulates draws forces.
         view: in space, azimuth and elevation of the eye [deg].
         unit: of lengths.
         up: direction that is upwards on the screen, against gravity, of d numbers; by default the
@@ -146,7 +146,7 @@ class Scene:
     bodies: Mapping[str, tuple[Shape, ...]] = dataclasses.field(default_factory=dict)
     traces: tuple[str, ...] = ()
     forces: Callable[[Any], np.ndarray] | None = None
-    forces_of: Callable[[Any, Mapping[str, Any]], Any] | None = None
+    forces_of: Callable[[Any, Any], Any] | None = None
     view: tuple[float, float] = (-60.0, 25.0)
     unit: str = "m"
     up: tuple[float, ...] | None = None
@@ -167,7 +167,7 @@ class Scene:
         ):
             object.__setattr__(self, name, given)
         optional_function(self.forces, "Scene: forces", "(run)")
-        optional_function(self.forces_of, "Scene: forces_of", "(q, shares)")
+        optional_function(self.forces_of, "Scene: forces_of", "(state, acting)")
         if np.shape(real_array(self.view, "Scene: view", "two angles [deg]")) != (2,):
             refuse("Scene: view", self.view, "two angles [deg], azimuth and elevation")
         if self.up is not None:
@@ -288,6 +288,15 @@ def particles_scene(
         return Seen(xp.stack([xp.asarray(places(x), float) for x in q]))
 
     return Scene(names, seen, joints=marks, traces=names, **options)
+
+
+def particle_scene(coordinates: Sequence[str], units: Sequence[str]) -> Scene | None:
+    """The particle whose place is given by coordinates x and y, or x, y and z, in m; None of other
+    coordinates.
+    """
+    if "".join(coordinates) not in ("xy", "xyz") or set(units) != {"m"}:
+        return None
+    return particles_scene(lambda q: q[None], ("particle",))
 
 
 def bodies_scene(

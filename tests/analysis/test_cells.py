@@ -1,11 +1,11 @@
 """A cell of a notebook that is run again defines its model again, which compiles nothing."""
 
-import jax
 import jax.numpy as jnp
 import pytest
 
 import zwang as zw
 from tests.crossed import some
+from tests.eager import compilations
 from zwang.compile import keep_programs
 from zwang.gallery.mechanisms import FOLDER
 from zwang.mechanism import read
@@ -30,18 +30,10 @@ FILE = FOLDER / "four-bar.toml"
 @pytest.mark.parametrize("name", some(CELLS, 3))
 def test_the_analysis_of_a_cell_compiles_nothing_when_it_is_run_again(name, tmp_path):
     assert keep_programs(tmp_path) == ""
-    compiled = []
     # JAX converts a number by a program of its own, which it may have dropped meanwhile
     own = {"fun_name": "jit(convert_element_type)"}
-    listen = lambda event, *_, **about: (
-        compiled.append(about) if "backend_compile" in event and about != own else None
-    )
     for _ in range(2):
-        compiled.clear()
-        jax.monitoring.register_event_duration_secs_listener(listen)
-        try:
+        with compilations() as compiled:
             names = {"zw": zw, "jnp": jnp, "read": read, "FILE": FILE}
             exec(compile(CELLS[name], "<cell>", "exec"), names)
-        finally:
-            jax.monitoring.unregister_event_duration_listener(listen)
-    assert not compiled
+    assert all(about == own for about in compiled)

@@ -236,6 +236,16 @@ def test_wrong_arguments_are_refused_by_a_sentence(arguments, says):
         zw.analysis.linearize(systems.cart_pole(), [0.0, 0.0, 0.0, 0.5], **arguments)
 
 
+def test_an_input_that_is_both_a_parameter_and_a_velocity_is_refused():
+    force = lambda q, v, t, p: jnp.stack([p["x"]])
+    system = zw.System(1, lambda q, t, p: jnp.ones(1), force, coordinates=("x",))
+    model = zw.Model(system, [], {"x": 0.0}, name="slider")
+    with pytest.raises(zw.ModelError, match="'x' is a parameter and a velocity of slider"):
+        zw.analysis.linearize(model, [0.0], inputs="x")
+    pushed = zw.analysis.linearize(model, [0.0], inputs=np.eye(1))
+    np.testing.assert_array_equal(pushed.B, [[0.0], [1.0]])
+
+
 def test_an_input_that_moves_the_constraints_is_refused():
     system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.array([0.0, -G]))
     rod = zw.Holonomic(lambda q, t, p: q @ q - p["length"] ** 2, name="rod")

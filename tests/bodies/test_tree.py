@@ -272,3 +272,22 @@ def test_constants_of_a_tree_change_nothing(tree, state):
     )
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-13, atol=1e-13)
+
+
+def test_parallel_hinges_have_axes_of_their_own_with_few_entries():
+    """Their axis, oblique in the base's axes and round to its last digits in each, is one entry;
+    nothing turns between them, and ways between them are across it.
+    """
+    axis, points = np.array([0.36, -0.48, 0.8]), RANDOM.standard_normal((4, 3))
+    noise = 1 + 1e-16 * np.array([[0], [1], [-1], [2]])
+    parents = [None, "0", "1", "1"]
+    chain = BodyTree(
+        [
+            branch(str(k), parents[k], {f"hinge {k}": revolute(axis * noise[k], points[k])})
+            for k in range(4)
+        ]
+    )
+    known = chain.equations.with_joint_numbers(chain.params)["joints"]
+    assert np.all(np.count_nonzero(known["axis"], axis=1) == 1)
+    np.testing.assert_array_equal(known["turn"][1:], 0.0)
+    assert np.all(np.count_nonzero(known["apart"][1:], axis=1) == 2)

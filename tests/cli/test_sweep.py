@@ -69,16 +69,16 @@ def test_a_setting_that_is_varied_builds_every_case_with_its_start(tmp_path):
     words += ["--output", "y.max", "--output", "x.final", "--out", str(out), "-q"]
     done = command_line(*words)
     assert done.code == 0, done
-    rows = list(csv.DictReader((out / "cases.csv").open()))
+    rows = list(csv.DictReader((tmp_path / f"{out.name}.csv").open()))
     found = [float(row["y.max"]) for row in rows]
     np.testing.assert_allclose(found, -np.cos(np.radians([30.0, 45.0, 60.0])), atol=1e-8)
     for row in rows:
         exact = zw.gallery.load("pendulum", angle=float(row["angle"])).exact(np.array([0.3]))
         assert float(row["x.final"]) == pytest.approx(exact["x"][0], abs=1e-6)
-    parts = {x: x.stat().st_mtime_ns for x in out.glob("cases/*.parquet")}
+    parts = {x: x.stat().st_mtime_ns for x in out.glob("*.parquet")}
     assert command_line(*words).code == 0
-    assert {x: x.stat().st_mtime_ns for x in out.glob("cases/*.parquet")} == parts
-    assert "y.max" in (out / "report.html").read_text()
+    assert {x: x.stat().st_mtime_ns for x in out.glob("*.parquet")} == parts
+    assert "y.max" in (tmp_path / f"{out.name}.html").read_text()
 
 
 @pytest.mark.parametrize(
@@ -125,22 +125,23 @@ def test_a_closed_loop_under_delays_noise_masses_and_starts_has_a_rate_and_a_wor
     done = command_line(*words)
     assert done.code == 0, done.err
     assert "6 of 6 (100 %, between" in done.out
-    rows = list(csv.DictReader((out / "cases.csv").open()))
+    rows = list(csv.DictReader((tmp_path / f"{out.name}.csv").open()))
     assert [int(row["loop_seed"]) for row in rows] == [100, 101, 102, 103, 104, 105]
     assert len({row["x.final"] for row in rows}) == 6
-    manifest = json.loads((out / "sweep.json").read_text())
+    manifest = json.loads((out / "_sweep.json").read_text())
     assert manifest["sample"]["kind"] == "draws" and manifest["sample"]["seed"] == 1
     worst = max(rows, key=lambda row: float(row["x.max"]))
-    listed = re.findall(r"zwang (sweep [^<]* --case \d+)", (out / "report.html").read_text())
+    page = (tmp_path / f"{out.name}.html").read_text()
+    listed = re.findall(r"zwang (sweep [^<]* --case \d+)", page)
     (again,) = {x for x in listed if x.endswith(f"--case {worst['case']}")}
     assert command_line(*shlex.split(again)).code == 0
-    run = zw.load(out / f"case-{int(worst['case']):06d}" / "run.nc")
+    run = zw.load(tmp_path / f"out-case-{int(worst['case']):06d}" / "run.nc")
     assert run.q[-1, 0] == float(worst["x.final"]) and run.q[:, 0].max() == float(worst["x.max"])
 
 
 def test_steps_have_a_limit_as_those_of_a_run(tmp_path):
     words = ["sweep", "pendulum", "--over", "length=1,2", "--duration", "1", "--max-steps", "3"]
-    done = command_line(*words, "--out", str(tmp_path), "-q")
+    done = command_line(*words, "--out", str(tmp_path / "limits"), "-q")
     assert done.code == 0, done
-    rows = list(csv.DictReader((tmp_path / "cases.csv").open()))
+    rows = list(csv.DictReader((tmp_path / "limits.csv").open()))
     assert [row["result"] for row in rows] == ["TOO_MANY_STEPS"] * 2

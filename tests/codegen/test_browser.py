@@ -1,7 +1,10 @@
 """Steps printed as WebAssembly: what node computes is what Python computes."""
 
+import dataclasses
 import shutil
+from pathlib import Path
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from verification.pages import RTOL, in_node, states
@@ -10,6 +13,7 @@ import zwang as zw
 from zwang.codegen.browser import browser_program
 from zwang.mechanism.scene import scene
 from zwang.mechanism.schema import Joint, Link
+from zwang.mechanism.toml import read
 from zwang.output.viewer.motion import everything, upright
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="no node")
@@ -93,6 +97,66 @@ def test_forces_of_joints_are_those_of_the_run(tmp_path):
     np.testing.assert_allclose(
         np.reshape(found["forces"], forces.shape), forces, rtol=1e-9, atol=1e-9
     )
+
+
+@pytest.mark.parametrize("name", ["four-bar", pytest.param("sarrus", marks=pytest.mark.slow)])
+def test_forces_of_joints_in_joint_coordinates_are_those_of_the_run(name, tmp_path):
+    """Of joints that carry bodies, which are no constraints, and of one that closes a loop."""
+    file = Path(zw.gallery.__file__).parent / "mechanisms" / f"{name}.toml"
+    linkage = dataclasses.replace(read(file), coordinates="joint")
+    start, drawn, times = linkage.start_state, scene(linkage), np.linspace(0, 0.5, 31)
+    given = {"duration": 0.5, "rtol": RTOL, "forces": drawn.forces_of}
+    program = browser_program(linkage.model, start.q, start.v, **given)
+    run = zw.simulate(linkage.model, start.q, start.v, times=times, rtol=RTOL)
+    found, forces = in_node(program, tmp_path, times[1:]), drawn.forces(run)[-1]
+    np.testing.assert_allclose(
+        np.reshape(found["forces"], forces.shape), forces, rtol=1e-8, atol=1e-9
+    )
+
+
+def test_a_pull_is_a_force_in_the_equation_of_motion(pendulum, tmp_path):
+    example, _ = pendulum
+    grip = lambda q, given: given[0] * jnp.append(q, 0.0)
+    program = browser_program(example.model, example.q0, example.v0, rtol=RTOL, grip=grip, grips=1)
+    force, pull, s = example.model.system.force, np.array([3.0, 7.0]), example.model.system
+    pulled = zw.System(
+        2, s.mass_matrix, lambda q, v, t, p: force(q, v, t, p) + pull, coordinates=["x", "y"]
+    )
+    model = zw.Model(pulled, example.model.constraints.members, example.model.params)
+    times = np.linspace(0, 2, 121)
+    run = zw.simulate(model, example.q0, example.v0, times=times, rtol=RTOL)
+    found = in_node(program, tmp_path, times[1:], pull=pull, held=[1.0])
+    np.testing.assert_allclose(found["y"], states(run), atol=1e-9, rtol=0)
+    # along its circle alone a unit of mass gives way
+    np.testing.assert_allclose(found["grasped"], [*found["y"][-1][:2], 0.0])
+    np.testing.assert_allclose(found["lever"], [1, 0, 0, 1, 0, 0], atol=1e-15)
+    np.testing.assert_allclose(found["give"], [1.0], rtol=1e-12)
+
+
+SLOW = ["rope-hoist", "balls-on-a-rail", "falling-chain", "table-on-four-legs"]
+LETS_GO = [
+    "bouncing-ball",
+    "falling-ladder",
+    *(pytest.param(x, marks=pytest.mark.slow) for x in SLOW),
+]
+
+
+@pytest.mark.parametrize("name", LETS_GO)
+def test_what_may_let_go_is_that_of_a_run(name, tmp_path):
+    """At frames and at the instants of all events, rest after rebounds without end included."""
+    example = zw.gallery.load(name)
+    start = example.model, example.q0, example.v0
+    program, given = browser_program(*start, rtol=RTOL), {"times": TIMES, "rtol": RTOL}
+    run = zw.simulate(*start, **given)
+    found = in_node(program, tmp_path, TIMES[1:])
+    assert found["result"] == 0 and len(found["turns"]) == len(run.switches)
+    np.testing.assert_allclose(found["y"], states(run), atol=1e-11, rtol=0)
+
+
+def test_dry_friction_is_refused():
+    example = zw.gallery.load("thrown-sphere")
+    with pytest.raises(zw.ModelError, match="does not decide when 'grip' sticks"):
+        browser_program(example.model, example.q0, example.v0)
 
 
 def test_what_a_browser_cannot_hold_is_refused():

@@ -25,6 +25,7 @@ def image(K, x):
 X = np.array([1.0, -2.0, 0.5])
 
 
+@pytest.mark.native
 def test_products_with_known_zeros_are_left_out():
     known, unknown = (BoundProgram(image, (K,), (X,)) for K in (table(SPARSE), SPARSE))
     np.testing.assert_array_equal(known(X), unknown(X))
@@ -42,6 +43,7 @@ def programs_made(tmp_path):
     jax.monitoring.unregister_event_duration_listener(listen)
 
 
+@pytest.mark.native
 def test_other_numbers_in_place_of_zeros_are_taken_by_one_more_program(programs_made):
     compiled = model_program(image)
     for K in (SPARSE, 2 * SPARSE, SPARSE * [1.0, 0.0, 1.0]):

@@ -258,13 +258,13 @@ def test_a_folder_holds_only_so_many(tmp_path, monkeypatch):
 def test_a_folder_that_others_may_write_to_is_not_used(tmp_path):
     tmp_path.chmod(0o777)
     assert "others may write" in keep_programs(tmp_path)
-    assert cache.current() is None
+    assert not cache.keeps_programs()
 
 
 def test_the_variable_has_the_last_word(tmp_path, monkeypatch):
     monkeypatch.setenv("ZWANG_KEEP", "0")
     assert keep_programs(tmp_path / "kept") == ""
-    assert cache.current() is None and not (tmp_path / "kept").exists()
+    assert not cache.keeps_programs() and not (tmp_path / "kept").exists()
 
 
 def test_sources_changed_since_they_were_read_keep_nothing(tmp_path, monkeypatch):

@@ -16,7 +16,7 @@ from jax import lax
 
 from tests.native.lanes import assert_lanes_agree
 from zwang.native import function, subroutines
-from zwang.native.subroutines import SHARED
+from zwang.native.instructions import SHARED
 
 SHORT, LONG = (1, 2, 3, 5, 9), (70, 1100)
 """Numbers of elements: carried in registers; carried in memory, or read where they are used."""

@@ -271,14 +271,60 @@ def test_a_sphere_rolls_on_a_table_and_off_its_end(tmp_path):
     assert run.q[-1, 2] == pytest.approx(0.1 - G * (1.3 - ends) ** 2 / 2, abs=1e-9)
 
 
-def test_friction_of_many_rows_in_space_is_refused():
-    box = Surface("box", (0.1, 0.1, 0.1))
-    with pytest.raises(zw.mechanism.PartError, match="32 rows in space, of which at most 8"):
-        Mechanism(
-            world="space",
-            bodies={"a": Link(inertia=(1.0, 1.0, 1.0)), "b": Link(inertia=(1.0, 1.0, 1.0))},
-            contacts={"c": Contact(("a", "b"), (box, box), static=0.3)},
-        )
+SLOPE = 0.3
+BLOCK = f"""
+world = "space"
+gravity = [{G * np.sin(SLOPE)}, 0.0, {-G * np.cos(SLOPE)}]
+[parameters]
+mu = 0.2
+[bodies.top]
+mass = 2.0
+inertia = [0.1, 0.02, 0.1]
+at = [-0.05, 0.02, 0.2]
+turn = [0, 0, 0.1]
+[contacts.rest]
+between = ["ground", "top"]
+shapes = [{{ kind = "box", size = [0.6, 0.4, 0.2] }}, {{ kind = "box", size = [0.2, 0.9, 0.2] }}]
+static = "mu"
+"""
+FEET = {"a": (0.3, 0.2), "b": (0.3, -0.2), "c": (-0.3, 0.2), "d": (-0.3, -0.2)}
+TABLE = "".join(
+    [
+        BLOCK.split("[contacts.rest]")[0],
+        "[bodies.top.points]\n",
+        *(f"{name} = [{x}, {y}, -0.2]\n" for name, (x, y) in FEET.items()),
+        *(
+            f"""[contacts.{name}]
+between = ["ground", "top.{name}"]
+shapes = [{{ kind = "plane" }}, {{ kind = "point" }}]
+static = "mu"
+"""
+            for name in FEET
+        ),
+    ]
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", crossed({"box on a box": BLOCK, "table on four legs": TABLE}))
+def test_what_repeats_its_contacts_sticks_on_an_incline_as_long_as_it_may(tmp_path, text):
+    """It sticks up to tan α = μ, with forces that are not unique and a motion that is, though the
+    feet that carry less give all they may before the others do, and slides by g (sin α − μ cos α)
+    without turning. Edges of the boxes cross.
+    """
+    span, weight = 0.05, 2.0 * G * np.cos(SLOPE)
+    run = lambda mu: ran(tmp_path, text, span, params={"parameters": {"mu": mu}}, samples=3)
+    for more in (0.1, 1e-4):
+        sticks = run(np.tan(SLOPE) * (1 + more))
+        assert np.max(np.abs(sticks.v)) < 1e-13
+        assert not any(x.off for x in sticks.switches)
+        forces = sticks.dataset["multipliers"].values[:, sticks.model.constraints.one_sided_rows]
+        assert np.min(forces) >= 0
+        np.testing.assert_allclose(forces.sum(axis=1), weight, rtol=1e-11)
+    for mu in (0.2, np.tan(SLOPE) * (1 - 1e-4)):
+        slides = run(mu)
+        way = G * (np.sin(SLOPE) - mu * np.cos(SLOPE)) * span**2 / 2
+        np.testing.assert_allclose(slides.q[-1] - slides.q[0], [way, *[0.0] * 6], atol=1e-12)
 
 
 WRONG = {

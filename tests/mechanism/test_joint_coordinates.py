@@ -3,7 +3,6 @@
 import dataclasses
 import sys
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ from scipy.spatial.transform import Rotation
 
 import zwang as zw
 from tests.crossed import some
+from tests.eager import compilations
 from zwang.algebra.mass_matrix import dense_mass
 from zwang.dynamics.evaluation import evaluate
 from zwang.equations.state import State
@@ -214,16 +214,12 @@ def test_random_trees_with_loops_move_alike_in_both_coordinates(seed, world):
 @pytest.mark.parametrize("world", some(["plane", "space"], 2))
 def test_a_mechanism_in_joint_coordinates_compiles_a_handful_of_programs(world):
     """Operations that are carried out one by one are compiled one by one: it was eighty."""
-    mechanism, made = dataclasses.replace(random_tree(3, world), coordinates="joint"), []
-    heard = lambda event, seconds, **_: made.append(event) if "backend_compile" in event else None
-    jax.monitoring.register_event_duration_secs_listener(heard)
-    try:
+    mechanism = dataclasses.replace(random_tree(3, world), coordinates="joint")
+    with compilations() as made:
         state = mechanism.start_state
         run = zw.simulate(mechanism.model, state.q, state.v, duration=0.01)
         joint_motion(mechanism, run)
         assert run.variables is not None
-    finally:
-        jax.monitoring.unregister_event_duration_listener(heard)
     assert len(made) <= 16
 
 

@@ -82,6 +82,24 @@ def test_a_one_way_clutch_lets_the_wheel_overrun(tmp_path):
     assert run.switches[1].off == ("clutch",) and run.switches[2].on == ("clutch",)
 
 
+def test_play_of_a_rate_takes_the_other_shaft_along(tmp_path):
+    """Alone up to a rate of 0.1 by ω̇ = 1, and from there on with all of 2 t = 2 ω₁ + 3 ω₂."""
+    text = (
+        WHEEL.replace("angular_velocity = 6.0", "")
+        + """
+    [forces]
+    drive = { joint = "a", effort = "2.0" }
+    [gaps.play]
+    of = { a = "a", b = "b" }
+    gap = ["0.1 - a_rate + b_rate", "0.1 + a_rate - b_rate"]
+    """
+    )
+    run = ran(tmp_path, text, 1.0)
+    assert [x.on for x in run.switches] == [("play[0]",)]
+    assert run.switches[0].time == pytest.approx(0.1, abs=1e-11)
+    np.testing.assert_allclose(run.v[-1, [2, 5]], [0.46, 0.36], atol=1e-11)
+
+
 def test_a_ratchet_turns_one_way(tmp_path):
     """Forward by the torque `T cos 2t`, and held while that would turn it back."""
     text = (

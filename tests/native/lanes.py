@@ -5,7 +5,8 @@ from __future__ import annotations
 import jax
 import numpy as np
 
-from zwang.native import NativeFunction, lanes, translated
+from zwang.native import NativeFunction, translated
+from zwang.native.translate import lanes
 
 
 def members(array, count: int, seed: int = 5) -> np.ndarray:

@@ -13,7 +13,7 @@ from tests.native.lanes import assert_lanes_agree
 from tests.native.loops import LOOPS
 from zwang import gallery
 from zwang.compile import interface, making
-from zwang.native import fast_code_apart
+from zwang.native.machine import fast_code_apart
 from zwang.simulation.batch import prepare
 
 LIMIT = 120

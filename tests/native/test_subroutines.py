@@ -13,7 +13,8 @@ from jax import lax
 from tests.crossed import some
 from tests.native.beside import assert_equal
 from tests.native.lanes import assert_lanes_agree
-from zwang.native import compiled, function, module, subroutines
+from zwang.native import compiled, function, module, subroutines, translation
+from zwang.native.instructions import SHARED
 from zwang.native.machine import fast_code_apart
 from zwang.native.module import unpacked
 from zwang.native.translate import object_code
@@ -28,7 +29,7 @@ LONG = RANDOM.normal(size=1500)
 def shared(f):
     """A function whose code programs share."""
     called = lambda *x: f(*x)
-    called.__name__ = f"{subroutines.SHARED}{f.__name__}"
+    called.__name__ = f"{SHARED}{f.__name__}"
     return jax.jit(called)
 
 
@@ -151,7 +152,7 @@ def test_members_at_once_have_the_bits_of_each_by_itself(name):
 @each
 def test_a_call_gives_the_bits_of_what_is_written_out(f, x, y, monkeypatch):
     # a product is not fused with a sum on the other side of a call
-    monkeypatch.setattr(compiled, "has_fused", lambda: False)
+    monkeypatch.setattr(translation, "has_fused", lambda: False)
     called = [function(f, x, y, level=level) for level in (0, 1)]
     monkeypatch.setattr(subroutines, "LEAST", 10**9)
     Recent.forget()

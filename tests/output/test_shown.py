@@ -19,6 +19,7 @@ from zwang.mechanism import read
 from zwang.mechanism.drawing import picture, start_picture
 from zwang.output.wire import moved, wire
 from zwang.plots.bodies import JOINT
+from zwang.scene import particle_scene
 
 LEG = """
 <mujoco model="leg"><worldbody><body name="thigh" pos="0 0 1">
@@ -141,3 +142,12 @@ def test_joints_at_one_place_share_a_label():
     places = [tuple(np.round(x.point, 6)) for x in labels if x.color == JOINT]
     assert len(places) == len(set(places)) < len(mechanism.joints)
     assert any(", " in x.text for x in labels)
+
+
+def test_a_particle_needs_no_scene():
+    """Where it is, x and y in m say, but not angles."""
+    found = particle_scene(("x", "y"), ("m", "m"))
+    assert found is not None and found.traces == ("particle",)
+    np.testing.assert_array_equal(found.at(np.array([[1.0, 2.0]])).places, [[[1.0, 2.0, 0.0]]])
+    assert particle_scene(("x", "y"), ("rad", "rad")) is None
+    assert particle_scene(("x", "theta"), ("m", "m")) is None

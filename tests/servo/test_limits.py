@@ -12,6 +12,7 @@ from scipy.optimize import lsq_linear
 
 import zwang as zw
 from tests.algebra.pseudoinverse.matrices import QUICK
+from tests.eager import compilations
 from tests.servo.models import closed, distance_servo, object_servo, robots, two_masses
 from tests.servo.test_paper import EXACT
 from zwang.algebra.pseudoinverse import Proximal
@@ -144,8 +145,6 @@ def test_other_limits_compile_nothing():
         times=[0.5],
     )
     run(12.0)
-    from tests.servo.test_loop import compilations
-
     with compilations() as seen:
         run(13.0)
     assert not seen

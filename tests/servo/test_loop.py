@@ -2,34 +2,19 @@
 wrong model.
 """
 
-import contextlib
 import functools
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.linalg import expm
 
 import zwang as zw
+from tests.eager import compilations
 from tests.servo.models import closed, distance_servo, two_masses
 from zwang.errors import ModelError
 
 START = ([0.0, 2.3], [0.0, 0.0])
-
-
-@contextlib.contextmanager
-def compilations():
-    """Names of the programs that are compiled inside."""
-    seen: list = []
-    listener = lambda event, duration, **_: (
-        seen.append(event) if "backend_compile" in event else None
-    )
-    jax.monitoring.register_event_duration_secs_listener(listener)
-    try:
-        yield seen
-    finally:
-        jax.monitoring.unregister_event_duration_listener(listener)
 
 
 @functools.cache

@@ -77,6 +77,34 @@ def test_a_stop_in_a_singular_configuration_is_named():
     assert caught.value.result is zw.Result.SINGULAR_STOP
 
 
+CIRCLE = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.zeros(2))
+ON_CIRCLE = zw.Holonomic(lambda q, t, p: q @ q - 1.0, name="circle")
+
+
+@pytest.mark.parametrize("speed", [1.0, 0.0])
+def test_a_stop_at_a_dead_point_gives_no_force(speed):
+    """A point of a circle has no motion along x where x is largest, and none could stop it: it goes
+    on, or stays.
+    """
+    stop = zw.Inequality(lambda q, t, p: 1.0 - q[0], name="stop", restitution=0.5)
+    model = zw.Model(CIRCLE, [ON_CIRCLE, stop])
+    run = zw.simulate(model, [1.0, 0.0], [0.0, speed], duration=1.0, rtol=1e-11)
+    turned = speed * run.t
+    np.testing.assert_allclose(run.q, np.stack([np.cos(turned), np.sin(turned)], 1), atol=1e-10)
+    assert run.switches == [] and run.warnings == ()
+
+
+def test_a_gap_that_a_drive_closes_is_named():
+    floor = zw.Inequality(lambda q, t, p: q[0], name="floor")
+    drive = zw.Holonomic(lambda q, t, p: q[0] - p["rise"] * t**2, name="drive")
+    model = zw.Model(CIRCLE, [drive, floor], {"rise": -1.0})
+    with pytest.raises(zw.SimulationError, match="floor closes, and all other") as caught:
+        zw.simulate(model, [0.0, 0.0], [0.0, 0.0], duration=1.0)
+    assert caught.value.result is zw.Result.INCONSISTENT
+    lifted = zw.simulate(model, [0.0, 0.0], [0.0, 0.0], duration=1.0, params={"rise": 1.0})
+    assert lifted.q[-1, 0] == pytest.approx(1.0, abs=1e-12)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("e, torque", [(1.0, 0.0), (0.5, 3.0), (0.5, 20.0)])
 def test_bricards_linkage_between_stops_moves_alike_with_each_row_twice(e, torque):

@@ -173,3 +173,26 @@ def test_friction_that_falls_within_a_small_speed_is_that_of_an_integration_of_i
     times = [x.time for x in run.switches[1:4]]
     # of one equation by DOP853 in SciPy with rtol 1e-13, from a series at the onset
     np.testing.assert_allclose(times, [1.22625, 2.1258850432, 3.1164151638], atol=1e-8)
+
+
+def test_samples_share_a_load_as_the_steps_of_the_run_do():
+    """Two rows hold one direction, and their lengths become different along the way: the load of
+    the friction, and with it the acceleration, is that of the run, and no sample is called
+    inaccurate.
+    """
+    system = zw.System(2, lambda q, t, p: jnp.ones(2), lambda q, v, t, p: jnp.array([0.0, -G]))
+    rows = [
+        zw.Holonomic(lambda q, t, p: q[1], name="guide"),
+        zw.Holonomic(lambda q, t, p: (1.0 + q[0]) * q[1], name="again"),
+    ]
+    grip = zw.DryFriction(lambda q, v, t, p: v[0], load="guide", static=0.2)
+    run = zw.simulate(
+        zw.Model(system, [*rows, grip]), [0.0, 0.0], [3.0, 0.0], duration=1.0, samples=5
+    )
+    assert run.warnings == ()
+    data, near = run.dataset, 1e-4
+    found = [(run.at(t + near)[1] - run.at(t - near)[1]) / (2 * near) for t in run.t[1:-1]]
+    np.testing.assert_allclose(data["acceleration"].values[1:-1], found, atol=1e-6)
+    load = data["multipliers"].values[:, 0]
+    assert np.ptp(load) > 1.0
+    np.testing.assert_allclose(data["acceleration"].values[:, 0], -0.2 * load, rtol=1e-10)

@@ -1,11 +1,11 @@
 """Runs: accuracy, what they keep, what compiles, how they stop."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import zwang as zw
+from tests.eager import compilations
 from tests.models import free_particle, pendulum
 
 START = ([1.0, 0.0], [0.0, 0.0])
@@ -101,23 +101,17 @@ def test_many_states_are_asked_for_at_once(swing):
 
 def test_another_start_tolerance_parameter_or_set_of_samples_compiles_nothing(swing):
     _ = swing.dataset, swing.crossings, swing.at(0.0123)
-    compiled = []
-    jax.monitoring.register_event_duration_secs_listener(
-        lambda name, *_, **__: compiled.append(name) if "backend_compile" in name else None
-    )
-    jax.jit(lambda x: x + 1.25)(1.0)
-    assert compiled, "the counter must count"
-    compiled.clear()
-    run = zw.simulate(
-        pendulum(),
-        [0.0, -2.0],
-        [1.0, 0.0],
-        times=np.linspace(0.0, 2.0, 333),
-        rtol=1e-7,
-        atol=1e-9,
-        params={"length": 2.0, "m": 3.0},
-    )
-    _ = run.dataset, run.crossings, run.at(0.0456)
+    with compilations() as compiled:
+        run = zw.simulate(
+            pendulum(),
+            [0.0, -2.0],
+            [1.0, 0.0],
+            times=np.linspace(0.0, 2.0, 333),
+            rtol=1e-7,
+            atol=1e-9,
+            params={"length": 2.0, "m": 3.0},
+        )
+        _ = run.dataset, run.crossings, run.at(0.0456)
     assert not compiled
 
 

@@ -2,14 +2,13 @@
 
 import functools
 import json
-import threading
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import zwang as zw
+from tests.eager import compilations
 
 G, L, MASS = 9.81, 0.8, 2.0
 
@@ -229,18 +228,8 @@ def test_instants_that_accumulate_end_the_run_where_a_step_would_pass_them():
 def test_other_instants_compile_nothing():
     run = lambda at: bob_run([L, 0.0], [0.0, -1.0], zw.Switch("rope", off=at), BLADE)
     run(0.1)
-    compiled = []
-    here = threading.get_ident()  # a loop that an earlier test has begun to compile does not count
-
-    def listen(name, *_, **__):
-        if "backend_compile" in name and threading.get_ident() == here:
-            compiled.append(name)
-
-    jax.monitoring.register_event_duration_secs_listener(listen)
-    jax.jit(lambda x: x + 1.75)(1.0)
-    assert compiled, "the counter must count"
-    compiled.clear()
-    run(0.2)
+    with compilations() as compiled:
+        run(0.2)
     assert not compiled
 
 

@@ -68,6 +68,6 @@ def test_the_command_line_takes_the_same_names(tmp_path):
     asked = [word for name in OUTPUTS for word in ("--output", name)]
     done = zwang("sweep", str(crank(tmp_path)), *words, *asked)
     assert done.code == 0, done
-    rows = list(csv.DictReader((tmp_path / "out" / "cases.csv").open()))
+    rows = list(csv.DictReader((tmp_path / "out.csv").open()))
     found = [[float(row[name]) for name in OUTPUTS] for row in rows]
     np.testing.assert_allclose(found, [expected(1.0), expected(2.0)], rtol=1e-7)

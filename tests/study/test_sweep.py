@@ -103,7 +103,7 @@ def test_a_rerun_computes_nothing_and_one_lost_part_only(study, model):
     second = again(model, out)
     assert second.computed == 0
     assert {x.name: x.stat().st_mtime_ns for x in out.rglob("*.*")} == times
-    (out / "cases" / "part-000001.parquet").unlink()
+    (out / "part-000001.parquet").unlink()
     third = again(model, out)
     assert third.computed == 1 and third.table.equals(study.table)
 
@@ -129,7 +129,7 @@ def test_what_is_finished_stays_when_a_study_is_interrupted(study, model, tmp_pa
     says = "interrupted; .*parts keeps what is done, and the same call goes on"
     with pytest.raises(KeyboardInterrupt, match=says):
         again(model, tmp_path / "parts", progress=interrupt)
-    assert len(list((tmp_path / "parts").glob("cases/*.parquet"))) == 1
+    assert len(list((tmp_path / "parts").glob("*.parquet"))) == 1
     found = again(model, tmp_path / "parts")
     assert found.computed == 1 and found.table.equals(study.table)
 
@@ -138,7 +138,7 @@ def test_what_is_finished_stays_where_progress_fails(study, model, tmp_path):
     says = "progress raised ZeroDivisionError.*parts keeps what is done, and the same call goes on"
     with pytest.raises(zw.SimulationError, match=says):
         again(model, tmp_path / "parts", progress=lambda done: 1 / 0)
-    assert len(list((tmp_path / "parts").glob("cases/*.parquet"))) == 1
+    assert len(list((tmp_path / "parts").glob("*.parquet"))) == 1
 
 
 @pytest.mark.parametrize(
@@ -197,9 +197,7 @@ def test_a_full_disk_costs_a_sentence_and_the_study_goes_on_from_there(study, mo
         found = again(model, tmp_path / "parts")
         assert found.table.equals(study.table)
         names = {x.name for x in (tmp_path / "parts").iterdir()}
-        assert names == {"sweep.json", "cases"}
-        tables = {x.name for x in (tmp_path / "parts" / "cases").iterdir()}
-        assert tables == {"part-000000.parquet", "part-000001.parquet"}
+        assert names == {"_sweep.json", "part-000000.parquet", "part-000001.parquet"}
     finally:
         subprocess.run(["umount", str(tmp_path)], check=True)
 
@@ -250,6 +248,7 @@ def test_motions_are_kept_where_they_are_asked_for(model, tmp_path):
     )
     q, v = found.motion(1)
     np.testing.assert_allclose(q, found.run(1).q, atol=1e-7)
+    assert pd.read_parquet(tmp_path / "a")["case"].tolist() == [0, 1]
     with pytest.raises(zw.ModelError, match="needs out="):
         zw.sweep(model, {"length": [1.0]}, hanging, duration=0.1, trajectories=True)
 
@@ -483,5 +482,5 @@ def test_a_package_that_is_missing_is_named_before_anything_is_computed(model, m
 
 
 def test_the_folder_of_cases_is_one_table_to_other_programs(study):
-    found = pd.read_parquet(study._folder.path / "cases")
+    found = pd.read_parquet(study._folder.path)
     np.testing.assert_array_equal(found["lowest"], study.table["lowest"])

@@ -17,10 +17,6 @@ import numpy as np
 
 from zwang.thresholds import AGREEMENT, RESOLVED, ROUND_OFF, SOLUTION_ERROR
 
-TIES = SOLUTION_ERROR, ROUND_OFF
-"""Ratios of a pivot that differ by less count as equal: by the first one as those of rows that
-depend on each other do, and by the second where that leaves more than round-off."""
-
 
 def complementary(Q: np.ndarray, c: np.ndarray) -> np.ndarray | None:
     """z with `0 ≤ Q z + c ⊥ z ≥ 0`, shape (n,); None where the pivots end on a ray.
@@ -37,7 +33,9 @@ def complementary(Q: np.ndarray, c: np.ndarray) -> np.ndarray | None:
     for k in range(8):
         # rows that depend on each other may end one way of pivots early, and not the next
         cover = 1 + 0.5 * np.sin(k * (1.0 + np.arange(n)))
-        for tie in TIES:
+        # ratios of a pivot that differ by less count as equal: by the first one as those of rows
+        # that depend on each other do, and by the second where that leaves more than round-off
+        for tie in (SOLUTION_ERROR, ROUND_OFF):
             if (basis := _pivoted(Q, c, cover, tie)) is None:
                 continue
             values = np.zeros(2 * n)

@@ -29,15 +29,23 @@ class Disk(NamedTuple):
     """Where the force of one or two tangents may lie: |z| ≤ share · push + fixed.
 
     Attributes:
-        own: places of its components in z.
+        rows: places of its components among all forces.
         owner: place of the push; −1 of none.
         share, fixed: of its radius.
     """
 
-    own: np.ndarray
+    rows: np.ndarray
     owner: int
     share: float
-    fixed: float
+    fixed: float = 0.0
+
+    def scaled(self, part: float) -> Disk:
+        """A part of it."""
+        return self._replace(share=part * self.share, fixed=part * self.fixed)
+
+    def radius(self, forces: np.ndarray) -> float:
+        """The largest force [N, N·m …], given all others."""
+        return float(self.fixed + (self.share * forces[self.owner] if self.owner >= 0 else 0.0))
 
 
 def frictional(
@@ -100,9 +108,9 @@ class NaturalMap:
         diagonal = np.diag(D)
         self.rho = 1 / np.where(diagonal > self.damping, diagonal, 1.0)
         for disk in disks:
-            block = D[np.ix_(disk.own, disk.own)]
+            block = D[np.ix_(disk.rows, disk.rows)]
             largest = np.linalg.norm(block, 2)
-            self.rho[disk.own] = 1 / largest if largest > self.damping else 1.0
+            self.rho[disk.rows] = 1 / largest if largest > self.damping else 1.0
 
     def residual(self, z: np.ndarray, scale: float) -> np.ndarray:
         """The map at z, `scale` times ρ."""

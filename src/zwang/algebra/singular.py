@@ -13,9 +13,6 @@ from zwang.algebra.elimination.matrix import Layout
 from zwang.native.library import lapack_routines
 from zwang.thresholds import FACTOR_ROUND_OFF, SINGULAR_ROWS
 
-FIRST_BLOCK, SPARE = 8, 4
-"""Vectors of the first search, and those carried in addition to the wanted ones."""
-
 
 class AbstractRows(abc.ABC):
     """Rows at unit length in the metric of M⁻¹ at several instants."""
@@ -108,7 +105,7 @@ class SparseRows(AbstractRows):
 
     def _null(self, C, below: float = SINGULAR_ROWS) -> tuple[np.ndarray, np.ndarray]:
         """Singular values up to `below` and their vectors; the search widens until one is above."""
-        count = FIRST_BLOCK
+        count = 8
         while True:
             sigma, U = smallest(C, count)
             if sigma[-1] > below or len(sigma) == self.m:
@@ -133,7 +130,8 @@ def smallest(C, count: int) -> tuple[np.ndarray, np.ndarray]:
         permc_spec="MMD_AT_PLUS_A",
         diag_pivot_thresh=0.0,
     )
-    V = np.random.default_rng(1873).standard_normal((m, min(count + SPARE, m)))
+    # four vectors are carried in addition to the wanted ones
+    V = np.random.default_rng(1873).standard_normal((m, min(count + 4, m)))
     # each reduces what lies above the wanted singular values by the square of their ratio or more
     for _ in range(6):
         V = np.linalg.qr(factor.solve(np.linalg.qr(V)[0]))[0]

@@ -87,6 +87,12 @@ def _named(model: Model, params, given: tuple[str, ...]) -> Inputs:
             f"inputs: {unknown[0]!r} is neither a parameter nor a velocity of {model.name}"
             f"{did_you_mean(unknown[0], known)}"
         )
+    if twofold := [x for x in given if x in own and x in velocities]:
+        raise ModelError(
+            f"inputs: {twofold[0]!r} is a parameter and a velocity of {model.name}, expected a "
+            "name that is one of them; rename the parameter, or give forces along velocities as "
+            f"the columns of an array of shape ({len(velocities)}, nu)."
+        )
     names, entries, tangents = [], [], []
     for name in (x for x in given if x in own):
         value = np.asarray(own[name], float)

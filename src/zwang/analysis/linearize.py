@@ -262,8 +262,8 @@ def linearize(
             coordinates and velocities if left out.
 
     Raises:
-        ModelError: for a state that cannot be put on its constraints, an unknown name, an input
-            that moves the constraints themselves, or Coulomb friction.
+        ModelError: for a state that cannot be put on its constraints, an unknown or ambiguous name,
+            an input that moves the constraints themselves, or Coulomb friction.
 
     Example:
         >>> linear = zw.analysis.linearize(model, q=[0.0], v=[0.0], inputs=["torque"])

@@ -76,9 +76,9 @@ def _unique(model: Model, dynamics: Dynamics, mode: Mode, found: Equilibrium) ->
     q, gaps, c = found.q, model.constraints.one_sided_rows, model.constraints
     problem = _problem(dynamics, q, found.t, gaps)
     shut = problem.phi[gaps] <= _depth(problem) * problem.length[gaps]
-    rows = np.setdiff1d(np.flatnonzero(mode.on), gaps)
     spent = [x for x in c.frictions if np.any(mode.sliding[x.indices])]
     given = np.concatenate([np.zeros(0, int), *(x.indices for x in spent)])
+    rows = np.setdiff1d(np.flatnonzero(mode.on), [*gaps, *given])
     rows, acting = np.concatenate([rows, gaps[shut], given]), mode.on.copy()
     acting[given] = True
     null = problem.metric.rows(problem.A[rows]).dependencies

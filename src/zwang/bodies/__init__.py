@@ -16,17 +16,24 @@ twists. All classes have `.system` and `.params` for `zw.Model`, and accessors (
 …) that make a constraint one line.
 """
 
-from zwang.bodies.body import Body as Body
-from zwang.bodies.curve import Curve as Curve
-from zwang.bodies.planar import PlanarBodies as PlanarBodies
-from zwang.bodies.rigid import RigidBodies as RigidBodies
-from zwang.bodies.screws import Link as Link
-from zwang.bodies.screws import OpenChain as OpenChain
-from zwang.bodies.screws import prismatic as prismatic
-from zwang.bodies.screws import revolute as revolute
-from zwang.bodies.screws import zyz_angles as zyz_angles
-from zwang.bodies.screws import zyz_matrix as zyz_matrix
-from zwang.bodies.shape import Shape as Shape
-from zwang.bodies.tree import BodyTree as BodyTree
-from zwang.bodies.tree import Branch as Branch
-from zwang.bodies.tree import ball as ball
+from typing import TYPE_CHECKING
+
+from zwang.namespace import offer
+
+if TYPE_CHECKING:
+    from zwang.bodies.body import Body as Body
+    from zwang.bodies.curve import Curve as Curve
+    from zwang.bodies.planar import PlanarBodies as PlanarBodies
+    from zwang.bodies.rigid import RigidBodies as RigidBodies
+    from zwang.bodies.screws import Link as Link
+    from zwang.bodies.screws import OpenChain as OpenChain
+    from zwang.bodies.screws import prismatic as prismatic
+    from zwang.bodies.screws import revolute as revolute
+    from zwang.bodies.screws import zyz_angles as zyz_angles
+    from zwang.bodies.screws import zyz_matrix as zyz_matrix
+    from zwang.bodies.shape import Shape as Shape
+    from zwang.bodies.tree import BodyTree as BodyTree
+    from zwang.bodies.tree import Branch as Branch
+    from zwang.bodies.tree import ball as ball
+
+offer(__name__)

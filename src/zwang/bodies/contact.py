@@ -331,22 +331,23 @@ def _named(first: str, second: str) -> tuple[str, str] | None:
     return next((x for x in ((first, second), (first, round_one)) if x in PAIRS), None)
 
 
-def sliding(found: Touch, row: int, at: tuple[Array, Array], rate: tuple[Array, Array]) -> Array:
-    """Velocity with which the second body slides on the first where a row touches, along one
-    tangent in the plane and along two in space, shape (d − 1,) [m/s].
+def sliding(
+    found: Touch, at: tuple[Array, Array], rate: tuple[Array, Array]
+) -> Float[Array, "rows tangents"]:
+    """Velocity with which the second body slides on the first at each row, along one tangent in the
+    plane and along two in space [m/s].
 
     Args:
         found: rows at this pose.
-        row: which of them.
         at, rate: place and rotation of the second in the axes of the first, and their rates.
     """
-    (place, rotation), (moves, turns), x, n = at, rate, found.place[row], found.normal[row]
-    if len(n) == 2:
-        arm = x - place
-        v = moves + turns * jnp.stack([-arm[1], arm[0]])
-        return jnp.stack([n[1] * v[0] - n[0] * v[1]])
-    v = moves + turns @ rotation.T @ (x - place)
-    return _tangents(n) @ v
+    (place, rotation), (moves, turns), n = at, rate, found.normal
+    arm = found.place - place
+    if n.shape[1] == 2:
+        v = moves + turns * jnp.stack([-arm[:, 1], arm[:, 0]], axis=1)
+        return (n[:, 1] * v[:, 0] - n[:, 0] * v[:, 1])[:, None]
+    v = moves + arm @ (turns @ rotation.T).T
+    return jnp.einsum("rij,rj->ri", jax.vmap(_tangents)(n), v)
 
 
 ODD = np.array([0.2672612419124244, 0.5345224838248488, -0.8017837257372732])

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from zwang.cli.advice import fitted
-from zwang.cli.angles import number
 from zwang.cli.failure import UserError
+from zwang.cli.quantities import number
 from zwang.cli.target import Target, load_target, locate, made_folder, started
 from zwang.cli.terminal import say, warn
 from zwang.cli.values import like

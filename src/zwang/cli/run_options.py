@@ -8,13 +8,18 @@ from typing import Annotated
 import typer
 
 from zwang.cli.options import Drift, Formulation, Integrator, Pseudoinverse, listed
+from zwang.cli.quantities import seconds
 from zwang.thresholds import DEFAULT_RTOL
 
 METHODS, OUTPUT = "Methods", "Output"
 
 Duration = Annotated[
     float | None,
-    typer.Option(help="Length of the run \\[s]. Default: the model's own.", metavar="S"),
+    typer.Option(
+        help="Length of the run \\[s], or as 500ms. Default: the model's own.",
+        metavar="S",
+        parser=seconds,
+    ),
 ]
 Rtol = Annotated[
     float | None,
@@ -63,7 +68,10 @@ MaxSteps = Annotated[
 Step = Annotated[
     float | None,
     typer.Option(
-        help="Fixed step \\[s] in place of error control.", metavar="H", rich_help_panel=METHODS
+        help="Fixed step \\[s], or as 1ms, in place of error control.",
+        metavar="H",
+        parser=seconds,
+        rich_help_panel=METHODS,
     ),
 ]
 DriftName = Annotated[

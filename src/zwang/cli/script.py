@@ -38,7 +38,7 @@ def load_script(path: Path) -> Target:
             )
     from zwang.dynamics.model import Model
     from zwang.inputs.arguments import instance, optional, refuse
-    from zwang.scene import Scene
+    from zwang.scene import Scene, particle_scene
     from zwang.simulation.switching import Switch
 
     model = instance(names["model"], Model, f"{path}: model", "a zw.Model")
@@ -63,7 +63,7 @@ def load_script(path: Path) -> Target:
         options,
         description=description,
         figures=figures,
-        scene=scene,
+        scene=scene or particle_scene(model.system.coordinates, model.system.units),
         start=names.get("start") if callable(names.get("start")) else None,
         outputs=outputs,
     )

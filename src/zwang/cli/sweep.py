@@ -121,14 +121,20 @@ def command(
         if case is not None:
             bar.says(f"running case {case}")
             return _one_case(study, case, target, folder, quiet)
-        study.save(folder / "cases.csv")
-        study.report(folder / "report.html")
+        study.save(table := _beside(folder, ".csv"))
+        study.report(report := _beside(folder, ".html"))
     for warning in filter(None, [*warnings, *target.warnings]):
         warn(warning)
     if not quiet:
         say(fitted(str(study)))
-        say(f"\nwritten: {folder / 'report.html'}, {folder / 'cases.csv'}")
+        say(f"\nwritten: {folder}, {report}, {table}")
     return 0
+
+
+def _beside(folder: Path, ending: str) -> Path:
+    """A path beside the folder of the table, in which other programs expect nothing else."""
+    folder = folder if folder.name not in ("", "..") else folder.resolve()
+    return folder.with_name(folder.name + ending)
 
 
 def _kept(folder: Path) -> str:
@@ -162,7 +168,7 @@ def _one_case(study, case: int, target: Target, folder: Path, quiet: bool) -> in
     """Run one case, and write what `zwang run` writes."""
     run = study.run(case)
     run.attrs["command"] = study.command(case)
-    below = made_folder(folder / f"case-{case:06d}")
+    below = made_folder(_beside(folder, f"-case-{case:06d}"))
     written = [run.save(below / "run.nc")]
     parts = {"description": target.description, "figures": target.figures}
     written.append(run.report(below / "report.html", **parts))

@@ -82,7 +82,7 @@ Cluster = Annotated[
 Out = Annotated[
     Path | None,
     typer.Option(
-        help="Folder of the parts. Default: results/MODEL-sweep.",
+        help="Folder of the table, with report and CSV beside it. Default: results/MODEL-sweep.",
         metavar="DIR",
         rich_help_panel=OUTPUT,
     ),

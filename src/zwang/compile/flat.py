@@ -13,7 +13,7 @@ from jaxtyping import PyTree
 
 from zwang.compile.engine import NATIVE, is_native_wanted
 from zwang.inputs.arithmetic import traced
-from zwang.native import NativeFunction
+from zwang.native.compiled import NativeFunction
 from zwang.objects.by_identity import ByIdentity
 from zwang.objects.recent import Recent
 from zwang.objects.record import is_array

@@ -15,8 +15,7 @@ from jax.custom_batching import custom_vmap
 from jaxtyping import PyTree
 
 from zwang.compile.engine import is_native
-from zwang.native.rules.calls import WRITTEN_OUT
-from zwang.native.subroutines import SHARED
+from zwang.native.instructions import SHARED, WRITTEN_OUT
 from zwang.objects.recent import Recent
 from zwang.objects.record import combine, partition
 
@@ -104,7 +103,8 @@ def shared_code(function: Callable) -> Callable:
 def written_out(function: Callable) -> Callable:
     """A function that is `traced_once`, whose native code has no loops over elements that are
     computed alike: where they are gathered from places far from each other, some hundred of them
-    take longer by a loop, which reads and writes memory.
+    take longer by a loop, which reads and writes memory. A sum of two products is rounded once
+    less, so that equal ones do not cancel exactly.
     """
     return _traced(function, f"{WRITTEN_OUT}{function.__name__}")
 

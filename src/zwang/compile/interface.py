@@ -35,7 +35,7 @@ from zwang.compile.making import obtained
 from zwang.compile.program_cache import cache
 from zwang.inputs.arguments import flag, refuse
 from zwang.inputs.call import misfits_named
-from zwang.native import lanes
+from zwang.native.translate import lanes
 from zwang.objects.by_identity import ByIdentity
 from zwang.objects.recent import Recent
 from zwang.objects.record import is_array

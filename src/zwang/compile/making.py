@@ -4,38 +4,21 @@ code, or XLA's where that is not to be had.
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Callable
-from typing import Any, Literal, overload
+from typing import Literal, overload
 
 import jax
 
-from zwang.compile.compatibility import trace_context
 from zwang.compile.engine import is_native_wanted, native_trace
 from zwang.compile.events import NOT_NATIVE
 from zwang.compile.flat import CompiledProgram, FlatFunction, of_xla
 from zwang.compile.options import compiler_options
 from zwang.compile.program_cache import cache
-from zwang.compile.program_cache.source_digest import ModuleConstants
 from zwang.errors import ModelError
-from zwang.native import NativeFunction, NotNativeError, fast_code_apart, translated
-from zwang.objects.recent import Recent
+from zwang.native.compiled import NativeFunction
+from zwang.native.errors import NotNativeError
+from zwang.native.machine import fast_code_apart
 from zwang.objects.record import is_array
-
-_kept_here: Recent[CompiledProgram] = Recent()
-"""Programs of this process by what they are made from, where none are kept on disk."""
-_modules = ModuleConstants()
-
-
-def _content(flat: FlatFunction, leaves: list, of_each: list[bool] | None) -> tuple | None:
-    """What a program is known by; None where it holds what cannot be looked through."""
-    # whatever a foreign object raises while it is looked through
-    with contextlib.suppress(Exception):
-        found = cache.content(flat, leaves)
-        found.token(_modules.digest(found.modules))
-        return trace_context(), is_native_wanted(), found.hexdigest(), repr(of_each)
-    return None
 
 
 @overload
@@ -59,26 +42,26 @@ def obtained(
         of_each: for one that computes several members at once, which arrays they have each for
             itself.
     """
-    kept = cache.current() if is_native_wanted() else None
-    key: Any = (_content if kept is None else kept.key)(flat, leaves, of_each)
-    known: Callable[[Any], CompiledProgram | None] = _kept_here.get if kept is None else kept.known
-    if key is not None and (ready := known(key)) is not None:
+    kept = cache.current() if is_native_wanted() else cache.IN_PROCESS
+    key = kept.key(flat, leaves, of_each)
+    if key is not None and (ready := kept.known(key)) is not None:
         ready.zeros = flat.zeros
         return ready
     if not make:
         return None
     ready = _made(flat, [x for x in leaves if is_array(x)], of_each)
     ready.zeros = flat.zeros
-    if key is not None and kept is not None:
+    if key is not None:
         kept.keep(key, flat, ready)
-    elif key is not None:
-        _kept_here.put(key, ready)
     return ready
 
 
 def _made(flat: FlatFunction, arrays: list, of_each: list[bool] | None) -> CompiledProgram:
     begun = time.perf_counter()
     if is_native_wanted():
+        # forty modules, which a process whose programs are all kept does without
+        from zwang.native.translation import translated
+
         with native_trace():
             traced = jax.jit(flat).trace(*arrays)
         _refuse_kept_values(traced, arrays)

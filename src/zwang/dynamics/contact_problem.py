@@ -23,6 +23,7 @@ from zwang.compile import model_program
 from zwang.dynamics.equation_of_motion import Dynamics
 from zwang.dynamics.evaluation import evaluate
 from zwang.equations.state import State
+from zwang.thresholds import RESOLVED
 
 
 class ContactProblem(NamedTuple):
@@ -77,6 +78,13 @@ class ContactProblem(NamedTuple):
             A, np.asarray(at.b), length, shared, phi, psi, F, metric, held, metric.rows(A[held])
         )
 
+    def held_anyway(self, rows: np.ndarray) -> np.ndarray:
+        """Which of some rows depend on those that hold, as that of a stop at a dead point does: no
+        motion is left along them, and no force on them changes one.
+        """
+        left = np.linalg.norm(self.A[rows] @ self.rows.kernel, axis=1)
+        return left <= RESOLVED * self.length[rows]
+
     def response(self, force: np.ndarray) -> np.ndarray:
         """`M⁻¹ f` beside the rows that hold, of each column of f."""
         return self.rows.kernel @ (self.rows.kernel.T @ force)
@@ -101,27 +109,7 @@ def _beyond(dynamics: Dynamics, s: State):
     return dynamics.constraints.beyond(s.q, s.t, dynamics.p)
 
 
-class Rubbing(NamedTuple):
-    """One or two tangents along which a force may rub.
-
-    Attributes:
-        rows: their rows.
-        owner: which gap of a problem loads it; −1 of none.
-        limit: coefficient μ of that load.
-        fixed: largest force beside it.
-    """
-
-    rows: np.ndarray
-    owner: int
-    limit: float
-    fixed: float = 0.0
-
-    def scaled(self, part: float) -> Rubbing:
-        """It with a part of what it may give."""
-        return self._replace(limit=part * self.limit, fixed=part * self.fixed)
-
-
-def rubbing_rows(rubbing: Sequence[Rubbing]) -> np.ndarray:
+def rubbing_rows(rubbing: Sequence[Disk]) -> np.ndarray:
     """The rows of all tangents, one after another."""
     return np.concatenate([np.zeros(0, int), *(x.rows for x in rubbing)])
 
@@ -129,7 +117,7 @@ def rubbing_rows(rubbing: Sequence[Rubbing]) -> np.ndarray:
 def coulomb(
     problem: ContactProblem,
     normal: np.ndarray,
-    rubbing: Sequence[Rubbing],
+    rubbing: Sequence[Disk],
     left: np.ndarray,
     pulls: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray] | None:
@@ -141,7 +129,7 @@ def coulomb(
 
     Args:
         normal: rows of the gaps.
-        rubbing: tangents; a gap may load several.
+        rubbing: tangents, with the number of the gap that loads them; a gap may load several.
         left: l of all rows.
         pulls: force that slides already, by a unit of λ of each gap, shape (nv, gaps).
 
@@ -170,7 +158,7 @@ def coulomb(
     if np.any(np.diag(D)[:n] <= 0):
         return None  # no force opens it, or two do: Painlevé's paradox
     disks = [
-        Disk(own, x.owner, x.limit * unit[x.owner] / unit[own[0]], float(x.fixed / unit[own[0]]))
+        Disk(own, x.owner, x.share * unit[x.owner] / unit[own[0]], float(x.fixed / unit[own[0]]))
         for own, x in zip(tangents, rubbing, strict=True)
     ]
     if n + len(disks) < len(rows):

@@ -382,16 +382,20 @@ class Dynamics(Record):
             # A⊕ = M⁻¹Aᵀ(A M⁻¹Aᵀ)⁺
             return over_rows(gauss.correct_any)(jnp.eye(len(ideal))[rows])
 
-        return acting_reaction(ideal, gains, reaction, lambda x: self._impressed(eq, x), parts)
+        # once, and not at each step of the iteration and for each of its derivatives
+        pulls = self.constraints.sliding_pulls(eq.state.q, eq.state.v, eq.state.t, self.p)
+        impressed = lambda x: self._impressed(eq, x, pulls)
+        return acting_reaction(ideal, gains, reaction, impressed, parts)
 
-    def _impressed(self, eq: Equation, multipliers: Float[Array, " m"]) -> Float[Array, " nv"]:
-        return sum(self.nonideal_forces(eq, multipliers).values(), jnp.zeros_like(eq.force))
+    def _impressed(self, eq: Equation, multipliers, pulls=None) -> Float[Array, " nv"]:
+        forces = self.nonideal_forces(eq, multipliers, pulls)
+        return sum(forces.values(), jnp.zeros_like(eq.force))
 
     def nonideal_forces(
-        self, eq: Equation, multipliers: Float[Array, " m"]
+        self, eq: Equation, multipliers: Float[Array, " m"], pulls: dict[str, Array] | None = None
     ) -> dict[str, Float[Array, " nv"]]:
         """c of each part of the nonideal constraints, which may depend on the forces `Aᵢᵀ λᵢ` of
-        the parts of the same constraint.
+        the parts of the same constraint; `pulls` are `Constraints.sliding_pulls`, if known.
         """
         s, constraints, forces = eq.state, self.constraints, {}
         rows, on = constraints.row_slices, constraints.on
@@ -406,20 +410,16 @@ class Dynamics(Record):
             forces = {
                 part: jnp.where(jnp.any(on[rows[part]]), c, 0.0) for part, c in forces.items()
             }
-        return forces | self.sliding_forces(s, multipliers)
+        return forces | self.sliding_forces(s, multipliers, pulls)
 
     def sliding_forces(
-        self, s: State, multipliers: Float[Array, " m"]
+        self, s: State, multipliers: Float[Array, " m"], pulls: dict[str, Array] | None = None
     ) -> dict[str, Float[Array, " nv"]]:
         """Force of each dry friction that slides or gives all it may, by name."""
-        constraints, forces = self.constraints, {}
-        if constraints.sliding is not None:
-            for x in constraints.frictions:
-                load, direction = x.load(self.p, multipliers), constraints.sliding[x.indices]
-                straight = False if constraints.on is None else constraints.on[x.rows.start]
-                slides = x.law.sliding_force(s.q, s.v, s.t, self.p, load, direction, straight)
-                forces[x.law.name] = jnp.where(jnp.any(direction != 0), slides, 0.0)
-        return forces
+        if pulls is None:
+            pulls = self.constraints.sliding_pulls(s.q, s.v, s.t, self.p)
+        loads = {x.law.name: x.load(self.p, multipliers) for x in self.constraints.frictions}
+        return {name: loads[name] * pull for name, pull in pulls.items()}
 
     def missed(self, s: State) -> Float[Array, ""]:
         """Relative part of `A w` that lies outside the known structure, along a random w; 0 if A is

@@ -27,9 +27,8 @@ from zwang.dynamics.evaluation import ModelEvaluation, evaluate, evaluate_along,
 from zwang.equations.state import host_state
 from zwang.thresholds import ALL_BUT_ZERO, LAST_DIGIT, MARGIN, RESOLVED, ROOT_OF_ROUND_OFF
 
-FIRST_STARTS, STARTS = 8, 300
-"""Random directions from which Newton's iteration looks for zeros of the quadratic forms: whether
-there is a regular one, and for all of them."""
+STARTS = 300
+"""Random directions from which Newton's iteration looks for all zeros of the quadratic forms."""
 MOST_TANGENTS = 64
 """Number of tangents above which they are taken for a continuum."""
 MOST_JUDGED = 600
@@ -152,9 +151,10 @@ def zeros_of(forms: np.ndarray, k: int) -> tuple[list[np.ndarray], bool]:
         small = np.sqrt(ROOT_OF_ROUND_OFF)
         found = [u for u in units if np.max(np.abs(u @ forms @ u)) < small]
     else:
-        # of fewer equations than unknowns whose gradients are independent, zeros are a continuum
+        # of fewer equations than unknowns whose gradients are independent, zeros are a continuum;
+        # few directions tell whether there is a regular one
         free = len(forms) + 1 < k
-        if free and any(_is_regular(forms, u) for u in _by_newton(forms, k, FIRST_STARTS)):
+        if free and any(_is_regular(forms, u) for u in _by_newton(forms, k, 8)):
             return [], False
         found = _by_newton(forms, k, STARTS)
     if len(found) > MOST_TANGENTS:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from zwang.algebra.elimination.matrix import SparseMatrix
 from zwang.algebra.judgement import row_scale
@@ -104,8 +106,13 @@ class ConstrainedVectorField(Record):
                 return replace(self, dynamics=self.dynamics.with_rows(on))
             pull = direction_of(modes) + xp.where(spent, 2 * xp.cos(SPENT - modes), 0.0)
             sliding = xp.where(self.switched < 0, 0.0, pull[self.switched])
-            second = [x.rows.start + 1 for x in self.dynamics.constraints.frictions if x.in_space]
+            of_plane = [x for x in self.dynamics.constraints.frictions if x.in_space]
+            second = [x.rows.start + 1 for x in of_plane]
             if second:
+                # what gives all it may along a direction holds across it, or what is held by some
+                # of many such contacts alone could turn about them
+                rows = np.isin(np.arange(len(on)), [x.indices for x in of_plane])
+                on = on | (rows & (self.switched >= 0) & spent[self.switched])
                 angle = straight_angle(modes)[self.switched]
                 part = xp.where(np.isin(np.arange(len(on)), second), xp.sin(angle), xp.cos(angle))
                 along = (self.switched >= 0) & straight[self.switched]
@@ -174,8 +181,14 @@ class ConstrainedVectorField(Record):
         # false, but no constant: the code of a stage serves here as well
         return self.rate_and_residual(t, y, jnp.isnan(t))[0]
 
+    @property
+    def keeps_clear(self) -> bool:
+        return self.drift.keeps_clear and self.dynamics.constraints.m > 0
+
     def rate_and_residual(self, t, y, asked: Bool[Array, ""] | bool = True):
-        """`ẏ` and the residual of `A v̇ = b` (`Dynamics.residual`), which is 0 unless `asked`."""
+        """`ẏ` and the residual of `A v̇ = b` (`Dynamics.residual`) if `asked`, else the smallest
+        singular value of the rows, where stages keep clear of small ones, or 0.
+        """
         return _rate(self.drift, self.dynamics, t, y, jnp.asarray(asked, bool))
 
     def project_step(self, t, y, error) -> Landing:
@@ -281,7 +294,8 @@ def _rate(drift: AbstractDrift, dynamics: Dynamics, t, y, asked):
     rate = drift.rate(dynamics, State(y[:nq], y[nq:], t))
     # of a stage in thirteen, and a tenth of its time
     left = lambda: dynamics.residual(rate.equation, rate.v)
-    return jnp.concatenate([rate.q, rate.v]), jax.lax.cond(asked, left, lambda: jnp.zeros(()))
+    least = rate.equation.gauss.least_singular_value if drift.keeps_clear else lambda: jnp.zeros(())
+    return jnp.concatenate([rate.q, rate.v]), jax.lax.cond(asked, left, least)
 
 
 @shared_code
@@ -306,15 +320,35 @@ def forces_at(dynamics: Dynamics, s: State) -> tuple[Array, Array]:
     return _multipliers(dynamics, eq), jnp.sqrt(jnp.abs(eq.free_acceleration @ eq.force))
 
 
-def shares_at(dynamics: Dynamics, s: State) -> dict[str, Array]:
-    """Generalized force of each constraint by name, `Aᵀλ` of its rows and what it impresses."""
+class Acting(NamedTuple):
+    """What acts at one state.
+
+    Attributes:
+        acceleration: v̇, shape (nv,).
+        multipliers: λ of each constraint by name.
+        shares: generalized force of each constraint by name, `Aᵀλ` of its rows and what it
+            impresses, shape (nv,).
+        control: u, shape (nu,); empty without control.
+        params: parameters.
+    """
+
+    acceleration: Array
+    multipliers: dict[str, Array]
+    shares: dict[str, Array]
+    control: Array
+    params: PyTree
+
+
+def acting_at(dynamics: Dynamics, s: State) -> Acting:
+    """What acts at a state."""
     eq = dynamics.equation_at(s)
     A, multipliers = eq.gauss.A, _multipliers(dynamics, eq)
     impressed = dynamics.nonideal_forces(eq, multipliers)
-    return {
-        name: A[rows].T @ multipliers[rows] + impressed.get(name, 0.0)
-        for name, rows in dynamics.constraints.row_slices.items()
-    }
+    own = dynamics.constraints.row_slices
+    shares = {k: A[rows].T @ multipliers[rows] + impressed.get(k, 0.0) for k, rows in own.items()}
+    control = jnp.zeros(0) if eq.choice is None else eq.choice.u
+    of_rows = {k: multipliers[rows] for k, rows in own.items()}
+    return Acting(dynamics.acceleration(eq), of_rows, shares, control, dynamics.p)
 
 
 def _multipliers(dynamics: Dynamics, eq) -> Array:

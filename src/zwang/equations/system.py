@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -194,6 +195,11 @@ class System(Record):
 
     def __repr__(self) -> str:
         return present("text_of_system", self)
+
+    @property
+    def shapes(self) -> tuple[jax.ShapeDtypeStruct, ...]:
+        """q, v and t for a function that is asked for shapes alone."""
+        return tuple(jax.ShapeDtypeStruct(s, jnp.float64) for s in ((self.nq,), (self.nv,), ()))
 
     @property
     def moves_by_velocity(self) -> bool:

@@ -93,6 +93,11 @@ def without_derivative(tree: PyTree) -> PyTree:
     return jax.tree_util.tree_map(constant, tree)
 
 
+def select(condition, one: PyTree, other: PyTree) -> PyTree:
+    """Of two trees of arrays the one where a condition holds, the other elsewhere."""
+    return jax.tree_util.tree_map(lambda x, y: jnp.where(condition, x, y), one, other)
+
+
 def is_concrete(tree) -> bool:
     """Whether every array in `tree` has a value now, i.e. is not being traced."""
     return not any(isinstance(leaf, Tracer) for leaf in jax.tree_util.tree_leaves(tree))

@@ -14,7 +14,7 @@ from zwang.compile import Many, program
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.inputs.arguments import choice, count, optional
-from zwang.inputs.arrays import vector
+from zwang.inputs.arrays import select, vector
 from zwang.inputs.call import misfits_named
 from zwang.learning.plant import Plant
 from zwang.learning.task import Task, task
@@ -240,7 +240,7 @@ class Environments(VectorEnv):
         after, reward, ended, finite = self.task.advanced(state, u)
         # both are computed, as a choice that depends on data compiles to both anyway
         fresh = self.task.started(noise)
-        after = jax.tree_util.tree_map(lambda new, old: jnp.where(over, new, old), fresh, after)
+        after = select(over, fresh, after)
         seen = self.task.seen(after)
         return after, seen, jnp.where(over, 0.0, reward), ended & ~over, finite | over
 

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -21,7 +20,7 @@ from zwang.inputs.arguments import (
     real_array,
     refuse,
 )
-from zwang.inputs.arrays import vector
+from zwang.inputs.arrays import select, vector
 from zwang.learning.plant import Plant
 from zwang.servo import Servo
 
@@ -84,7 +83,7 @@ class Task:
         after = self.plant.step(s, u)
         # a learner that meets one NaN never recovers, so that none may leave
         finite = jnp.all(jnp.isfinite(after.q)) & jnp.all(jnp.isfinite(after.v))
-        after = jax.tree_util.tree_map(lambda new, old: jnp.where(finite, new, old), after, s)
+        after = select(finite, after, s)
         p = self.plant.parameters(u)
         state = after.q, after.v
         reward = jnp.asarray(self.reward(*state, u, after.t, p), jnp.float64).reshape(())

@@ -39,9 +39,6 @@ OF_CURVES = ("x", "y", "ends", "through", "closed", "free", "pieces")
 """What only a curve has."""
 RUBS = " friction"
 """Ending of the name of a contact's friction."""
-MOST_ROUGH = 8
-"""Rows of one contact in space that may rub: the reactions of all are one system, whose code grows
-by the cube of them; sixteen take 18 s of a processor to compile."""
 Where = tuple[str, ...]
 
 
@@ -116,22 +113,18 @@ def resolved_contact(
         if given.kinetic is not None:
             raise PartError((*where, "kinetic"), "needs static, at which the contact sticks.")
         return ResolvedContact(gap, ())
-    if joints.geometry.d == 3 and rows > MOST_ROUGH:
-        raise PartError(
-            (*where, "static"),
-            f"a {pair.kinds[0]} and a {pair.kinds[1]} have {rows} rows in space, of which at most "
-            f"{MOST_ROUGH} may rub: give the face as a plane with a size.",
-        )
     static = joints.formula(given.static, (), (*where, "static"))
     kinetic = given.static if given.kinetic is None else given.kinetic
     slides = joints.formula(kinetic, ("speed",), (*where, "kinetic"))
 
-    def slip(row: int) -> Callable:
-        def velocity(q, v, t, p):
-            at, moving = value_and_rate(lambda q: pose(q, p), q, rate(q, v, t, p))
-            return sliding(pair(at, p), row, at, moving)
+    # of all rows at once, as programs trace it once for all of their frictions
+    @traced_once
+    def slips(q, v, t, p):
+        at, moving = value_and_rate(lambda q: pose(q, p), q, rate(q, v, t, p))
+        return sliding(pair(at, p), at, moving)
 
-        return velocity
+    def slip(row: int) -> Callable:
+        return lambda q, v, t, p: slips(q, v, t, p)[row]
 
     frictions = tuple(
         DryFriction(

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import jax
 import numpy as np
@@ -26,6 +26,7 @@ import numpy as np
 from zwang.algebra.metric import dense_rows
 from zwang.bodies.rotation import rotation_matrix
 from zwang.compile import BoundProgram
+from zwang.dynamics import functions
 from zwang.dynamics.evaluation import evaluate
 from zwang.dynamics.motion import Motion
 from zwang.equations.state import host_state
@@ -279,6 +280,32 @@ def _program(function: Callable, p, *example: np.ndarray) -> BoundProgram:
     return BoundProgram(function, (p,), tuple(x[0] for x in example))
 
 
+def traced_shares(mechanism: Mechanism) -> Callable:
+    """`(state, acting)` → `Shares` of one state, of operations of JAX, for what acts there
+    (`zwang.dynamics.vector_field.Acting`).
+    """
+    m, tree = mechanism.maximal, mechanism.compiled.tree
+    width = m.compiled.joints.turns.bodies
+    if tree is None:
+        return lambda state, acting: Shares(state.q[:width], acting.shares)
+    bodies, system, constraints = _bodies_of(mechanism), m.model.system, m.model.constraints
+    servo, order = m.compiled.servo, mechanism.model.constraints.row_slices
+
+    def shares(state, acting):
+        t, p = state.t, {**m.params, **tree.as_bodies(acting.params, m.params)[0]}
+        Q, V, a = bodies(acting.params, state.q, state.v, t, acting.acceleration)
+        missing = functions.inertial_force(system, Q, t, p, a) - functions.force(system, Q, V, t, p)
+        A = constraints.matrix(Q, V, t, p)
+        rows = constraints.row_slices
+        made = {name: A[rows[name]].T @ acting.multipliers[name] for name in order}
+        missing = missing - sum(made.values())
+        if servo is not None:
+            missing = missing - servo.actuation_matrix(Q, t, p) @ acting.control
+        return Shares(Q[:width], made | _carried(tree, Q[:width], missing, m.d))
+
+    return shares
+
+
 def _bodies_of(mechanism: Mechanism) -> Callable:
     """`(p, q, v, t, v̇)` → coordinates, velocities and accelerations of all bodies, in one pass
     through the tree.
@@ -304,16 +331,16 @@ def _by_blocks(M: np.ndarray, a: np.ndarray) -> np.ndarray:
     return np.einsum("kbij,kbj->kbi", M, a.reshape(*M.shape[:2], -1)).reshape(a.shape)
 
 
-def _carried(tree: SpanningTree, Q, missing, d: int) -> dict[str, np.ndarray]:
+def _carried(tree: SpanningTree, Q, missing, d: int) -> dict[str, Any]:
     """Generalized forces of the joints that carry bodies, of what these miss, at one state."""
     place, turned, force, torque = _in_space(Q, missing, d)
     carried, meets = np.asarray(tree.carried, float), np.asarray(tree.meets)[:, :, None]
     # about the origin
-    force, torque = carried @ force, carried @ (torque + np.cross(place, force))
+    force, torque = carried @ force, carried @ (torque + xp.cross(place, force))
     forces = meets * force[:, None]
-    torques = meets * (torque[:, None] - np.cross(place, force[:, None]))
+    torques = meets * (torque[:, None] - xp.cross(place, force[:, None]))
     return {
-        by.joint: np.asarray(_of_bodies(turned, f, tau, d))
+        by.joint: xp.asarray(_of_bodies(turned, f, tau, d))
         for by, f, tau in zip(tree.carriers, forces, torques, strict=True)
         if by.joint is not None
     }

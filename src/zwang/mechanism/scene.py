@@ -15,7 +15,7 @@ from zwang.bodies.shape import Shape
 from zwang.mechanism.geometry import Geometry
 from zwang.mechanism.joint_constraints import RATES
 from zwang.mechanism.mechanism import Mechanism
-from zwang.mechanism.reactions import reactions
+from zwang.mechanism.reactions import reactions, traced_shares
 from zwang.mechanism.registry import JOINT_KINDS
 from zwang.mechanism.resolution import Ends
 from zwang.mechanism.schema import Link
@@ -66,7 +66,7 @@ def scene(m: Mechanism) -> Scene:
         bodies={name: _shapes(link, m.d) for name, link in m.bodies.items()},
         traces=m.look.traces,
         forces=lambda run: joint_forces(m, run, tuple(marked)),
-        forces_of=_forces_of(m, tuple(marked)) if m.coordinates == "maximal" else None,
+        forces_of=_forces_of(m, tuple(marked)),
         view=m.look.view,
         up=_up(m.gravity),
     )
@@ -115,22 +115,25 @@ def joint_forces(m: Mechanism, run: Run, names: tuple[str, ...]) -> np.ndarray:
 
 
 def _forces_of(m: Mechanism, names: tuple[str, ...]):
-    """The same as parts of generalized forces, which in coordinates of the bodies they are."""
+    """The same of one state and what acts there, traced: as parts of the generalized forces of the
+    bodies.
+    """
     carrier, ground = m.geometry.carrier, len(m.geometry.bodies)
+    shares = traced_shares(m)
 
-    def forces(q, shares):
-        found = []
+    def forces(state, acting):
+        by_constraint, found = shares(state, acting).by_constraint, []
         for name in names:
             ends = m.ends(name)
             # where the ground is the second body, the share on the first one is its opposite
             carried = carrier[ends.b] < ground
             body, sign = (carrier[ends.b], 1.0) if carried else (carrier[ends.a], -1.0)
-            own = [shares[x] for x in (name, name + RATES) if x in shares]
-            share = sum(own, 0 * next(iter(shares.values())))
+            own = [by_constraint[x] for x in (name, name + RATES) if x in by_constraint]
+            share = sum(own, 0 * next(iter(by_constraint.values())))
             found.append(sign * share.reshape(ground, -1)[body, : m.d])
         return jnp.stack(found)
 
-    return forces if names and m.model.constraints.m else None
+    return forces if names else None
 
 
 def _seen(m: Mechanism, firsts: list[int], slide: list[bool], belts: list[str]):

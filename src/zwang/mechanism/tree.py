@@ -320,14 +320,12 @@ class SpanningTree:
         Raises:
             ModelError: for an inertia that has products in axes in which the bodies have none.
         """
-        # which rows of loops are kept was decided in each coordinates on their own
-        found = {name: params[name] for name in own if name != "keep"}
-        R = np.asarray(params["frame"])[self.order, :3, :3]
-        tensor = np.swapaxes(R, 1, 2) @ np.asarray(params["inertia"])[self.order] @ R
-        moments = np.diagonal(tensor, axis1=1, axis2=2)
-        kept = {1: moments[:, 2], 2: moments, 3: tensor}[np.ndim(own["inertia"])]
+        with on_host():
+            found, tensor = self.as_bodies(params, own)
+        kept, moments = found["inertia"], np.diagonal(tensor, axis1=1, axis2=2)
         beyond = tensor - moments[:, None] * np.eye(3)
-        if kept is moments and np.abs(beyond).max() > PRODUCTS * np.abs(tensor).max():
+        principal = np.ndim(own["inertia"]) == 2
+        if principal and np.abs(beyond).max() > PRODUCTS * np.abs(tensor).max():
             raise ModelError(
                 "the inertia of a body was given products in its own axes, where it was declared "
                 "by principal moments; declare it by six entries, xx, yy, zz, xy, xz, yz."
@@ -335,10 +333,21 @@ class SpanningTree:
         # a number that nobody changed stays what it is, to the last digit
         inertia = np.asarray(own["inertia"])
         close = np.isclose(kept, inertia, rtol=PRODUCTS, atol=0.0)
-        found["inertia"] = np.where(close, inertia, kept)
-        found["mass"] = np.asarray(params["mass"])[self.order]
-        found["gravity"] = np.asarray(params["gravity"])[: self.geometry.d]
-        return found
+        return {**found, "inertia": np.where(close, inertia, kept)}
+
+    def as_bodies(self, params: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[dict, Array]:
+        """The same, traced or not, and the tensors of inertia in the bodies' axes; products that
+        have no place in `own` are left out.
+        """
+        # which rows of loops are kept was decided in each coordinates on their own
+        found = {name: params[name] for name in own if name != "keep"}
+        R = xp.asarray(params["frame"])[self.order, :3, :3]
+        tensor = xp.swapaxes(R, 1, 2) @ xp.asarray(params["inertia"])[self.order] @ R
+        moments = xp.diagonal(tensor, axis1=1, axis2=2)
+        found["inertia"] = {1: moments[:, 2], 2: moments, 3: tensor}[np.ndim(own["inertia"])]
+        found["mass"] = xp.asarray(params["mass"])[self.order]
+        found["gravity"] = xp.asarray(params["gravity"])[: self.geometry.d]
+        return found, tensor
 
     def joint_state(self, state: State, params: dict) -> State:
         """A state of all bodies in joint coordinates; what no joint of the tree allows is lost.

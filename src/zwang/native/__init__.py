@@ -1,10 +1,13 @@
 """Traced functions as machine code, without XLA.
 
+Names are loaded on first access: a program that was kept is called without what emits it.
+
     function of arrays ── JAX traces ──> jaxpr ── walk, rules/ ──> instructions ── LLVM ──> code
 
 | file | what |
 |---|---|
-| `compiled` | `function(f, *examples)`: the entry; a compiled function called with arrays |
+| `compiled` | a compiled function, called with arrays |
+| `translation` | `function(f, *examples)`: the entry; `translated`: a traced function as code |
 | `walk` | each operation of a traced program handed to its rule |
 | `rules/` | how each primitive of JAX is emitted, one file for each kind |
 | `arrays` | arrays of scalars in registers, or in memory |
@@ -26,10 +29,14 @@
 | `types` | types of elements |
 """
 
-from zwang.native.compiled import NativeFunction as NativeFunction
-from zwang.native.compiled import Stored as Stored
-from zwang.native.compiled import function as function
-from zwang.native.compiled import translated as translated
-from zwang.native.errors import NotNativeError as NotNativeError
-from zwang.native.machine import fast_code_apart as fast_code_apart
-from zwang.native.translate import lanes as lanes
+from typing import TYPE_CHECKING
+
+from zwang.namespace import offer
+
+if TYPE_CHECKING:
+    from zwang.native.compiled import NativeFunction as NativeFunction
+    from zwang.native.errors import NotNativeError as NotNativeError
+    from zwang.native.translation import function as function
+    from zwang.native.translation import translated as translated
+
+offer(__name__)

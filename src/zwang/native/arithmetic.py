@@ -16,9 +16,12 @@ class Arithmetic:
 
     Attributes:
         fused: whether the processor has fused multiply-adds.
+        fuses_pairs: whether a sum of two products is one, too, whose parts do not cancel exactly
+            then.
     """
 
     fused: bool
+    fuses_pairs: bool = False
 
     def shared(
         self, type_: str, operation: str, *operands: Operand | str, of: str | None = None
@@ -42,7 +45,7 @@ class Arithmetic:
             return b
         if cb and b == 0:
             return a
-        if self.fused and not _both_products(a, b):
+        if self.fused and (self.fuses_pairs or not _both_products(a, b)):
             if not cb and b.operation == "fmul":
                 return self.multiply_add(t, b.operands[0], b.operands[1], a)
             if not ca and a.operation == "fmul":
@@ -61,7 +64,7 @@ class Arithmetic:
             return 0.0
         if ca and a == 0:
             return self.negative(t, b)
-        if self.fused and not _both_products(a, b):
+        if self.fused and (self.fuses_pairs or not _both_products(a, b)):
             if not cb and b.operation == "fmul":
                 x, y = b.operands
                 if type(y) is Value and y.operation == "fneg":
@@ -141,7 +144,8 @@ class Arithmetic:
         return self._chain(t, pairs)
 
     def _chain(self, t: str, pairs: Sequence[tuple]) -> Operand:
-        if len(pairs) == 2:  # as written out, and for the same reason not fused
+        # two as written out, and for the same reason not fused
+        if len(pairs) == 2 and not self.fuses_pairs:
             return self.add(t, *(self.multiply(t, *pair) for pair in pairs))
         found: Operand = 0.0
         for x, y in pairs:

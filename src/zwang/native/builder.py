@@ -20,11 +20,8 @@ from typing import Any
 
 from zwang.native.blocks import Blocks, is_wide
 from zwang.native.errors import NotNativeError
-from zwang.native.instructions import LEAST_ALIKE, Block, Buffer, Operand, Value
+from zwang.native.instructions import ALIGNMENT, LEAST_ALIKE, Block, Buffer, Operand, Value
 from zwang.native.types import constant_text, stored_type
-
-ALIGNMENT = 64
-"""Bytes at which each array of the workspace begins: a line of the cache."""
 
 
 class Builder(Blocks):

@@ -17,10 +17,10 @@ from typing import Any
 from jax.extend.core import ClosedJaxpr
 
 from zwang.native.builder import Builder
-from zwang.native.compiled import instructions_of
 from zwang.native.errors import NotNativeError
 from zwang.native.instructions import Block, Value
 from zwang.native.text import single_uses, transfers, used
+from zwang.native.translation import instructions_of
 from zwang.native.types import FLOATS, register_type, stored_type
 
 LONGEST_LINE = 90

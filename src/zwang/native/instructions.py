@@ -5,9 +5,16 @@ from __future__ import annotations
 import dataclasses
 from typing import final
 
+ALIGNMENT = 64
+"""Bytes at which each array of the workspace begins: a line of the cache."""
+SHARED = "zwang."
+"""Beginning of the names of traced functions that programs of a model share."""
+WRITTEN_OUT = "written out: "
+"""The beginning of the names of inner programs that are written without loops over their elements
+(`zwang.compile.hints.written_out`)."""
 LEAST_ALIKE = 64
 """Elements that are computed alike by a loop; fewer are written out, but where something else is
-said (`zwang.native.walk.alike_from`).
+said (`zwang.native.walk.written_out`).
 """
 
 

@@ -23,6 +23,7 @@ from jax.extend.core import ClosedJaxpr
 from zwang.native.arrays import MOST_UNROLLED, Memory, Scalars, fill, new_memory, scalars
 from zwang.native.blocks import is_wide
 from zwang.native.builder import Buffer, Builder, Value
+from zwang.native.instructions import SHARED
 from zwang.native.module import Function
 from zwang.native.operands import Operands, unsigned
 from zwang.native.rolled import origin
@@ -31,8 +32,6 @@ from zwang.native.types import FLOATS, register_type
 from zwang.native.walk import Call, emit_jaxpr, operations
 from zwang.objects.recent import Recent
 
-SHARED = "zwang."
-"""Beginning of the names of traced functions that programs of a model share."""
 LEAST = 300
 """Operations with floating-point numbers of a subroutine; a shorter one is written out where it is
 called. A call stores operands and loads results, and what both sides of it compute alike is

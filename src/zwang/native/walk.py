@@ -97,13 +97,16 @@ class Call:
 
 
 @contextlib.contextmanager
-def alike_from(b: Builder, least: float) -> Iterator[None]:
-    """A region in which elements that are computed alike are in a loop from this number on."""
-    before, b.least_alike = b.least_alike, least
+def written_out(b: Builder) -> Iterator[None]:
+    """A region without loops over elements that are computed alike, in which every sum with a
+    product is fused.
+    """
+    before = b.least_alike, b.fuses_pairs
+    b.least_alike, b.fuses_pairs = math.inf, True
     try:
         yield
     finally:
-        b.least_alike = before
+        b.least_alike, b.fuses_pairs = before
 
 
 def emit(b: Builder, closed: ClosedJaxpr, arguments: Sequence[Scalars | Memory]) -> list:

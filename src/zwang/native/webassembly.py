@@ -18,13 +18,12 @@ from typing import Any
 import numpy as np
 from jax.extend.core import ClosedJaxpr
 
-from zwang.native.builder import ALIGNMENT
-from zwang.native.compiled import instructions_of
 from zwang.native.errors import NotNativeError, refuse_lapack
-from zwang.native.instructions import Value
+from zwang.native.instructions import ALIGNMENT, Value
 from zwang.native.stack_codes import CODES, END, signed, text, unsigned, vector
 from zwang.native.stack_function import Call, Routine, StackFunction, routine, wrapped
 from zwang.native.text import used
+from zwang.native.translation import instructions_of
 from zwang.native.types import BITS, FLOATS
 
 PAGE = 65536

@@ -295,12 +295,16 @@ def presentation_of_robot(robot: Robot) -> Presentation:
 
 
 def _scene_of(run: Run, shown: Presentation) -> Scene:
-    if shown.scene is None:
+    from zwang.scene import particle_scene
+
+    system = run.model.system
+    found = shown.scene or particle_scene(system.coordinates, system.units)
+    if found is None:
         raise ModelError(
             f"nothing says what there is to see of {run.name}: give scene=zw.Scene(...), "
             "as docs/viewer.md does for a point on a rod."
         )
-    return shown.scene
+    return found
 
 
 def _text(text: str) -> str:

@@ -65,8 +65,7 @@ class AbstractActuated(AbstractControlLaw):
         return ("",) * nu if self.actuator_units is None else self.actuator_units
 
     def checked(self, passive: Dynamics) -> int:
-        nq, nv = passive.system.nq, passive.system.nv
-        q, t = (jax.ShapeDtypeStruct(s, jnp.float64) for s in ((nq,), ()))
+        nv, (q, _, t) = passive.system.nv, passive.system.shapes
         shape = outcome(self.actuation_matrix, "actuation(q, t, p)", q, t, passive.p).shape
         if (
             len(shape) != 2

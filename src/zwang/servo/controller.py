@@ -320,7 +320,7 @@ def blank(law: AbstractControlLaw, names: Iterable[str], passive: Dynamics) -> C
     name.
     """
     system, zero, code = passive.system, jnp.zeros(()), jnp.zeros((), int)
-    q, t = (jax.ShapeDtypeStruct(shape, float) for shape in ((system.nq,), ()))
+    q, _, t = system.shapes
     nu = jax.eval_shape(law.actuation_matrix, q, t, passive.p).shape[1]
     force, each = jnp.zeros(system.nv), dict.fromkeys(names, zero)
     return Control(

@@ -39,7 +39,7 @@ from zwang.servo.relative_degree import (
     decoupling,
     relative_degree,
 )
-from zwang.servo.servo import Servo
+from zwang.servo.servo import Servo, degrees_in_words
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,8 +77,7 @@ class DynamicExtension:
         """What was found in words."""
         if self.servo.remark:
             return self.servo.remark
-        found = ", ".join(f"{name!r} {degree}" for name, degree in self.degrees.items())
-        return f"relative degree {found}; no integrators are needed"
+        return f"{degrees_in_words(self.degrees)}; no integrators are needed"
 
 
 @misfits_named

@@ -27,7 +27,7 @@ from zwang.servo.controller import Controller, ServoSolution
 from zwang.servo.gains import AbstractGain
 from zwang.servo.input_chain import Chains, Leading, behind_integrators
 from zwang.servo.null_space import AbstractNullSpace, LeastNorm
-from zwang.servo.servo import Servo
+from zwang.servo.servo import Servo, degrees_in_words
 
 
 class ExtendedServo(AbstractControlLaw):
@@ -67,8 +67,8 @@ class ExtendedServo(AbstractControlLaw):
 
     @property
     def remark(self) -> str:
-        found = ", ".join(f"{name!r} {degree}" for name, degree in self.degrees.items())
-        return f"dynamic extension: {self.chains.sentence}; then relative degree {found}"
+        found = degrees_in_words(self.degrees)
+        return f"dynamic extension: {self.chains.sentence}; then {found}"
 
     def bound(self, passive: Dynamics) -> Controller:
         """The inner servo on the system that the states of the chains act on."""
@@ -198,11 +198,8 @@ def extended_servo(
             B = B.at[chains.velocity(j), j].set(1.0)
         return B
 
-    own = {x.name: getattr(servo.null_space, x.name) for x in dataclasses.fields(servo.null_space)}
     leading = lambda f: lambda q, v, t, p: f(q[: home.nq], v[: home.nv], t, p)
-    null_space = dataclasses.replace(
-        servo.null_space, **{key: leading(f) for key, f in own.items() if callable(f)}
-    )
+    null_space = servo.null_space.with_functions(leading)
     if servo.limits is not None and chains.extended:
         raise ModelError(
             "dynamic extension: limits= bound the actuators' own controls, which are states behind "

@@ -13,6 +13,7 @@ from jaxtyping import Array, Float
 from zwang.algebra.pseudoinverse import SVD
 from zwang.dynamics.control_law import Control
 from zwang.dynamics.equation_of_motion import Dynamics, Equation
+from zwang.dynamics.sparse_structure import relative
 from zwang.errors import ModelError, Result
 from zwang.inputs.arguments import flag, function, label, strategy
 from zwang.inputs.arrays import require_float64
@@ -95,8 +96,7 @@ class Feedback(AbstractActuated):
 
     def checked(self, passive):
         nu, system = super().checked(passive), passive.system
-        q, v, t = (jax.ShapeDtypeStruct(s, float) for s in ((system.nq,), (system.nv,), ()))
-        given = outcome(self._given, "function(q, v, t, p)", q, v, t, passive.p).shape
+        given = outcome(self._given, "function(q, v, t, p)", *system.shapes, passive.p).shape
         size = system.nv if self.forces else nu
         if given != (size,):
             what = "the force on each velocity" if self.forces else "a number for each actuator"
@@ -195,5 +195,4 @@ class Fed(Record):
 
 def _missed(reduced: ReducedServoSystem, u) -> Float[Array, ""]:
     """Share of the forces that a control leaves undone."""
-    left, asked = reduced.G @ u - reduced.r, jnp.linalg.norm(reduced.r)
-    return jnp.linalg.norm(left) / jnp.where(asked > 0, asked, 1.0)
+    return relative(reduced.G @ u - reduced.r, reduced.r)

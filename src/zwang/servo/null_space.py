@@ -26,6 +26,7 @@ exactly as the others, but is not the shortest u.
 from __future__ import annotations
 
 import abc
+import dataclasses
 from collections.abc import Callable
 
 import jax
@@ -43,7 +44,7 @@ from zwang.errors import ModelError
 from zwang.inputs.arguments import real_array
 from zwang.inputs.arrays import is_concrete
 from zwang.objects.display import present
-from zwang.objects.record import Record
+from zwang.objects.record import Record, replace
 
 AUTHORITY_THRESHOLD = 1e-9
 """Servo rows that depend on each other to this relative accuracy count as dependent; also the
@@ -81,6 +82,11 @@ class AbstractNullSpace(Record):
     @abc.abstractmethod
     def choose(self, reduced: ReducedServoSystem, state: State, p) -> Float[Array, " nu"]:
         """u, shape (nu,)."""
+
+    def with_functions(self, change: Callable[[Callable], Callable]) -> AbstractNullSpace:
+        """The same choice with other functions in place of its own."""
+        own = {x.name: getattr(self, x.name) for x in dataclasses.fields(self)}
+        return replace(self, **{key: change(f) for key, f in own.items() if callable(f)})
 
     def weights(self, nu: int, state: State, p) -> Float[Array, " nu"]:
         """How much a change of each entry of u counts, where limits force one, shape (nu,)."""

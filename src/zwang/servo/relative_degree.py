@@ -32,7 +32,7 @@ from zwang.servo.control import controller, refuse_no_state
 from zwang.servo.controller import Controller
 from zwang.servo.lie_derivative import differentiated
 from zwang.servo.null_space import AUTHORITY_THRESHOLD
-from zwang.servo.servo import Servo
+from zwang.servo.servo import Servo, degrees_in_words
 
 HIGHEST_DEGREE = 6
 """Relative degree at which the search ends: every derivative doubles the size of the program."""
@@ -79,13 +79,10 @@ class RelativeDegree:
                 f"no actuator reaches {names}: up to degree {self.highest} none has authority at "
                 "this state"
             )
-        found = ", ".join(f"{name!r} {degree}" for name, degree in self.degrees.items())
+        found = degrees_in_words(self.degrees)
         if self.rank is not None and self.rank < self.rows:
-            return (
-                f"relative degree {found}, but of {self.rows} rows only {self.rank} can be met "
-                "together"
-            )
-        return f"relative degree {found}; {self.internal} of the states stay internal"
+            return f"{found}, but of {self.rows} rows only {self.rank} can be met together"
+        return f"{found}; {self.internal} of the states stay internal"
 
 
 @host_only("find the degrees before, at the numbers of one state")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
 import jax.numpy as jnp
@@ -185,13 +184,8 @@ class Servo(AbstractActuated):
         named = lambda f: (
             lambda q, v, t, p: f(names.coordinates(q), names.velocities(v), t, names.parameters(p))
         )
-        own = {
-            x.name: getattr(self.null_space, x.name) for x in dataclasses.fields(self.null_space)
-        }
-        null_space = dataclasses.replace(
-            self.null_space, **{key: named(f) for key, f in own.items() if callable(f)}
-        )
         # functions of the null-space choice see the state by name as well
+        null_space = self.null_space.with_functions(named)
         constraints = tuple(map(constraint, self.constraints))
         return replace(self, constraints=constraints, actuation=actuation, null_space=null_space)
 
@@ -238,3 +232,8 @@ class Servo(AbstractActuated):
 
     def blank(self, passive):
         return blank(self, (c.name for c in self.constraints), passive)
+
+
+def degrees_in_words(degrees: Mapping[str, int | None]) -> str:
+    """The relative degree of each constraint by name."""
+    return f"relative degree {', '.join(f'{name!r} {degree}' for name, degree in degrees.items())}"

@@ -24,9 +24,6 @@ from zwang.inputs.arrays import on_device
 from zwang.remedy import Remedy, advice
 from zwang.thresholds import AGREEMENT, SHORT_WAY
 
-OF_THE_GIVEN = ("moved_q", "moved_v", "violation_before", "velocity_violation_before")
-"""What a placement says about the state that was given."""
-
 
 def onto_branch(model: Model, dynamics: Dynamics, start: Start, span: float) -> tuple[Start, str]:
     """The start that a run begins with, and what is to be said about it, or ""."""
@@ -56,15 +53,10 @@ def onto_branch(model: Model, dynamics: Dynamics, start: Start, span: float) -> 
     # rows, scales and method are judged where the run begins
     there = moved(dynamics, state.q, along, state.t)
     aside = begin(dynamics, State(on_device(there), state.v, state.t), span)
-    before = {x: getattr(start.placement, x) for x in OF_THE_GIVEN}
+    of_the_given = ("moved_q", "moved_v", "violation_before", "velocity_violation_before")
+    before = {x: getattr(start.placement, x) for x in of_the_given}
     aside = dataclasses.replace(aside, placement=dataclasses.replace(aside.placement, **before))
     return aside, _sentence(model, cone, i, aside.placement.state.q - state.q)
-
-
-WITH_SPEED = Remedy(
-    "start with a little speed, zw.analysis.branches(model, q0).start(i, energy=1e-9)",
-    (("", "start with a little speed along it (`zwang branches` lists all)"),),
-)
 
 
 def _sentence(model: Model, cone: TangentCone, i: int, moved_q) -> str:
@@ -72,10 +64,14 @@ def _sentence(model: Model, cone: TangentCone, i: int, moved_q) -> str:
     order = [j for j in np.argsort(-np.abs(tangent))[:4] if abs(tangent[j]) > 1e-7]
     shown = ", ".join(f"{names[j]} {tangent[j]:+.3g}" for j in order)
     by = float(np.max(np.abs(np.asarray(moved_q))))
+    with_speed = Remedy(
+        "start with a little speed, zw.analysis.branches(model, q0).start(i, energy=1e-9)",
+        (("", "start with a little speed along it (`zwang branches` lists all)"),),
+    )
     return (
         f"the start is at rest where {len(cone.tangents)} branches of motion meet, and the "
         f"equations of motion hold along each: the run leaves on branch {i} ({shown}), from "
-        f"{by:.1g} along it; to leave on another one {advice(WITH_SPEED)}"
+        f"{by:.1g} along it; to leave on another one {advice(with_speed)}"
     )
 
 

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.dynamics.contact_problem import ContactProblem, Rubbing, coulomb, rubbing_rows
+from zwang.algebra.cone_complementarity import Disk
+from zwang.dynamics.contact_problem import ContactProblem, coulomb, rubbing_rows
 from zwang.dynamics.model import Model
 from zwang.dynamics.placement import place
 from zwang.dynamics.scales import size_of
@@ -147,6 +148,9 @@ class Contacts:
         closed = problem.phi[self.gaps] <= AT_INSTANT * (place + rate * span)
         # at its end a gap lets go
         shut = (closed | was_shut) & np.isfinite(problem.phi[self.gaps])
+        # where all else leaves no motion along a gap, as at a dead point, no force opens it
+        self._refuse_driven(problem, shut & (fixed := problem.held_anyway(self.gaps)), slow)
+        shut &= ~fixed
         impact = self._collide(problem, v, t, shut, slow, place)
         if impact is not None:
             after = impact.v
@@ -215,6 +219,19 @@ class Contacts:
             raise ModelError(
                 f"{self.model.name}: the start penetrates {self.names[k]!r}: its gap is "
                 f"{gap[k]:.3g}, expected at least 0; start from where it is open or closed."
+            )
+
+    def _refuse_driven(self, problem: ContactProblem, fixed: np.ndarray, slow) -> None:
+        """Raise if gaps close that no force can open, as what holds moves them."""
+        psi, acceleration = problem.psi[self.gaps], problem.acceleration(problem.F)
+        rate = (problem.A @ acceleration - problem.b)[self.gaps]
+        zero = SOLUTION_ERROR * problem.length[self.gaps] * problem.metric.speed(acceleration)
+        slow = slow[self.gaps]
+        if np.any(bad := fixed & ((psi < -slow) | ((psi <= slow) & (rate < -zero)))):
+            name = self.names[int(np.argmax(bad))]
+            raise MotionEndError(
+                Result.INCONSISTENT,
+                f"{name} closes, and all other constraints leave no motion that opens it",
             )
 
     def _problem(self, flow, modes: np.ndarray, state: State) -> ContactProblem:
@@ -294,7 +311,7 @@ class Contacts:
         met[normal] *= 1 + np.where(poisson, 0.0, e)
         places = closing.tolist()
         rubbing = [
-            Rubbing(x.rows, places.index(x.gap), x.kinetic(float(np.linalg.norm(psi[x.rows]))))
+            Disk(x.rows, places.index(x.gap), x.kinetic(float(np.linalg.norm(psi[x.rows]))))
             for x in rubs
         ]
         impulse = _impulses(problem, normal, rubbing, met)
@@ -302,7 +319,7 @@ class Contacts:
         if np.any(returned > 0):
             impulse[normal] += returned
             met = met + problem.A @ problem.response(problem.A.T @ impulse)
-            rubbing = [x._replace(fixed=x.limit * returned[x.owner]) for x in rubbing]
+            rubbing = [x._replace(fixed=x.share * returned[x.owner]) for x in rubbing]
             impulse += _impulses(problem, normal, rubbing, met)
         pushes = {self.names[k]: (float(impulse[self.gaps[k]]),) for k in closing}
         change = problem.response(problem.A.T @ impulse)
@@ -337,7 +354,7 @@ class Contacts:
         )
 
 
-def _impulses(problem: ContactProblem, normal, rubbing: Sequence[Rubbing], met) -> np.ndarray:
+def _impulses(problem: ContactProblem, normal, rubbing: Sequence[Disk], met) -> np.ndarray:
     """Λ of all rows, zero where nothing is met, of gaps that are met with some velocities.
 
     Raises:

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from zwang.dynamics.contact_problem import ContactProblem, Rubbing, coulomb, rubbing_rows
+from zwang.algebra.cone_complementarity import Disk
+from zwang.dynamics.contact_problem import ContactProblem, coulomb, rubbing_rows
 from zwang.dynamics.vector_field import HELD_OFF, HELD_ON
 from zwang.errors import Result
 from zwang.simulation.frictions import HostFriction
@@ -166,7 +167,7 @@ def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
     left = problem.A @ problem.acceleration(force) - problem.b
     # one that slides has its kinetic coefficient; the loads decide which, once they are right
     mu = {k: frictions[k].kinetic(0.0) if k in begun else frictions[k].static for k in resting}
-    rubbing = [frictions[k].rubbing(places, loads[k], mu[k]) for k in resting]
+    rubbing = [frictions[k].disk(places, loads[k], mu[k]) for k in resting]
     found = coulomb(problem, normal, rubbing, left, pulls)
     if found is None:
         raise MotionEndError(Result.PARADOX, "no forces keep all gaps from closing further")
@@ -177,8 +178,8 @@ def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
     rate = problem.A @ acceleration - problem.b
     zero = _zero(problem, (force, acting), push, rubbing)
     each = np.split(rub, np.cumsum([len(x.rows) for x in rubbing])[:-1]) if rubbing else []
-    limits = zip(resting, each, _limits(rubbing, push), strict=True)
-    at_limit = {k for k, f, most in limits if np.linalg.norm(f) >= (1 - AGREEMENT) * most}
+    given = zip(resting, each, rubbing, strict=True)
+    at_limit = {k for k, f, x in given if np.linalg.norm(f) >= (1 - AGREEMENT) * x.radius(push)}
     size = {k: np.linalg.norm(rate[frictions[k].rows]) for k in resting}
     slips = {k for k in resting if size[k] > np.max(zero[frictions[k].rows])}
     begins = {k: rate[frictions[k].rows] / (size[k] or 1.0) for k in slips | (at_limit & {*begun})}
@@ -209,7 +210,7 @@ def _decided(at: Instant, begun: Collection[int], loads: np.ndarray) -> Decided:
     sticky = np.setdiff1d(tangents, slipping)
     rows = np.array([*problem.held, *gaps[closed > HELD_OFF], *sticky], int)
     sticking = [k for k in resting if k not in begins]
-    limits = {k: frictions[k].sticking(loads[k], gaps) for k in sticking}
+    limits = {k: frictions[k].disk(gaps, loads[k], frictions[k].static) for k in sticking}
     share = lambda limits, rows: shares(problem, rows, need, np.intersect1d(rows, gaps), limits)
     yielding, shared = at_limit & {*at.over} & {*sticking}, share(limits, rows)
     if shared is not None and len(fallen := _fallen(at, rows, shared.forces)):
@@ -240,7 +241,7 @@ def _fallen(at: Instant, rows: np.ndarray, forces: np.ndarray) -> np.ndarray:
 
 
 def _released(
-    at: Instant, hardly: Collection[int], weaker: Sequence[Rubbing], given: tuple
+    at: Instant, hardly: Collection[int], weaker: Sequence[Disk], given: tuple
 ) -> dict[int, np.ndarray]:
     """Directions in which frictions begin to slide that are at their limit without an excess, by
     the motion that a little less friction lets begin.
@@ -260,7 +261,8 @@ def _released(
     acting += problem.A[rubbing_rows(weaker)].T @ rub
     rate = problem.A @ problem.acceleration(force + acting) - problem.b
     moved = {k: rate[at.frictions[k].rows] for k in hardly}
-    return {k: s / np.linalg.norm(s) for k, s in moved.items() if np.any(s)}
+    # squares of what is all but zero vanish
+    return {k: s / size for k, s in moved.items() if (size := np.linalg.norm(s)) > 0}
 
 
 def _ways(
@@ -277,16 +279,10 @@ def _ways(
     return ways
 
 
-def _limits(rubbing: Sequence[Rubbing], push: np.ndarray) -> list[float]:
-    """Largest force of each friction."""
-    return [float(x.fixed + (x.limit * push[x.owner] if x.owner >= 0 else 0.0)) for x in rubbing]
-
-
-def _zero(problem: ContactProblem, forces, push, rubbing: Sequence[Rubbing]) -> np.ndarray:
+def _zero(problem: ContactProblem, forces, push, rubbing: Sequence[Disk]) -> np.ndarray:
     """Acceleration of each row that counts as zero, beside those that all forces give alone, and
     friction at its limit.
     """
-    limits = _limits(rubbing, push)
-    size = [abs(f) * np.max(problem.length[x.rows]) for f, x in zip(limits, rubbing, strict=True)]
+    size = [abs(x.radius(push)) * np.max(problem.length[x.rows]) for x in rubbing]
     size += [problem.metric.speed(problem.metric.solve(force)) for force in forces]
     return SOLUTION_ERROR * problem.length * max(size)

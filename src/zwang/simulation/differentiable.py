@@ -26,6 +26,9 @@ class Differentiable(AbstractDrift):
     found, `q ⊖ A⊕φ`, `v − A⊕ψ`, moves nothing and carries the derivative, because φ and ψ are zero
     there and only their change counts.
 
+    Stages of steps whose length may be chosen keep clear of singular configurations, where
+    derivatives lose their digits first.
+
     Attributes:
         stabilization: that of the treatment.
         drift: the treatment.
@@ -43,6 +46,10 @@ class Differentiable(AbstractDrift):
     @property
     def projects(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.drift.projects
+
+    @property
+    def keeps_clear(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.corrections is None
 
     def equation(self, dynamics: Dynamics, state: State, treated: bool = True):
         return self.drift.equation(dynamics, state, treated)

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import PyTree
 
-from zwang.dynamics.contact_problem import ContactProblem, Rubbing
+from zwang.algebra.cone_complementarity import Disk
+from zwang.dynamics.contact_problem import ContactProblem
 from zwang.dynamics.model import Model
 from zwang.dynamics.vector_field import (
     SLIDES_BACKWARD,
@@ -20,7 +21,6 @@ from zwang.dynamics.vector_field import (
 from zwang.equations.constraint import DryFriction
 from zwang.equations.constraint.base import number_of
 from zwang.errors import ModelError
-from zwang.simulation.sharing import Sticking
 
 
 class HostFriction(NamedTuple):
@@ -51,17 +51,11 @@ class HostFriction(NamedTuple):
         mu = self.kinetic(float(np.linalg.norm(problem.psi[self.rows])))
         return -mu * direction @ problem.A[self.rows]
 
-    def rubbing(self, places: Mapping[int, int], load: float, mu: float) -> Rubbing:
-        """It up to a coefficient, beside gaps of a problem by their places."""
+    def disk(self, places: Mapping[int, int] | np.ndarray, load: float, mu: float) -> Disk:
+        """Forces that it may give by a coefficient, beside those of gaps at these places."""
         if self.gap >= 0:
-            return Rubbing(self.rows, places[self.gap], mu)
-        return Rubbing(self.rows, -1, 0.0, mu * load)
-
-    def sticking(self, load: float, gaps: np.ndarray) -> Sticking:
-        """It up to its static coefficient, beside all rows."""
-        if self.gap >= 0:
-            return Sticking(self.rows, int(gaps[self.gap]), self.static, 0.0)
-        return Sticking(self.rows, -1, 0.0, self.static * load)
+            return Disk(self.rows, int(places[self.gap]), mu)
+        return Disk(self.rows, -1, 0.0, mu * load)
 
     def way(self, direction: np.ndarray, straight: bool) -> float:
         """How it is held while it slides along a direction, in space straight on or not."""

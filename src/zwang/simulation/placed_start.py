@@ -56,7 +56,7 @@ def placed(
     moving = fixed.gauss(fixed.mass(at, A), A, fixed.constraints.velocity_rows)
     slip, speed = (
         jnp.linalg.norm(moving.scale * fixed.velocity_residual(at)),
-        jnp.sqrt(jnp.abs(at.v @ moving.mass.apply(at.v))),
+        moving.mass.size(at.v),
     )
     before = jnp.maximum(
         position_violation(fixed, at),
@@ -125,7 +125,7 @@ def measured(dynamics: Dynamics, s: State, span: Float[Array, ""]) -> Measured:
 
         def reached(place: _Place) -> Float[Array, ""]:
             change = _with_lengths(dynamics, typical).gauss(place.mass, place.A).correct(residual)
-            return _speed(place.mass, change)
+            return place.mass.size(change)
 
         reach = jax.lax.map(reached, places)
         taken = here.far & are_typical(jnp, nearby, scales, places.length, reach)
@@ -143,17 +143,17 @@ def _looked(dynamics: Dynamics, s: State, span, force, dq, sign) -> tuple[Array,
     A = dynamics.matrix(s)
     mass = dynamics.mass(s, A)
     m, length, unit = len(A), mass.row_lengths(A), jnp.sqrt(jnp.mean(abs(mass.diag())))
-    place = _speed(mass, s.q) if len(s.q) == len(s.v) else size_of(jnp, s.q, unit)
-    free = _speed(mass, mass.solve(force))
-    extent = extent_of(jnp, place, _speed(mass, s.v), free, unit, span)
+    place = mass.size(s.q) if len(s.q) == len(s.v) else size_of(jnp, s.q, unit)
+    free = mass.size(mass.solve(force))
+    extent = extent_of(jnp, place, mass.size(s.v), free, unit, span)
     w = over_rows(mass.unweigh)(jnp.asarray(directions_of(dynamics.system.nv)))
     weighted = _with_lengths(dynamics, length).gauss(mass, A)
-    along = tangent_of(jnp, functools.partial(_speed, mass), weighted.tangent(w[0]), m)
+    along = tangent_of(jnp, mass.size, weighted.tangent(w[0]), m)
     asked = jnp.concatenate([w, along[None]])
     b = over_rows(lambda v: dynamics.rhs(State(s.q, v, s.t)))
     found = b(jnp.concatenate([asked, -asked, 0 * w[:1]]))
     curved = 0.5 * (found[: len(asked)] + found[len(asked) : -1]) - found[-1]
-    step = neighbourhood(jnp, _speed(mass, weighted.correct(curved[-1])), m, extent)
+    step = neighbourhood(jnp, mass.size(weighted.correct(curved[-1])), m, extent)
     scales = scales_of(jnp, length, curved[:-1], extent)
     far = step * scales.curvature > UNTYPICAL
     dq = jnp.where(sign == 0, step * along, dq)
@@ -163,11 +163,6 @@ def _looked(dynamics: Dynamics, s: State, span, force, dq, sign) -> tuple[Array,
 def _with_lengths(dynamics: Dynamics, length: Float[Array, " m"]) -> Dynamics:
     """The dynamics with rows of these lengths."""
     return dataclasses.replace(dynamics, scales=Scales(length, jnp.zeros(()), jnp.zeros(())))
-
-
-def _speed(mass, w: Float[Array, " nv"]) -> Float[Array, ""]:
-    """Length of a velocity in the mass metric."""
-    return jnp.sqrt(jnp.abs(w @ mass.apply(w)))
 
 
 def judged(dynamics: Dynamics, s: State) -> tuple[Bool[Array, ""], Bool[Array, ""]]:

@@ -15,29 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from zwang.algebra.complementarity import complementary
+from zwang.algebra.cone_complementarity import Disk
 from zwang.dynamics.contact_problem import ContactProblem
 from zwang.thresholds import AGREEMENT, ROUND_OFF, SOLUTION_ERROR
-
-
-class Sticking(NamedTuple):
-    """A friction that sticks, with a force of at most share · λ + fixed.
-
-    Attributes:
-        rows: its own; owner: that of λ, or −1.
-    """
-
-    rows: np.ndarray
-    owner: int
-    share: float
-    fixed: float
-
-    def scaled(self, part: float) -> Sticking:
-        """It with a part of what it may give."""
-        return self._replace(share=part * self.share, fixed=part * self.fixed)
-
-    def limit(self, forces: np.ndarray) -> float:
-        """The largest force that it may give beside all others [N, N·m …]."""
-        return self.fixed + (self.share * forces[self.owner] if self.owner >= 0 else 0.0)
 
 
 class Shares(NamedTuple):
@@ -61,7 +41,7 @@ def shares(
     rows: np.ndarray,
     need: np.ndarray,
     gaps: Sequence[int] | np.ndarray,
-    sticking: Mapping[int, Sticking],
+    sticking: Mapping[int, Disk],
 ) -> Shares | None:
     """The forces of least norm, rows at unit length, that are within all limits; None if none are.
 
@@ -69,7 +49,7 @@ def shares(
         rows: all rows that hold.
         need: what they give together, shape (nv,).
         gaps: those of them that are gaps.
-        sticking: frictions by their places.
+        sticking: by the places of frictions, what they may give.
     """
     factored, forces = problem.some(rows), np.zeros(len(problem.A))
     forces[rows] = factored.multipliers(need)
@@ -81,7 +61,7 @@ def shares(
     open_to = {k: x for k, x in sticking.items() if np.any(movable[[*x.rows, x.owner]])}
     pushing = [i for i in gaps if movable[i]]
     cuts: list[tuple[int, np.ndarray]] = []
-    least, weights = forces, np.zeros(0)
+    least, solved, worst = forces, None, np.inf
     # most turns in which a disk that is left is cut off along the force that leaves it
     for _ in range(50):
         C, d = np.zeros((len(pushing) + len(cuts), len(forces))), []
@@ -99,22 +79,30 @@ def shares(
         size = np.max(np.abs(q), initial=0.0)
         found = complementary(G @ G.T, q / size) if size > 0 else np.zeros(len(q))
         if found is None:
-            return None
+            break
         weights = size * found
         forces = least + free @ (G.T @ weights)
+        acts = weights > SOLUTION_ERROR * np.max(weights, initial=0.0)
+        of_cuts = acts[len(pushing) :]
+        spent = {k: along for (k, along), yes in zip(cuts, of_cuts, strict=True) if yes}
+        idle = np.array([i for i, yes in zip(pushing, acts, strict=False) if yes], int)
+        solved = Shares(forces, idle, spent, {*open_to})
         # as lengths in the metric, as the round-off of all forces adds to each residual
-        noise, beyond = ROUND_OFF * np.max(problem.length * np.abs(forces)), []
+        terms = np.max(problem.length * np.abs(forces)) or 1.0
+        beyond, worst = [], 0.0
         for k, x in open_to.items():
             own = forces[x.rows]
             size = np.linalg.norm(own)
-            if problem.length[x.rows[0]] * (size - max(x.limit(forces), 0.0)) > noise:
+            excess = problem.length[x.rows[0]] * (size - max(x.radius(forces), 0.0)) / terms
+            worst = max(worst, excess)
+            if excess > ROUND_OFF:
                 beyond.append((k, own / size))
         if not beyond:
             break
+        # least norm is the only one, so that a cut which does not act is not missed; of many that
+        # are nearly alike the problem is hard to solve
+        cuts = [
+            cut for cut, weight in zip(cuts, weights[len(pushing) :], strict=True) if weight > 0
+        ]
         cuts += beyond
-    else:
-        return None
-    acts = weights > SOLUTION_ERROR * np.max(weights, initial=0.0)
-    spent = {k: along for (k, along), yes in zip(cuts, acts[len(pushing) :], strict=True) if yes}
-    idle = np.array([i for i, yes in zip(pushing, acts, strict=False) if yes], int)
-    return Shares(forces, idle, spent, {*open_to})
+    return solved if worst <= SOLUTION_ERROR else None

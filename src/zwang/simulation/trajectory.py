@@ -16,7 +16,6 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PyTree
@@ -31,7 +30,7 @@ from zwang.dynamics.vector_field import ConstrainedVectorField
 from zwang.equations.state import State
 from zwang.errors import ModelError, Result
 from zwang.inputs.arguments import choice, count, instance, items, known, number
-from zwang.inputs.arrays import is_concrete, without_derivative
+from zwang.inputs.arrays import is_concrete, select, without_derivative
 from zwang.inputs.call import misfits_named, written
 from zwang.objects.display import present
 from zwang.objects.record import Record, text_of_record
@@ -307,7 +306,7 @@ def _trajectory(
     start, before = placed(flow.dynamics, given, flow.target)
     # such a start cannot be placed, and the state as given is what a reason is looked for at
     kept = massive & ~beyond
-    start = jax.tree_util.tree_map(lambda x, y: jnp.where(kept, x, y), start, given)
+    start = select(kept, start, given)
     y0 = jnp.concatenate([start.q, start.v])
     result = jnp.where(before <= start_tolerance, int(Result.SUCCESS), int(Result.OFF_CONSTRAINTS))
     gone, between = judged(*without_derivative((flow.dynamics, start)))

@@ -24,9 +24,15 @@ class Flow(Protocol):
     def rate_and_residual(
         self, t: Float[Array, ""], y: Float[Array, " n"], asked: Bool[Array, ""] | bool = True
     ) -> tuple[Float[Array, " n"], Float[Array, ""]]:
-        """`ẏ` and the residual of `A v̇ = b` relative to its accelerations, which is 0 unless it is
-        `asked` for.
+        """`ẏ` and the residual of `A v̇ = b` relative to its accelerations, if it is `asked` for;
+        otherwise the smallest singular value of the rows at unit length, of a flow that
+        `keeps_clear`, or 0.
         """
+        raise NotImplementedError
+
+    @property
+    def keeps_clear(self) -> bool:
+        """Whether stages are to keep clear of singular configurations, as for a derivative."""
         raise NotImplementedError
 
     def split(self, y: Float[Array, " n"]) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
@@ -77,12 +83,15 @@ class Step(NamedTuple):
         error: error estimate of y.
         solved: whether its equations were solved (always, for an explicit method).
         residual: what was left of `A v̇ = b` at its start, which is on the constraints.
+        clear: lengths that keep stages clear of a singular configuration
+            (`zwang.stepping.explicit.clear_lengths`); None if nobody asks.
     """
 
     y: Float[Array, " n"]
     error: Float[Array, " n"]
     solved: Bool[Array, ""]
     residual: Float[Array, ""]
+    clear: Float[Array, "2"] | None = None
 
 
 class AbstractIntegrator(Record):

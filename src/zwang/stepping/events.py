@@ -124,24 +124,7 @@ def _peaks(values, before, after):
     far = jnp.maximum(before, after) + jnp.maximum(rises, falls) <= 0
     may = (before < 0) & (after <= 0) & (rises > 0) & (falls > 0) & ~far
     size = lambda s: jnp.max(jnp.where(may, values(s), -jnp.inf))
-
-    def unfinished(carry):
-        _, _, most, _, k = carry
-        return (most <= 0) & (k < LOOKS)
-
-    def look(carry):
-        low, high, most, place, k = carry
-        first, second = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-        left, right = size(first), size(second)
-        earlier = left > right
-        low, high = jnp.where(earlier, low, first), jnp.where(earlier, second, high)
-        best, spot = jnp.maximum(left, right), jnp.where(earlier, first, second)
-        place = jnp.where(best > most, spot, place)
-        return low, high, jnp.maximum(best, most), place, k + 1
-
-    zero, one = jnp.asarray(0.0), jnp.asarray(1.0)
-    begun = zero, one, -jnp.inf * one, one, jnp.where(jnp.any(may), 0, LOOKS)
-    _, _, most, place, _ = jax.lax.while_loop(unfinished, look, begun)
+    most, place = _largest(size, -jnp.inf, jnp.any(may), lambda most: most > 0)
     found = jnp.where(most > 0, values(place), -1.0)
     within = may & (found > 0)
     share = before / jnp.where(within, before - found, 1.0)
@@ -164,27 +147,35 @@ def _between(rising: np.ndarray, state, before, after):
         if rising[i]:
             found.append(into[i] & False)
             continue
-        size = lambda s, i=i: sign[i] * state(s)[i]
-
-        def unfinished(carry):
-            low, high, least, place, k = carry
-            return (least > 0) & (k < LOOKS)
-
-        def look(carry, size=size):
-            low, high, least, place, k = carry
-            first, second = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-            left, right = size(first), size(second)
-            earlier = left < right
-            low, high = jnp.where(earlier, low, first), jnp.where(earlier, second, high)
-            best, spot = jnp.minimum(left, right), jnp.where(earlier, first, second)
-            place = jnp.where(best < least, spot, place)
-            return low, high, jnp.minimum(best, least), place, k + 1
-
-        zero, one, taken = jnp.asarray(0.0), jnp.asarray(1.0), jnp.where(into[i], 0, LOOKS)
-        begun = zero, one, jnp.abs(before[i]), one, taken
-        _, _, least, place, _ = jax.lax.while_loop(unfinished, look, begun)
-        within = into[i] & (least <= 0)
+        size = lambda s, i=i: -sign[i] * state(s)[i]
+        most, place = _largest(size, -jnp.abs(before[i]), into[i], lambda most: most >= 0)
+        within = into[i] & (most >= 0)
         found.append(within)
-        share = jnp.abs(before[i]) / jnp.where(within, jnp.abs(before[i]) - least, 1.0)
+        share = jnp.abs(before[i]) / jnp.where(within, jnp.abs(before[i]) + most, 1.0)
         where = jnp.minimum(where, jnp.where(within, place * share, 1.0))
     return jnp.stack(found), where
+
+
+def _largest(size: Callable, least, asked, enough: Callable) -> tuple:
+    """The largest value of a function of s from 0 to 1 that golden sections find, and where: more
+    than `least`, which stands for s = 1; no longer than until it is `enough`, nor unless `asked`.
+    """
+
+    def unfinished(carry):
+        _, _, most, _, k = carry
+        return ~enough(most) & (k < LOOKS)
+
+    def look(carry):
+        low, high, most, place, k = carry
+        first, second = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+        left, right = size(first), size(second)
+        earlier = left > right
+        low, high = jnp.where(earlier, low, first), jnp.where(earlier, second, high)
+        best, spot = jnp.maximum(left, right), jnp.where(earlier, first, second)
+        place = jnp.where(best > most, spot, place)
+        return low, high, jnp.maximum(best, most), place, k + 1
+
+    zero, one = jnp.asarray(0.0), jnp.asarray(1.0)
+    begun = zero, one, least * one, one, jnp.where(asked, 0, LOOKS)
+    _, _, most, place, _ = jax.lax.while_loop(unfinished, look, begun)
+    return most, place

@@ -9,11 +9,13 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from zwang.compile.engine import is_native
 from zwang.stepping.base import AbstractIntegrator, Step
 from zwang.stepping.tableau import CLASSICAL, Tableau
+from zwang.thresholds import AGREEMENT, LAST_DIGIT
 
 
 class AbstractExplicit(AbstractIntegrator):
@@ -29,40 +31,72 @@ class AbstractExplicit(AbstractIntegrator):
         """The method's coefficients."""
 
     def step(self, flow, t, y, h, weight):
-        end, error, residual = explicit_step(flow.rate_and_residual, self.tableau, t, y, h)
-        return Step(end, error, jnp.asarray(True), residual)
+        end, error, beside = explicit_step(flow.rate_and_residual, self.tableau, t, y, h)
+        clear = clear_lengths(self.tableau, beside[1:]) if flow.keeps_clear else None
+        return Step(end, error, jnp.asarray(True), beside[0], clear)
 
 
 def explicit_step(rate: Callable, method: Tableau, t, y, h):
-    """Where a step ends, its error, and what `rate` gives beside ẏ at the first stage.
+    """Where a step ends, its error, and what `rate` gives beside ẏ at the stages, shape (s,).
 
     Args:
         rate: as of `stage_rates`.
     """
-    rates, first = stage_rates(rate, method, t, y, h)
-    return end_of(method, y, h, rates), h * (rates @ jnp.asarray(method.weights[1])), first
+    rates, beside = stage_rates(rate, method, t, y, h)
+    return end_of(method, y, h, rates), h * (rates @ jnp.asarray(method.weights[1])), beside
 
 
 def stage_rates(rate: Callable, method: Tableau, t, y, h):
-    """ẏ at the stages, shape (n, s), and what `rate` gives beside it at the first.
+    """ẏ at the stages, shape (n, s), and what `rate` gives beside it, shape (s,).
 
     Args:
-        rate: (t, y, first) → ẏ, and a number that is 0 but at the first stage.
+        rate: (t, y, first) → ẏ, and a number.
     """
     a, c = jnp.asarray(method.matrix), jnp.asarray(method.c)
 
     def stage(i, carry):
-        rates, first = carry
+        rates, numbers = carry
         slope = a[i] @ rates if is_native() else rates @ a[i]
         found, beside = rate(t + c[i] * h, y + h * slope, i == 0)
         kept = rates.at[i].set(found) if is_native() else rates.at[:, i].set(found)
-        return kept, first + beside
+        return kept, numbers.at[i].set(beside)
 
     # stages last: of many motions side by side the sum over stages is then one product, without
     # moving anything; native code has members in lanes, and a stage side by side
     shape = (method.stages, len(y)) if is_native() else (len(y), method.stages)
-    rates, first = jax.lax.fori_loop(0, method.stages, stage, (jnp.zeros(shape), jnp.zeros(())))
-    return (rates.T if is_native() else rates), first
+    begun = jnp.zeros(shape), jnp.zeros(method.stages)
+    rates, beside = jax.lax.fori_loop(0, method.stages, stage, begun)
+    return (rates.T if is_native() else rates), beside
+
+
+def clear_lengths(method: Tableau, least: Float[Array, " later"]) -> Float[Array, "2"]:
+    """Lengths that keep the stages of a step clear of a singular configuration, in lengths of this
+    step: of the step that passes it, and of one to take before, infinite if there is none. Both are
+    infinite where stages are clear, or come no clearer.
+
+    At a stage whose smallest singular value is σ a derivative is off by ε/σ³, ε being round-off.
+    The configuration is to lie halfway between two neighboring stages: of a shorter step from the
+    same start, or of one as long that begins later, whichever has more room.
+
+    Args:
+        least: σ at the stages after the first.
+    """
+    nodes = np.unique(method.c)
+    middles, room = (nodes[1:] + nodes[:-1]) / 2, np.diff(nodes) / 2
+    # σ is proportional to the distance from the configuration, and σ² a parabola
+    a, b, d = jnp.asarray(np.polyfit(method.c[1:], np.eye(len(least)), 2)) @ least**2
+    at = -b / (2 * jnp.where(a > 0, a, jnp.inf))
+    # of the stages of the next step, too, if that is as long
+    apart = jnp.min(jnp.abs(np.append(nodes, 1 + nodes) - at))
+    least_there = a * apart**2 + jnp.maximum(d + b * at / 2, 0.0)
+    later = at - middles
+    length = jnp.where(later > 0, 1.0, at / middles)
+    found = jnp.where(later < 1, room * length, 0.0)
+    best = jnp.argmax(found)
+    # at least half as far again, as each new length costs a step
+    near = (at > 0) & (least_there**1.5 < LAST_DIGIT / AGREEMENT) & (found[best] > 1.5 * apart)
+    lengths = jnp.stack([length[best], jnp.where(later > 0, later, jnp.inf)[best]])
+    return jnp.where(near, lengths, jnp.inf)
 
 
 def end_of(method: Tableau, y, h, rates):

@@ -129,11 +129,14 @@ def attempt(
     landing = held.project_step(t, step.y, without_derivative(step.error))
 
     judged = _judged(flow, p, step, landing, tolerances)
+    clear = _clear(p, step, judged, tolerances)
     y = without_derivative(landing.y)
     ends = (p.t, without_derivative(p.y)), (t, y)
     found = crossed_events(events, flow, controller_state, *ends, p.events, p.largest)
-    decided = _decided(p, h, judged, found, tolerances)
+    decided = _decided(p, h, judged, found, clear, tolerances)
     h_next, ceiling = _ahead(integrator.order, p, h, hit, judged, found, decided, tolerances)
+    if clear is not None:
+        h_next, ceiling = _steered(p, h, clear, decided, h_next, ceiling)
     stuck = decided.refused & ((h_next <= _resolution(p, tolerances)) | _is_fixed(tolerances))
     result = _result(p, stuck, step, judged, decided, limit)
 
@@ -224,10 +227,35 @@ class _Decided(NamedTuple):
     at_event: Bool[Array, ""]
 
 
-def _decided(p: Progress, h, judged: _Judged, found: Crossed, tolerances: Tolerances) -> _Decided:
+def _clear(p: Progress, step: Step, judged: _Judged, tolerances: Tolerances):
+    """Lengths that keep the stages of a good step clear of a singular configuration, infinite if it
+    is to be kept; None if nobody asks (`Step.clear`).
+
+    Where four steps in turn have not come clear, as a run may end or stay there, the next is kept.
+    """
+    if step.clear is None:
+        return None
+    good = judged.acceptable & judged.close & ~judged.contradicted & ~_is_fixed(tolerances)
+    return without_derivative(jnp.where(good & (p.refused < 4), step.clear, jnp.inf))
+
+
+def _steered(p: Progress, h, clear, decided: _Decided, h_next, ceiling):
+    """`_ahead` where stages keep clear of singular configurations: a step that is shortened for the
+    sake of the next one says nothing about the length of that.
+    """
+    beside = clear[0] < jnp.inf
+    shortened = decided.kept & (h >= p.ceiling)
+    h_next = jnp.where(beside, h * clear[0], jnp.where(shortened, p.h, h_next))
+    return h_next, jnp.where(beside, h * clear[1], jnp.where(shortened, jnp.inf, ceiling))
+
+
+def _decided(
+    p: Progress, h, judged: _Judged, found: Crossed, clear, tolerances: Tolerances
+) -> _Decided:
     # a step that is refused anyway says nothing about events: its end may be far off
     crossed = jnp.any(found.crossed)
     good = judged.acceptable & judged.close & ~judged.contradicted
+    good = good if clear is None else good & (clear[0] == jnp.inf)
     at_event = crossed & good & ((h <= _resolution(p, tolerances)) | found.located)
     kept = good & (~crossed | at_event)
     approach = crossed & good & ~at_event

@@ -1,7 +1,8 @@
 """Parts of a study on the disk: one Parquet file each, written beside its place and renamed, so
 that a part that is there is whole.
 
-All tables are alone in the folder `cases`, which programs that read Parquet take as a whole.
+The tables are alone in the folder, so that programs that read Parquet take it as a whole; they
+leave out names that begin with an underscore, as those of the manifest and the motions do.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from zwang.study.plan import Part, Plan, described_plan
 if TYPE_CHECKING:
     import pyarrow
 
-MANIFEST, TABLES, MOTIONS = "sweep.json", "cases", "motions"
+MANIFEST, MOTIONS = "_sweep.json", "_motions"
 
 
 class PartFolder:
@@ -39,8 +40,8 @@ class PartFolder:
 
     def __init__(self, plan: Plan, path: Path | str):
         self.plan, self.path = plan, Path(path)
-        for inner in (TABLES, *([MOTIONS] if plan.trajectories else ())):
-            make_folder(self.path / inner)
+        for folder in (self.path, *([self.path / MOTIONS] if plan.trajectories else ())):
+            make_folder(folder)
         manifest = self.path / MANIFEST
         if is_file(manifest):
             found = json.loads(read_text(manifest, "toml_size"))
@@ -58,7 +59,7 @@ class PartFolder:
 
     def file(self, part: int) -> Path:
         """The file of a part."""
-        return self.path / TABLES / f"part-{part:06d}.parquet"
+        return self.path / f"part-{part:06d}.parquet"
 
     @property
     def missing(self) -> list[int]:

@@ -16,7 +16,7 @@ from zwang.inputs.arguments import known
 from zwang.inputs.text import counted
 from zwang.objects.provenance import source_of
 from zwang.simulation.results import Run
-from zwang.study.folder import TABLES, PartFolder
+from zwang.study.folder import PartFolder
 from zwang.study.plan import Plan
 from zwang.study.sampling import Sample, problem_of
 from zwang.study.success import Condition, Rate, conditions, rate
@@ -264,8 +264,7 @@ class Sweep:
             reached = self.table[str(name)].notna().to_numpy().any()
             lines.append(f"  {name!s:{wide}s} {span if reached else 'not known of any case'}")
         if self._folder is not None:
-            where = str(self._folder.path / TABLES)
-            lines.append(f"  the table is pandas.read_parquet({where!r})")
+            lines.append(f"  the table is pandas.read_parquet({str(self._folder.path)!r})")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

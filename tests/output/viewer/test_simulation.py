@@ -52,6 +52,59 @@ def test_a_point_is_dragged_along_its_constraint(page):
     assert v == [0.0, 0.0]
 
 
+def test_a_point_is_pulled_while_it_plays(page):
+    """By a spring towards the mouse, at rest where its force and the weight are in balance."""
+    (left, _), (right, at) = page.evaluate("zwang.pixels()")
+    meter = right - left
+    page.mouse.move(right, at)
+    page.mouse.down()
+    page.keyboard.press(" ")  # plays
+    page.mouse.move(right - 60, at - 60, steps=3)
+    rests = "() => zwang.time() > 0.2 && Math.hypot(...zwang.state().slice(2)) < 1e-6"
+    page.wait_for_function(rests)
+    x, y, *_ = page.evaluate("zwang.state()")
+    force = page.evaluate("zwang.pull()")
+    page.mouse.up()
+    assert np.hypot(x, y) == pytest.approx(1.0, abs=1e-12)
+    # towards the mouse, and tangential parts of all forces cancel each other
+    aim = np.array([1 - 60 / meter - x, 60 / meter - y])
+    across = aim[0] * force[1] - aim[1] * force[0]
+    assert across == pytest.approx(0.0, abs=0.02 * np.linalg.norm(force))
+    assert x * (force[1] - 9.81) - y * force[0] == pytest.approx(0.0, abs=1e-4)
+    page.wait_for_function("() => zwang.pull()[1] === 0 && zwang.state()[1] < -0.5")  # let go
+
+
+@pytest.fixture(scope="module")
+def ball(tmp_path_factory):
+    example = zw.gallery.load("bouncing-ball")
+    run = zw.simulate(example.model, example.q0, example.v0, duration=2.0, rtol=RTOL)
+    path = tmp_path_factory.mktemp("ball") / "page.html"
+    write_view(run, example.scene, path, simulates=True)
+    return path
+
+
+def test_a_ball_bounces_rests_and_is_pulled_up(opened_page, ball):
+    """At rest from √(2h/g)(1+e)/(1−e) on, under the force of the floor, which is its weight."""
+    page = opened_page(ball)
+    page.wait_for_function("() => window.zwang !== undefined")
+    page.evaluate("zwang.letGo()")
+    page.click("#play")  # pauses
+    page.evaluate("zwang.reset()")
+    touch = np.sqrt(2 / 9.81)
+    _, y, _, up = page.evaluate("t => zwang.advanceTo(t)", 1.5 * touch)
+    assert [y, up] == pytest.approx([0.25, 0.0], abs=1e-10)  # highest, with half the speed
+    page.evaluate("zwang.advanceTo(1.4)")
+    assert abs(page.evaluate("zwang.state()[1]")) < 1e-12
+    np.testing.assert_allclose(page.evaluate("zwang.contactForce(0, 0)"), [0, 9.81, 0], atol=1e-9)
+    ((x, at),) = page.evaluate("zwang.pixels()")
+    page.mouse.move(x, at)
+    page.mouse.down()
+    page.mouse.move(x, at - 100, steps=2)  # dragged off the floor, as it pauses
+    page.wait_for_function("() => zwang.state()[1] > 0.1")
+    page.mouse.up()
+    assert page.evaluate("zwang.contactForce(0, 0)") == [0, 0, 0]
+
+
 def test_the_run_is_played_again_after_a_simulation(page):
     """Its own curves are, of which a simulation has none."""
     page.evaluate("zwang.advanceTo(0.7)")

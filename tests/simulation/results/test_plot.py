@@ -19,3 +19,12 @@ def test_energy_without_a_potential_is_called_kinetic_without_a_legend():
     free = zw.Model(zw.System(1, lambda q, t, p: np.ones(1), lambda q, v, t, p: -q), name="free")
     (axes,) = zw.simulate(free, [1.0], [0.0], duration=0.1, samples=3).plot("energy").axes
     assert axes.get_ylabel() == "kinetic energy [J]" and axes.get_legend() is None
+
+
+def test_a_coordinate_is_drawn_by_its_name_and_a_wrong_one_is_told_the_right_one():
+    run = zw.simulate(zw.gallery.load("pendulum").model, [1.0, 0.0], [0.0, 0.0], duration=0.1)
+    (axes,) = run.plot("y").axes
+    assert axes.get_ylabel() == "y [m]"
+    np.testing.assert_array_equal(axes.lines[0].get_ydata(), run.q[:, 1])
+    with pytest.raises(zw.ModelError, match=r"no coordinate 'yy'; did you mean 'y'\?"):
+        run.plot("yy")

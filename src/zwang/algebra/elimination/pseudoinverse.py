@@ -163,10 +163,17 @@ class _Sweeps(Record):
         return self._given(self.factor.solve(self._ordered(y)))
 
     def project(self, x: Float[Array, " m"]) -> Float[Array, " m"]:
-        """x without its part in the null space of Cᵀ: `x − (μ (C Cᵀ + μ I)⁻¹)² x`."""
-        return x - self._given(
-            self.mu * self.factor.solve(self.mu * self.factor.solve(self._ordered(x)))
-        )
+        """x without its part in the null space of Cᵀ."""
+        return x - self.null(x)
+
+    def null(self, x: Float[Array, " m"], power: int = 2) -> Float[Array, " m"]:
+        """`(μ (C Cᵀ + μ I)⁻¹)^power x`: the part of x in the null space of Cᵀ, and of that along a
+        singular value σ the part `(μ/(σ²+μ))^power`, which derivatives would divide by σ.
+        """
+        x = self._ordered(x)
+        for _ in range(power):
+            x = self.mu * self.factor.solve(x)
+        return self._given(x)
 
     def _ordered(self, x):
         order = self.plan.elimination
@@ -190,7 +197,9 @@ def _solve_jvp(primals, tangents):
     sweeps, C, r = primals
     _, dC, dr = tangents
     x, y = _solve(sweeps, C, r)
-    return (x, y), _solve_change(sweeps, C, x, dC, dr)
+    # x once more: what sweeps leave of it would be divided by a singular value
+    closer = x if dC is None else x + _between(sweeps, C, r - C @ y)
+    return (x, y), _solve_change(sweeps, C, closer, dC, dr)
 
 
 def _solve_change(sweeps: _Sweeps, C: SparseMatrix, x: Array, dC, dr) -> tuple[Array, Array]:
@@ -224,10 +233,13 @@ def _certified_jvp(primals, tangents):
 def _between(sweeps: _Sweeps, C: SparseMatrix, r: Array) -> Array:
     """`(C Cᵀ)⁺ r` for any r, linear in r and differentiable in C to any order."""
     # projected on both sides, as neither dr nor dQ λ alone need be in the range of Q
-    inside = lambda r: sweeps.project(sweeps.solve(sweeps.project(r))[0])
-    return jax.lax.custom_linear_solve(
-        lambda x: C @ (C.T @ x), r, lambda _, r: inside(r), symmetric=True
-    )
+    swept = dataclasses.replace(sweeps, count=MOST_SWEEPS, enough=0.0)
+
+    def inside(_, r):
+        x = swept.solve(r - sweeps.null(r, 4))[0]
+        return x - sweeps.null(x, 4)
+
+    return jax.lax.custom_linear_solve(lambda x: C @ (C.T @ x), r, inside, symmetric=True)
 
 
 @CustomDerivative
@@ -244,16 +256,12 @@ def _project_jvp(primals, tangents):
     sweeps, C, x = primals
     _, dC, dx = tangents
     y = _project(sweeps, C, x)
-    change = jnp.zeros_like(x) if dx is None else sweeps.project(dx)
+    change = jnp.zeros_like(x) if dx is None else dx - sweeps.null(dx, 4)
     data = None if dC is None else dC.data
     if data is not None:
-        first = _gram_change(C, data, _between(sweeps, C, x))
-        change = (
-            change
-            + first
-            - sweeps.project(first)
-            + _between(sweeps, C, _gram_change(C, data, x - y))
-        )
+        along = sweeps.null(_gram_change(C, data, _between(sweeps, C, x)), 4)
+        left = _gram_change(C, data, sweeps.null(x - y))
+        change = change + along + _between(sweeps, C, left)
     return y, change
 
 

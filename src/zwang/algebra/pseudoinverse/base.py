@@ -130,18 +130,18 @@ class AbstractFactor(Record):
 
     def least_singular_value(self, C: Float[Array, "m n"]) -> Float[Array, ""]:
         """Smallest singular value of C that is not a redundancy, as an estimate."""
-        damped = Cholesky(C @ C.T + VOLUME_DAMPING * jnp.eye(len(C)))
-        return least_singular_value(C, damped.solve)
+        return least_singular_value(C, _damped(C).solve)
 
     def log_det(self, C: Float[Array, "m n"]) -> Float[Array, ""]:
         """`log det (C Cᵀ + μ I)`, μ = `VOLUME_DAMPING`: smooth, and about −23 lower for every rank
         that is lost.
         """
-        return (
-            Cholesky(C @ C.T + VOLUME_DAMPING * jnp.eye(len(C))).log_det()
-            if C.size
-            else jnp.zeros(())
-        )
+        return _damped(C).log_det() if C.size else jnp.zeros(())
+
+
+def _damped(C: Float[Array, "m n"]) -> Cholesky:
+    """`C Cᵀ + μ I`, μ = `VOLUME_DAMPING`, factored."""
+    return Cholesky(C @ C.T + VOLUME_DAMPING * jnp.eye(len(C)))
 
 
 class MatrixFactor(AbstractFactor):

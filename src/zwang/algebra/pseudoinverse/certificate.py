@@ -25,6 +25,7 @@ from jaxtyping import Array, Float, Int
 
 from zwang.algebra.rank import PLACED
 from zwang.compile.hints import shared_code
+from zwang.inputs.arrays import select
 from zwang.objects.record import Record
 
 Rows: TypeAlias = Any
@@ -121,7 +122,7 @@ def certified_gradients(
         stagnant = (quality >= 0.5 * best.quality) & (best.quality < STAGNANT)
         better = (quality < best.quality) & jnp.isfinite(quality)
         found = Certified(x, multipliers, quality, k + 1)
-        best = jax.tree_util.tree_map(lambda new, old: jnp.where(better, new, old), found, best)
+        best = select(better, found, best)
         z = precondition(residual)
         new = residual @ z
         p = z + jnp.where(rho > 0, new / jnp.where(rho > 0, rho, 1.0), 0.0) * p
@@ -162,7 +163,7 @@ def _swept(C: Rows, r: Array, terms: Array, precondition: Callable, found: Certi
         quality = quality_of(C, r, terms, x)
         new = Certified(x, best.multipliers + z, quality, best.iterations + 1)
         better = (quality < best.quality) & jnp.isfinite(quality)
-        kept = jax.tree_util.tree_map(lambda x, y: jnp.where(better, x, y), new, best)
+        kept = select(better, new, best)
         return k + 1, kept, quality < 0.5 * best.quality
 
     # contradictory rows leave their disagreement, whatever is done

@@ -9,8 +9,6 @@ from jaxtyping import Array, Bool, Float
 
 from zwang.algebra.pseudoinverse.base import AbstractThreshold, MatrixFactor, at_unit_size
 
-EPSILON = float(np.finfo(float).eps)
-
 
 class Jacobi(AbstractThreshold):
     """Singular values by plane rotations, small ones to many digits: rank decisions on rows of
@@ -87,7 +85,7 @@ def _rotated(W, V, floor) -> tuple[Array, Array, Bool[Array, ""]]:
     half = W.shape[1] // 2
     a, b = W[:, :half], W[:, half:]
     aa, bb, ab = jnp.sum(a * a, axis=0), jnp.sum(b * b, axis=0), jnp.sum(a * b, axis=0)
-    needed = (ab * ab > EPSILON**2 * aa * bb) & (jnp.minimum(aa, bb) > floor)
+    needed = (ab * ab > float(np.finfo(float).eps) ** 2 * aa * bb) & (jnp.minimum(aa, bb) > floor)
     zeta = (bb - aa) / jnp.where(needed, 2 * ab, 1.0)
     tangent = jnp.where(zeta >= 0, 1.0, -1.0) / (jnp.abs(zeta) + jnp.hypot(1.0, zeta))
     tangent = jnp.where(needed, tangent, 0.0)

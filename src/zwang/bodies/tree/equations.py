@@ -28,26 +28,18 @@ from jaxtyping import Array, Float
 from zwang.bodies.rotation import rotation_matrix
 from zwang.bodies.screws.twist import bracket, exponential, hat, motion
 from zwang.bodies.tree.branching import GROUND, Branching
+from zwang.bodies.tree.joint_numbers import (
+    COLUMNS,
+    FULL,
+    ROWS,
+    applied,
+    centers,
+    times,
+    with_joint_numbers,
+)
 from zwang.compile.hints import written_out
 from zwang.inputs.arithmetic import xp
 from zwang.inputs.arrays import without_derivative
-
-ROWS, COLUMNS = np.triu_indices(3)
-"""Entries of a symmetric matrix that stand for all."""
-FULL = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
-"""Which of them stands where."""
-
-
-def times(X: Float[Array, "... n m"], Y: Float[Array, "... m k"]) -> Float[Array, "... n k"]:
-    """`X Y` of many small matrices; written as sums it takes a fifth of the time of XLA's batched
-    product.
-    """
-    return xp.sum(X[..., :, :, None] * Y[..., None, :, :], axis=-2)
-
-
-def applied(X: Float[Array, "... n m"], y: Float[Array, "... m"]) -> Float[Array, "... n"]:
-    """`X y` of many small matrices and vectors."""
-    return xp.sum(X * y[..., None, :], axis=-1)
 
 
 def downward(tree: Branching, X: Array, joined: Callable = lambda a, b: a + b) -> Array:
@@ -204,11 +196,10 @@ def wrench_rate(V: Float[Array, "n 6"], f: Float[Array, "n 6"]) -> Float[Array, 
 
 
 class Joints(NamedTuple):
-    """A tree where it is, each joint in axes that move with it and are the base's at q = 0, so that
-    only its own rotation lies between it and the joint before.
+    """A tree where it is, each joint in axes that move with it (`zwang.bodies.tree.joint_numbers`).
 
     Attributes:
-        E: that rotation, shape (n, 3, 3).
+        E: rotation from these axes to those of the joint before, shape (n, 3, 3).
         d: from the point L of the joint before to its own, in the axes of that, shape (n, 3).
         axis, way: axis u of each velocity, and motion s along it, shapes (nv, 3).
         mass, first, second: m, ∫ r dm and ∫ r rᵀ dm of the bodies on each joint, about L, shapes
@@ -227,59 +218,25 @@ class Joints(NamedTuple):
 def joints(tree: Branching, q: Float[Array, " nq"], p) -> Joints:
     """The joints of a tree at q."""
     known = with_joint_numbers(tree, p)["joints"]
-    along, way = q[np.array([x[0] for x in tree.places(1, 4)])], known["way"]
-    d = known["apart"] + xp.tensordot(tree.owners, way, 1) * along[:, None]
-    bodies = (known[x] for x in ("mass", "first", "second"))
-    return Joints(rotations(tree, q, p, known["square"]), d, p["twist"][:, 3:], way, *bodies)
+    along = q[np.array([x[0] for x in tree.places(1, 4)])]
+    d = known["apart"] + known["slide"] * along[:, None]
+    rest = (known[x] for x in ("axis", "way", "mass", "first", "second"))
+    return Joints(rotations(tree, q, known), d, *rest)
 
 
-def with_joint_numbers(tree: Branching, p) -> dict:
-    """The parameters with `p["joints"]`, what all evaluations take of them: `square` ω̂² of scalar
-    joints, `point` of each joint at q = 0 and `apart` from that of the joint before, `way`, `mass`,
-    `first` and `second` (`Joints`).
-
-    Where p has it already, it is not computed by each evaluation: a third of its operations.
-    """
-    if "joints" in p:
-        return p
-    L = points(tree, p)
-    turning = hat(p["twist"][tree.scalar_velocities, 3:])
-    mass, first, second = moments(tree, L, p)
-    apart = L - xp.concatenate([L, xp.zeros((1, 3))])[np.array(tree.parent)]
-    way, axis = xp.split(p["twist"], 2, axis=1)
-    sliding = tree.sliding[tree.joint_of][:, None] * along_axis(way, axis)
-    known = {
-        "square": times(turning, turning),
-        "point": L,
-        "apart": apart,
-        "way": sliding,
-        "mass": mass,
-        "first": first,
-        "second": second,
-    }
-    return {**p, "joints": known}
-
-
-def along_axis(way: Float[Array, "... 3"], axis: Float[Array, "... 3"]) -> Float[Array, "... 3"]:
-    """What a velocity has along an axis of unit length; all of it where the axis is zero."""
-    along = (axis * way).sum(axis=-1, keepdims=True)
-    return along * axis + (1 - (axis**2).sum(axis=-1, keepdims=True)) * way
-
-
-def rotations(
-    tree: Branching, q: Float[Array, " nq"], p, square: Float[Array, "k 3 3"]
-) -> Float[Array, "n 3 3"]:
-    """Rotation of each joint alone."""
+def rotations(tree: Branching, q: Float[Array, " nq"], known) -> Float[Array, "n 3 3"]:
+    """Rotation of each joint alone, from its axes to those of the joint before."""
     scalar, ball = tree.kinds
     places, made = tree.places(1, 4), []
     if scalar:
         angle = q[np.concatenate([places[i] for i in scalar])][:, None, None]
-        turning = hat(p["twist"][tree.scalar_velocities, 3:])
-        made.append(np.eye(3) + xp.sin(angle) * turning + (1 - xp.cos(angle)) * square)
+        turning = hat(known["axis"][tree.scalar_velocities])
+        made.append(np.eye(3) + xp.sin(angle) * turning + (1 - xp.cos(angle)) * known["square"])
     if ball:
-        axes = p["twist"][np.stack([tree.places(1, 3)[i] for i in ball]), 3:]
+        axes = known["axis"][np.stack([tree.places(1, 3)[i] for i in ball])]
         made.append(_ball_rotation(q[np.stack([places[i] for i in ball])], axes))
-    return xp.concatenate(made)[np.argsort([*scalar, *ball])]
+    E = xp.concatenate(made)[np.argsort([*scalar, *ball])]
+    return E + times(known["turn"], E) if "turn" in known else E
 
 
 def _ball_rotation(x: Float[Array, "n 4"], axes: Float[Array, "n 3 3"]) -> Float[Array, "n 3 3"]:
@@ -390,40 +347,3 @@ def twice_skew(X: Float[Array, "n 3 3"]) -> Float[Array, "n 3"]:
     """The vector of `X − Xᵀ`."""
     after, last = [1, 2, 0], [2, 0, 1]
     return X[:, last, after] - X[:, after, last]
-
-
-def points(tree: Branching, p) -> Float[Array, "n 3"]:
-    """A point of each joint at q = 0 [m]: that of its axis nearest to the center of the first body
-    that it moves; of a ball joint its center, of a slide that of the body.
-    """
-    center, places = p["center"][tree.first_moved], tree.places(1, 3)
-    way, axis = xp.split(p["twist"][np.array([x[0] for x in places])], 2, axis=1)
-    foot = xp.cross(axis, way) + axis * xp.sum(axis * center, axis=1)[:, None]
-    beside = 1 - xp.sum(axis**2, axis=1)[:, None]
-    found = foot + tree.sliding[:, None] * beside * center
-    if any(tree.balls):
-        balls = np.flatnonzero(tree.balls)
-        middle = centers(p["twist"][np.stack([places[i] for i in balls])])
-        where = (np.arange(len(places))[:, None] == balls).astype(float)
-        found = (1 - where.sum(axis=1))[:, None] * found + xp.tensordot(where, middle, 1)
-    return found
-
-
-def centers(twist: Float[Array, "n 3 6"]) -> Float[Array, "n 3"]:
-    """Centers of ball joints at q = 0 [m]."""
-    return 0.5 * xp.sum(xp.cross(twist[..., 3:], twist[..., :3]), axis=1)
-
-
-def moments(
-    tree: Branching, L: Float[Array, "n 3"], p
-) -> tuple[Float[Array, " n"], Float[Array, "n 3"], Float[Array, "n 3 3"]]:
-    """Mass, first and second moments of mass about L, ∫ r dm and ∫ r rᵀ dm, of the bodies on each
-    joint at q = 0.
-    """
-    on, m, J = tree.on_joints, p["mass"], p["inertia"]
-    r = p["center"] - xp.concatenate([L, xp.zeros((1, 3))])[np.array(tree.bodies)]
-    # m tr J / 2 less J, of the entries on and above the diagonal alone
-    J = J[:, ROWS, COLUMNS][:, FULL]
-    own = 0.5 * xp.trace(J, axis1=1, axis2=2)[:, None, None] * np.eye(3) - J
-    second = own + m[:, None, None] * r[:, :, None] * r[:, None, :]
-    return on @ m, on @ (m[:, None] * r), xp.tensordot(on, second, 1)

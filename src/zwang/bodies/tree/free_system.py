@@ -16,6 +16,7 @@ from zwang.bodies.rotation import moved, rate_map
 from zwang.bodies.tree import equations
 from zwang.bodies.tree.branching import Branching
 from zwang.bodies.tree.derivatives import derivatives, joint_forces
+from zwang.bodies.tree.joint_numbers import with_joint_numbers
 from zwang.equations.system import AbstractMassMatrix
 from zwang.inputs.arithmetic import xp
 from zwang.inputs.arrays import is_concrete
@@ -63,10 +64,10 @@ class TreeEquations:
     further: Callable | None
 
     def with_joint_numbers(self, p) -> dict:
-        """The parameters, and what all evaluations take of them
-        (`equations.with_joint_numbers`).
+        """The parameters, and what all evaluations take of them, numbers of NumPy in axes of each
+        joint's own (`zwang.bodies.tree.joint_numbers`).
         """
-        return equations.with_joint_numbers(self.tree, p)
+        return with_joint_numbers(self.tree, p, own_axes=is_concrete(p))
 
     # --- where the bodies are, and how they move
 

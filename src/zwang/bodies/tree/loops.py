@@ -49,6 +49,9 @@ def end_frames(
     point = xp.concatenate([known["joints"]["point"], xp.zeros((1, 3))])[joint]
     home = xp.concatenate([p["frame"], xp.eye(4)[None]])[body]
     home = motion(home[:, :3, :3], home[:, :3, 3] - point)
+    if "home" in known["joints"]:
+        B = xp.concatenate([known["joints"]["home"], xp.eye(3)[None]])[joint]
+        home = composed(motion(xp.swapaxes(B, 1, 2), xp.zeros((len(B), 3))), home)
     return composed(home, xp.concatenate([first, second]))
 
 
@@ -162,7 +165,7 @@ def _rates(tree: Branching, chains: Chains, at, v: Float[Array, " nv"], p):
     (R, x), k = at, np.array(chains)
     none = jnp.zeros((1, 3))
     own = lambda y: jnp.concatenate([jnp.tensordot(tree.owners, y * v[:, None], 1), none])[k]
-    spin, slide = own(p["twist"][:, 3:]), own(p["joints"]["way"])
+    spin, slide = own(p["joints"]["axis"]), own(p["joints"]["way"])
     w, moving = [applied(R[:, 0], spin[:, 0])], [applied(R[:, 0], slide[:, 0])]
     for i in range(1, k.shape[1]):
         swung = jnp.cross(w[-1], x[:, i] - x[:, i - 1])

@@ -15,6 +15,7 @@ from zwang.bodies.screws.twist import motion, revolute
 from zwang.bodies.tree import equations
 from zwang.bodies.tree.branching import GROUND, Branching, order
 from zwang.bodies.tree.free_system import TreeEquations
+from zwang.bodies.tree.joint_numbers import along_axis
 from zwang.equations.system import System
 from zwang.errors import ModelError
 from zwang.inputs.arrays import host_array, is_concrete
@@ -43,7 +44,7 @@ def ball(center=(0.0, 0.0, 0.0), axes=None) -> Any:
 def _advances(twist: np.ndarray) -> bool:
     """Whether a joint moves along its axis, or has none."""
     way, axis = host_array(twist[:3]), host_array(twist[3:])
-    return bool(np.linalg.norm(equations.along_axis(way, axis)) > ROUND_OFF * np.linalg.norm(way))
+    return bool(np.linalg.norm(along_axis(way, axis)) > ROUND_OFF * np.linalg.norm(way))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from zwang.cli.analysis import Steady, folder, publish, saved
-from zwang.cli.angles import number
 from zwang.cli.model_options import ModelName, Settings
+from zwang.cli.quantities import number
 from zwang.cli.target import target_of
 
 

@@ -25,8 +25,8 @@ from zwang.files import write_files
 from zwang.inputs.arguments import label
 from zwang.inputs.arrays import require_float64
 from zwang.inputs.call import misfits_named
-from zwang.native import NotNativeError
 from zwang.native.c import CFunction, c_function, constant, prelude
+from zwang.native.errors import NotNativeError
 from zwang.version import __version__
 
 DRIVER_STATES = 8

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import jax
 
 from zwang.compile.compatibility import trace_context
+from zwang.compile.engine import is_native_wanted
 from zwang.compile.events import LOADED, MADE, NOT_CACHED
 from zwang.compile.flat import CompiledProgram, FlatFunction, NotCacheableError, signature
 from zwang.compile.folder import cache_folder
@@ -28,24 +29,26 @@ from zwang.compile.program_cache.store import Store
 from zwang.files.reading import file_name
 from zwang.inputs.arguments import flag
 from zwang.inputs.call import misfits_named
-from zwang.native import NativeFunction, Stored
+from zwang.native.compiled import NativeFunction
+from zwang.native.module import Stored
 from zwang.objects.recent import Recent
 from zwang.objects.record import is_array
 
 
 class ProgramCache:
-    """Where programs are kept, and those that were used in this process.
+    """Programs by what they are made from: those of this process, and where they are kept.
 
     Args:
-        folder: for the files; made if it does not exist.
+        folder: for the files; made if it does not exist. None keeps them in this process only.
 
     Raises:
         NotCacheableError: if zwang's sources allow no cache.
         OSError: if the folder cannot be used.
     """
 
-    def __init__(self, folder: Path):
-        self.store, self._sources = Store(folder), source_digest()
+    def __init__(self, folder: Path | None = None):
+        self.store = None if folder is None else Store(folder)
+        self._sources = "" if folder is None else source_digest()
         self._modules = ModuleConstants()
         self._ready: Recent[CompiledProgram] = Recent()
 
@@ -57,7 +60,8 @@ class ProgramCache:
             found = content(flat, leaves)
             # without the axis names of an enclosing `vmap`: at the top level there is none
             thread = [x for x in trace_context() if type(x).__name__ != "AxisEnv"]
-            found.token(environment_key(), self._sources, repr(thread), repr(of_each))
+            engine = repr(is_native_wanted())
+            found.token(environment_key(), self._sources, engine, repr(thread), repr(of_each))
             found.token(self._modules.digest(found.modules))
             return found.hexdigest()
         except Exception as reason:  # whatever a foreign object raises while it is looked through
@@ -66,7 +70,7 @@ class ProgramCache:
 
     def known(self, key: str) -> CompiledProgram | None:
         """The program of a key: at hand or on disk, or None."""
-        if (ready := self._ready.get(key)) is not None:
+        if (ready := self._ready.get(key)) is not None or self.store is None:
             return ready
         begun = time.perf_counter()
         try:
@@ -83,6 +87,8 @@ class ProgramCache:
     def keep(self, key: str, flat: FlatFunction, ready: CompiledProgram) -> None:
         """Keep a program for this process and, if it is native code, for later ones."""
         self._ready.put(key, ready)
+        if self.store is None:
+            return
         code = ready.compiled
         if not isinstance(code, NativeFunction):
             self._not_kept(flat, "XLA has compiled it")
@@ -100,7 +106,7 @@ class ProgramCache:
             self._not_kept(flat, reason)
 
     def _write(self, key: str, seconds: float, skeleton: bytes, stored: Stored) -> None:
-        if source_digest() == self._sources:
+        if self.store is not None and source_digest() == self._sources:
             self.store.write(key, tuple(_Kept(tuple(stored), skeleton, seconds)))
 
     def _writer(self, key: str, seconds: float, skeleton: bytes) -> Callable[[Stored], None]:
@@ -114,10 +120,10 @@ class ProgramCache:
 
         return write
 
-    @staticmethod
-    def _not_kept(flat: FlatFunction, reason: object) -> None:
-        what = getattr(flat.function, "__qualname__", flat.__name__)
-        jax.monitoring.record_event(NOT_CACHED, reason=f"{what}: {reason}")
+    def _not_kept(self, flat: FlatFunction, reason: object) -> None:
+        if self.store is not None:
+            what = getattr(flat.function, "__qualname__", flat.__name__)
+            jax.monitoring.record_event(NOT_CACHED, reason=f"{what}: {reason}")
 
 
 class _Kept(NamedTuple):
@@ -156,23 +162,23 @@ def content(flat: FlatFunction, leaves: list) -> Fingerprint:
     return found
 
 
+IN_PROCESS = ProgramCache()
+"""Programs that end with this process: those of XLA, and all where none are kept on disk."""
 _current: ProgramCache | None = None
-_chosen = False
-"""Whether `keep_programs` has been called in this process."""
 
 
-def current() -> ProgramCache | None:
-    """The cache that is in use, or None. Until `keep_programs` is called, it is the one in the
-    default folder for caches.
+def current() -> ProgramCache:
+    """The cache that is in use. Until `keep_programs` is called, it is the one in the default
+    folder for caches.
     """
-    if not _chosen:
+    if _current is None:
         keep_programs()
-    return _current
+    return _current or IN_PROCESS
 
 
 def keeps_programs() -> bool:
-    """Whether compiled programs are kept."""
-    return current() is not None
+    """Whether compiled programs are kept for later processes."""
+    return current().store is not None
 
 
 @misfits_named
@@ -199,8 +205,8 @@ def keep_programs(folder: Path | str | None = None, *, on: bool = True) -> str:
     Returns:
         Why nothing is cached; empty if something is, or if nothing is wanted.
     """
-    global _current, _chosen
-    _current, _chosen = None, True
+    global _current
+    _current = IN_PROCESS
     folder = None if folder is None else file_name(folder, "keep_programs: folder")
     if not flag(on, "keep_programs: on") or os.environ.get("ZWANG_KEEP") == "0":
         return ""

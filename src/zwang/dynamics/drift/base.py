@@ -81,10 +81,12 @@ class AbstractDrift(Record):
     Attributes:
         stabilization: a term added to b at the stages, or None.
         projects: whether a settled step is on its constraints.
+        keeps_clear: whether stages are to keep clear of singular configurations.
     """
 
     stabilization: AbstractVar[AbstractStabilization | None]
     projects: ClassVar[bool] = False
+    keeps_clear: ClassVar[bool] = False
 
     def term(self, dynamics: Dynamics, state: State) -> Float[Array, " m"] | float:
         """What is added to b."""

@@ -27,7 +27,7 @@ from jaxtyping import Array, Bool, Float, Int
 from zwang.algebra.sparsity_pattern import dependencies, grouped
 from zwang.compile.engine import is_native
 from zwang.equations.constraint.base import AbstractConstraint
-from zwang.equations.constraint.dry_friction import DryFriction
+from zwang.equations.constraint.dry_friction import DryFriction, gives_all
 from zwang.equations.constraint.inequality import Inequality
 from zwang.equations.constraint.level import AbstractLevel, Cone, rows_of
 from zwang.equations.system import System
@@ -162,6 +162,20 @@ class Constraints(Record):
             if isinstance(c, DryFriction)
         ]
 
+    def sliding_pulls(self, q, v, t, p) -> dict[str, Float[Array, " nv"]]:
+        """Force by a unit of its load of each dry friction that slides or gives all it may, by
+        name.
+        """
+        pulls: dict[str, Float[Array, " nv"]] = {}
+        if (sliding := self.sliding) is None:
+            return pulls
+        for x in self.frictions:
+            direction = sliding[x.indices]
+            straight = False if self.on is None else self.on[x.rows.start]
+            pull = x.law.sliding_force(q, v, t, p, 1.0, direction, straight)
+            pulls[x.law.name] = jnp.where(jnp.any(direction != 0), pull, 0.0)
+        return pulls
+
     def ideal_forces(
         self, c: AbstractConstraint, A, multipliers: Float[Array, " m"]
     ) -> Float[Array, "parts nv"]:
@@ -273,7 +287,7 @@ class Constraints(Record):
 
     def _present(self, x, rows: np.ndarray):
         """x, the values of some rows, with zeros where they are switched off, and without what is
-        along the direction in which friction slides straight on.
+        along the direction in which friction slides straight on, or gives all it may.
         """
         if (on := self.on) is None:
             return x
@@ -283,6 +297,7 @@ class Constraints(Record):
             if friction.in_space and len(own := np.flatnonzero(np.isin(rows, friction.indices))):
                 assert sliding is not None
                 along = jnp.where(on[friction.indices], sliding[friction.indices], 0.0)
+                along = jnp.where(gives_all(along), along / 2, along)
                 x = x.at[own].add(-jnp.tensordot(along, along @ x[own], axes=0))
         return x
 

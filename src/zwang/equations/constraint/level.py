@@ -190,7 +190,7 @@ same ones dozens of times, and the answer is a trace.
 
 
 def _asked_rows(constraint: AbstractConstraint, system: System, p) -> int:
-    q, v, t = (jax.ShapeDtypeStruct(s, jnp.float64) for s in ((system.nq,), (system.nv,), ()))
+    q, v, t = system.shapes
     name = constraint.name
     out = constraint.level.outcome(constraint, system, q, v, t, p)
     if len(out.shape) == 1 and out.shape[0] % len(constraint.parts):

@@ -25,7 +25,7 @@ from zwang.gallery.contact.bodies import slip_of
 from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
-from zwang.scene import bars_scene
+from zwang.scene import array_namespace, bars_scene
 
 ENTRY = Entry(
     "compass-gait",
@@ -91,8 +91,9 @@ def build(*, slope, hip, leg, length, down, angle, front, back, step, mu, gravit
         ]
 
     def legs(q):
-        ends = np.stack([q[:2] + length * np.array([np.sin(a), -np.cos(a)]) for a in q[2:]])
-        return np.stack([np.stack([q[:2], q[:2]]), ends], axis=1)
+        xp = array_namespace(q)
+        ends = q[:2] + length * xp.stack([xp.sin(q[2:]), -xp.cos(q[2:])], axis=1)
+        return xp.stack([xp.stack([q[:2], q[:2]]), ends], axis=1)
 
     s, c = np.sin(angle), np.cos(angle)
     system = System(

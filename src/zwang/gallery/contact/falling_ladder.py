@@ -17,7 +17,7 @@ from zwang.gallery.contact.bodies import body_in_plane
 from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
-from zwang.scene import bars_scene
+from zwang.scene import array_namespace, bars_scene
 
 ENTRY = Entry(
     "falling-ladder",
@@ -41,8 +41,9 @@ def build(*, length, mass, angle, gravity) -> Example:
     floor = Inequality(lambda q, t, p: q[1] - half * jnp.sin(q[2]), name="floor", unit="m")
 
     def ends(q):
-        arm = half * np.array([np.cos(q[2]), -np.sin(q[2])])
-        return np.array([[q[:2] - arm, q[:2] + arm]])
+        xp = array_namespace(q)
+        arm = half * xp.stack([xp.cos(q[2]), -xp.sin(q[2])])
+        return xp.stack([q[:2] - arm, q[:2] + arm])[None]
 
     return Example(
         Model(

@@ -17,7 +17,7 @@ from zwang.gallery.contact.bodies import body_in_plane, point_of_body, slip_of
 from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
-from zwang.scene import bars_scene
+from zwang.scene import array_namespace, bars_scene
 
 ENTRY = Entry(
     "painleve-rod",
@@ -44,8 +44,9 @@ def build(*, length, mass, mu, slope, speed, gravity) -> Example:
     grip = DryFriction(slip_of(end), load="floor", static="mu", name="grip", unit="m/s")
 
     def ends(q):
-        arm = half * np.array([np.cos(q[2]), np.sin(q[2])])
-        return np.array([[q[:2] - arm, q[:2] + arm]])
+        xp = array_namespace(q)
+        arm = half * xp.stack([xp.cos(q[2]), xp.sin(q[2])])
+        return xp.stack([q[:2] - arm, q[:2] + arm])[None]
 
     return Example(
         Model(

@@ -16,7 +16,7 @@ from zwang.gallery.contact.bodies import body_in_plane, point_of_body, slip_of
 from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
-from zwang.scene import bars_scene
+from zwang.scene import array_namespace, bars_scene
 
 ENTRY = Entry(
     "rocking-block",
@@ -48,9 +48,11 @@ def build(*, width, height, mass, tilt, mu, gravity) -> Example:
     corners = np.array([[-b, -h], [b, -h], [b, h], [-b, h]])
 
     def sides(q):
-        turn = np.array([[np.cos(q[2]), np.sin(q[2])], [-np.sin(q[2]), np.cos(q[2])]])
+        xp = array_namespace(q)
+        c, s = xp.cos(q[2]), xp.sin(q[2])
+        turn = xp.stack([xp.stack([c, s]), xp.stack([-s, c])])
         places = q[:2] + corners @ turn
-        return np.stack([places, np.roll(places, -1, axis=0)], axis=1)
+        return xp.stack([places, xp.roll(places, -1, axis=0)], axis=1)
 
     c, s = np.cos(tilt), np.sin(tilt)
     return Example(

@@ -22,7 +22,7 @@ from zwang.equations.system import System
 from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
-from zwang.scene import bars_scene
+from zwang.scene import array_namespace, bars_scene
 
 ENTRY = Entry(
     "slider-crank-clearance",
@@ -85,13 +85,15 @@ def build(*, play, restitution, mu, speed, gravity) -> Example:
             ]
 
     def bars(q):
-        c, s = np.cos(q), np.sin(q)
-        pin = LENGTHS[0] * np.array([c[0], s[0]])
-        center = pin + LENGTHS[1] * np.array([c[1], s[1]])
-        turn = np.array([[c[2], s[2]], [-s[2], c[2]]])
+        xp = array_namespace(q)
+        c, s = xp.cos(q), xp.sin(q)
+        pin = LENGTHS[0] * xp.stack([c[0], s[0]])
+        center = pin + LENGTHS[1] * xp.stack([c[1], s[1]])
+        turn = xp.stack([xp.stack([c[2], s[2]]), xp.stack([-s[2], c[2]])])
         box = center + np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * (long, high) @ turn
-        sides = np.stack([box, np.roll(box, -1, axis=0)], axis=1)
-        return np.concatenate([[[np.zeros(2), pin], [pin, center]], sides])
+        sides = xp.stack([box, xp.roll(box, -1, axis=0)], axis=1)
+        bars = xp.stack([xp.stack([0 * pin, pin]), xp.stack([pin, center])])
+        return xp.concatenate([bars, sides])
 
     system = System(
         3,

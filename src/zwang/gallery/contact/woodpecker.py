@@ -21,7 +21,7 @@ from zwang.equations.system import System
 from zwang.gallery.drawing import curve
 from zwang.gallery.example import Example
 from zwang.gallery.index.entry import GRAVITY, Entry, Setting
-from zwang.scene import bars_scene
+from zwang.scene import array_namespace, bars_scene
 
 ENTRY = Entry(
     "woodpecker",
@@ -77,15 +77,17 @@ def build(*, mu, beak, stiffness, gravity) -> Example:
         ]
 
     def parts(q):
-        turned = lambda a: np.array([[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]])
-        sleeve, bird = turned(q[1]), turned(q[2])
-        at = np.array([0.0, q[0]])
+        xp = array_namespace(q)
+        axes = lambda c, s: xp.stack([xp.stack([c, -s]), xp.stack([s, c])])
+        sleeve, bird = (axes(xp.cos(a), xp.sin(a)) for a in (q[1], q[2]))
+        at = xp.stack([0 * q[0], q[0]])
         edges = np.array([[HOLE, -EDGE], [HOLE, EDGE], [-HOLE, -EDGE], [-HOLE, EDGE]])
         e = at + edges @ sleeve.T
-        hinge = at + sleeve @ [SPRING, 0.0]
-        center = hinge + bird @ [CENTER, 0.0]
-        tip = center + bird @ [-BACK, UP]
-        return np.array([[e[0], e[1]], [e[2], e[3]], [at, hinge], [hinge, center], [center, tip]])
+        hinge = at + sleeve @ np.array([SPRING, 0.0])
+        center = hinge + bird @ np.array([CENTER, 0.0])
+        tip = center + bird @ np.array([-BACK, UP])
+        ends = e[0], e[1], e[2], e[3], at, hinge, hinge, center, center, tip
+        return xp.stack(ends).reshape(5, 2, 2)
 
     energy = lambda q, t, p: (
         p["stiffness"] * (q[1] - q[2]) ** 2 / 2 + p["gravity"] * (BIRD * way @ q + SLEEVE * q[0])

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 from jax.extend.core import ClosedJaxpr
 
-from zwang.native.arrays import scalar
+from zwang.native.arrays import Memory, scalar
 from zwang.native.errors import NotNativeError
+from zwang.native.instructions import WRITTEN_OUT
 from zwang.native.subroutines import results_of
-from zwang.native.walk import Call, alike_from, emit_jaxpr, released, retained, rule
+from zwang.native.walk import Call, emit_jaxpr, released, retained, rule, written_out
 
 
 def inner(call: Call, program: Any, inputs: list | None = None) -> list:
@@ -26,9 +26,6 @@ def inner(call: Call, program: Any, inputs: list | None = None) -> list:
     return found
 
 
-WRITTEN_OUT = "written out: "
-"""The beginning of the names of inner programs that are written without loops over their elements
-(`zwang.compile.hints.written_out`)."""
 PROGRAMS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call")
 """Parameters by which primitives name their inner program."""
 
@@ -62,11 +59,32 @@ def call_inner(call: Call) -> list:
             if call.name not in ("jit", "pjit"):
                 return inner(call, program)
             if call.params["name"].startswith(WRITTEN_OUT):
-                with alike_from(call.builder, math.inf):
+                with written_out(call.builder):
                     return inner(call, program)
             shared = results_of(call, program)
-            return inner(call, program) if shared is None else shared
+            return _once(call, program) if shared is None else shared
     raise NotNativeError(f"the operation {call.name}")
+
+
+def _once(call: Call, program: ClosedJaxpr) -> list:
+    """The results of an inner program, by what is known of a call of it before with the same
+    operands: to go through it again would find the same values.
+    """
+    scalars = [x for x in call.inputs if not isinstance(x, Memory)]
+    if len(scalars) < len(call.inputs):
+        return inner(call, program)
+    # 0 and −0 are equal, and the values that they lead to are not
+    sign = lambda x: (x, math.copysign(1.0, x)) if type(x) is float and x == 0 else x
+    given = tuple(sign(x) for array in scalars for x in array.reshape(-1).tolist())
+    b = call.builder
+    # the program as well as its number, which another one might have after it
+    key = "inner", id(program.jaxpr), b.lanes, b.mask, b.least_alike, tuple(call.needed), given
+    if (known := b.remembered(key)) is not None:
+        return [*known[1]]
+    found = inner(call, program)
+    if not any(isinstance(x, Memory) for x in found):
+        b.remember(key, (program, tuple(found)))
+    return found
 
 
 @rule("custom_linear_solve")

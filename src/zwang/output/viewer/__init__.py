@@ -16,7 +16,14 @@ nothing.
 | `three.js` | the parts of three.js that `three.entry.js` names; from `make three` |
 """
 
-from zwang.output.viewer.free_motion import write_free_motion as write_free_motion
-from zwang.output.viewer.mode import write_mode as write_mode
-from zwang.output.viewer.page import write_view as write_view
-from zwang.output.viewer.server import serving as serving
+from typing import TYPE_CHECKING
+
+from zwang.namespace import offer
+
+if TYPE_CHECKING:
+    from zwang.output.viewer.free_motion import write_free_motion as write_free_motion
+    from zwang.output.viewer.mode import write_mode as write_mode
+    from zwang.output.viewer.page import write_view as write_view
+    from zwang.output.viewer.server import serving as serving
+
+offer(__name__)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax.numpy as jnp
+
 from zwang.codegen.browser import browser_program
 from zwang.codegen.names import shapes
 from zwang.output.viewer.motion import everything, in_page, upright
@@ -28,7 +30,26 @@ def live(run: Run, scene: Scene) -> dict[str, Any]:
         t0=begin,
         seen=lambda q: everything(scene, q, turn),
         forces=None if forces_of is None else lambda *x: in_page(turn, forces_of(*x)),
+        grip=lambda q, held: _held(scene, everything(scene, q, turn), held),
+        grips=len(scene.points) + 4 * len(scene.bodies),
     )
     # tables of numbers are geometry: frames, offsets, inertia tensors
     sliders = [len(shape) < 2 for shape in shapes(run.model)]
     return {**program.as_data(), "coordinates": run.model.system.nq, "sliders": sliders}
+
+
+def _held(scene: Scene, seen, held):
+    """The place that is held: a mean of points, or a place on a body.
+
+    Args:
+        seen: as `everything` gives it.
+        held: weight of each point, then of each body its own and the place in its axes.
+    """
+    points, bodies = len(scene.points), len(scene.bodies)
+    place = held[:points] @ seen[: 3 * points].reshape(-1, 3)
+    if not bodies:
+        return place
+    poses, held = seen[-7 * bodies :].reshape(-1, 7), held[points:].reshape(-1, 4)
+    w, r, own = poses[:, 3:4], poses[:, 4:], held[:, 1:]
+    turned = own + 2 * jnp.cross(r, jnp.cross(r, own) + w * own)
+    return place + jnp.sum(held[:, :1] * poses[:, :3] + turned, axis=0)

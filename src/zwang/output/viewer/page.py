@@ -9,7 +9,6 @@ import jinja2
 from markupsafe import Markup
 
 from zwang.files import page, write_text
-from zwang.output.viewer.live import live
 from zwang.output.viewer.motion import motion
 from zwang.scene import Scene
 from zwang.simulation.results import Run
@@ -56,6 +55,8 @@ def view_text(
     """The text of the page that plays a run; arguments as in `write_view`."""
     numbers = motion(run, scene)
     if simulates:
+        from zwang.output.viewer.live import live  # and all that emits code
+
         numbers["live"] = live(run, scene)
     stopped = (
         ""

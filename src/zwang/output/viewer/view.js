@@ -219,6 +219,10 @@
     return made;
   });
 
+  const pulled = new THREE.Group(),
+    movePull = strokesOf(new Float32Array(6), "#7b5cd6", 2.5, pulled);
+  pulled.visible = false;
+  scene.add(pulled);
   const trails = data.traces.map((drawn, i) => {
     const all = new Float32Array(3 * frames);
     for (let f = 0; f < frames; f++) all.set(point(f, drawn).toArray(), 3 * f);
@@ -329,12 +333,13 @@
     look();
   }
 
-  // pixels of a unit of length where the eye looks
+  // height of what is seen where the eye looks
+  const sight = () =>
+    data.space
+      ? 2 * Math.tan((camera.fov * Math.PI) / 360) * camera.position.distanceTo(orbit.target)
+      : (camera.top - camera.bottom) / camera.zoom;
   function look() {
-    const high = data.space
-        ? 2 * Math.tan((camera.fov * Math.PI) / 360) * camera.position.distanceTo(orbit.target)
-        : (camera.top - camera.bottom) / camera.zoom;
-    kit.seenBy(width, height, height / high);
+    kit.seenBy(width, height, height / sight());
     stale = true;
   }
 
@@ -518,7 +523,11 @@
     if (live) {
       const found = live.forces();
       if (darts.length)
-        joints.forEach((_, j) => push(j, V(...found.slice(3 * j, 3 * j + 3))));
+        shoved.forEach((point, j) => {
+          const gap = data.contact?.points[j - joints.length]?.gap;
+          const f = gap >= 0 ? live.contactForce(gap, point) : found.slice(3 * j, 3 * j + 3);
+          push(j, V(...f));
+        });
       return; // violations are those of the run
     }
     // forces and violations, known at the samples of the run
@@ -731,9 +740,18 @@
   }
   if (data.live)
     simulation(data, el, {
-      // the mechanism's points on the screen, and the arrays of one instant
-      seen: i => place(i).project(camera),
-      unseen: (x, y, i) => V(x, y, place(i).project(camera).z).unproject(camera),
+      // places of points, between places and the screen, and pixels of a unit of length
+      place,
+      project: x => x.project(camera),
+      unproject: (x, y, depth) => V(x, y, depth).unproject(camera),
+      scale: () => height / sight(),
+      reach: reachOf,
+      // the line along which something is pulled, or none
+      pull: (from, to) => {
+        pulled.visible = Boolean(from);
+        if (from) movePull(0, from, to);
+        stale = true;
+      },
       orbit,
       begin: made => {
         [places, axes, poses] = made.arrays;

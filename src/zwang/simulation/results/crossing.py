@@ -30,7 +30,6 @@ NEAR = np.array([-1.0, 0.0, 1.0])
 time that it was expected well the next are closer, as a parabola's error falls with its width."""
 CLOSE = 1 / 32
 """How close they are at first; their squares at last."""
-CLOSEST = CLOSE**2
 FAR = np.concatenate([-(16.0 ** -np.arange(1, 4)), [0.0], 16.0 ** -np.arange(3, 0, -1)])
 """The same where it was not: narrowed down at least eight times."""
 
@@ -286,7 +285,7 @@ def _bottom(
         expected = high - low <= 4 * close * width
         # nothing was expected before the first round
         if crowd is not FIRST and expected:
-            close = max(close**2, CLOSEST)
+            close = max(close**2, CLOSE**2)
         crowd = FAR if crowd is NEAR and not expected else NEAR
         width = high - low
         near = bottom + width * (close * NEAR if crowd is NEAR else FAR)

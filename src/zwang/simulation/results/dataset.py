@@ -18,8 +18,8 @@ from zwang.simulation.results.variables import Variables
 from zwang.simulation.results.work import work_of
 
 TEXT = "1"
-KINETIC_ALONE = " of motion alone: the system has no potential="
 """Unit of names and units, which have none."""
+KINETIC_ALONE = " of motion alone: the system has no potential="
 LABELS = {
     "coordinate": "name of the generalized coordinate",
     "coordinate_unit": "unit of the generalized coordinate",

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from zwang.simulation.results.record import Run
 
 
-POWERS = ("applied_power", "constraint_power", "nonideal_power", "control_power")
-
-
 @dataclasses.dataclass(frozen=True)
 class Energy:
     """How well the energy was kept.
@@ -58,7 +55,8 @@ def energy_of(run: Run, data: Variables) -> Energy:
     energy, balance = data["energy"].values, data["energy_balance"].values
     scale = float(np.max(np.abs(data["kinetic_energy"].values), initial=0.0))
     span = float(run.t[-1] - run.t[0])
-    working = sum(np.max(np.abs(data[name].values)) for name in POWERS if name in data) * span
+    powers = ("applied_power", "constraint_power", "nonideal_power", "control_power")
+    working = sum(np.max(np.abs(data[name].values)) for name in powers if name in data) * span
     working += sum(abs(s.energy_loss) for s in run.switches)
     # work of applied and nonideal forces, relative to the largest energy, below which the energy
     # counts as conserved

@@ -66,7 +66,9 @@ def observe(flow: ConstrainedVectorField, s: State, stage: Float[Array, " nv"]) 
     psi = jnp.zeros(c.m).at[c.velocity_rows].set(dynamics.velocity_residual(s))
     scales = dynamics.scales
     assert scales is not None
-    dynamics = dynamics.by_own_lengths(s)  # for forces
+    # loads of friction follow from how dependent rows share a force: in stages by typical lengths
+    if not dynamics.rough:
+        dynamics = dynamics.by_own_lengths(s)
     stabilization = flow.drift.term(dynamics, s)
     law = dynamics.law
     control = None

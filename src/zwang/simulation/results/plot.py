@@ -36,18 +36,28 @@ MOST_NAMED_CURVES = 12
 
 
 def plot(data: Variables, variables: str | Sequence[str]) -> Picture:
-    """One panel per variable and unit over time; residuals on a logarithmic axis."""
+    """One panel per variable and unit, or per coordinate, over time; residuals on a logarithmic
+    axis.
+    """
     variables = [variables] if isinstance(variables, str) else list(variables)
-    unknown = [v for v in variables if v not in data]
+    coordinates = labels_of(data["q"])
+    unknown = [v for v in variables if v not in data and v not in coordinates]
     if unknown:
         raise ModelError(
-            f"the run has no variable {unknown[0]!r}{did_you_mean(unknown[0], data)} "
-            "Variables are the names in run.dataset."
+            f"the run has no variable and no coordinate {unknown[0]!r}"
+            f"{did_you_mean(unknown[0], [*coordinates, *data])} Variables are the names in "
+            "run.dataset."
         )
-    wanted = [(name, unit) for name in variables for unit in dict.fromkeys(units_of(data, name))]
-    return Picture(
-        [panel(data, name, unit) for name, unit in wanted], title=str(data.attrs.get("model", ""))
-    )
+    panels: list[Panel] = []
+    for name in variables:
+        if name in data:
+            panels += [panel(data, name, unit) for unit in dict.fromkeys(units_of(data, name))]
+        else:
+            i = coordinates.index(name)
+            heading = f"{name} [{units_of(data, 'q')[i] or MODEL_UNITS}]"
+            values = data["q"].values[:, i : i + 1]
+            panels.append(lines(data["time"].values, values, [name], heading))
+    return Picture(panels, title=str(data.attrs.get("model", "")))
 
 
 def panel(data: Variables, name: str, unit: str | None = None) -> Panel:

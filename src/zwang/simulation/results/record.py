@@ -404,8 +404,8 @@ class Run:
         """A matplotlib figure of some of the dataset's variables over time, with names and units.
 
         Args:
-            variables: a name or several; by default q, v, violation and energy, and of a closed
-                loop also the control and the tracking error.
+            variables: a name or several, of variables or of coordinates; by default q, v,
+                violation and energy, and of a closed loop also the control and the tracking error.
             path: a file to write it to (`.svg`, `.png`, `.pdf`, …), which is returned then. A
                 figure that a script neither shows nor saves opens when the script ends, which says
                 where it is; `.show()` opens it at once, `.savefig(path)` saves it.

@@ -1,11 +1,11 @@
-"""Ranges of an input on the command line."""
+"""Quantities that are typed as options."""
 
 import math
 
 import pytest
 import typer
 
-from zwang.cli.angles import number
+from zwang.cli.quantities import number, seconds
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,16 @@ def test_a_number_may_be_a_formula(text, value):
 def test_anything_else_is_refused_with_an_example(text):
     with pytest.raises(typer.BadParameter, match=r"expected a number, such as 6.28, 2\*pi"):
         number(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("0.5", 0.5), ("500ms", 0.5), ("0.5s", 0.5), ("2. s", 2.0), ("1/4", 0.25)]
+)
+def test_a_time_may_have_its_unit(text, value):
+    assert seconds(text) == value
+
+
+@pytest.mark.parametrize("text", ["2min", "long", "s", "nan"])
+def test_another_unit_of_time_is_refused_with_what_to_type(text):
+    with pytest.raises(typer.BadParameter, match="expected a time in seconds, such as 0.5, .*ms"):
+        seconds(text)

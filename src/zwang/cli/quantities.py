@@ -1,0 +1,37 @@
+"""Quantities on the command line, formulas with units if need be: `2*pi`, `360deg`, `30mm`."""
+
+from __future__ import annotations
+
+import re
+
+import typer
+
+from zwang.errors import ModelError
+
+
+def number(text: str | float) -> float:
+    """A quantity as an option.
+
+    Raises:
+        typer.BadParameter: if it is none.
+    """
+    return _read(text, "a number, such as 6.28, 2*pi or 360deg")
+
+
+def seconds(text: str | float) -> float:
+    """A time as an option [s]: `0.5`, `0.5s`, `500ms`.
+
+    Raises:
+        typer.BadParameter: if it is none.
+    """
+    plain = re.sub(r"(?<=[\d.])\s*s\s*$", "", text) if isinstance(text, str) else text
+    return _read(plain, "a time in seconds, such as 0.5, 0.5s or 500ms")
+
+
+def _read(text: str | float, expected: str) -> float:
+    from zwang.mechanism.expression import quantity
+
+    try:
+        return quantity(text)
+    except ModelError as error:
+        raise typer.BadParameter(f"{str(error).rstrip('.')}; expected {expected}.") from None
