@@ -1,8 +1,13 @@
 """200 masses brought to a set energy by 10 actuators."""
 
+import itertools
+
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 import zwang as zw
+from zwang.equations.state import State
 
 
 def test_the_energy_goes_where_it_is_asked_and_pushes_are_proportional_to_velocities():
@@ -19,3 +24,16 @@ def test_the_energy_goes_where_it_is_asked_and_pushes_are_proportional_to_veloci
     u = -0.5 * ((H - 100.0) / np.sum(v**2, axis=1))[:, None] * v
     np.testing.assert_allclose(run.dataset["control"], u, rtol=1e-6, atol=1e-9)
     assert run.warnings == ()
+
+
+def test_the_cost_is_linear_in_the_number_of_masses():
+    """Operations of one acceleration with its control, as XLA counts them."""
+
+    def operations(masses):
+        member = zw.gallery.load("toda-lattice", masses=masses, actuators=10, energy=100.0)
+        dynamics, at = member.model.dynamics(), (jnp.asarray(member.q0), jnp.asarray(member.v0))
+        moved = lambda q, v: dynamics.acceleration(dynamics.equation_at(State(q, v, jnp.zeros(()))))
+        return jax.jit(moved).lower(*at).compile().cost_analysis()["flops"]
+
+    counts = [operations(masses) for masses in (100, 200, 400)]
+    assert all(1.8 < more / less <= 2.0 for less, more in itertools.pairwise(counts))
