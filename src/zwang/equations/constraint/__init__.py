@@ -9,8 +9,8 @@
 | `AccelerationConstraint` | A, b outright | acceleration | `acceleration.py` |
 
 `level.py` says what each level has: residuals, units, and the cone of its multipliers.
-`equation.py` makes `A` and `b` from all of them by one automatic-differentiation rule, `jacobian.py`
-says by how many derivatives.
+`equation.py` makes `A` and `b` from all of them by one automatic-differentiation rule;
+`jacobian.py` says by how many derivatives.
 """
 
 from zwang.equations.constraint.acceleration import AccelerationConstraint as AccelerationConstraint
