@@ -24,6 +24,7 @@ import numpy as np
 from jaxtyping import Array, PyTree
 
 from zwang.algebra.lapack import LU
+from zwang.analysis.pfaffian import velocity_by_row
 from zwang.dynamics.model import Model
 from zwang.dynamics.run_events import Events
 from zwang.dynamics.vector_field import HELD_ON, ConstrainedVectorField
@@ -304,5 +305,5 @@ def _rows(flow: ConstrainedVectorField, contacts: Contacts, q, v, t) -> tuple[Ar
     """ψ of all rows and its derivative by v, gaps and frictions included."""
     every = on_device(np.full(len(contacts.names), HELD_ON))
     c, p = flow.with_input(every).dynamics.constraints, flow.dynamics.p
-    psi = lambda v: c.velocity_by_row(q, v, t, p)
+    psi = lambda v: velocity_by_row(c, q, v, t, p)
     return psi(v), jax.jacfwd(psi)(jnp.asarray(v))

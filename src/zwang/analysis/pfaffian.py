@@ -24,12 +24,13 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from zwang.algebra.decomposition import Decomposition, independent, solve_square
 from zwang.algebra.lapack import LU
 from zwang.compile import program
 from zwang.dynamics.equation_of_motion import Dynamics
-from zwang.equations.constraint import Holonomic
+from zwang.equations.constraint import Constraints, Holonomic
 from zwang.equations.state import State
 from zwang.stepping.explicit import equal_steps
 from zwang.thresholds import AGREEMENT, ALIKE, SOLUTION_ERROR
@@ -60,11 +61,16 @@ class Reach:
     rheonomic: tuple[str, ...] = ()
 
 
+def velocity_by_row(c: Constraints, q, v, t, p) -> Array:
+    """ψ of all rows, shape (m,), zero of those that have none."""
+    return jnp.zeros(c.m).at[c.velocity_rows].set(c.velocity_residual(q, v, t, p))
+
+
 def _forms(dynamics: Dynamics, rows: np.ndarray, q, t):
     """Rows of R: [A | ψ(q, 0, t)], shape (len(rows), nv + 1)."""
     c, p, still = dynamics.constraints, dynamics.p, jnp.zeros(dynamics.system.nv)
     A = c.matrix(q, still, t, p)[rows]
-    return jnp.column_stack([A, c.velocity_by_row(q, still, t, p)[rows]])
+    return jnp.column_stack([A, velocity_by_row(c, q, still, t, p)[rows]])
 
 
 def _direction(dynamics: Dynamics, rows: np.ndarray, scale, x, w):
@@ -83,7 +89,7 @@ def _nonlinear_direction(dynamics: Dynamics, rows: np.ndarray, scale, x, w):
 
     def step(_, v):
         A = c.matrix(q, v, t, p)[rows] * scale[:-1]
-        slip = c.velocity_by_row(q, v, t, p)[rows]
+        slip = velocity_by_row(c, q, v, t, p)[rows]
         return v - scale[:-1] * (A.T @ LU(A @ A.T).solve(slip))
 
     # steps of Newton's iteration towards velocities that rows which are not linear in v allow

@@ -219,11 +219,6 @@ class Constraints(Record):
         found[0, self.position_rows], found[1, self.velocity_rows] = phi, psi
         return found[0], found[1]
 
-    def velocity_by_row(self, q, v, t, p) -> Float[Array, " m"]:
-        """ψ of all rows, zero of those that have none."""
-        psi = self.velocity_residual(q, v, t, p)
-        return jnp.zeros(self.m).at[self.velocity_rows].set(psi)
-
     def position_residual(self, q, t, p) -> Float[Array, " holonomic"]:
         """`φ(q, t)` of the holonomic rows, shape (len(position_rows),)."""
         found = [c.position_residual(self.system, q, t, p) for c in self.members if c.level.has_phi]
@@ -360,7 +355,6 @@ class Entries:
     def pattern(self) -> Bool[np.ndarray, "rows nv"]:
         """Which entries can differ from zero."""
         c, system = self._constraints, self._constraints.system
-        q, v, t = system.shapes
         followed = [x for x in c.members if x.level.has_psi and not x.is_full]
 
         def along(w, q, v, t, p):
@@ -372,11 +366,9 @@ class Entries:
         try:
             if followed:
                 with jax.enable_x64(True):
-                    pattern[rows] = dependencies(along, system.nv, q, v, t, self._p)
+                    pattern[rows] = dependencies(along, system.nv, *system.shapes, self._p)
         except Exception:
-            # an operation of the user's that cannot be followed costs speed only; its own errors
-            # come again
-            pass
+            pass  # what cannot be followed costs speed only; errors of the user's come again
         for x in c.frictions:
             # what slides straight on mixes its rows
             pattern[x.indices] = np.any(pattern[x.indices], axis=0)
