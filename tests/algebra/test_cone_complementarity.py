@@ -37,7 +37,7 @@ def test_random_contacts_meet_coulomb_s_law():
         assert np.all(z[:count] >= -size) and np.all(w[:count] >= -size)
         np.testing.assert_allclose(z[:count] * w[:count], 0.0, atol=size * np.max(np.abs(z)))
         for disk in disks:
-            f, s, radius = z[disk.own], w[disk.own], disk.share * z[disk.owner]
+            f, s, radius = z[disk.rows], w[disk.rows], disk.share * z[disk.owner]
             assert np.linalg.norm(f) <= radius + size
             # f against s at the rim, or s zero: f·s = −R |s| says both
             assert f @ s == pytest.approx(-radius * np.linalg.norm(s), abs=size * (1 + radius))

@@ -180,7 +180,8 @@ def moves(made) -> None:
     sigma = np.pad(sigma, (0, len(ways) - len(sigma)))
     assert sigma[-2] > 1e-3 and sigma[-1] < 1e-11
     run = zw.simulate(made.model, start.q, ways[-1], duration=0.5, rtol=1e-9)
-    assert np.abs(run.v[-1]).max() > 0.1 and np.abs(run.q[-1] - run.q[0]).max() > 0.1
+    # either way along the last direction, in which gravity may turn it back
+    assert np.abs(run.v[-1]).max() > 0.1 and np.abs(run.q - run.q[0]).max() > 0.05
 
 
 def test_axes_that_meet_in_a_point_meet_in_it_again():

@@ -61,7 +61,9 @@ def velocity_on_branch(dynamics: Dynamics, q, v, t) -> np.ndarray | None:
     best, least = None, np.inf
     for _ in range(8):
         first = speed * random.standard_normal(kernel.shape[1])
-        found = scipy.optimize.least_squares(missed, first, x_scale=speed, xtol=1e-14, ftol=1e-14)
+        # to round-off: a small gradient would end the search where a run still refuses the velocity
+        exact = {"xtol": 1e-14, "ftol": 1e-14, "gtol": None}
+        found = scipy.optimize.least_squares(missed, first, x_scale=speed, **exact)
         there = v + kernel @ found.x
         off = metric.speed(there - v)
         # what `Lᵀ b`, over the square of the speed, may leave of such a velocity: a double zero is
