@@ -1,10 +1,11 @@
 """Forces of contacts at the points of a scene, and the times in which something holds."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import zwang as zw
-from zwang.output.contact import contact_forces, held
+from zwang.output.contact import contact_forces, held, impulse_unit
 
 
 def test_a_block_that_rocks_is_pushed_at_its_edges_by_what_newton_asks_for():
@@ -48,3 +49,17 @@ def test_a_gap_between_two_bodies_acts_at_no_one_point():
 @pytest.mark.parametrize("function", [held, lambda run: contact_forces(run, None)])
 def test_a_model_that_holds_for_good_has_none(function):
     assert function(zw.gallery.load("pendulum").run(duration=0.1)) == []
+
+
+def test_an_impulse_has_the_unit_of_its_gap_where_friction_has_two_rows():
+    block = zw.System(
+        nq=3,
+        coordinates=("x", "y", "z"),
+        units=("m", "m", "m"),
+        mass_matrix=lambda q, t, p: jnp.ones(3),
+        force=lambda q, v, t, p: jnp.array([0.0, 0.0, -9.81]),
+    )
+    floor = zw.Inequality(lambda q, t, p: q[2], name="floor", unit="m")
+    grip = zw.DryFriction(lambda q, v, t, p: v[:2], load="floor", static=0.5, name="grip")
+    run = zw.simulate(zw.Model(block, [floor, grip]), [0, 0, 0.1], [1.0, 0, 0], duration=0.3)
+    assert impulse_unit(run, held(run)) == "N s"

@@ -95,7 +95,7 @@ def _times(t: np.ndarray, which: np.ndarray) -> np.ndarray:
 
 def impulse_unit(run: Run, bands: list[Held]) -> str:
     """The unit of impulses where all gaps have one, else words."""
-    rows = map(str, run.variables["constraint"].values)
+    rows = map(str, run.variables["row"].values)
     own = dict(zip(rows, units_of(run.variables, "multipliers"), strict=True))
     units = {own.get(x.name, "") for x in bands if x.gap}
     return f"{units.pop()} s" if len(units) == 1 and "" not in units else "force × s"
