@@ -89,6 +89,7 @@ WRAPPERS = {
     "DifferentiatedConstraint",
     "OneRow",
     "Lyapunov",
+    "PulledDrift",
 }
 """Classes of other packages that pass on what a member computes, or that servos alone enforce, and
 are no member of their own."""

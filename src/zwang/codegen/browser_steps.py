@@ -59,7 +59,7 @@ class _Pulled(Record):
         return self.force(q, v, t, p) + self.pull
 
 
-class _PulledDrift(AbstractDrift):
+class PulledDrift(AbstractDrift):
     """A treatment of drift whose accelerations have those that a further force causes: without it
     they are to the bit what they are without this.
     """
@@ -85,8 +85,8 @@ class _PulledDrift(AbstractDrift):
 def _pulled(flow: ConstrainedVectorField, pull) -> ConstrainedVectorField:
     """The flow with a further force, which the forces of gaps, that is events, have in them."""
     if not len(flow.dynamics.constraints.one_sided_rows):
-        drift = flow.drift.drift if isinstance(flow.drift, _PulledDrift) else flow.drift
-        return replace(flow, drift=_PulledDrift(drift=drift, pull=pull))
+        drift = flow.drift.drift if isinstance(flow.drift, PulledDrift) else flow.drift
+        return replace(flow, drift=PulledDrift(drift=drift, pull=pull))
     force = flow.dynamics.system.force
     force = force.force if isinstance(force, _Pulled) else force
     return _with_force(flow, _Pulled(force, pull))
@@ -219,7 +219,7 @@ class BrowserSteps:
     def pushing(self, forces: Callable):
         def push(flow, events, tolerances, t, y, *modes):
             state, held = flow.state(t, y), _held(flow, modes)
-            if isinstance(held.drift, _PulledDrift):
+            if isinstance(held.drift, PulledDrift):
                 held = _with_force(held, _Pulled(held.dynamics.system.force, held.drift.pull))
             return forces(state, acting_at(held.dynamics, state))
 
