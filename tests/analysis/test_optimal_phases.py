@@ -250,3 +250,21 @@ def test_refusals(change, match):
     given = {"start": ([1.0], [0.0]), "end": ([1.0], [0.0]), "inputs": ["x"]} | change
     with pytest.raises(ModelError, match=match):
         zw.analysis.optimal_control(ball(0.5), **given)
+
+
+def test_a_function_is_bounded_in_one_phase_alone():
+    """Hardly any control after the rebound: it rises freely to its height."""
+
+    def control(q, v, u, t, p):
+        return u[0]
+
+    phases = [
+        Phase((0.1, 2.0), rebounds="floor"),
+        Phase((0.1, 2.0), bounds={control: (-1e-3, 1e-3)}),
+    ]
+    found = zw.analysis.optimal_control(
+        ball(0.5), ([1.0], [0.0]), ([1.0], [0.0]), phases, inputs=["x"], intervals=4
+    )
+    fall, rise = found.phases
+    assert np.abs(fall.u).max() > 1.0 and np.abs(rise.u).max() < 1.001e-3
+    assert rise.duration == pytest.approx(np.sqrt(2 / G), abs=1e-4)

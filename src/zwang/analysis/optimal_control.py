@@ -173,7 +173,7 @@ def optimal_control(
         (chain, w), near = divided, True
     system = passive.system
     states = [*system.coordinates, *(f"{y} rate" for y in system.velocities)]
-    refuse_infeasible(chain, found, schedule.named(boxes[0]), states)
+    refuse_infeasible(chain, found, [schedule.named(box) for box in boxes], states)
     return optimal_motion(schedule, chain, found, np.concatenate(history))
 
 

@@ -193,12 +193,12 @@ class Chain:
             joined("highest"),
         )
 
-    def described(self, row: int, names: tuple[str, ...], states: list[str]) -> str:
-        """What a row of the program asks for, in words; as of `Transcription`."""
+    def described(self, row: int, names: Sequence[tuple[str, ...]], states: list[str]) -> str:
+        """What a row of the program asks for, in words; names as of `Transcription`, by phase."""
         for k, (grid, program) in enumerate((g, g.program()) for g in self.grids):
             if row < len(program.lower):
                 place = f" in phase {k + 1}" if self.joints else ""
-                return grid.described(row, names, states) + place
+                return grid.described(row, names[k], states) + place
             row -= len(program.lower)
         for k, joint in enumerate(self.joints):
             if row < joint.size:

@@ -53,7 +53,8 @@ class OptimalMotion(AbstractResult):
         samples: the motion between nodes: `.t`, `.x`, `.u`, `.multipliers` and `.off`, the size of
             φ and ψ together.
         error: largest error of a step over an interval, beside the state.
-        bounds: lowest and highest q and v together, u, and what else was limited.
+        bounds: lowest and highest q and v together, u, and what else was limited, which of several
+            phases each has for itself.
         phases: of several phases the motion of each, with the equations that hold along it as its
             model; empty of one.
         status: how the solver ended.
@@ -300,7 +301,7 @@ def optimal_motion(
         duration=sum(x.duration for x in each),
         samples=samples,
         error=max(x.error for x in each),
-        bounds={k: widest(k) for k in ("x", "c", "limited")},
+        bounds={k: widest(k) for k in ("x", "c")},
         phases=tuple(phases),
     )
 

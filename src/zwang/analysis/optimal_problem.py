@@ -272,7 +272,7 @@ def waypoints(
         if not np.all(np.isfinite(x)):
             raise ModelError(
                 "optimal_control: the straight line from start to end cannot be moved onto the "
-                "constraints; give guess=, coordinates to pass on the way."
+                "constraints; give guess=, coordinates along the motion."
             )
         c = np.zeros((len(tau) - 1, of.degree + 1, nu))
         found.append(Guess(tau, x, c, float(durations[k]), float(begins[k])))
@@ -284,7 +284,7 @@ def _checked_guess(given: object, nq: int) -> np.ndarray:
     if points.ndim != 2 or points.shape[1] != nq or len(points) < 2:
         raise ModelError(
             f"optimal_control: guess has shape {points.shape}, expected (any, {nq}): "
-            "coordinates to pass on the way, from the start to the end."
+            "coordinates along the motion, from the start to the end."
         )
     return points
 
@@ -298,13 +298,13 @@ def _near(dynamics: Dynamics, q, rate, t):
 
 
 def refuse_infeasible(
-    chain: Chain, found: Optimum, names: tuple[str, ...], states: list[str]
+    chain: Chain, found: Optimum, names: Sequence[tuple[str, ...]], states: list[str]
 ) -> None:
     """Raise where no motion was found, with what is missed most.
 
     Args:
         chain, found: where the solver ended.
-        names: of what is limited (`Bounds.names`).
+        names: of what is limited in each phase (`Schedule.named`).
         states: names of q and v.
     """
     if found.found or found.status in UNFINISHED:

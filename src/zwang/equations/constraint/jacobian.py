@@ -91,8 +91,8 @@ def jacobian(f, v: Float[Array, " nv"], entries: Entries) -> tuple:
     columns = jnp.asarray(entries.group == np.arange(groups)[:, None], v.dtype)
     y, found, more = (_along if is_native() else _along_held)(f, v, columns)
     i, j = np.nonzero(entries.pattern)
-    # written entry by entry, which the compiler does not merge with what comes next and compute
-    # again for each use of an entry
+    # the compiler does not fuse a scatter with later operations, which would compute an entry again
+    # for each use of it
     A = jnp.zeros((rows, len(v)), found.dtype)
     A = A.at[i, j].set(found[entries.group[j], i], unique_indices=True)
     return A, y, more
