@@ -160,8 +160,7 @@ class NaturalMap:
                 if disk is None:
                     y = np.maximum(y, 0.0)
                 else:
-                    push = z[disk.owner] if disk.owner >= 0 else 0.0
-                    radius, size = disk.fixed + disk.share * push, np.linalg.norm(y)
+                    radius, size = disk.radius(z), np.linalg.norm(y)
                     y = y if size <= radius else y * (radius / size)
                 w += D[:, own] @ (y - z[own])
                 z[own] = y

@@ -68,9 +68,7 @@ class Problem(Record):
         if self.multipliers or any(c.off for c in self.watched):
             multipliers = flow.dynamics.equation_at(s).multipliers
             found.append(multipliers[np.array(self.multipliers, int)])
-        for c in self.watched:
-            own = (multipliers[slice(*c.rows)],) if c.off else ()
-            found.append(jnp.ravel(c.function(s.q, s.v, t, p, *own)))
+        found += [jnp.ravel(c(s, p, multipliers)) for c in self.watched]
         return jnp.concatenate([*found, jnp.zeros(0)])
 
 

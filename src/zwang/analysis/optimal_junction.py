@@ -26,23 +26,8 @@ from zwang.analysis.optimal_interval import Problem
 from zwang.analysis.transcription import PHASE_BEGIN, PHASE_DURATION, Transcription, curvature
 from zwang.compile.blocks import mapped
 from zwang.dynamics.equation_of_motion import Dynamics
+from zwang.dynamics.run_events import SwitchCondition
 from zwang.objects.record import Record, field
-
-
-class EndEvent(Record):
-    """A function that is zero where a phase ends.
-
-    Attributes:
-        function: (q, v, t, p) → numbers, or (q, v, t, p, multipliers) with `rows`.
-        rows: first and last + 1 of the rows whose multipliers it takes, or None.
-    """
-
-    function: Callable
-    rows: tuple[int, int] | None = field(static=True, default=None)
-
-    def __call__(self, s, p, multipliers):
-        own = () if self.rows is None else (multipliers[slice(*self.rows)],)
-        return jnp.ravel(jnp.asarray(self.function(s.q, s.v, s.t, p, *own), float))
 
 
 class Junction(Record):
@@ -53,7 +38,8 @@ class Junction(Record):
         dynamics: the motion with the rows on that hold during the impact.
         factor: 1 + e of each row of ψ.
         time: when it ends [s], NaN where no time is given.
-        events: what is zero there.
+        ends: (q, v, t, p) → numbers that are zero there.
+        conditions: those of switches, which are zero there, too.
         positions, velocities: rows of φ and ψ that are met there.
         timed: whether a time is given.
         changes: whether another phase follows.
@@ -63,7 +49,8 @@ class Junction(Record):
     dynamics: Dynamics
     factor: Float[Array, " rows"]
     time: Float[Array, ""]
-    events: tuple[EndEvent, ...]
+    ends: tuple[Callable, ...]
+    conditions: tuple[SwitchCondition, ...]
     positions: tuple[int, ...] = field(static=True)
     velocities: tuple[int, ...] = field(static=True)
     timed: bool = field(static=True)
@@ -83,11 +70,13 @@ class Junction(Record):
         """What is zero at the end of the phase."""
         flow = self.before.under(ControlPieces(jnp.stack([t - 1, t]), u[None, None]))
         s, d = flow.state(t, x), self.dynamics
-        multipliers = None
-        if any(e.rows is not None for e in self.events):
+        multipliers = jnp.zeros(0)
+        if any(c.off for c in self.conditions):
             multipliers = flow.dynamics.equation_at(s).multipliers
         phi, psi = d.residuals(s)
-        found = [e(s, d.p, multipliers) for e in self.events]
+        zeros = [f(s.q, s.v, s.t, d.p) for f in self.ends]
+        zeros += [c(s, d.p, multipliers) for c in self.conditions]
+        found = [jnp.ravel(jnp.asarray(x, float)) for x in zeros]
         found += [phi[np.array(self.positions, int)], psi[np.array(self.velocities, int)]]
         return jnp.concatenate([*found, (t - self.time)[None][: int(self.timed)]])
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from zwang.analysis.constrained_state import dynamics_of
 from zwang.analysis.optimal_interval import Problem
-from zwang.analysis.optimal_junction import EndEvent, Junction
+from zwang.analysis.optimal_junction import Junction
 from zwang.analysis.optimal_problem import Bounds
 from zwang.dynamics.drift import Projection
 from zwang.dynamics.equation_of_motion import Dynamics
@@ -19,7 +19,7 @@ from zwang.dynamics.model import Model, refuse_letting_go
 from zwang.dynamics.run_events import SwitchCondition
 from zwang.dynamics.scales import measure
 from zwang.dynamics.vector_field import ConstrainedVectorField
-from zwang.equations.constraint import Inequality
+from zwang.equations.constraint import Constraints
 from zwang.equations.state import State
 from zwang.errors import ModelError
 from zwang.inputs.arguments import items, known, labels, optional_function
@@ -75,19 +75,12 @@ class Phase:
 
 
 class Room(Record):
-    """How far the gaps of a model are open, `(q, v, u, t, p)` → shape (gaps,); of a one-way
-    velocity that.
-    """
+    """How far the gaps of a model are open, as a function that is limited."""
 
-    gaps: tuple[Inequality, ...]
+    constraints: Constraints
 
     def __call__(self, q, v, u, t, p):
-        one = lambda g: (
-            g.velocity_residual(None, q, v, t, p)
-            if g.velocity
-            else g.position_residual(None, q, t, p)
-        )
-        return jnp.concatenate([one(g) for g in self.gaps])
+        return self.constraints.openings(q, v, t, p)
 
 
 class Schedule(NamedTuple):
@@ -123,8 +116,7 @@ class Schedule(NamedTuple):
         """How far the gaps are open, nothing without any."""
         if self.switching is None or not len(self.gaps):
             return ()
-        members = self.model.constraints.members
-        return (Room(tuple(c for c in members if isinstance(c, Inequality))),)
+        return (Room(self.model.constraints),)
 
     def rows(self, which: np.ndarray) -> np.ndarray:
         """Which rows of the model belong to some of the switches and gaps, shape (m,)."""
@@ -235,9 +227,8 @@ class Schedule(NamedTuple):
             base: the motion with all rows.
         """
         end, c, last = self.phases[k].end, base.dynamics.constraints, k == len(self.phases) - 1
-        events = [] if end is None else [EndEvent(end)]
         bounce, met, still = np.zeros(c.m), np.zeros(c.m, bool), np.zeros(c.m, bool)
-        struck, times = self.hit[k], []
+        struck, times, conditions = self.hit[k], [], []
         if (switching := self.switching) is not None and not last:
             before, after = self.holds[k : k + 2]
             struck = after | self.hit[k]
@@ -252,8 +243,8 @@ class Schedule(NamedTuple):
             still = self.rows(smooth & after & ~before)
             still |= met & one_way & np.isin(np.arange(c.m), self.gaps)
             turned = np.flatnonzero((before != after)[: len(switching.switches)])
-            found = [x for i in turned for x in self._conditions(k, int(i), int(before[i]))]
-            events += [x for x in found if isinstance(x, EndEvent)]
+            found = [self._turning(k, int(i), int(before[i])) for i in turned]
+            conditions = [x for x in found if isinstance(x, SwitchCondition)]
             times = [x for x in found if isinstance(x, float)]
         places = lambda rows, which: tuple(np.flatnonzero(which[rows]).tolist())
         return Junction(
@@ -261,7 +252,8 @@ class Schedule(NamedTuple):
             self.flow(base, struck).dynamics,
             jnp.asarray(1 + bounce[c.velocity_rows]),
             jnp.asarray(times[0] if times else np.nan),
-            tuple(events),
+            () if end is None else (end,),
+            tuple(conditions),
             places(c.position_rows, met),
             places(c.velocity_rows, still),
             bool(times),
@@ -274,23 +266,22 @@ class Schedule(NamedTuple):
         found, first = self.switching.contacts, np.zeros(len(self.switching.switches))
         return first if found is None else np.concatenate([first, found.restitution])
 
-    def _conditions(self, k: int, i: int, off: int) -> list[EndEvent | float]:
-        """What turns a switch at the end of a phase."""
+    def _turning(self, k: int, i: int, off: int) -> SwitchCondition | float | None:
+        """What turns a switch at the end of a phase: a condition, a time, or what a user says."""
         assert self.switching is not None
         switch = self.switching.switches[i]
         given, way = switch.conditions(off), "off" if off else "on"
         if len(given) != 1:
             if self.phases[k].end is not None:
-                return []
+                return None
             raise ModelError(
                 f"optimal_control: constraint {switch.constraint!r} is switched {way} at the end "
                 f"of phase {k + 1}, but its zw.Switch has {len(given)} conditions for that, "
                 "expected one; say by Phase(end=...) which ends the phase."
             )
         if not callable(given[0]):
-            return [float(given[0])]
-        rows = self.model.constraints.row_slices[switch.constraint]
-        return [EndEvent(given[0], (rows.start, rows.stop) if off else None)]
+            return float(given[0])
+        return next(c for c in self.watched if (c.switch, c.off) == (i, off))
 
 
 def schedule_of(

@@ -85,15 +85,12 @@ class PulledDrift(AbstractDrift):
 def _pulled(flow: ConstrainedVectorField, pull) -> ConstrainedVectorField:
     """The flow with a further force, which the forces of gaps, that is events, have in them."""
     if not len(flow.dynamics.constraints.one_sided_rows):
-        drift = flow.drift.drift if isinstance(flow.drift, PulledDrift) else flow.drift
-        return replace(flow, drift=PulledDrift(drift=drift, pull=pull))
-    force = flow.dynamics.system.force
-    force = force.force if isinstance(force, _Pulled) else force
-    return _with_force(flow, _Pulled(force, pull))
+        return replace(flow, drift=PulledDrift(drift=flow.drift, pull=pull))
+    return _with_pull(flow, pull)
 
 
-def _with_force(flow: ConstrainedVectorField, force: Callable) -> ConstrainedVectorField:
-    system = replace(flow.dynamics.system, force=force)
+def _with_pull(flow: ConstrainedVectorField, pull) -> ConstrainedVectorField:
+    system = replace(flow.dynamics.system, force=_Pulled(flow.dynamics.system.force, pull))
     return replace(flow, dynamics=replace(flow.dynamics, system=system))
 
 
@@ -220,7 +217,7 @@ class BrowserSteps:
         def push(flow, events, tolerances, t, y, *modes):
             state, held = flow.state(t, y), _held(flow, modes)
             if isinstance(held.drift, PulledDrift):
-                held = _with_force(held, _Pulled(held.dynamics.system.force, held.drift.pull))
+                held = _with_pull(held, held.drift.pull)
             return forces(state, acting_at(held.dynamics, state))
 
         return self._of_numbers(push, *self.at)

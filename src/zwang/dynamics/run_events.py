@@ -23,7 +23,6 @@ from zwang.dynamics.vector_field import (
     slip_and_rate,
     straight_angle,
 )
-from zwang.equations.constraint.level import Cone
 from zwang.equations.constraint.nonideal import length
 from zwang.equations.state import State
 from zwang.objects.record import Record, field, replace
@@ -98,6 +97,7 @@ class Events(Record):
             held = replace(flow, open=False).with_input(flow.held_input(controller_state))
             dynamics = held.dynamics
         values = [f(s.q, s.v, s.t, dynamics.p) for f in self.stops]
+        multipliers = free = jnp.zeros(0)
         # multipliers cost a factorization, which only conditions that switch off need
         if self.loose or needing:
             none = jnp.zeros(dynamics.constraints.m), jnp.zeros(())
@@ -109,12 +109,9 @@ class Events(Record):
                 none if spared else jax.lax.cond(needed | needing, found, lambda: none)
             )
         for condition in self.conditions:
-            own = (multipliers[slice(*condition.rows)],) if condition.off else ()
             # a switch that already stands so has nothing to wait for; zero neither rises nor falls
             waiting = controller_state[condition.switch] == condition.off
-            values.append(
-                jnp.where(waiting, condition.function(s.q, s.v, s.t, dynamics.p, *own), 0.0)
-            )
+            values.append(jnp.where(waiting, condition(s, dynamics.p, multipliers), 0.0))
         if self.loose:
             forces = multipliers, free
             values += _loosening(self, flow, dynamics, s, forces, controller_state)
@@ -195,7 +192,7 @@ def _lengths(dynamics: Dynamics) -> Array:
 
 def _closing(dynamics: Dynamics, s: State, beyond) -> Array:
     """What rises through zero where a gap closes that is open, and not beyond its ends."""
-    system, p, c = dynamics.system, dynamics.p, dynamics.constraints
+    p, c = dynamics.p, dynamics.constraints
     mass, gaps = dynamics.mass_as_given(s), c.one_sided_rows
     size = _lengths(dynamics)
     # of one unit of a coordinate in the mass metric
@@ -205,14 +202,7 @@ def _closing(dynamics: Dynamics, s: State, beyond) -> Array:
     one_way = np.isin(np.arange(c.m), c.nonholonomic_rows)
     if np.any(one_way[gaps]):
         band = jnp.where(one_way, ROUND_OFF * size * mass.size(s.v), band)
-    found = [
-        x.position_residual(system, s.q, s.t, p)
-        if x.level.has_phi
-        else x.velocity_residual(system, s.q, s.v, s.t, p)
-        for x in c.members
-        if x.level.cone is Cone.PUSHES
-    ]
-    value = -jnp.concatenate(found) - band[gaps]
+    value = -c.openings(s.q, s.v, s.t, p) - band[gaps]
     return value if beyond is None else jnp.minimum(value, -beyond)
 
 
@@ -241,3 +231,8 @@ class SwitchCondition(Record):
     switch: int = field(static=True)
     rows: tuple[int, int] = field(static=True)
     off: int = field(static=True)
+
+    def __call__(self, s: State, p, multipliers: Float[Array, " m"]):
+        """Its number at a state; of all multipliers only a condition to switch off asks."""
+        own = (multipliers[slice(*self.rows)],) if self.off else ()
+        return self.function(s.q, s.v, s.t, p, *own)

@@ -18,8 +18,8 @@ from zwang.inputs.arrays import is_concrete
 from zwang.inputs.suggestions import did_you_mean
 from zwang.mechanism.field_types import PartError
 from zwang.mechanism.schema import Link, Point
+from zwang.scene import GROUND as GROUND
 
-GROUND = "ground"
 SMALL_TURN = 1e-3
 """Angle [rad] below which the bend of a rotation vector is that at this angle, to 1e-8."""
 _AXES = np.eye(3)

@@ -17,7 +17,7 @@ Reference: Luh, Walker and Paul (1980), J. Dyn. Sys., Meas., Control 102, 69-76 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import jax
@@ -253,26 +253,23 @@ def _at_bodies(
     # the program that assembled the mechanism in the coordinates of its bodies
     dynamics = m.model.dynamics().standing
     at = [evaluate(dynamics, host_state(*x)) for x in zip(Q, V, t, strict=True)]
-    A, M, F = (np.stack(x) for x in zip(*((dense_rows(x.A), x.M, x.F) for x in at), strict=True))
-    rows, own = m.model.constraints.row_slices, mechanism.model.constraints.row_slices
-    made = {
-        name: np.einsum("krn,kr->kn", A[:, rows[name]], multipliers[:, own[name]]) for name in own
-    }
-    # M of bodies is diagonal, or has a block for each body
-    blocks = M if M.ndim == 2 else M.reshape(len(M), -1, *M.shape[-2:])
-    inertial = M * a if M.ndim == 2 else _by_blocks(blocks, a)
-    # what no loop joint, drive or actuator provides must come from the joints that carry the bodies
-    missing = inertial - F - sum(made.values())
+    own, effort = mechanism.model.constraints.row_slices, [0.0] * len(t)
     if m.compiled.servo is not None:
         actuation = m.compiled.servo.actuation_matrix
         matrix = _program(lambda p, q, t: actuation(q, t, p), m.params, Q, t)
         effort = [matrix(*x) @ u for *x, u in zip(Q, t, controls, strict=True)]
-        missing -= np.stack(effort)
     with on_host():
-        Q = Q[:, : m.compiled.joints.turns.bodies]
-        carried = [_carried(tree, x, force, m.d) for x, force in zip(Q, missing, strict=True)]
-    made |= {name: np.stack([x[name] for x in carried]) for name in carried[0]}
-    return Shares(Q, made)
+        found = [
+            _carrying(
+                mechanism,
+                bodies_at,
+                _inertial(np.asarray(x.M), rate) - x.F - u,
+                dense_rows(x.A),
+                {name: given[rows] for name, rows in own.items()},
+            )
+            for bodies_at, x, rate, u, given in zip(Q, at, a, effort, multipliers, strict=True)
+        ]
+    return jax.tree.map(lambda *x: np.stack(x), *found)
 
 
 def _program(function: Callable, p, *example: np.ndarray) -> BoundProgram:
@@ -289,21 +286,35 @@ def traced_shares(mechanism: Mechanism) -> Callable:
     if tree is None:
         return lambda state, acting: Shares(state.q[:width], acting.shares)
     bodies, system, constraints = _bodies_of(mechanism), m.model.system, m.model.constraints
-    servo, order = m.compiled.servo, mechanism.model.constraints.row_slices
+    servo, own = m.compiled.servo, mechanism.model.constraints.row_slices
 
     def shares(state, acting):
         t, p = state.t, {**m.params, **tree.as_bodies(acting.params, m.params)[0]}
         Q, V, a = bodies(acting.params, state.q, state.v, t, acting.acceleration)
-        missing = functions.inertial_force(system, Q, t, p, a) - functions.force(system, Q, V, t, p)
-        A = constraints.matrix(Q, V, t, p)
-        rows = constraints.row_slices
-        made = {name: A[rows[name]].T @ acting.multipliers[name] for name in order}
-        missing = missing - sum(made.values())
+        asked = functions.inertial_force(system, Q, t, p, a) - functions.force(system, Q, V, t, p)
         if servo is not None:
-            missing = missing - servo.actuation_matrix(Q, t, p) @ acting.control
-        return Shares(Q[:width], made | _carried(tree, Q[:width], missing, m.d))
+            asked = asked - servo.actuation_matrix(Q, t, p) @ acting.control
+        given = {name: acting.multipliers[name] for name in own}
+        return _carrying(mechanism, Q, asked, constraints.matrix(Q, V, t, p), given)
 
     return shares
+
+
+def _carrying(mechanism: Mechanism, Q, asked, A, multipliers: Mapping[str, Any]) -> Shares:
+    """What joints do to the bodies at one state, traced or not: what no loop joint or drive
+    provides must come from the joints that carry the bodies.
+
+    Args:
+        Q: coordinates of all bodies.
+        asked: force that their accelerations ask for, beside applied forces and actuators.
+        A, multipliers: rows in these coordinates; multipliers of loop joints and drives by name.
+    """
+    m, tree = mechanism.maximal, mechanism.compiled.tree
+    assert tree is not None
+    rows = m.model.constraints.row_slices
+    made = {name: A[rows[name]].T @ given for name, given in multipliers.items()}
+    Q = Q[: m.compiled.joints.turns.bodies]
+    return Shares(Q, made | _carried(tree, Q, asked - sum(made.values()), m.d))
 
 
 def _bodies_of(mechanism: Mechanism) -> Callable:
@@ -326,9 +337,12 @@ def _bodies_of(mechanism: Mechanism) -> Callable:
     return bodies
 
 
-def _by_blocks(M: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """`M a` for blocks (n, nb, k, k)."""
-    return np.einsum("kbij,kbj->kbi", M, a.reshape(*M.shape[:2], -1)).reshape(a.shape)
+def _inertial(M: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """`M a` of bodies, whose M is diagonal or has a block for each of them."""
+    if M.ndim == 1:
+        return M * a
+    blocks = M.reshape(-1, *M.shape[-2:])
+    return np.einsum("bij,bj->bi", blocks, a.reshape(len(blocks), -1)).ravel()
 
 
 def _carried(tree: SpanningTree, Q, missing, d: int) -> dict[str, Any]:

@@ -59,7 +59,7 @@ class Operands:
         new: tuple[list[Value], list[Value]] = [], []
         for element in x.reshape(-1).tolist():
             if type(element) is not Value:
-                elements.append(_constant(element))
+                elements.append(constant_key(element))
                 continue
             value, negative = unsigned(element)
             if (number := numbers.get(value)) is None:
@@ -95,7 +95,7 @@ class Operands:
         return stored(b, group.type, values, group.wide).base
 
 
-def _constant(x: float) -> float | str:
+def constant_key(x: float) -> float | str:
     """A constant as a part of a key: zeros of both signs differ, NaN is itself."""
     if x > 0 or x < 0:
         return x

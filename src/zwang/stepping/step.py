@@ -196,6 +196,11 @@ class _Judged(NamedTuple):
     close: Bool[Array, ""]
     contradicted: Bool[Array, ""]
 
+    @property
+    def good(self) -> Bool[Array, ""]:
+        """Whether the step may be kept, as far as its end says."""
+        return self.acceptable & self.close & ~self.contradicted
+
 
 def _judged(
     flow: ManifoldFlow, p: Progress, step: Step, landing: Landing, tolerances: Tolerances
@@ -235,8 +240,8 @@ def _clear(p: Progress, step: Step, judged: _Judged, tolerances: Tolerances):
     """
     if step.clear is None:
         return None
-    good = judged.acceptable & judged.close & ~judged.contradicted & ~_is_fixed(tolerances)
-    return without_derivative(jnp.where(good & (p.refused < 4), step.clear, jnp.inf))
+    free = judged.good & ~_is_fixed(tolerances) & (p.refused < 4)
+    return without_derivative(jnp.where(free, step.clear, jnp.inf))
 
 
 def _steered(p: Progress, h, clear, decided: _Decided, h_next, ceiling):
@@ -254,8 +259,7 @@ def _decided(
 ) -> _Decided:
     # a step that is refused anyway says nothing about events: its end may be far off
     crossed = jnp.any(found.crossed)
-    good = judged.acceptable & judged.close & ~judged.contradicted
-    good = good if clear is None else good & (clear[0] == jnp.inf)
+    good = judged.good if clear is None else judged.good & (clear[0] == jnp.inf)
     at_event = crossed & good & ((h <= _resolution(p, tolerances)) | found.located)
     kept = good & (~crossed | at_event)
     approach = crossed & good & ~at_event

@@ -130,6 +130,17 @@ class Constraints(Record):
         """Indices of the rows that are gaps."""
         return self.rows_where(lambda level: level.cone is Cone.PUSHES)
 
+    def openings(self, q, v, t, p) -> Float[Array, " gaps"]:
+        """How far each gap is open; of a one-way velocity that."""
+        found = [
+            x.position_residual(self.system, q, t, p)
+            if x.level.has_phi
+            else x.velocity_residual(self.system, q, v, t, p)
+            for x in self.members
+            if x.level.cone is Cone.PUSHES
+        ]
+        return jnp.concatenate(found)
+
     @property
     def has_ends(self) -> bool:
         """Whether any gap has ends."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +9,8 @@ from jax.extend.core import ClosedJaxpr, Jaxpr
 
 from zwang.native.arrays import Memory, scalar
 from zwang.native.errors import NotNativeError
-from zwang.native.instructions import WRITTEN_OUT
+from zwang.native.instructions import WRITTEN_OUT, Value
+from zwang.native.operands import constant_key
 from zwang.native.subroutines import results_of
 from zwang.native.walk import Call, emit_jaxpr, released, retained, rule, written_out
 
@@ -74,9 +74,8 @@ def _once(call: Call, program: ClosedJaxpr) -> list:
     scalars = [x for x in call.inputs if not isinstance(x, Memory)]
     if len(scalars) < len(call.inputs):
         return inner(call, program)
-    # 0 and −0 are equal, and the values that they lead to are not
-    sign = lambda x: (x, math.copysign(1.0, x)) if type(x) is float and x == 0 else x
-    given = tuple(sign(x) for array in scalars for x in array.reshape(-1).tolist())
+    elements = (x for array in scalars for x in array.reshape(-1).tolist())
+    given = tuple(x if type(x) is Value else constant_key(x) for x in elements)
     b = call.builder
     # the program as well as its number, which another one might have after it
     written = b.lanes, b.mask, b.least_alike, b.fuses_pairs

@@ -6,6 +6,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from zwang.bodies.rotation import rotation_matrix
 from zwang.codegen.browser import browser_program
 from zwang.codegen.names import shapes
 from zwang.output.viewer.motion import everything, in_page, upright
@@ -50,6 +51,5 @@ def _held(scene: Scene, seen, held):
     if not bodies:
         return place
     poses, held = seen[-7 * bodies :].reshape(-1, 7), held[points:].reshape(-1, 4)
-    w, r, own = poses[:, 3:4], poses[:, 4:], held[:, 1:]
-    turned = own + 2 * jnp.cross(r, jnp.cross(r, own) + w * own)
+    turned = jnp.einsum("bij,bj->bi", rotation_matrix(poses[:, 3:]), held[:, 1:])
     return place + jnp.sum(held[:, :1] * poses[:, :3] + turned, axis=0)
