@@ -90,6 +90,25 @@ class Events(Record):
 
         return values
 
+    def forces(
+        self, flow: ConstrainedVectorField, controller_state
+    ) -> tuple[Callable[[Array, Array], Array], Array] | None:
+        """(t, y) → what rises where a closed gap or a loaded friction changes, −inf of all others,
+        and whether there is one; None where every gap is open.
+        """
+        if not self.loose or flow.open:
+            return None
+        assert flow.switched is not None
+        gaps, first = flow.dynamics.constraints.one_sided_rows, len(self.rising) - self.loose
+        opened = controller_state[flow.switched[gaps]] == HELD_OFF
+        left_out = jnp.arange(len(self.rising)) < first
+        left_out = left_out.at[first : first + len(gaps)].set(opened)
+
+        def values(t, y):
+            return jnp.where(left_out, -jnp.inf, self(flow, controller_state, t, y))
+
+        return values, jnp.any(controller_state[-self.loose :] != HELD_OFF)
+
     def values(self, flow: ConstrainedVectorField, controller_state, t, y) -> Float[Array, " e"]:
         s, dynamics = flow.state(jnp.asarray(t), jnp.asarray(y)), flow.dynamics
         needing = any(condition.off for condition in self.conditions)

@@ -12,10 +12,13 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from zwang.inputs.arrays import without_derivative
-from zwang.thresholds import AGREEMENT, LAST_DIGIT, SMALL_PART
+from zwang.thresholds import AGREEMENT, LAST_DIGIT, MARGIN, SMALL_PART
 
 LOOKS, GOLDEN = 24, (math.sqrt(5) - 1) / 2
 """Most looks between the ends of a step, and what each leaves of the interval: 1e-5 of the step."""
+INSIDE, OFF_CUBIC = (1 / 3, 2 / 3), 1e-2
+"""Where forces are evaluated within a step, and the part of their range by which they may be off a
+cubic: an oscillation is then resolved by steps of a quarter of its period."""
 
 
 class EventFunctions(Protocol):
@@ -24,7 +27,8 @@ class EventFunctions(Protocol):
 
     `peaks` are rising ones that are also looked for where they come and go within one step, as a
     gap between a fast body and a small one does: (t, y) → their values, and −inf of all others;
-    None if there are none.
+    None if there are none. `forces` are those that depend on the forces of rows that hold, and
+    whether any row holds: the error of a step does not see a load that changes while nothing moves.
     """
 
     @property
@@ -35,6 +39,11 @@ class EventFunctions(Protocol):
         raise NotImplementedError
 
     def peaks(self, flow, controller_state) -> Callable[[Array, Array], Array] | None:
+        raise NotImplementedError
+
+    def forces(
+        self, flow, controller_state
+    ) -> tuple[Callable[[Array, Array], Array], Array] | None:
         raise NotImplementedError
 
 
@@ -77,7 +86,13 @@ def crossed_events(
         crossed = crossed | within
     if (peaks := events.peaks(flow, controller_state)) is not None:
         inner = lambda s: without_derivative(peaks(*path(s)))
-        within, where = _peaks(inner, before, values)
+        within, where = _peaks(inner, before, values, _slopes(inner, before, values))
+        crossed, inside = crossed | within, jnp.minimum(inside, where)
+    if (forces := events.forces(flow, controller_state)) is not None:
+        inner, holds = lambda s: without_derivative(forces[0](*path(s))), forces[1]
+        missed = lambda: _missed(inner, before, values, largest)
+        none = lambda: (jnp.zeros_like(crossed), jnp.asarray(1.0))
+        within, where = jax.lax.cond(holds, missed, none)
         crossed, inside = crossed | within, jnp.minimum(inside, where)
     # A rising event that has taken effect must fall below this before it can take effect again,
     # relative to the largest value of its function so far: on its own constraint it is zero up to
@@ -113,13 +128,12 @@ def _path(flow, start, end):
     return between
 
 
-def _peaks(values, before, after):
+def _peaks(values, before, after, slopes):
     """Which functions rise above zero and fall below it again within a step, and where the first of
     them does: of those that may, by their slopes at both ends, the largest value is looked for by
     golden sections.
     """
-    rises = (values(SMALL_PART) - before) / SMALL_PART
-    falls = (values(1 - SMALL_PART) - after) / SMALL_PART
+    rises, falls = slopes
     # one that is farther from zero than it would move by these slopes in the whole step is not
     far = jnp.maximum(before, after) + jnp.maximum(rises, falls) <= 0
     may = (before < 0) & (after <= 0) & (rises > 0) & (falls > 0) & ~far
@@ -129,6 +143,38 @@ def _peaks(values, before, after):
     within = may & (found > 0)
     share = before / jnp.where(within, before - found, 1.0)
     return within, jnp.min(jnp.where(within, place * share, 1.0), initial=1.0)
+
+
+def _missed(values, before, after, largest):
+    """Which functions rise above zero and fall below it again within a step, or vary too much to
+    tell, and where the step is to end instead.
+
+    They are evaluated at two places inside the step and compared with the cubic that has their
+    values and slopes at both ends. A function is resolved where it is off the cubic by less than
+    `OFF_CUBIC` of its range; it then has one peak at most, which `_peaks` finds.
+    """
+    slopes = _slopes(values, before, after)
+    looks = jnp.stack([values(s) for s in INSIDE])
+    s, r = np.array(INSIDE)[:, None], 1 - np.array(INSIDE)[:, None]
+    ends = (1 + 2 * s) * before + s * slopes[0], (1 + 2 * r) * after + r * slopes[1]
+    cubic = r * r * ends[0] + s * s * ends[1]
+    off = jnp.max(jnp.abs(looks - cubic), axis=0)
+    seen = jnp.stack([before, *looks, after])
+    high, low = jnp.max(seen, axis=0), jnp.min(seen, axis=0)
+    below = (before <= 0) & (after <= 0) & jnp.all(jnp.isfinite(looks), axis=0)
+    rough = below & (off > OFF_CUBIC * (high - low)) & (off > AGREEMENT * largest)
+    rough = rough & (high + MARGIN * off > 0)  # or it cannot reach zero
+    above = below & (jnp.max(looks, axis=0) > 0)
+    first = jnp.min(jnp.where(above & (looks > 0), s, 1.0), initial=1.0)
+    peak, where = _peaks(values, before, after, slopes)
+    where = jnp.minimum(where, jnp.where(jnp.any(rough), 0.5, first))
+    return rough | above | peak, where
+
+
+def _slopes(values, before, after):
+    """How functions rise at the beginning of a step and fall at its end, per length of the step."""
+    rises = (values(SMALL_PART) - before) / SMALL_PART
+    return rises, (values(1 - SMALL_PART) - after) / SMALL_PART
 
 
 def _between(rising: np.ndarray, state, before, after):
