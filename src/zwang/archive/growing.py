@@ -1,12 +1,12 @@
 """A growing run on disk: rows of a Zarr store, and a marker with the number of valid rows.
 
- file | content |
----|---|
- `run.json`, `start.npz` | the setup: model, methods, tolerances, versions; start, parameters |
- `run.zarr` | every accepted step, one array for each of `STEP_VARIABLES` (Zarr, version 3) |
- `switches-000000.json` | changes of topology, a thousand in each file |
- `checkpoint-000000001024-….npz` | all that the next step depends on, after that many steps |
- `committed.json` | the marker: numbers of valid steps and switches, written last |
+| file | content |
+|---|---|
+| `run.json`, `start.npz` | the setup: model, methods, tolerances, versions; start, parameters |
+| `run.zarr` | every accepted step, one array for each of `STEP_VARIABLES` (Zarr, version 3) |
+| `switches-000000.json` | changes of topology, a thousand in each file |
+| `checkpoint-000000001024-….npz` | all that the next step depends on, after that many steps |
+| `committed.json` | the marker: numbers of valid steps and switches, written last |
 
 Every file is written atomically (`zwang.files`). A file that is rewritten begins with the same data
 that an earlier marker refers to. Therefore a kill at any moment leaves the data of the marker.

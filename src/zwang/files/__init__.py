@@ -1,13 +1,13 @@
 """The only package that opens files, with the limits that these must keep.
 
- file | content |
----|---|
- `limits.py` | a table of the largest sizes, depths, counts and times |
- `reading.py` | bytes or text of a regular file of limited size, or an error of one sentence |
- `toml.py`, `xml.py` | parsers with limited nesting |
- `writing.py` | atomic writing: either the file is complete, or the earlier one is unchanged |
- `packing.py` | compression of bytes and curves for HTML pages |
- `isolation.py` | a process with limits for a program that may crash |
+| file | content |
+|---|---|
+| `limits.py` | a table of the largest sizes, depths, counts and times |
+| `reading.py` | bytes or text of a regular file of limited size, or an error of one sentence |
+| `toml.py`, `xml.py` | parsers with limited nesting |
+| `writing.py` | atomic writing: either the file is complete, or the earlier one is unchanged |
+| `packing.py` | compression of bytes and curves for HTML pages |
+| `isolation.py` | a process with limits for a program that may crash |
 """
 
 from zwang.files.limits import LIMITS as LIMITS
