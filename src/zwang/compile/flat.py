@@ -197,7 +197,7 @@ class CompiledProgram:
 
     @property
     def is_native(self) -> bool:
-        """Whether it is native code."""
+        """Return whether it is native code."""
         return isinstance(self.compiled, NativeFunction)
 
     @property

@@ -58,7 +58,7 @@ def member_by_member(
         last_alone: the function for a batch of the last argument alone, along the first axis, if
             one call can compute it.
     """
-    # options of the function are no arrays, which is what `custom_vmap` takes all arguments for
+    # `custom_vmap` takes all arguments for arrays, which options of the function are not
     single = custom_vmap(lambda *args: function(*args))
 
     @single.def_vmap
@@ -123,7 +123,7 @@ def _traced(function: Callable, name: str) -> Callable:
         key = tree, tuple(leaves)
         try:
             inner = known.get(key)
-        except TypeError:  # of what cannot be hashed, nothing is shared
+        except TypeError:  # arguments without a hash are not shared
             return function(*args)
         if inner is None:
             traced = lambda given: function(*combine(given, fixed))

@@ -92,7 +92,7 @@ class DerivedNumbers(AbstractParameterLayout):
 
     @property
     def is_needed(self) -> bool:
-        """Whether any number depends on others."""
+        """Return whether any number depends on others."""
         declared = bool(formulas(self._parameters)) or bool(self._fixed)
         closes = bool(self._compiled.spanning.closing)
         return self._formulas or declared or closes or self._tree is not None

@@ -89,7 +89,7 @@ class Geometry:
 
     @property
     def lacks_mass(self) -> bool:
-        """Whether some body has no mass, or a principal moment of inertia of zero."""
+        """Return whether some body has no mass, or a principal moment of inertia of zero."""
         moments = (
             np.ravel(x) if np.ndim(x) < 2 else principal(np.asarray(x))[0]
             for x in (body.inertia for body in self.bodies)

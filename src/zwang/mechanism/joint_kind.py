@@ -150,7 +150,7 @@ class JointEquations:
 
     @property
     def places(self) -> np.ndarray:
-        """Which rows of `position` are of positions, so that their multipliers are forces [N].
+        """Mask of the position rows of `position`, whose multipliers are forces [N].
 
         If a formula determines the unit, all rows are.
         """

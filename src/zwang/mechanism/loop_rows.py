@@ -90,7 +90,7 @@ class LoopRows:
 
     @property
     def exact(self) -> bool:
-        """Whether the rows are redundant up to round-off without a change."""
+        """Return whether the rows are redundant up to round-off without a change."""
         return self.off <= ROUND_OFF_ANGLE
 
 
@@ -378,7 +378,7 @@ class LoopDecisions:
 
     @property
     def whole(self) -> LoopDecisions:
-        """The same, with all rows kept for loops with exact axes; other axes may follow."""
+        """The decisions with all rows kept for loops with exact axes; other axes may follow."""
         whole = lambda x: dataclasses.replace(x, keep=np.eye(len(x.keep)), dropped=0)
         found = {name: whole(x) if x.exact else x for name, x in self.found.items()}
         return dataclasses.replace(self, found=found)

@@ -202,7 +202,7 @@ class PoseCoordinate:
 
     @property
     def angular(self) -> bool:
-        """Whether it is an angle."""
+        """Return whether it is an angle."""
         return self.unit == "rad"
 
 

@@ -345,7 +345,7 @@ class Begin:
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """How to run a mechanism.
+    """Settings of a run of a mechanism.
 
     Attributes:
         duration: length of the run [s].
@@ -361,7 +361,7 @@ class Settings:
 
 @dataclasses.dataclass(frozen=True)
 class Look:
-    """How to draw a mechanism.
+    """Settings of the pictures of a mechanism.
 
     Attributes:
         traces: "body.point" whose path is drawn.

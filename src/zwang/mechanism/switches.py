@@ -106,7 +106,7 @@ def _own_coordinate(name: str, compiled: CompiledMechanism) -> Ends | None:
 
 
 def _places(name: str, compiled: CompiledMechanism) -> np.ndarray:
-    """Which rows of a joint are of positions, whose multipliers are forces [N]; all of others."""
+    """Mask of a joint's position rows, whose multipliers are forces [N]; all rows of others."""
     declared = compiled.declared
     if name not in declared.joints:
         return np.ones(1, bool)

@@ -119,7 +119,7 @@ class SpanningTree:
 
     @property
     def carried(self) -> np.ndarray:
-        """Whether the joint of carrier i carries body j, shape (carriers, nb)."""
+        """Incidence: true if the joint of carrier i carries body j, shape (carriers, nb)."""
         on = np.eye(len(self.order), dtype=bool)
         # from the tips inwards, so that a body is complete before it is added to its parent
         for by in reversed(self.carriers):
@@ -334,7 +334,7 @@ class SpanningTree:
         return {**found, "inertia": np.where(close, inertia, kept)}
 
     def as_bodies(self, params: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[dict, Array]:
-        """The same, traced or not, without a check, and tensors of inertia in the bodies' axes."""
+        """`of_bodies` without checks, traced or not, and tensors of inertia in the bodies' axes."""
         # The kept rows of loops are decided separately in each kind of coordinates.
         found = {name: params[name] for name in own if name != "keep"}
         R = xp.asarray(params["frame"])[self.order, :3, :3]

@@ -154,7 +154,7 @@ def control_tables(control: Control) -> list[NamedTable]:
 
 
 def batch_table(batch: Batch) -> NamedTable:
-    """How members ended, and the range of every final coordinate over the members."""
+    """Results of the members, and the range of every final coordinate over the members."""
     system, members = batch.model.system, len(batch.q)
     counted = Counter(Result(int(code)).sentence for code in batch.result)
     ended = ", ".join(f"{n} {sentence}" for sentence, n in counted.items())

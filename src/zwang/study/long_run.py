@@ -81,7 +81,7 @@ class LongRun:
 
     @property
     def result(self) -> Result:
-        """How the run has ended; `INTERRUPTED` while it has not."""
+        """Result of the run; `INTERRUPTED` while it has not ended."""
         marker = self._store.marker
         ended = marker is not None and marker.result
         return Result[marker.result] if marker is not None and ended else Result.INTERRUPTED

@@ -93,7 +93,7 @@ class Plan:
 
     @property
     def is_one_by_one(self) -> bool:
-        """Whether every case is a `zw.simulate`."""
+        """Return whether every case is a `zw.simulate`."""
         return (
             any(name in self.options for name in ONE_BY_ONE)
             or any(x.transmitted for x in self.outputs)

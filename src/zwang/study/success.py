@@ -49,7 +49,7 @@ class Condition:
 
     @property
     def wants_large(self) -> bool:
-        """Whether larger values are better."""
+        """Return whether larger values are better."""
         return self.sign.startswith(">")
 
     def __str__(self) -> str:
