@@ -107,9 +107,9 @@ def is_constant(x: object) -> bool:
 
 
 def is_written_out(x: Elements) -> bool:
-    """Return whether an array is held in registers and mixes values and constants.
+    """Return whether an array is held in registers and has at least two different values.
 
-    Such an array has structural zeros. Storing it would cost as much as an operation on it.
+    It may have structural zeros. Storing it would cost as much as an operation on it.
     """
     if isinstance(x, Memory):
         return False
@@ -133,7 +133,7 @@ def each(
 ) -> Scalars:
     """Apply a function of scalars elementwise; many equal computations are rolled into a loop.
 
-    Operands of size one without axes are broadcast.
+    The arrays are broadcast; the result has no axes if they have none.
 
     Args:
         types: of the arrays.

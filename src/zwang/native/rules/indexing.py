@@ -1,4 +1,4 @@
-"""Gather, scatter and dynamic slices: constant indices emit no loads or stores."""
+"""Gather, scatter and dynamic slices: free for constant indices, else loads and stores."""
 
 from __future__ import annotations
 
