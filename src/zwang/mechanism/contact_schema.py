@@ -41,7 +41,8 @@ class JointStop:
     """Limits of a joint's own coordinate, at which it rebounds.
 
     Attributes:
-        lower, upper: [rad or m], numbers or formulas of parameters and `t`; one may be left out.
+        lower, upper: limits [rad or m], numbers or formulas of parameters and `t`; one may be
+            left out.
         restitution: e from 0 (no rebound) to 1 (no loss), a number or a formula of parameters.
     """
 
@@ -91,7 +92,7 @@ class Rope:
 
     Attributes:
         over: the points that it passes, both ends included.
-        length: [m], a number or a formula of parameters and `t`.
+        length: of the rope [m], a number or a formula of parameters and `t`.
         restitution: as of a stop, when the rope becomes taut.
     """
 

@@ -148,7 +148,7 @@ class Mechanism:
             in a point [rad] (`zwang.mechanism.loop_rows`); 0 keeps every row of every joint.
         parameters: numbers for formulas, by name; traced, so that other values compile nothing.
         run, look: how to run and draw it.
-        name, description, source, tags: for people.
+        name, description, source, tags: texts for readers, without effect on the model.
 
     Raises:
         PartError: for an invalid part, by name.

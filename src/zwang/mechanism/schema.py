@@ -42,7 +42,7 @@ class Link:
     along the x axis.
 
     Attributes:
-        mass: [kg]; 0 for a massless link, whose motion joints must determine.
+        mass: of the body [kg]; 0 for a massless link, whose motion joints must determine.
         inertia: about the center of mass [kg·m²]: one number in the plane; in space three principal
             moments, or the tensor in the body's axes: six entries xx, yy, zz, xy, xz, yz, or all
             nine, by rows; 0 for a point mass or massless link, whose attitude joints must
@@ -257,7 +257,7 @@ class Bushing:
         stiffness: along and about the axes: (x, y, angle) in the plane, (x, y, z, about x, y, z) in
             space, where the rotation is measured by the rotation vector, up to half a turn [N/m,
             N·m/rad].
-        damping: likewise [N·s/m, N·m·s/rad].
+        damping: along and about the same axes [N·s/m, N·m·s/rad].
     """
 
     between: tuple[str, str]
@@ -334,8 +334,8 @@ class Begin:
     """Initial values of a joint's coordinate.
 
     Attributes:
-        value: [rad or m]; by default as assembled.
-        rate: [rad/s or m/s]; by default as assembled.
+        value: initial coordinate [rad or m]; by default as assembled.
+        rate: initial rate [rad/s or m/s]; by default as assembled.
     """
 
     value: Number | None = None
