@@ -9,7 +9,7 @@
 | `linear_algebra` | triangular systems, Cholesky, LU |
 | `lapack` | singular values, eigenvalues, QR |
 | `control_flow`, `carried`, `varying` | loops and branches, loop state, divergence of lanes |
-| `calls` | inner programs, and operations without effect on a processor |
+| `calls` | inner programs, and operations without effect on a CPU |
 """
 
 from zwang.native.rules import calls as calls
