@@ -53,7 +53,7 @@ STYLE: dict[Any, Any] = {
     "xtick.labelsize": SMALL_TEXT,
     "ytick.labelsize": SMALL_TEXT,
 }
-"""Settings of matplotlib with the style of zwang's pictures, also applied to a user's figures."""
+"""Settings of matplotlib with the style of our pictures, also applied to a user's figures."""
 
 
 class Shown(Figure):

@@ -24,7 +24,7 @@ WIDE_PICTURE = 1.9
 def drawn(draw: Callable[[Run], Picture | Figure], run: Run) -> Picture | Figure:
     """Draw a model's figure of a run.
 
-    A matplotlib figure gets the style of zwang's pictures and the size in which it is shown, so
+    A matplotlib figure gets the style of our pictures and the size in which it is shown, so
     that all letters have the same size.
 
     Raises:
